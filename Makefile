@@ -11,7 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Also reaches the isolated build environment, which `pip install -c` does not.
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
-.PHONY: demo docs docs-links docs-look test test-slow fuzz lint format bench bench-gpu drills field field-page packages release clean
+.PHONY: demo docs docs-links docs-look test test-slow fuzz lint format bench bench-gpu drills field field-page packages promises release clean
 
 $(VENV):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -58,13 +58,12 @@ format: $(DEV)
 docs: $(DOCS)
 	OMP_NUM_THREADS=1 $(BIN)/pytest --quiet -n 2 --dist worksteal -m '' tests/test_guides.py
 	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -j 2 -n -W --keep-going --quiet -d runs/docs/doctrees docs $(SITE)
-	$(BIN)/python docs/_checks/links.py $(SITE)
-	$(BIN)/python docs/_checks/complete.py $(SITE)
+	$(BIN)/python docs/_checks/site_checks.py $(SITE)
 	@echo "the site: $(SITE)/index.html"
 
 # Links to other sites, which needs the network; pictures of every page in Chromium, in runs/docs/look.
 docs-links: docs
-	$(BIN)/python docs/_checks/links.py $(SITE) --external
+	$(BIN)/python docs/_checks/site_checks.py $(SITE) --external
 
 docs-look: docs
 	$(BIN)/python docs/_checks/look.py $(SITE) runs/docs/look
@@ -96,6 +95,10 @@ field-page: $(DEV)
 # The built wheel and sdist in empty environments, without the repository. PACKAGES="--python 3.12 --extras core --lowest"
 packages:
 	$(PYTHON) release/try_packages.py $(PACKAGES)
+
+# What README, docs and --help promise, a command each (results/promises.csv): PROMISES="rule,shard" tries some rows
+promises: $(DEV)
+	OMP_NUM_THREADS=1 $(BIN)/python release/promises.py
 
 # What has to be right before a version is published; it publishes nothing. RELEASE="--tests --keep"
 release:

@@ -25,8 +25,8 @@ smartquotes = False  # --option stays as it is typed
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
-    "sphinx.ext.linkcode",
     "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "sphinx_design",
     *sorted(path.stem for path in (HERE / "_ext").glob("*.py") if "\ndef setup(" in path.read_text()),  # ours
@@ -73,13 +73,6 @@ pygments_style = "friendly"
 pygments_dark_style = "monokai"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
-
-
-def linkcode_resolve(domain: str, info: dict[str, str]) -> str | None:
-    """Where the source of a name of the reference is shown."""
-    import repository
-
-    return repository.source_of(info["module"], info["fullname"]) if domain == "py" else None
 
 
 def setup(app: Sphinx) -> None:

@@ -48,7 +48,7 @@ ALLOWED: dict[str, set[str]] = {
 }
 ROOMS = {*ALLOWED, "cli"}
 TORCH_FREE = {"bounds", "rules", "certificates", "metrics", "report", "cli", *LEAVES}
-PLOTTING = {"matplotlib", "plotly", "jinja2"}
+PLOTTING = {"matplotlib", "plotly"}
 TORCH = {"torch", "lightning_fabric"}
 
 # Names of the public face and the room that each comes from, as `randsmooth/__init__.pyi` lists them.
@@ -155,6 +155,7 @@ def importing(packages: set[str], paths: Iterable[Path]) -> set[tuple[Path, str]
 def test_only_the_report_draws() -> None:
     assert importing(PLOTTING, PARSED)
     assert not importing(PLOTTING, (path for path in PARSED if room(path) != "report"))
+    assert {room(path) for path, _ in importing({"jinja2"}, PARSED)} <= {"report", "models"}  # pages, and model cards
 
 
 def test_rooms_without_torch_do_not_name_it() -> None:

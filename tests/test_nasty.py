@@ -21,7 +21,7 @@ from randsmooth import escape
 from randsmooth.certificates import Certificates, Header, from_evidence
 from randsmooth.report import Axes, Line, comparison_page, draw, draw_radius_accuracy, leaderboard_page, measure
 from randsmooth.report import formats as tables
-from randsmooth.report.leaderboard.board import by_setting, to_json
+from randsmooth.report.leaderboard import by_setting, to_json
 from randsmooth.report.sheet import build_sheet
 from report.reading import Read
 
@@ -117,7 +117,7 @@ def test_a_policy_lets_nothing_run_but_the_pages_own_scripts(text: str, written:
     from randsmooth import report
     from randsmooth.report import web
 
-    package, script = "randsmooth.report.figures", (Path(report.__file__).parent / "figures" / "figure.js").read_text()
+    package, script = "randsmooth.report.web", (Path(report.__file__).parent / "web" / "figure.js").read_text()
     scripts, figure = [web.asset(package, "figure.js")], {"data": [text], "layout": {}}
     evil = web.page(package, "figure.html.j2", scripts=scripts, title=text, figure=figure)
     policies = [web.policy([script])]

@@ -12,7 +12,6 @@ import argparse
 import json
 import os
 import platform
-import resource
 import shutil
 import subprocess
 import sys
@@ -45,26 +44,16 @@ def _fixed(method: str) -> dict[str, object]:
     return presets.find(method, "mnist", PRESET.format(method=method)).hyperparameters(SIGMA)
 
 
-def cpu_seconds() -> float:
-    """Of all processes that this one waited for."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def machine() -> dict[str, object]:
-    info = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
-    cpu = next((line.split(":")[1].strip() for line in info if line.startswith("model name")), platform.machine())
-    return {"cpu": cpu, "cores": os.cpu_count(), "versions": versions()}
-
-
 def train(method: str, runs: Path, results: Path) -> dict[str, object]:
-    """Train `method`, and keep its history: how it was made and what that took."""
-    words, before = command(method, runs / method), cpu_seconds()
+    """Train `method`, and keep its history: how it was made and what processor time that took."""
+    words, before = command(method, runs / method), os.times()
     env = os.environ | {"OMP_NUM_THREADS": "1"}
     subprocess.run([sys.executable, "-m", "randsmooth", *words, "--resume"], check=True, env=env)
+    after = os.times()
+    took = after.children_user + after.children_system - before.children_user - before.children_system
     results.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(runs / method / "history.csv", results / f"{method}.csv")
-    return {"command": " ".join(["randsmooth", *words]), "cpu_seconds": round(cpu_seconds() - before, 1)}
+    return {"command": " ".join(["randsmooth", *words]), "cpu_seconds": round(took, 1)}
 
 
 def main() -> None:
@@ -79,7 +68,11 @@ def main() -> None:
         if method in told["runs"]:
             continue
         told["runs"][method] = train(method, options.runs, options.results)
-        told |= {"script": "python docs/_figures/train_methods.py", "threads": 1, "machine": machine()}
+        told |= {
+            "script": "python docs/_figures/train_methods.py",
+            "threads": 1,
+            "machine": {"cpu": platform.processor(), "versions": versions()},
+        }
         path.write_text(json.dumps(told, indent=1) + "\n")
 
 

@@ -12,7 +12,7 @@ from docs.field.pairs import FINEST, LEVELS, judged_of, measure_pairs
 from docs.field.rows import Row
 
 from randsmooth.progress import Progress
-from randsmooth.report.leaderboard import board
+from randsmooth.report import leaderboard as board
 
 Curves = dict[str, Any]
 

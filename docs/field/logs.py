@@ -19,9 +19,8 @@ from randsmooth.certificates import (
     possible_budgets,
     tells_p_a,
 )
-from randsmooth.certificates.logs.budgets import beyond
-from randsmooth.certificates.logs.inferred import COMMON_ALPHA
-from randsmooth.certificates.logs.repositories import split_at_repository
+from randsmooth.certificates.logs.inferred import COMMON_ALPHA, beyond
+from randsmooth.certificates.logs.paths import split_at_repository
 from randsmooth.certificates.logs.tsv import PredictionLog
 from randsmooth.data.registry import HOME
 from randsmooth.errors import InputError

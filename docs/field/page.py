@@ -51,7 +51,7 @@ def whole_page(rows: Sequence[Row], curves: Curves, *, site: bool = False) -> st
         "page.html.j2",
         styles=[
             web.asset(web.__name__, "base.css"),
-            web.asset("randsmooth.report.leaderboard", "leaderboard.css"),
+            web.asset("randsmooth.report.web", "leaderboard.css"),
             web.asset(folder, "page.css"),
         ],
         scripts=scripts,

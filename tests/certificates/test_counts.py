@@ -120,7 +120,7 @@ def test_looks_that_a_rule_does_not_take_are_refused() -> None:
     facts: dict[str, Any] = {"n": 1000, "picked": [0], "label": [0], "rule": "anytime", **FACTS}
     first = made.next_look([])
     assert first is not None
-    assert "none that rule anytime takes" in refusal(from_counts, path=[[first + 1]], **facts)
+    assert "rule anytime cannot give" in refusal(from_counts, path=[[first + 1]], **facts)
 
 
 PICKED: dict[str, Any] = {"label": [0], "picked": [0]}

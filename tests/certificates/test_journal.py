@@ -13,9 +13,8 @@ import pytest
 
 from certificates.walks import HEADER, RULES, refusal, rows_of, same, table_of
 from randsmooth.certificates import Certificates, Header, Journal, JournalRow, Machine, check_file, journal_header, read
-from randsmooth.certificates.journal import _link, read_journal
+from randsmooth.certificates.journal import _link, images_planned, read_journal
 from randsmooth.certificates.journal import table_of as table_of_rows
-from randsmooth.certificates.unfinished import images_planned
 from randsmooth.errors import InputError, Note
 
 Make = Callable[..., Certificates]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import struct
-import zlib
+import time
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import io
 
-from randsmooth import metrics
-from randsmooth.certificates import PredictionLog, find_certificates, infer, looks_like_log, read, read_all
+from certificates.walks import refusal
+from randsmooth import data, metrics
+from randsmooth.certificates import PredictionLog, find_certificates, infer, looks_like_log, read, read_all, write_tsv
+from randsmooth.certificates.logs import tsv
+from randsmooth.certificates.logs.paths import CLASSES, DATASETS
 from randsmooth.errors import ForeignFile, InputError
 
 HEAD = "idx\tlabel\tpredict\tradius\tcorrect\ttime"
@@ -37,22 +40,19 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_every_form_gives_the_same_rows(form: str, tmp_path: Path) -> None:
-    content, seconds = FORMS[form]
+def test_every_form_gives_the_same_rows(tmp_path: Path) -> None:
     path = tmp_path / "noise_0.50_4490"  # no suffix, as in most repositories
-    path.write_bytes(content.encode())
-    table = read(path)
-    assert looks_like_log(path) and table.name == "noise_0.50_4490"
-    assert table.idx.tolist() == [0, 20, 40, 60] and table.label.tolist() == [3, 7, 1, 9]
-    assert table.predict.tolist() == [3, 2, -1, 9] and table.radius.tolist() == [0.644, 2.5e-05, 0.0, 1.91]
-    assert table.seconds.tolist() == [seconds] * 4
-
-
-def test_seconds_and_clock_times_may_stand_in_one_log(tmp_path: Path) -> None:
-    path = tmp_path / "log.tsv"
-    path.write_text(text().replace("0:00:03.5", "15.4", 1))
+    for form, (content, seconds) in FORMS.items():
+        path.write_bytes(content.encode())
+        table = read(path)
+        assert looks_like_log(path) and table.name == "noise_0.50_4490", form
+        assert table.idx.tolist() == [0, 20, 40, 60] and table.label.tolist() == [3, 7, 1, 9], form
+        assert table.predict.tolist() == [3, 2, -1, 9] and table.radius.tolist() == [0.644, 2.5e-05, 0.0, 1.91], form
+        assert table.seconds.tolist() == [seconds] * 4, form
+    path.write_text(text().replace("0:00:03.5", "15.4", 1))  # both in one log
     assert read(path).seconds.tolist() == [15.4, 3.5, 3.5, 3.5]
+    path.write_text(text().replace("0:00:03.5", "1 day, 1:02:03.000001", 1))
+    assert read(path).seconds[0] == 90123.000001
 
 
 def bare(order: list[int]) -> str:
@@ -67,32 +67,127 @@ def test_a_log_without_header_and_idx_is_read_but_paired_with_none(tmp_path: Pat
     assert table.idx.tolist() == [-1, -2, -3, -4] and "does not say which images" in table.header.notes[0]
     assert metrics.acr(table).value == metrics.acr(read(tmp_path / "usual.tsv")).value
     for other in (read(tmp_path / "usual.tsv"), table):  # not even two such logs are known to be about the same images
-        with pytest.raises(InputError, match="bare does not say which images it is about"):
-            metrics.pair(table, other)
+        assert "bare does not say which images it is about" in refusal(metrics.pair, table, other)
 
 
-REFUSED = {
-    "predictions": ("idx\tlabel\tpredict\tcorrect\ttime\n0\t3\t3\t1\t0:00:01.5\n", "log of predictions, not of cert"),
-    "base": ("idx\tlabel\tpredict\tbasePredict\tcorrect\ttime\n0\t3\t3\t2\t1\t0:00:01.5\n", r"\(basePredict\)"),
+def row(**facts: str) -> str:
+    usual = {"idx": "4", "label": "3", "predict": "3", "radius": "0.644", "correct": "1", "time": "0:00:03.5"}
+    return "\t".join((usual | facts).values()) + "\n"
+
+
+REFUSED = {  # the whole text, and what the refusal names
+    "predictions": ("idx\tlabel\tpredict\tcorrect\ttime\n0\t3\t3\t1\t0:00:01.5\n", "log of predictions"),
+    "base": ("idx\tlabel\tpredict\tbasePredict\tcorrect\ttime\n0\t3\t3\t2\t1\t0:00:01.5\n", "(basePredict)"),
     "adaptive": (
         "idx\tlabel\tpredict\tradius proved\tcorrect\tlevels_needed\ttime\n0\t3\t3\t1\t1\t0\t0:00:01\n",
-        "radius is not in the file.*radius_0.5/log.tsv",
+        "radius_0.5/log.tsv",
     ),
-    "no header": ("0\t3\t3\t0.5\t1\t0:00:01.5\n", "has no header; put a line on top"),
-    "neither 0/1 nor a total": (text(correct=(1, 1, 1, 3)), "line 3: correct=1 contradicts"),
-    "bare and wrong": ("3\t3\t0.5\t0\t0:00:01\n", "line 1: correct=0 contradicts"),
+    "no header": ("0\t3\t3\t0.5\t1\t0:00:01.5\n", "has the columns idx"),
+    "empty": ("", "lacks idx"),
+    "another table": ("a\tb\n1\t2\n", "lacks idx"),
+    "commas": (text().replace("\t", ","), "with tabs between"),
+    "counts": ("label,counts_0\n0,1\n", "`randsmooth from-counts log.tsv"),
+    "a column twice": (HEAD.replace("time", "idx") + "\n", "lacks time"),
+    "neither 0/1 nor a total": (text(correct=(1, 1, 1, 3)), "line 3: correct='1' contradicts"),
+    "bare and wrong": ("3\t3\t0.5\t0\t0:00:01\n", "line 1: correct='0' contradicts"),
     "negative seconds": (text("-3"), "line 2: time='-3'"),
     "seconds cut short": (text("15.4")[:-1], "ends inside its last line"),
-    "more cells than heads": (HEAD + "\n" + "0\t3\t3\t0.5\t1\t0:00:01\t9\n" * 3, "more cells than its header"),
+    "no text": ("\udcff\udcfe" + text(), "no text in UTF-8"),
+}
+BAD = {  # rows under the usual header
+    "a label of 1e18": (row(label="1e18"), "line 2: label='1e18'"),
+    "a label below -1": (row(label="-2"), "line 2: label='-2'"),
+    "a prediction of 1e18": (row(predict="1e18"), "line 2: predict='1e18'"),
+    "half a class": (row(label="1.5"), "line 2: label='1.5'"),
+    "a radius of 1e18": (row(radius="1e18"), "line 2: radius='1e18'"),
+    "a radius below 0": (row(radius="-0.5"), "line 2: radius='-0.5'"),
+    "an image below 0": (row(idx="-1"), "line 2: idx='-1'"),
+    "an image of 1e18": (row(idx="1e18"), "from 0 to 1,000,000,000"),
+    "images that fall": (row() + row(idx="3"), "line 3: idx='3'"),
+    "an image twice": (row() + row(), "line 3: idx='4'"),
+    "an abstention with a radius": (row(predict="-1", correct="0"), "line 2: radius='0.644' stands where predict=-1"),
+    "neither right nor wrong": (row() + row(idx="5", correct="2") + row(idx="6", correct="2"), "line 3: correct='2'"),
+    "right beyond the rows": (row(correct="7"), "line 2: correct='7'"),
+    "half right": (row(correct="0.5"), "line 2: correct='0.5'"),
+    "endless digits": (row(label="9" * 400), "line 2: label='99"),
+    "beyond floating point": (row(radius="1e999"), "line 2: radius='1e999'"),
+    "infinity": (row(radius="inf"), "line 2: radius='inf'"),
+    "not a number": (row(radius="nan"), "line 2: radius='nan'"),
+    "digits of another script": (row(label="٣", predict="٣"), "line 2: label='٣'"),
+    "an underscore": (row(idx="1_0"), "line 2: idx='1_0'"),
+    "a quoted cell": (row(label='"3"'), "line 2: label='\"3\"'"),
+    "a long time": (row(time="1e9"), "line 2: time='1e9'"),
+    "days beyond count": (row(time="99999999 days, 0:00:01"), "line 2: time="),
+    "a time of 99 minutes": (row(time="0:99:01"), "line 2: time='0:99:01'"),
+    "a cell too few": (row() + "5\t3\t3\n", "line 3: 3 cells instead of 6"),
+    "a cell too many": (row() + "\n" + row().strip() + "\t1\n", "line 4: 7 cells instead of 6"),
+    "a wrong cell behind a blank line": (row() + "\n\n" + row(idx="9", label="x"), "line 5: label='x'"),
+    "a zero byte": (row() + row(idx="5", time="0:00:0\0"), "line 3: time="),
 }
 
 
-@pytest.mark.parametrize("what", REFUSED)
-def test_what_cannot_be_read_without_guessing_is_named(what: str, tmp_path: Path) -> None:
-    content, named = REFUSED[what]
-    (tmp_path / "log.tsv").write_text(content)
-    with pytest.raises(InputError, match=named):
-        read(tmp_path / "log.tsv")
+def test_what_cannot_be_read_without_guessing_is_named_by_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "log.tsv"
+    under = {what: (f"{HEAD}\n{rows}", named) for what, (rows, named) in BAD.items()}
+    for what, (content, named) in (REFUSED | under).items():
+        path.write_bytes(content.encode(errors="surrogateescape"))
+        said = refusal(read, path)
+        assert named in said and str(path) in said and len(said) < 600, (what, said)
+
+
+def test_a_log_cut_short_is_refused_or_ends_at_a_line(tmp_path: Path) -> None:
+    whole, cut = tmp_path / "whole.tsv", tmp_path / "cut.tsv"
+    whole.write_text(text("0:00:03.500000"))
+    write_tsv(read(whole), whole)
+    content = whole.read_bytes()
+    for length in range(len(HEAD) + 1, len(content)):
+        cut.write_bytes(content[:length])
+        complete = content[:length].endswith(b"\n") or content[length : length + 1] == b"\n"
+        if complete:
+            assert len(read(cut)) == content[:length].decode().strip("\n").count("\n"), length
+        else:
+            assert "cut" in refusal(read, cut), length
+
+
+def test_labels_are_among_the_classes_of_the_data_set_that_the_path_names(tmp_path: Path) -> None:
+    for dataset in sorted(set(DATASETS.values())):
+        path = tmp_path / f"{dataset}-sigma0.5" / "gaussian.tsv"
+        path.parent.mkdir()
+        last = CLASSES[dataset] - 1
+        path.write_text(f"{HEAD}\n" + row(label=str(last), predict=str(last)))
+        assert read(path).label.tolist() == [last], dataset
+        path.write_text(f"{HEAD}\n" + row(label=str(last + 1), predict=str(last + 1)))
+        assert f"from 0 to {last}, the classes of {dataset}" in refusal(read, path)
+        if dataset in data.DATASETS:
+            assert data.DATASETS[dataset].num_classes == CLASSES[dataset]
+
+
+def test_what_is_no_log_takes_neither_time_nor_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tsv, "MOST_LINES", 1000)
+    monkeypatch.setattr(tsv, "MOST_BYTES", 10**6)
+    floods = {
+        "lacks idx": "\t".join(map(str, range(100_000))) + "\n",
+        "101 cells instead of 6": f"{HEAD}\n" + "\t" * 500_000 + "\n",
+        "more than 1,000 lines": HEAD + "\n" * 500_000,
+        "expected at most 1,000,000": f"{HEAD}\n" + row() * 100_000,
+    }
+    for named, content in floods.items():
+        (tmp_path / "log.tsv").write_text(content)
+        tracemalloc.start()
+        began = time.process_time()
+        assert named in refusal(read, tmp_path / "log.tsv")
+        took, (_, peak) = time.process_time() - began, tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert took < 1.0 and peak < 2**23, named
+
+
+def test_a_whole_data_set_is_read_in_no_time(tmp_path: Path) -> None:
+    """Behind the mark that some editors put in front."""
+    rows = [row(idx=str(i), label=str(i % 10), correct=str(int(i % 10 == 3))) for i in range(50_000)]
+    (tmp_path / "log.tsv").write_text(f"\ufeff{HEAD}\n" + "".join(rows))
+    began = time.process_time()
+    assert np.mean(read(tmp_path / "log.tsv").correct) == 0.1
+    assert time.process_time() - began < 3.0
 
 
 ADAPTIVE = (
@@ -118,8 +213,7 @@ def test_a_log_of_one_radius_is_a_table_of_that_radius(tmp_path: Path) -> None:
 def test_a_word_that_says_neither_proved_nor_not_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "radius_0.5.tsv"
     path.write_text(ADAPTIVE.replace("\t3\t1\t1", "\t3\t2\t1"))
-    with pytest.raises(InputError, match=r"line 2: radius proved=2 is above 1"):
-        read(path)
+    assert "line 2: radius proved='2'" in refusal(read, path)
 
 
 HARD, SOFT = [0.5, -1.0, 1.5, 0.0], [-1.0, -1.0, 1.0, 0.25]
@@ -138,10 +232,8 @@ def test_a_matlab_file_gives_a_table_of_each_kind_of_radius(tmp_path: Path) -> N
         assert "neither which images it is about nor their classes" in table.header.notes[0]
     known = infer(read_all(path)[1], path, n=100_000, alpha=0.001)
     assert "soft smoothed classifier" in soft.header.notes[1] and not metrics.knows_p_a(known)
-    with pytest.raises(InputError, match="its radii do not give p_A"):
-        metrics.p_a(known)
-    with pytest.raises(InputError, match="does not say which images"):
-        metrics.pair(hard, hard)
+    assert "its radii do not give p_A" in refusal(metrics.p_a, known)
+    assert "does not say which images" in refusal(metrics.pair, hard, hard)
     io.savemat(path, {"soft": np.array(SOFT)})
     assert [table.name for table in read_all(path)] == ["440 (soft)"]
 
@@ -160,20 +252,20 @@ def test_a_matlab_file_of_something_else_is_named(tmp_path: Path) -> None:
         read(tmp_path / "other.mat")
     io.savemat(tmp_path / "440.mat", {"hard": np.array(HARD)})
     (tmp_path / "cut.mat").write_bytes((tmp_path / "440.mat").read_bytes()[:150])
-    with pytest.raises(InputError, match="not a readable MATLAB file"):
-        read(tmp_path / "cut.mat")
+    assert "not a readable MATLAB file" in refusal(read, tmp_path / "cut.mat")
     io.savemat(tmp_path / "bad.mat", {"hard": np.array([0.5, -0.5])})
-    with pytest.raises(InputError, match=r"hard radius 2 is -0\.5; expected 0 to 1000, or -1"):
-        read(tmp_path / "bad.mat")
+    assert "hard radius 2 is -0.5; expected 0 to 1000, or -1" in refusal(read, tmp_path / "bad.mat")
+    io.savemat(tmp_path / "packed.mat", {"hard": np.array(HARD)}, do_compression=True)
+    assert "do_compression=False" in refusal(read, tmp_path / "packed.mat")
 
 
-@pytest.mark.parametrize("packed", [False, True])
-def test_a_damaged_matlab_file_is_read_or_refused_in_a_sentence(packed: bool, tmp_path: Path) -> None:
+def test_a_damaged_matlab_file_is_read_or_refused_in_a_sentence(tmp_path: Path) -> None:
     """SciPy's reader, tried on such, ended the process."""
     radii = np.maximum(np.random.default_rng(0).uniform(-1.0, 2.0, 40), -1.0)
     radii[radii < 0.0] = -1.0
     path = tmp_path / "damaged.mat"
-    io.savemat(path, {"hard": radii, "soft": radii[:7].astype(np.float32)}, do_compression=packed)
+    io.savemat(path, {"hard": radii, "soft": radii[:7].astype(np.float32)})
+    assert len(read_all(path)) == 2
     content, rng, refused = path.read_bytes(), np.random.default_rng(1), 0
     for _ in range(600):
         bent = bytearray(content)
@@ -190,23 +282,6 @@ def test_a_damaged_matlab_file_is_read_or_refused_in_a_sentence(packed: bool, tm
             assert np.isfinite(table.radius).all() and table.radius.min(initial=0.0) >= 0.0
             assert table.radius.max(initial=0.0) <= 1000.0 and not table.radius[~table.correct].any()
     assert refused > 100
-
-
-def test_a_matlab_file_is_read_in_either_order_and_unpacked_within_bounds(tmp_path: Path) -> None:
-    little = struct.pack("<IIII", 6, 8, 6, 0) + struct.pack("<IIii", 5, 8, 1, 3)
-    little += struct.pack("<HH4s", 1, 4, b"hard") + struct.pack("<IIbbb5x", 1, 3, 1, -1, 3)
-    big = struct.pack(">IIII", 6, 8, 6, 0) + struct.pack(">IIii", 5, 8, 1, 3)
-    big += struct.pack(">HH4s", 4, 1, b"hard") + struct.pack(">IIbbb5x", 1, 3, 1, -1, 3)
-    for order, mark, body in (("<", b"IM", little), (">", b"MI", big)):
-        front = b"MATLAB 5.0 MAT-file".ljust(124) + struct.pack(f"{order}H", 0x0100) + mark
-        (tmp_path / "a.mat").write_bytes(front + struct.pack(f"{order}II", 14, len(body)) + body)
-        assert read(tmp_path / "a.mat").radius.tolist() == [1.0, 0.0, 3.0]
-    bomb = zlib.compress(bytes(2**26))
-    (tmp_path / "a.mat").write_bytes(
-        b"MATLAB 5.0 MAT-file".ljust(124) + b"\0\1IM" + struct.pack("<II", 15, len(bomb)) + bomb
-    )
-    with pytest.raises(InputError, match="unpacks to more than 16,777,216 bytes"):
-        read(tmp_path / "a.mat")
 
 
 def test_logs_are_found_by_their_first_line(tmp_path: Path) -> None:

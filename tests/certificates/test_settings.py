@@ -88,7 +88,7 @@ def test_keywords_change_a_given_object() -> None:
 
 def test_settings_cannot_be_changed_in_place() -> None:
     with pytest.raises(
-        InputError, match=r"CertificationSettings cannot be changed: make another with .having\(n=\d+\)"
+        InputError, match=r"CertificationSettings cannot be changed: make another with .replace\(n=\d+\)"
     ):
         CertificationSettings().n = 5
 

@@ -203,7 +203,7 @@ def test_an_estimator_knows_classes_by_number_or_name() -> None:
     assert named.for_classes(["dog", "cat", "bee", "ant"]).answer(at).argmax(dim=1).tolist() == [1, 0, 3]
     with pytest.raises(rs.InputError, match="was fitted with the class 'ant'; the data set has 2 classes, dog, cat"):
         named.for_classes(["dog", "cat"])
-    with pytest.raises(rs.InputError, match="was fitted with the class 2"):
+    with pytest.raises(rs.InputError, match="was fitted with the class '2'"):
         few.for_classes(["a", "b", "c", "d"])
 
 

@@ -288,9 +288,9 @@ def test_what_cannot_be_composed_is_refused_by_name(tmp_path: Path) -> None:
         ("classifier of the model is a TorchScript program", exporting(rs.Denoised(Dimmed(0.5), script))),
         ("members.0 of the model is a", exporting(rs.Ensemble([bright(), network(0)]))),
         ("leave out consensus", exporting(consensus)),
-        ("answers with dict; expected an array of logits or labels", answering(lambda x: {"logits": x})),
-        ("answers with a list that is no array", answering(lambda x: [[1.0, 2.0], [1.0]])),
-        ("answers with NoneType", answering(lambda x: None)),
+        ("images with dict; expected logits", answering(lambda x: {"logits": x})),
+        ("images with list; expected logits", answering(lambda x: [[1.0, 2.0], [1.0]])),
+        ("images with NoneType; expected logits", answering(lambda x: None)),
     ]
     for said, refused in table:
         with pytest.raises(InputError) as error:

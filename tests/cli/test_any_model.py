@@ -112,8 +112,8 @@ def test_a_module_of_the_current_folder_is_imported_and_may_hold_the_model_itsel
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["zoo.py"], "does not say which function in it returns the model: expected one of: "),
-        (["zo.py:small"], "no Python file at zo.py"),
+        (["zoo.py"], "zoo.py names no model"),
+        (["zo.py:small"], "no file at zo.py"),
         (["zo:small"], "there is no module zo, neither installed nor in the current folder"),
         (["zoo.py:smal"], "did you mean 'small'"),
         (["zoo.py:small", "--model-arg", "with=3"], "did you mean 'width'? Expected one of: seed, width"),
@@ -124,11 +124,11 @@ def test_a_module_of_the_current_folder_is_imported_and_may_hold_the_model_itsel
         (["zoo.py:ready", "--model-arg", "width=3"], "is a model, not a function, so it takes no arguments"),
         (["zoo.py:number"], "the model is an int, 3; expected a torch.nn.Module"),
         (["zoo.py:labels"], "whose code cannot be compared"),
-        (["net.pth"], "is a checkpoint or pickle, which is not opened as it is (`randsmooth import`"),
+        (["net.pth"], "of a checkpoint or pickle, `randsmooth import`"),
         (["weights.pt"], "is no TorchScript file (it has no code)"),
         (["weights.pt2"], "is no exported program: torch.export.save(program, ...) writes one"),
         (["text.pt2"], "is no zip archive"),
-        (["net.onnx", "--model-arg", "outputs=y"], "no ONNX file at net.onnx"),
+        (["net.onnx", "--model-arg", "outputs=y"], "no file at net.onnx"),
     ],
 )
 def test_what_cannot_be_opened_is_named_with_the_way_out(words: list[str], message: str, cli: Run, zoo: Path) -> None:

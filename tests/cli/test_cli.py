@@ -372,7 +372,7 @@ def test_what_was_inferred_of_logs_is_told_with_their_figures(cli: Run, tmp_path
     told = cli("evaluate", path, "--radii", "0,0.5")
     assert told.code == 0, told.err
     for note in (
-        "sigma 0.5, data set imagenet and the method gaussian (by the name cohen) as the path says",
+        "sigma 0.5, data set imagenet, method gaussian as the path says",
         "n 100,000 and alpha 0.01: its largest radius, 1.96,",
         "made at alpha 0.01, re-bound at 0.001: ACR 1.89",
     ):

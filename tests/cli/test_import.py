@@ -15,8 +15,7 @@ from torch.nn import functional as F
 from cli.run import Run
 from randsmooth import certify, data, models
 from randsmooth.models import build
-from randsmooth.models.importing.choice import ALPHA
-from randsmooth.models.importing.normalisation import Normalisation, candidates
+from randsmooth.models.importing.normalisation import ALPHA, Normalisation, candidates
 
 SIGMA, SIDE, CLASSES = 0.1, 12, ("dark", "dim", "light", "bright")
 

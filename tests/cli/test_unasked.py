@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,7 +15,6 @@ from PIL import Image
 from cli.run import Run
 from randsmooth import TrainingSettings, models, read, train
 from randsmooth.certificates import write_parquet
-from randsmooth.models import stored
 from randsmooth.training import checkpoint
 
 _watched: list[tuple[str, list[str]]] = []  # a folder, and what was opened or listed in it
@@ -57,9 +55,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def naming(model: Path, dataset: object, folder: Path) -> Path:
     """The model, saying that it was trained on `dataset`."""
-    config = models.load(model).config
-    shutil.copytree(model, folder)
-    stored.write_config(config | {"provenance": config["provenance"] | {"dataset": dataset}}, folder)
+    named = models.load(model)
+    named.provenance = named.provenance | {"dataset": dataset}
+    models.save(named, folder)
     return folder
 
 

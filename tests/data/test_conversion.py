@@ -90,14 +90,6 @@ def test_damaged_exif_data_turn_nothing_and_warn_of_nothing(tmp_path: Path, recw
     assert not recwarn.list
 
 
-def test_grey_ones_among_coloured_ones_become_rgb(
-    tmp_path: Path, write_folder: Callable[..., None], encode: Callable[..., bytes]
-) -> None:
-    write_folder(tmp_path, [GREY[None], COLOURS.transpose(2, 0, 1)], [".", "."])
-    x, _ = data.load(str(tmp_path)).batch(torch.arange(2))
-    assert np.array_equal((x[0] * 255).round().numpy(), np.stack([GREY] * 3))
-
-
 def test_odd_ones_beyond_the_sample(
     tmp_path: Path, write_folder: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,10 +120,3 @@ def test_resizing_and_cropping(tmp_path: Path) -> None:
         assert (xs[3] - xs[0]).abs().max() <= 1 / 255 and xs[3].min() >= 0 and xs[3].max() <= 1
     for size in ("big", "0", "3x", 0, -1, 2.5, (1, 2, 3), "99999", True):
         refuses(("is no size", "224x192"), COLOURS[None], resize=size)
-
-
-def test_a_named_data_set_is_resized_and_cropped() -> None:
-    images = data.load("digits", "test", resize=16, crop=12)
-    assert images.spec.shape == (1, 12, 12) and images.batch(torch.arange(3))[0].shape == (3, 1, 12, 12)
-    assert data.describe("imagenet", resize=320).shape == (3, 224, 224)
-    assert data.describe("imagenet", crop="192x160").shape == (3, 192, 160)

@@ -1,6 +1,6 @@
 """Data sets on disk: both layouts, both forms in memory, known and inferred specs."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -121,31 +121,6 @@ def test_the_streamed_form_equals_the_tensor_form(
                 assert torch.equal(x, other_x) and torch.equal(y, other_y)
 
 
-def test_augmentation_needs_a_generator(
-    tmp_path: Path, write_parquet: Callable[..., None], random_images: Callable[..., NDArray[np.uint8]]
-) -> None:
-    pixels = random_images(8, (3, 32, 32))
-    write_parquet(tmp_path / "cifar10" / "train.parquet", pixels, range(8))
-    images, every = data.load(str(tmp_path / "cifar10")), torch.arange(8)
-    plain, _ = images.batch(every)
-    assert torch.equal(plain, torch.from_numpy(pixels).float() / 255)
-    first, second, third = (images.batch(every, augment=seeded(k))[0] for k in (1, 1, 2))
-    assert torch.equal(first, second) and not torch.equal(first, third)
-    assert not torch.equal(first, plain)
-
-
-def test_stopping_a_streamed_loop_early(
-    tmp_path: Path, write_parquet: Callable[..., None], pixels: NDArray[np.uint8]
-) -> None:
-    write_parquet(tmp_path / "train.parquet", pixels, LABELS)
-    streamed = StreamedImages(data.describe(str(tmp_path)), "train", read_parquet([tmp_path / "train.parquet"]))
-    batches = streamed.batches(torch.tensor([[k % 10] for k in range(100)]).unbind())
-    x, _ = next(batches)
-    assert isinstance(batches, Generator)
-    batches.close()
-    assert np.array_equal((x * 255).byte().numpy()[0], pixels[0])
-
-
 def test_images_of_several_sizes_are_brought_to_one_on_request(
     tmp_path: Path, write_folder: Callable[..., None], random_images: Callable[..., NDArray[np.uint8]]
 ) -> None:
@@ -181,13 +156,3 @@ def test_imagenet_tests_on_its_validation_split(
     images = data.load("imagenet", "test")
     assert images.streams and images.labels.tolist() == [7, 998]
     assert images.spec.classes == tuple(ids)
-
-
-def test_read_image(
-    tmp_path: Path, encode: Callable[..., bytes], random_images: Callable[..., NDArray[np.uint8]]
-) -> None:
-    pixels = random_images(1, (1, 28, 28))[0]
-    (tmp_path / "seven.png").write_bytes(encode(pixels))
-    x = data.read_image(tmp_path / "seven.png", data.DATASETS["mnist"])
-    assert torch.equal(x, torch.from_numpy(pixels).float() / 255)
-    assert data.read_image(tmp_path / "seven.png", data.DATASETS["imagenet"]).shape == (3, 224, 224)

@@ -213,17 +213,6 @@ def test_only_the_chosen_items_are_read(random_images: Callable[..., Pixels], tm
     assert table.label.tolist() == [0, 1, 2, 0] and many.read < 100
 
 
-def test_only_the_chosen_files_are_decoded(tmp_path: Path, encode: Png, pixels: Pixels) -> None:
-    """What is damaged among the others stops nobody."""
-    path = of_files("csv", tmp_path, pixels, encode)
-    whole = (tmp_path / "pictures" / "1.png").read_bytes()
-    (tmp_path / "pictures" / "1.png").write_bytes(whole[:150])
-    model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(360, 3)).eval()
-    assert len(rs.certify(model, path, sigma=0.5, n=100, skip=2, out=tmp_path / "a.parquet")) == 3
-    with pytest.raises(InputError, match=r"image 1 \(.*1.png\) cannot be decoded"):
-        rs.certify(model, path, sigma=0.5, n=100, take=6, out=tmp_path / "b.parquet")
-
-
 def test_folders_of_classes_and_flat_ones(
     tmp_path: Path, write_folder: Callable[..., None], pixels: Pixels, encode: Png
 ) -> None:
@@ -264,16 +253,6 @@ def test_labels_in_json_and_by_extension(tmp_path: Path, pixels: Pixels, encode:
     assert data.load(str(tmp_path / "mine.tar"), image_column="png").labels.tolist() == LABELS
     named = data.load(str(tmp_path / "mine.tar"), image_column="png", label_column="name")
     assert (named.labels.tolist(), named.spec.classes) == (LABELS, ("a", "b", "c"))
-
-
-def test_names_in_a_csv_file(tmp_path: Path, pixels: Pixels, encode: Png) -> None:
-    for k, each in enumerate(pixels[:3]):
-        (tmp_path / f"{k}.png").write_bytes(encode(each))
-    (tmp_path / "mine.csv").write_text("file,kind\n0.png,dog\n1.png,ant\n2.png,dog\n")
-    images = data.load(str(tmp_path / "mine.csv"), label_column="kind")
-    assert (images.labels.tolist(), images.spec.classes) == ([1, 0, 1], ("ant", "dog"))
-    (tmp_path / "bare.csv").write_text("path\n0.png\n2.png\n")
-    assert not data.load(str(tmp_path / "bare.csv")).labelled
 
 
 def test_an_unknown_source_is_told_the_forms(tmp_path: Path) -> None:

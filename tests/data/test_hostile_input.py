@@ -88,23 +88,6 @@ def test_metadata_that_names_no_classes(
         assert data.describe(str(tmp_path)).classes == ("0", "1")
 
 
-def test_shards_of_different_columns_are_refused(
-    tmp_path: Path, write_parquet: Callable[..., None], pixels: NDArray[np.uint8]
-) -> None:
-    write_parquet(tmp_path / "train-00000-of-00002.parquet", pixels, [0, 1, 2, 3])
-    write_parquet(tmp_path / "train-00001-of-00002.parquet", pixels, pa.array([0, 1, 2, 3], pa.int8()))
-    refuses("different columns", tmp_path)
-
-
-def test_a_file_that_is_called_like_a_shard_is_none(
-    tmp_path: Path, write_parquet: Callable[..., None], pixels: NDArray[np.uint8]
-) -> None:
-    write_parquet(tmp_path / "train.parquet", pixels, [0, 1, 2, 3])
-    (tmp_path / "test-a-of-b.parquet").touch()
-    os.mkfifo(tmp_path / "test-00000-of-00001.parquet")
-    refuses("no split 'test'", tmp_path, "test")
-
-
 def repeated(file: Path, content: Any, rows: Any, **how: Any) -> None:
     image = pa.array([content]).take(pa.array([0] * rows))
     structured = pa.StructArray.from_arrays([image, pa.nulls(len(image), pa.string())], names=["bytes", "path"])
@@ -190,15 +173,6 @@ def test_what_is_called_like_an_image_and_is_no_file_is_refused(
             (place / "odd.png").unlink()
 
 
-def test_a_class_folder_that_is_a_link_to_itself_is_none(
-    tmp_path: Path, write_folder: Callable[..., None], pixels: NDArray[np.uint8]
-) -> None:
-    folder_of(tmp_path, write_folder, pixels)
-    (tmp_path / "train" / "loop").symlink_to("loop")
-    (tmp_path / "train" / "a" / "up").symlink_to(tmp_path / "train")  # which nothing descends into
-    assert len(data.load(str(tmp_path))) == 4
-
-
 def test_a_class_folder_that_cannot_be_shown_is_refused(
     tmp_path: Path, write_folder: Callable[..., None], pixels: NDArray[np.uint8]
 ) -> None:
@@ -208,35 +182,6 @@ def test_a_class_folder_that_cannot_be_shown_is_refused(
         told = refusal(lambda: data.load(str(tmp_path)))
         assert "cannot be the name of a class" in told and told.isprintable()
         (tmp_path / "train" / name).rmdir()
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads whatever it likes")
-def test_what_may_not_be_read_is_named(
-    tmp_path: Path, write_folder: Callable[..., None], pixels: NDArray[np.uint8]
-) -> None:
-    place = folder_of(tmp_path, write_folder, pixels)
-    place.chmod(0)
-    refuses(("cannot be read", "Permission"), tmp_path)
-    place.chmod(0o700)
-    (place / "000.png").chmod(0)
-    refuses(("000.png", "Permission"), tmp_path)
-
-
-def test_a_name_that_no_folder_has() -> None:
-    for dataset in ("~nobody-of-that-name/x", "a" * 5000, "x/" + "b" * 5000, "a\0b", ""):
-        for call in (data.load, data.describe):
-            assert refusal(lambda call=call, dataset=dataset: call(dataset))  # type: ignore[misc]
-
-
-def test_animations_and_turned_photographs_are_taken_as_stored(tmp_path: Path) -> None:
-    frames = [Image.new("RGB", (300, 240), colour) for colour in ("red", "green", "blue")]
-    frames[0].save(tmp_path / "a.webp", save_all=True, append_images=frames[1:], lossless=True)
-    turned = Image.Exif()
-    turned[0x0112] = 6  # a quarter turn
-    frames[0].save(tmp_path / "b.jpg", exif=turned)
-    for name in ("a.webp", "b.jpg"):
-        red = data.read_image(tmp_path / name, data.DATASETS["imagenet"])
-        assert red.shape == (3, 224, 224) and red[0].min() > 0.98 and red[1:].max() < 0.02
 
 
 def damaged(content: Any, rng: Any) -> Any:

@@ -52,13 +52,6 @@ def fails_fast(monkeypatch: pytest.MonkeyPatch) -> Any:
 BOTH_WAYS = "fashion-mnist is not at .*fashion-mnist .*RANDSMOOTH_DATA.*hf download zalando-datasets/fashion_mnist"
 
 
-def test_offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fails_fast: Callable[[str], None]) -> None:
-    monkeypatch.setenv("RANDSMOOTH_DATA", str(tmp_path))
-    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path / "cache"))
-    fails_fast(BOTH_WAYS)
-
-
 def test_no_network(monkeypatch: pytest.MonkeyPatch, fails_fast: Callable[[str], None]) -> None:
     """A port where nothing listens: the answer comes at once, not after the library's retries."""
     monkeypatch.delenv("RANDSMOOTH_DATA", raising=False)

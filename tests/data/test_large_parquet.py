@@ -65,13 +65,6 @@ def test_what_is_mapped_is_what_is_held(large: Any, tmp_path: Path, write_parque
     assert read_parquet(files).content(0) != held.content(0)
 
 
-def test_large_files_without_labels(large: Any, tmp_path: Path, write_parquet: Any) -> None:
-    large(True)
-    write(tmp_path / "a.parquet", write_parquet)
-    images = data.load(tmp_path / "a.parquet", "test", label_column="none", stream=True)
-    assert (images.labelled, len(images)) == (False, ROWS)
-
-
 def test_large_files_that_are_refused(large: Any, tmp_path: Path, write_parquet: Any, monkeypatch: Any) -> None:
     large(True)
     damaged = write(tmp_path / "damaged.parquet", write_parquet)

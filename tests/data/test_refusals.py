@@ -14,7 +14,6 @@ import torch
 from numpy.typing import NDArray
 from torch.utils.data import DataLoader, SubsetRandomSampler, TensorDataset
 
-import randsmooth as rs
 from data.refusing import refusal, refuses
 from randsmooth import data
 
@@ -62,13 +61,6 @@ def test_arrays() -> None:
         refuses(told, given)
     assert data.load(np.zeros((4, 10, 64, 48), np.uint8)).spec.shape == (10, 64, 48)
     assert data.load((np.zeros((4, 8, 9), bool), [0] * 4)).spec.shape == (1, 8, 9)
-
-
-def test_labels_beyond_the_model_are_named_before_the_work(tmp_path: Path) -> None:
-    model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(216, 3)).eval()
-    said = refusal(lambda: rs.certify(model, (X, [0, 1, 2, 3]), sigma=0.5, n=100, out=tmp_path / "a.parquet"))
-    assert "label 3 of image 3" in said and "3 logits" in said
-    assert not list(tmp_path.iterdir())
 
 
 CSV = [
@@ -259,14 +251,3 @@ def test_positions(tmp_path: Path, write_parquet: Any, pixels: NDArray[np.uint8]
     assert len(images.batch([])[0]) == 0
     for wrong in ([364], [-1], [0.5], ["a"], [True], [None]):
         assert "from 0 to 363" in refusal(lambda wrong=wrong: images.batch(wrong))  # type: ignore[misc]
-
-
-def test_read_image(tmp_path: Path, encode: Png) -> None:
-    file, spec = tmp_path / "photo.png", data.DATASETS["cifar10"]
-    assert "no image file at" in refusal(lambda: data.read_image(file, spec))
-    for content, told in (
-        (encode(np.zeros((3, 40, 50), np.uint8)), "is 40x50 with 3 channels (mode RGB); cifar10 needs 32x32"),
-        (b"text", "photo.png cannot be decoded"),
-    ):
-        file.write_bytes(content)
-        assert told in refusal(lambda: data.read_image(file, spec))

@@ -1,4 +1,4 @@
-"""What makes tables and schemas for the pages, which lies beside them and is no package."""
+"""What makes tables, figures and schemas for the pages, and checks the site; it lies beside them and is no package."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import pytest
 
 from cli.conftest import cli, model  # noqa: F401 fixtures of these tests, too
 
-EXTENSIONS = Path(__file__).parents[2] / "docs" / "_ext"
+DOCS = Path(__file__).parents[2] / "docs"
 
 Module = Callable[[str], Any]
 
 
 @pytest.fixture
-def extension(monkeypatch: pytest.MonkeyPatch) -> Module:
-    """Imports a module of docs/_ext."""
-    monkeypatch.syspath_prepend(EXTENSIONS)
+def tool(monkeypatch: pytest.MonkeyPatch) -> Module:
+    """Imports a module of docs/_ext, docs/_figures or docs/_checks."""
+    for folder in ("_ext", "_figures", "_checks"):
+        monkeypatch.syspath_prepend(DOCS / folder)
     return importlib.import_module

@@ -11,15 +11,14 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.harness import machine
 
 from cli.processes import server
-from drills import clocks, folders, full, kills, object_store, rivals, shards, signals, tails
+from drills import disks, disturb
 from drills.bench import Bench, Tally, stage
-from drills.subjects import Subject, named, subjects, sweeps
+from drills.subjects import SUBJECTS
 
 OUT = Path("runs/drills.json")
 INSIDE = "DRILLS_INSIDE"  # set for the process that may mount
@@ -27,40 +26,29 @@ INSIDE = "DRILLS_INSIDE"  # set for the process that may mount
 HEAVY = [
     *("randsmooth.training.run", "randsmooth.certification", "randsmooth.papers.reproduction", "randsmooth.report"),
     *("matplotlib.backends.backend_pdf", "matplotlib.backends.backend_agg", "plotly.graph_objects", "plotly.subplots"),
-    *("torch.utils.tensorboard", "sklearn.datasets", "drills.faults", "drills.clocks"),
+    *("torch.utils.tensorboard", "sklearn.datasets", "drills.disks", "drills.disturb"),
 ]
-
-
-@dataclass(frozen=True)
-class Drill:
-    name: str
-    run: Callable[[Bench], None]
-    on: list[Subject]
-
-
-def drills() -> list[Drill]:
-    """Kills of all subjects; what is tried many times more, of one of each kind."""
-    each = named("train gaussian", "certify fixed", "compare", "leaderboard")
-    quick = named("train few", "certify few", "compare", "leaderboard")
-    return [
-        Drill("kill -9", kills.kills, [subject for subject in subjects() if not subject.name.endswith(" few")]),
-        Drill("kill -9", kills.of_sweeps, sweeps()),
-        Drill("shards killed", shards.killed, named("certify fixed", "certify grid")),
-        Drill("disk full", full.disk_full, quick),
-        Drill("small disk", full.small_disk, quick),
-        Drill("read-only", full.read_only, quick),
-        Drill("folder removed", folders.removed, each),
-        Drill("clock set back", clocks.set_back, each[:2]),
-        Drill("two at once", rivals.rivals, each),
-        Drill("object store", object_store.every_tenth, quick[:2]),
-        Drill("disk full", full.disk_full, named("certify shard", "certify workers")),
-        Drill("clock set back", clocks.set_back, named("certify shard", "certify workers")),
-        Drill("two at once", rivals.rivals, named("certify shard")),
-        Drill("torn journal", tails.torn, named("certify fixed")),
-        Drill("SIGTERM", signals.terminated, each),
-        Drill("Ctrl-C", signals.interrupted, each),
-        Drill("Ctrl-C twice", signals.interrupted_twice, each),
-    ]
+EACH = ("train gaussian", "certify fixed", "compare", "leaderboard")
+QUICK = ("train few", "certify few", "compare", "leaderboard")
+PARTS = ("certify shard", "certify workers")
+RUNS = tuple(name for name in SUBJECTS if not name.endswith((" few", " ranks", "sweep")))
+# Kills of all subjects; what is tried many times more, of one of each kind.
+DRILLS: tuple[tuple[str, Callable[[Bench], None], tuple[str, ...]], ...] = (
+    ("kill -9", disturb.kills, RUNS),
+    ("kill -9", disturb.of_sweeps, ("sweep",)),
+    ("rank killed", disturb.rank_killed, ("train ranks",)),
+    ("shards killed", disturb.shards_killed, ("certify fixed", "certify grid")),
+    ("disk full", disks.disk_full, (*QUICK, *PARTS)),
+    ("small disk", disks.small_disk, QUICK),
+    ("read-only", disks.read_only, QUICK),
+    ("folder removed", disturb.folder_removed, EACH),
+    ("clock set back", disturb.clock_set_back, (*EACH[:2], *PARTS)),
+    ("two at once", disturb.rivals, (*EACH, "certify shard")),
+    ("torn journal", disturb.torn, ("certify fixed",)),
+    ("SIGTERM", disturb.terminated, EACH),
+    ("Ctrl-C", disturb.interrupted, EACH),
+    ("Ctrl-C twice", disturb.interrupted_twice, EACH),
+)
 
 
 def main() -> None:
@@ -68,7 +56,7 @@ def main() -> None:
     times, seed = int(os.environ.get("DRILLS_TIMES", "20")), int(os.environ.get("DRILLS_SEED", "0"))
     chosen = list(_chosen(os.environ.get("DRILLS", "")))
     if not chosen:
-        sys.exit(f"DRILLS={os.environ['DRILLS']} names none of: {', '.join(drill.name for drill in drills())}")
+        sys.exit(f"DRILLS={os.environ['DRILLS']} names none of: {', '.join(name for name, *_ in DRILLS)}")
     print(f"DRILLS_TIMES={times} DRILLS_SEED={seed}", flush=True)
     begun = time.monotonic()
     os.environ.setdefault("OMP_NUM_THREADS", str(os.cpu_count() or 1))  # bits are compared: none shall choose its own
@@ -76,32 +64,34 @@ def main() -> None:
         root = Path(folder)
         stage(root / "stage")
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            running = [pool.submit(_one, drill, subject, root, seed, times) for drill, subject in chosen]
-            tallies = [one.result() for one in running]
-    _write(tallies, times, seed, time.monotonic() - begun)
-    print(f"{sum(tally.passed for tally in tallies)} of {len(tallies)} as they should be")
+            tallies = [*pool.map(lambda one: _drilled(*one, root, seed, times), chosen)]
+    command = f"make drills DRILLS_TIMES={times} DRILLS_SEED={seed}"
+    told = {"command": command, "machine": machine(), "seconds": round(time.monotonic() - begun)}
+    out = Path(os.environ.get("DRILLS_OUT", OUT))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps(told | {"drills": [tally.told() for tally in tallies]}, indent=1) + "\n")
+    print(f"{out}\n{sum(tally.passed for tally in tallies)} of {len(tallies)} as they should be")
     sys.exit(not all(tally.passed for tally in tallies))
 
 
-def _chosen(words: str) -> Iterator[tuple[Drill, Subject]]:
-    """Drill and subject whose `drill: subject` holds one of the comma-separated words."""
-    for drill in drills():
-        for subject in drill.on:
-            if any(word in f"{drill.name}: {subject.name}" for word in words.split(",")):
-                yield drill, subject
+def _chosen(words: str) -> Iterator[tuple[str, Callable[[Bench], None], str]]:
+    """Those whose `drill: subject` holds one of the comma-separated words."""
+    for name, drill, subjects in DRILLS:
+        for subject in subjects:
+            if any(word in f"{name}: {subject}" for word in words.split(",")):
+                yield name, drill, subject
 
 
-def _one(drill: Drill, subject: Subject, root: Path, seed: int, times: int) -> Tally:
+def _drilled(name: str, drill: Callable[[Bench], None], subject: str, root: Path, seed: int, times: int) -> Tally:
     """The drill on the subject, in a folder that is removed after it."""
     here = Path(tempfile.mkdtemp(dir=root))
-    bench = Bench(subject, root / "stage", here, seed, times, drill.name)
-    begun = time.monotonic()
+    bench, begun = Bench(SUBJECTS[subject], root / "stage", here, seed, times, name), time.monotonic()
     try:
-        if drill.run is full.small_disk and not full.may_mount():
+        if drill is disks.small_disk and not disks.may_mount():
             bench.tally.skipped = "not tried: a small disk cannot be mounted here"
         else:
             bench.measure()
-            drill.run(bench)
+            drill(bench)
     except Exception as error:  # one drill that breaks down is told, and the others go on
         bench.tally.note(f"the drill broke down: {error!r}")
     bench.tally.seconds = round(time.monotonic() - begun, 1)
@@ -116,15 +106,6 @@ def line(tally: Tally) -> str:
     told = tally.skipped or "  ".join(f"{key} {value}" for key, value in counts.items() if value or key != "missed")
     wrong = "".join(f"\n    {one}" for one in tally.wrong)
     return f"{tally.drill:32} {'' if tally.passed else 'WRONG  '}{told}  ({tally.seconds:.0f} s){wrong}"
-
-
-def _write(tallies: list[Tally], times: int, seed: int, took: float) -> None:
-    command = f"make drills DRILLS_TIMES={times} DRILLS_SEED={seed}"
-    told = {"command": command, "machine": machine(), "seconds": round(took), "drills": [t.told() for t in tallies]}
-    out = Path(os.environ.get("DRILLS_OUT", OUT))
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(json.dumps(told, indent=1) + "\n")
-    print(out)
 
 
 def _enter_a_space_of_our_own() -> None:

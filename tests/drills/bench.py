@@ -78,7 +78,7 @@ class Bench:
 
     def __init__(self, subject: Subject, stage: Path, root: Path, seed: int, times: int, drill: str) -> None:
         self.subject, self.stage, self.root, self.times = subject, stage, root, times
-        self.folder = root / "work"
+        self.folder, self.kept, self.said = root / "work", root / "kept", root / "said"  # kept: what was there before
         self.rng = random.Random(f"{seed} {drill} {subject.name}")
         self.tally = Tally(f"{drill}: {subject.name}")
         self.whole: dict[str, str] = {}
@@ -101,15 +101,6 @@ class Bench:
     @property
     def out(self) -> Path:
         return self.folder / "out"
-
-    @property
-    def kept(self) -> Path:
-        """The result that is there before, where there is one."""
-        return self.root / "kept"
-
-    @property
-    def said(self) -> Path:
-        return self.root / "said"
 
     @property
     def step(self) -> int:
@@ -137,6 +128,15 @@ class Bench:
             time.sleep(0.002)
         return process
 
+    def pause(self, most: float | None = None) -> None:
+        """Wait for a random moment of the undisturbed run's time, or of `most` seconds."""
+        time.sleep(self.rng.uniform(0.0, self.took if most is None else most))
+
+    def words(self, said: Path | None = None) -> str:
+        """What the last command said."""
+        said = said or self.said
+        return said.read_text(errors="replace") if said.exists() else ""
+
     def run(self, words: list[str], before: Callable[[], None] | None = None) -> tuple[int | None, str]:
         """Exit code and words of the command, run to its end."""
         process = self.begin(words, before)
@@ -145,7 +145,7 @@ class Bench:
             process.kill()
             process.join()
             return None, f"no end after {self.subject.patience:g} seconds"
-        return process.exitcode, self.said.read_text(errors="replace") if self.said.exists() else ""
+        return process.exitcode, self.words()
 
     def finish(self, words: list[str]) -> None:
         code, said = self.run(words)
@@ -155,9 +155,7 @@ class Bench:
     def settle(self) -> str:
         """Run the command again, to its end: what is then wrong with the result."""
         code, said = self.run(self.command())
-        if code != 0:
-            return f"run again, it ended with {code}: {said.strip()[-1500:]}"
-        return self.difference(self.whole)
+        return f"run again, it ended with {code}: {said.strip()[-1500:]}" if code else self.difference(self.whole)
 
     def difference(self, right: dict[str, str]) -> str:
         """In what the folder is not as it should be."""

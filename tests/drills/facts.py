@@ -33,20 +33,25 @@ def facts(folder: Path) -> dict[str, str]:
 
 def content(path: Path) -> bytes:
     """What must be the same, in bytes."""
-    if path.suffix == ".parquet":
-        return _table(path)
-    if path.name == "checkpoint.pt":
-        return b"".join(_flat(checkpoint.load(path)))
-    if path.name == "history.csv":
-        return str(pd.read_csv(path).drop(columns="seconds").to_csv()).encode()
-    if path.name == "teacher.safetensors":
-        with safe_open(path, "pt") as file:
-            counts: bytes = file.get_tensor("counts").numpy().tobytes()
-            return repr(sorted(file.metadata().items())).encode() + counts
-    if path.suffix == ".log":  # of a step: what each of its tries said
-        return b"there"
-    if path.suffix == ".pdf":
-        return re.sub(rb"/CreationDate \(.*?\)", b"", path.read_bytes())
+    match path.name:
+        case "checkpoint.pt":
+            return b"".join(_flat(checkpoint.load(path)))
+        case "history.csv":
+            return str(pd.read_csv(path).drop(columns="seconds").to_csv()).encode()
+        case "teacher.safetensors":
+            with safe_open(path, "pt") as file:
+                counts: bytes = file.get_tensor("counts").numpy().tobytes()
+                return repr(sorted(file.metadata().items())).encode() + counts
+    match path.suffix:
+        case ".parquet":
+            table = read(path)
+            columns = (table.idx, table.label, table.predict, table.radius, table.correct)
+            arrays = (*columns, *table.evidence(), *(table.paths or ()))
+            return b"".join([table.header.model_dump_json().encode(), *(np.asarray(each).tobytes() for each in arrays)])
+        case ".log":  # of a step: what each of its tries said
+            return b"there"
+        case ".pdf":
+            return re.sub(rb"/CreationDate \(.*?\)", b"", path.read_bytes())
     return path.read_bytes()
 
 
@@ -56,13 +61,6 @@ def made_twice(folder: Path) -> str:
     logs = ((path, path.read_text(errors="replace").splitlines()) for path in sorted(folder.rglob("*.log")))
     often = [path.name for path, lines in logs if sum(line.startswith(ends) for line in lines) > 1]
     return f"made twice: {', '.join(often)}" if often else ""
-
-
-def _table(path: Path) -> bytes:
-    table = read(path)
-    counts0, counts = table.evidence()
-    arrays = (table.idx, table.label, table.predict, table.radius, table.correct, counts0, counts, *(table.paths or ()))
-    return b"".join([table.header.model_dump_json().encode(), *(np.asarray(array).tobytes() for array in arrays)])
 
 
 def _flat(value: object, name: str = "") -> Iterator[bytes]:

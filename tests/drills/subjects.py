@@ -6,15 +6,6 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-RULES = ("fixed", "radius=0.25", "grid", "anytime", "anytime=0.25")
-FIXED = {
-    "two-sided": "--bound two-sided",
-    "randomised": "--bound randomised",
-    "sound": "--sound",
-    "label-aware": "--label-aware",
-}
-
-
 # Two models that need nothing, one that learns from the first, each certified in two ways.
 GRID = """
 datasets: digits
@@ -40,8 +31,8 @@ class Subject:
 
     name: str
     words: str
-    again: str = ""
-    other: str = ""
+    again: str = "--resume"
+    other: str = "--seed 1"
     old: str = ""
     patience: float = 120.0
 
@@ -51,19 +42,46 @@ class Subject:
         return shlex.split(text.replace("STAGE", str(stage)))
 
 
-def subjects() -> list[Subject]:
-    """All of them; those that are quick to run stand for their kind in what is tried many times."""
-    return [*_trained(), *_certified(), *_drawn()]
-
-
-def sweeps() -> list[Subject]:
-    """Commands that run others, each in a process of its own."""
-    return [Subject("sweep", "sweep STAGE/grid.yaml --workers 2 --out out", patience=1200.0)]
-
-
-def named(*names: str) -> list[Subject]:
-    """The subjects of these names."""
-    return [subject for name in names for subject in [*subjects(), *sweeps()] if subject.name == name]
+TRAIN = "train digits --sigma 0.5 --out out/m"
+TEACHER = "--set variant=released --set teacher=STAGE/teacher --set teacher_noises=32"
+TRAINED = {
+    "gaussian": "--method gaussian --take 100 --epochs 6",
+    "few": "--method gaussian --take 50 --epochs 2",  # for what is tried at every write
+    "amplify": "--method amplify --take 100 --epochs 6 --set E_t=2",
+    "cat-rs": f"--method cat-rs --take 100 --epochs 4 {TEACHER}",
+    "ranks": "--method amplify --take 200 --epochs 6 --set T=2 --set E_t=3 --device cpu --devices 2",
+}
+CERTIFY = "certify STAGE/model --n0 50 --out out/a.parquet"
+CERTIFIED = {
+    **{f"{rule}": f"--rule {rule} --take 30 --n 600" for rule in ("fixed", "radius=0.25", "grid", "dense=0.5")},
+    **{f"{rule}": f"--rule {rule} --take 30 --n 600" for rule in ("anytime", "anytime=0.25")},
+    "fixed two-sided": "--bound two-sided --take 30 --n 600",
+    "fixed randomised": "--bound randomised --take 30 --n 600",
+    "fixed sound": "--sound --take 30 --n 600",
+    "fixed label-aware": "--label-aware --take 30 --n 600",
+    "few": "--take 6 --n 300",
+    "shard": "--take 12 --n 300 --shard 2/2",
+    "workers": "--take 12 --n 300 --workers 2",
+}
+COMPARE = "--out out/page.html --figures png --tables md,json"
+BOARD = "leaderboard STAGE/{} --out out/page.html"
+PAGE = {"again": "--overwrite", "other": "--title other"}
+SUBJECTS = {
+    subject.name: subject
+    for subject in (
+        *(Subject(f"train {name}", f"{TRAIN} {way}") for name, way in TRAINED.items()),
+        *(Subject(f"certify {name}", f"{CERTIFY} {way}") for name, way in CERTIFIED.items()),
+        Subject("reproduce --run", "reproduce acr/figure5 --scale tiny --run --out out", again=""),
+        Subject(
+            "compare",
+            f"compare STAGE/tables/a.parquet STAGE/tables/b.parquet {COMPARE}",
+            **PAGE,
+            old=f"compare STAGE/others/a.parquet {COMPARE}",
+        ),
+        Subject("leaderboard", BOARD.format("tables"), **PAGE, old=BOARD.format("others")),
+        Subject("sweep", "sweep STAGE/grid.yaml --workers 2 --out out", again="", patience=1200.0),
+    )
+}
 
 
 def staged(stage: Path) -> list[str]:
@@ -76,51 +94,4 @@ def staged(stage: Path) -> list[str]:
         certify + "tables/a.parquet",
         certify + "tables/b.parquet --seed 1",
         certify + "others/a.parquet --seed 2",
-    ]
-
-
-def _trained() -> list[Subject]:
-    train = "train digits --sigma 0.5 --out out/m"
-    teacher = "--set variant=released --set teacher=STAGE/teacher --set teacher_noises=32"
-    ways = {
-        "gaussian": "--method gaussian --take 100 --epochs 6",
-        "few": "--method gaussian --take 50 --epochs 2",  # for what is tried at every write
-        "amplify": "--method amplify --take 100 --epochs 6 --set E_t=2",
-        "cat-rs": f"--method cat-rs --take 100 --epochs 4 {teacher}",
-    }
-    return [
-        Subject(f"train {name}", f"{train} {way}", again="--resume", other="--seed 1") for name, way in ways.items()
-    ]
-
-
-def _certified() -> list[Subject]:
-    certify = "certify STAGE/model --n0 50 --out out/a.parquet"
-    few = "--take 30 --n 600"
-    ways = {f"certify {rule}": f"--rule {rule} {few}" for rule in RULES}
-    ways |= {f"certify fixed {name}": f"{option} {few}" for name, option in FIXED.items()}
-    ways["certify few"] = "--take 6 --n 300"
-    ways["certify shard"] = "--take 12 --n 300 --shard 2/2"
-    ways["certify workers"] = "--take 12 --n 300 --workers 2"
-    return [Subject(name, f"{certify} {way}", again="--resume", other="--seed 1") for name, way in ways.items()]
-
-
-def _drawn() -> list[Subject]:
-    compare = "--out out/page.html --figures png --tables md,json"
-    tables = "STAGE/tables/a.parquet STAGE/tables/b.parquet"
-    return [
-        Subject("reproduce --run", "reproduce acr/figure5 --scale tiny --run --out out"),
-        Subject(
-            "compare",
-            f"compare {tables} {compare}",
-            again="--overwrite",
-            other="--title other",
-            old=f"compare STAGE/others/a.parquet {compare}",
-        ),
-        Subject(
-            "leaderboard",
-            "leaderboard STAGE/tables --out out/page.html",
-            again="--overwrite",
-            other="--title other",
-            old="leaderboard STAGE/others --out out/page.html",
-        ),
     ]

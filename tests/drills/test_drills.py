@@ -9,36 +9,36 @@ from pathlib import Path
 import pytest
 
 from cli.processes import server, start
-from drills import clocks, folders, full, kills, object_store, rivals, shards, signals, tails
-from drills.bench import Bench, stage
+from drills import disks, disturb
+from drills.bench import Bench, Tally, stage
 from drills.facts import facts
-from drills.subjects import named
+from drills.subjects import SUBJECTS
 
 KINDS = {
-    "kill -9": (kills.kills, "train amplify"),
-    "shards killed": (shards.killed, "certify grid"),
-    "disk full": (full.disk_full, "certify few"),
-    "read-only": (full.read_only, "train few"),
-    "folder removed": (folders.removed, "certify fixed"),
-    "clock set back": (clocks.set_back, "certify few"),
-    "two at once": (rivals.rivals, "leaderboard"),
-    "object store": (object_store.every_tenth, "certify few"),
-    "torn journal": (tails.torn, "certify fixed"),
-    "SIGTERM": (signals.terminated, "train gaussian"),
-    "Ctrl-C": (signals.interrupted, "certify fixed"),
-    "Ctrl-C twice": (signals.interrupted_twice, "leaderboard"),
+    "kill -9": (disturb.kills, "train amplify"),
+    "rank killed": (disturb.rank_killed, "train ranks"),
+    "shards killed": (disturb.shards_killed, "certify grid"),
+    "disk full": (disks.disk_full, "certify few"),
+    "read-only": (disks.read_only, "train few"),
+    "folder removed": (disturb.folder_removed, "certify fixed"),
+    "clock set back": (disturb.clock_set_back, "certify few"),
+    "two at once": (disturb.rivals, "leaderboard"),
+    "torn journal": (disturb.torn, "certify fixed"),
+    "SIGTERM": (disturb.terminated, "train gaussian"),
+    "Ctrl-C": (disturb.interrupted, "certify fixed"),
+    "Ctrl-C twice": (disturb.interrupted_twice, "leaderboard"),
 }
 
 
 @pytest.mark.slow
 def test_each_kind_of_drill_ends_as_it_should(tmp_path: Path) -> None:
     wrong = {}
-    kinds = KINDS | ({"small disk": (full.small_disk, "certify few")} if full.may_mount() else {})
+    kinds = KINDS | ({"small disk": (disks.small_disk, "certify few")} if disks.may_mount() else {})
     with server():
         stage(tmp_path / "stage")
         for kind, (drill, name) in kinds.items():
             (root := tmp_path / kind).mkdir()
-            bench = Bench(named(name)[0], tmp_path / "stage", root, seed=0, times=1, drill=kind)
+            bench = Bench(SUBJECTS[name], tmp_path / "stage", root, seed=0, times=1, drill=kind)
             bench.measure()
             drill(bench)
             if not bench.tally.passed:
@@ -66,7 +66,7 @@ def _end(kill: bool) -> int | None:
 def test_a_changed_number_and_a_file_too_many_are_seen(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "history.csv").write_text("epoch,loss,seconds\n0,1.5,3.0\n")
-    bench = Bench(named("train few")[0], tmp_path, tmp_path, seed=0, times=1, drill="none")
+    bench = Bench(SUBJECTS["train few"], tmp_path, tmp_path, seed=0, times=1, drill="none")
     bench.folder = tmp_path
     right = facts(bench.out)
     (tmp_path / "out" / "history.csv").write_text("epoch,loss,seconds\n0,1.5,4.0\n")
@@ -76,21 +76,16 @@ def test_a_changed_number_and_a_file_too_many_are_seen(tmp_path: Path) -> None:
     assert bench.difference(right) == "left over: .history.csv.77.tmp; not equal: history.csv"
 
 
-@pytest.mark.parametrize(
-    ("code", "said", "counted"),
-    [
+def test_how_a_run_ended_is_told_apart() -> None:
+    for code, said, counted in (
         (0, "", "ended"),
         (1, "randsmooth: the disk is full", "refused"),
         (2, "note: a\nrandsmooth: no such file", "refused"),
         (1, "Traceback (most recent call last):\n  ...\nOSError", "raw"),
         (1, "", "raw"),
         (-11, "randsmooth: the disk is full", "raw"),
-    ],
-)
-def test_how_a_run_ended_is_told_apart(code: int, said: str, counted: str, tmp_path: Path) -> None:
-    tally = Bench(named("train few")[0], tmp_path, tmp_path, seed=0, times=1, drill="none").tally
-    tally.end(code, said)
-    assert {key: getattr(tally, key) for key in ("ended", "refused", "raw")} == {
-        key: int(key == counted) for key in ("ended", "refused", "raw")
-    }
-    assert tally.passed is False  # no result was equal yet
+    ):
+        tally = Tally("one")
+        tally.end(code, said)
+        assert getattr(tally, counted) == 1 == tally.ended + tally.refused + tally.raw, (code, said)
+        assert tally.passed is False  # no result was equal yet

@@ -12,7 +12,7 @@ import torch
 from cli.run import Result, Run
 from randsmooth import methods
 from randsmooth.launch import Step
-from randsmooth.launch.forecast import GraphPlan, Passes, plan_steps, speed_of, work_of
+from randsmooth.launch.forecast import GraphPlan, Passes, plan_steps, work_of
 
 DIGITS = ("small-cnn", (1, 8, 8), 10)
 
@@ -53,23 +53,9 @@ def test_time_is_images_times_passes_times_speed() -> None:
     assert twice.training["a/train"] == pytest.approx(4 * planned.training["a/train"])
 
 
-def test_all_images_are_certified_where_none_are_chosen() -> None:
-    train, certify = steps()
-    some = Step("a/some", "certify", "a", {"n": 900, "skip": 7, "rule": "grid"}, Path("b.parquet"), ("a/train",))
-    every = Step("a/all", "certify", "a", {"n": 900}, Path("c.parquet"), ("a/train",))
-    planned = planned_of([train, certify, some, every])
-    assert planned.steps["a/all"] == pytest.approx(364.0) and planned.steps["a/some"] == pytest.approx(52.0)
-
-
 def test_what_cannot_be_foretold_is_named() -> None:
     denoiser = Step("d/train", "train-denoiser", "digits", {"sigma": 0.5}, Path("d"))
     assert planned_of([denoiser, steps()[1]]).unknown == ["d/train", "a/n"]
-
-
-@pytest.mark.slow
-def test_a_network_is_measured_once() -> None:
-    first = speed_of(*DIGITS)
-    assert 0 < first.forward < first.both and speed_of(*DIGITS) is first
 
 
 @pytest.fixture
@@ -103,13 +89,3 @@ def test_a_sweep_says_what_it_takes_and_makes_nothing(cli: Run, tmp_path: Path) 
     assert ran.code == 0, ran.err
     assert {path.name for path in tmp_path.iterdir()} == {"grid.yaml"}
     assert "digits-gaussian-0.25-seed0/train" in ran.out and "training" in ran.out
-
-
-@pytest.mark.slow
-def test_every_object_has_its_hours(cli: Run) -> None:
-    from randsmooth.papers import OBJECTS
-
-    ran = cli("reproduce", "--list", "--plan", "--scale", "tiny")
-    assert ran.code == 0
-    assert all(f"{thing.name} " in ran.out for thing in OBJECTS)
-    assert "all, each model once" in ran.out

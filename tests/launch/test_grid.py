@@ -133,12 +133,6 @@ def test_a_reference_that_may_mean_two_models_is_refused() -> None:
     assert "digits-gaussian-lr=0.01-0.25-seed0/model" in str(commands(methods=methods))
 
 
-def test_models_that_wait_for_each_other_are_refused() -> None:
-    reference = {"method": "cat-rs", "variant": "released"}
-    with pytest.raises(InputError, match="models wait for each other"):
-        commands(methods={"cat-rs": {"variant": "released", "teacher": reference}})
-
-
 def test_denoisers_are_trained_once_for_all_that_share_them() -> None:
     first = {"arch": "dncnn-3x4", "epochs": 1}
     said = commands(

@@ -96,7 +96,11 @@ def test_what_fails_is_told_and_tried_again_and_the_rest_is_done(tmp_path: Path)
 def test_ctrl_c_ends_the_steps_and_a_second_sweep_waits_for_nobody(tmp_path: Path) -> None:
     out = tmp_path / "runs" / "grid"
     process = subprocess.Popen(
-        words(grid(tmp_path, train={"epochs": 500})), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        words(grid(tmp_path, train={"epochs": 500})),
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # a shell may have it ignored
     )
     wait_for(out / "digits-gaussian-0.25-seed0" / "model" / "history.csv", process)
     assert "running" in sweep(tmp_path, "status", out).stdout

@@ -1,15 +1,22 @@
-"""Architectures: the published ones have the published sizes (see tests/testing for what all have in common)."""
+"""Architectures have the published sizes, and the layers for CPUs compute what torch's do.
 
+tests/testing says what all architectures have in common.
+"""
+
+from __future__ import annotations
+
+import itertools
 import math
 from typing import Any
 
 import pytest
 import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
 
 from randsmooth.errors import InputError
 from randsmooth.models import ARCHITECTURES, Architecture, build
-
-SIZES = {"small-cnn": (1, 8), "lenet": (1, 28), "resnet50": (3, 64)}  # the others: (3, 32)
+from randsmooth.models.architectures.cpu_layers import MaxPool2x2, Stem
 
 PARAMETERS = [
     ("small-cnn", 1, 8, 10, 29_066),
@@ -24,34 +31,26 @@ PARAMETERS = [
 ]
 
 
-def _built(arch: str, seed: int = 0) -> tuple[torch.nn.Module, tuple[int, int]]:
-    channels, side = SIZES.get(arch, (3, 32))
-    torch.manual_seed(seed)
-    return build(arch, in_channels=channels, image_size=side, num_classes=7).eval(), (channels, side)
+def test_networks_have_the_published_numbers_of_parameters() -> None:
+    for arch, channels, side, classes, expected in PARAMETERS:
+        network = build(arch, in_channels=channels, image_size=side, num_classes=classes)
+        assert sum(p.numel() for p in network.parameters()) == expected, arch
 
 
-@pytest.mark.parametrize(("arch", "channels", "side", "classes", "expected"), PARAMETERS)
-def test_parameter_count(arch: str, channels: int, side: int, classes: int, expected: int) -> None:
-    network = build(arch, in_channels=channels, image_size=side, num_classes=classes)
-    assert sum(p.numel() for p in network.parameters()) == expected
+def test_they_compile_without_a_graph_break_and_take_images_of_other_sizes() -> None:
+    for arch, side in (("small-cnn", 8), ("lenet", 28), ("resnet8", 32)):
+        network = build(arch, in_channels=3, image_size=side, num_classes=7).eval()
+        x = torch.rand(2, 3, side, side)
+        compiled = torch.compile(network, backend="eager", fullgraph=True)
+        torch.testing.assert_close(compiled(x), network(x), msg=arch)
+    for arch, side in (("lenet", 32), ("lenet", 16), ("resnet8", 8), ("small-cnn", 2)):
+        network = build(arch, in_channels=3, image_size=side, num_classes=10)
+        assert network(torch.rand(2, 3, side, side)).shape == (2, 10), (arch, side)
 
 
-@pytest.mark.parametrize("arch", ["small-cnn", "lenet", "resnet8"])
-def test_compiles_without_a_graph_break(arch: str) -> None:
-    network, (channels, side) = _built(arch)
-    x = torch.rand(2, channels, side, side)
-    compiled = torch.compile(network, backend="eager", fullgraph=True)
-    torch.testing.assert_close(compiled(x), network(x))
-
-
-@pytest.mark.parametrize(("arch", "side"), [("lenet", 32), ("lenet", 16), ("resnet8", 8), ("small-cnn", 2)])
-def test_other_sizes_work(arch: str, side: int) -> None:
-    network = build(arch, in_channels=3, image_size=side, num_classes=10)
-    assert network(torch.rand(2, 3, side, side)).shape == (2, 10)
-
-
-def test_resnet50_has_torchvisions_names_and_shapes() -> None:
-    state = build("resnet50", in_channels=3, image_size=224, num_classes=1000).state_dict()
+def test_resnet50_has_torchvisions_names_shapes_and_strides() -> None:
+    network = build("resnet50", in_channels=3, image_size=224, num_classes=1000)
+    state = network.state_dict()
     shapes = {
         "conv1.weight": (64, 3, 7, 7),
         "bn1.running_mean": (64,),
@@ -65,43 +64,95 @@ def test_resnet50_has_torchvisions_names_and_shapes() -> None:
     }
     assert len(state) == 320
     assert {name: tuple(state[name].shape) for name in shapes} == shapes
-
-
-def test_resnet50_has_its_stride_in_the_3x3_convolution() -> None:
-    network = build("resnet50", in_channels=3, image_size=32, num_classes=2)
-    first, second = (network.get_submodule(f"layer2.0.{name}") for name in ("conv1", "conv2"))
-    assert isinstance(first, torch.nn.Conv2d) and isinstance(second, torch.nn.Conv2d)
-    assert first.stride == (1, 1)
-    assert second.stride == (2, 2)
+    convolutions = [network.get_submodule(f"layer2.0.conv{i}") for i in (1, 2, 3)]
+    assert [layer.stride for layer in convolutions if isinstance(layer, nn.Conv2d)] == [(1, 1), (2, 2), (1, 1)]
 
 
 def test_convolutions_start_he_normal_by_fan_out() -> None:
-    network, _ = _built("resnet20")
+    torch.manual_seed(0)
+    network = build("resnet20", in_channels=3, image_size=32, num_classes=7)
     weight = network.get_parameter("layer3.2.conv2.weight")  # 36,864 numbers: the estimate is good to 1 %
     assert weight.std().item() == pytest.approx(math.sqrt(2 / (9 * 64)), rel=0.02)
     assert abs(weight.mean().item()) < 1e-3
 
 
-BAD = [
-    ({"arch": "resnet50", "image_size": 8}, "resnet50 cannot take 8x8 images.*32x32"),
-    ({"arch": "lenet", "image_size": 8}, "lenet cannot take 8x8 images.*16x16"),
-    ({"arch": "resnet20", "image_size": 4}, "8x8"),
-    ({"arch": "lennet"}, "unknown architecture 'lennet': did you mean 'lenet'"),
-    ({"arch": "vgg16"}, "unknown architecture 'vgg16'"),
-    ({"arch": "resnet21"}, "resnet21.*6n.*resnet20 and resnet26"),
-    ({"arch": "resnet49"}, "resnet44 and resnet56"),
-    ({"arch": "resnet2"}, "the nearest are resnet8$"),
-    ({"in_channels": 0}, "in_channels=0"),
-    ({"num_classes": 1}, "num_classes=1"),
-]
-
-
-@pytest.mark.parametrize(("change", "message"), BAD)
-def test_bad_input_is_refused(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        build(**{"arch": "resnet8", "in_channels": 3, "image_size": 32, "num_classes": 10, **change})
-
-
-def test_a_name_is_taken_once() -> None:
-    with pytest.raises(InputError, match="architecture 'lenet' is registered already"):
+def test_what_cannot_be_built_is_refused() -> None:
+    good: dict[str, Any] = {"arch": "resnet8", "in_channels": 3, "image_size": 32, "num_classes": 10}
+    bad: list[tuple[dict[str, Any], list[str]]] = [
+        ({"arch": "resnet50", "image_size": 8}, ["8x8", "32x32"]),
+        ({"arch": "lenet", "image_size": 8}, ["8x8", "16x16"]),
+        ({"arch": "lennet"}, ["'lennet'", "'lenet'"]),
+        ({"arch": "vgg16"}, ["'vgg16'"]),
+        ({"arch": "resnet21"}, ["resnet21", "6n + 2"]),
+        ({"arch": "resnet2"}, ["resnet2", "6n + 2"]),
+        ({"arch": "wrn11-2"}, ["wrn11-2", "6n + 4"]),
+        ({"in_channels": 0}, ["in_channels=0"]),
+        ({"num_classes": 1}, ["num_classes=1"]),
+    ]
+    for change, words in bad:
+        with pytest.raises(InputError) as refusal:
+            build(**{**good, **change})
+        assert all(word in str(refusal.value) for word in words), (change, refusal.value)
+    with pytest.raises(InputError, match="lenet"):
         ARCHITECTURES.add("lenet", Architecture(build, min_size=1))  # type: ignore[arg-type]
+
+
+def _gradients(layer: nn.Module, x: Tensor, weights: Tensor, wanted: tuple[bool, bool] = (True, True)) -> list[Tensor]:
+    """The output, and the gradients by x and by the parameters as far as `wanted`."""
+    x = x.detach().clone().requires_grad_(wanted[0])
+    layer.requires_grad_(wanted[1])
+    out = layer(x)
+    asked = [x] * wanted[0] + [*layer.parameters()] * wanted[1]
+    return [out.detach(), *torch.autograd.grad(out, asked, weights.to(out))]
+
+
+def _convolutions(channels: int, side: int, kernel: int, dtype: torch.dtype) -> tuple[Stem, nn.Conv2d, Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    ours, theirs = Stem(channels, 20, kernel).to(dtype), nn.Conv2d(channels, 20, kernel).to(dtype)
+    theirs.load_state_dict(ours.state_dict())
+    x = torch.rand(6, channels, side, side + 3, generator=generator).to(dtype)
+    return ours, theirs, x, torch.randn(6, 20, side + 1 - kernel, side + 4 - kernel, generator=generator)
+
+
+def test_the_first_convolution_is_torchs_in_values_and_gradients() -> None:
+    kinds = itertools.product(
+        ((torch.float64, 1e-12), (torch.float32, 1e-5)),
+        ((1, 28, 5), (3, 16, 5), (2, 9, 3)),
+        (torch.contiguous_format, torch.channels_last),
+        ((True, False), (False, True), (True, True)),
+    )
+    for (dtype, close), sizes, layout, wanted in kinds:
+        ours, theirs, x, weights = _convolutions(*sizes, dtype)
+        x = x.contiguous(memory_format=layout)
+        pairs = zip(_gradients(ours, x, weights, wanted), _gradients(theirs, x, weights, wanted), strict=True)
+        for left, right in pairs:
+            assert left.dtype == right.dtype and left.shape == right.shape
+            torch.testing.assert_close(left, right, rtol=close, atol=close * float(right.abs().max()))
+
+
+def test_in_bfloat16_its_gradient_is_about_as_near_to_float64_as_torchs() -> None:
+    ours, theirs, x, weights = _convolutions(1, 28, 5, torch.float32)
+    exact_net = nn.Conv2d(1, 20, 5).double()
+    exact_net.load_state_dict(ours.state_dict())
+    exact = _gradients(exact_net, x.double(), weights.double())[1]
+    with torch.autocast("cpu", torch.bfloat16):
+        errors = [(_gradients(net, x, weights)[1].double() - exact).norm() for net in (ours, theirs)]
+    assert errors[0] <= 1.25 * errors[1] and errors[0] < 0.01 * exact.norm()
+
+
+def test_pooling_is_torchs_in_values_and_gradients_with_ties_and_odd_sides() -> None:
+    kinds = itertools.product(
+        (torch.float32, torch.float64, torch.bfloat16, torch.float16),
+        (torch.contiguous_format, torch.channels_last),
+        (24, 9),
+        (2, 10_000),  # a coarse grid makes most windows hold ties
+    )
+    for dtype, layout, side, grid in kinds:
+        generator = torch.Generator().manual_seed(0)
+        whole = torch.randint(-grid, grid, (4, 20, side, side), generator=generator)
+        x = (whole / grid).to(dtype).contiguous(memory_format=layout)
+        weights = torch.randn(F.max_pool2d(x, 2).shape, generator=generator).to(dtype)
+        ours, theirs = (_gradients(layer, x, weights) for layer in (MaxPool2x2(), nn.MaxPool2d(2)))
+        assert all(map(torch.equal, ours, theirs)), (dtype, layout, side, grid)
+        with torch.no_grad():
+            assert torch.equal(MaxPool2x2()(x), theirs[0])

@@ -2,12 +2,12 @@
 
 import copy
 import math
+from functools import partial
 from typing import Any
 
-import pytest
 import torch
 
-from randsmooth.errors import InputError
+from models.refusing import check_refusals
 from randsmooth.models import Classifier
 
 GOOD: dict[str, Any] = {"arch": "resnet8", "classes": ["cat", "dog", "owl"], "shape": [3, 32, 32]}
@@ -66,37 +66,33 @@ def deep(doublings: int) -> dict[str, object]:
     return nested
 
 
-BAD = [
-    ({"arch": "resnt8"}, "did you mean 'resnet8'"),
-    ({"classes": ["cat"]}, "at least two"),
-    ({"classes": ["cat", "cat"]}, "different names"),
-    ({"classes": 10}, "classes=10"),
-    ({"classes": [0, 1]}, "names"),
-    ({"shape": [3, 32, 16]}, "H = W"),
-    ({"shape": [32, 32]}, r"\[C, H, W\]"),
-    ({"shape": [3, 32.0, 32.0]}, r"\[C, H, W\]"),
-    ({"shape": [3, 4, 4]}, "smallest that works is 8x8"),
-    ({"mean": MEAN}, "give both"),
-    ({"std": STD}, "give both"),
-    ({"mean": [0.5], "std": [0.5]}, "3 finite numbers"),
-    ({"mean": [math.nan] * 3, "std": STD}, "3 finite numbers"),
-    ({"mean": MEAN, "std": [0.2, 0.0, 0.2]}, "positive"),
-    ({"arch": math.inf}, "arch=inf: expected the name"),
-    ({"mean": MEAN, "std": [0.2, 1e-300, 0.2]}, "positive"),
-    ({"mean": [0.5, 1e300, 0.5], "std": STD}, "3 finite numbers"),
-    ({"classes": ["cat", "d" * 1001]}, "has 1,001 characters"),
-    ({"shape": [3, 10**9, 10**9]}, "a side of 16384"),
-    ({"provenance": {"notes": "x" * 2**20}}, "at most 1,048,576"),
-    ({"provenance": {"notes": "\ud800"}}, "not JSON"),
-    ({"provenance": deep(5)}, "nested deeper"),
-    ({"provenance": deep(16)}, "not plain JSON|nested deeper"),
-    ({"provenance": {"sigma": torch.tensor(1.0)}}, "not plain JSON"),
-    ({"provenance": {"loss": math.nan}}, "not plain JSON"),
-    ({"provenance": ["sigma"]}, "expected a dictionary"),
-]
-
-
-@pytest.mark.parametrize(("change", "message"), BAD)
-def test_bad_input_is_refused(change: dict[str, object], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        Classifier(**(GOOD | change))
+def test_bad_input_is_refused() -> None:
+    bad: list[tuple[dict[str, object], str]] = [
+        ({"arch": "resnt8"}, "did you mean 'resnet8'"),
+        ({"arch": math.inf}, "arch=inf"),
+        ({"classes": ["cat"]}, "['cat'] | at least two"),
+        ({"classes": ["cat", "cat"]}, "different names"),
+        ({"classes": 10}, "classes=10"),
+        ({"classes": [0, 1]}, "classes=[0, 1]"),
+        ({"classes": ["cat", "d" * 1001]}, "at most 1,000 characters"),
+        ({"shape": [3, 32, 16]}, "[3, 32, 16] | H = W"),
+        ({"shape": [32, 32]}, "[C, H, W]"),
+        ({"shape": [3, 32.0, 32.0]}, "[C, H, W]"),
+        ({"shape": [3, 4, 4]}, "4x4 | 8x8"),
+        ({"shape": [3, 10**9, 10**9]}, "16384 pixels a side"),
+        ({"mean": MEAN}, "std=None | both"),
+        ({"std": STD}, "mean=None"),
+        ({"mean": [0.5], "std": [0.5]}, "3 finite numbers"),
+        ({"mean": [math.nan] * 3, "std": STD}, "3 finite numbers"),
+        ({"mean": [0.5, 1e300, 0.5], "std": STD}, "3 finite numbers"),
+        ({"mean": MEAN, "std": [0.2, 0.0, 0.2]}, "positive"),
+        ({"mean": MEAN, "std": [0.2, 1e-300, 0.2]}, "positive"),
+        ({"provenance": {"notes": "x" * 2**20}}, "at most 1,048,576"),
+        ({"provenance": {"notes": "\ud800"}}, "not JSON"),
+        ({"provenance": deep(5)}, "nested deeper"),
+        ({"provenance": deep(16)}, "provenance"),
+        ({"provenance": {"sigma": torch.tensor(1.0)}}, "not plain JSON"),
+        ({"provenance": {"loss": math.nan}}, "not plain JSON"),
+        ({"provenance": ["sigma"]}, "expected a dictionary"),
+    ]
+    check_refusals((partial(Classifier, **(GOOD | change)), said) for change, said in bad)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
 import randsmooth as rs
+from models.refusing import check_refusals
 from randsmooth import data, models
 from randsmooth.certification.backends import candidates
 from randsmooth.errors import InputError
@@ -99,9 +101,8 @@ def test_another_denoiser_does_not_go_on_with_a_run(tmp_path: Path) -> None:
         rs.certify(Denoised(denoiser(1), classifier()), "digits", out=out, resume=True, **HOW)
 
 
-@pytest.mark.parametrize("kind", ["estimator", "named classes", "logits", "labels", "module"])
-def test_any_classifier_stands_behind_any_denoiser(kind: str, tmp_path: Path) -> None:
-    fitted, network = estimator(), classifier()
+def test_any_classifier_stands_behind_any_denoiser(tmp_path: Path) -> None:
+    fitted = estimator()
 
     def logits(x: np.ndarray) -> np.ndarray:
         return np.asarray(fitted.decision_function(x.reshape(len(x), -1)))
@@ -109,17 +110,17 @@ def test_any_classifier_stands_behind_any_denoiser(kind: str, tmp_path: Path) ->
     def labels(x: np.ndarray) -> np.ndarray:
         return np.asarray(fitted.predict(x.reshape(len(x), -1)))
 
-    given: dict[str, Any] = {"estimator": fitted, "logits": logits, "labels": labels, "module": network}
-    given["named classes"] = estimator(lambda k: data.describe("digits").classes[k])
-    behind = Denoised(halved, given[kind])
-    named: dict[str, Any] = {"identity": "mine"} if kind in ("logits", "labels") else {}
-    table = rs.certify(behind, "digits", sigma=0.1, out=tmp_path / "a.parquet", backend="auto", **HOW, **named)
-    assert (counts(table).sum(axis=1) == 200).all()
-    if kind != "module":
-        x, _ = data.load("digits", "test").batch(torch.tensor(table.idx.tolist()))
+    named = estimator(lambda k: data.describe("digits").classes[k])
+    table: list[tuple[Any, dict[str, Any]]] = [(fitted, {}), (named, {})]
+    table += [(logits, {"identity": "mine"}), (labels, {"identity": "mine"})]
+    for place, (given, options) in enumerate(table):
+        out = tmp_path / f"{place}.parquet"
+        found = rs.certify(Denoised(halved, given), "digits", sigma=0.1, out=out, backend="auto", **HOW, **options)
+        assert (counts(found).sum(axis=1) == 200).all()
+        x, _ = data.load("digits", "test").batch(torch.tensor(found.idx.tolist()))
         clean = fitted.predict(x.flatten(1).numpy() / 2)
-        assert (counts(table).argmax(axis=1) == clean).mean() >= 0.5, "small noise changes few answers"
-        assert table.header.model is not None and " behind halved" in table.header.model["arch"]
+        assert (counts(found).argmax(axis=1) == clean).mean() >= 0.5, "small noise changes few answers"
+        assert found.header.model is not None and " behind halved" in found.header.model["arch"]
 
 
 def test_what_cannot_be_traced_is_left_to_torch() -> None:
@@ -140,23 +141,16 @@ def test_folders_are_opened(tmp_path: Path) -> None:
     assert torch.equal(base(noisy), classifier()(denoiser()(noisy)))
 
 
-@pytest.mark.parametrize(
-    ("parts", "message"),
-    [
-        ((3, nn.Flatten()), "the denoiser is an int, 3; expected"),
-        ((halved, 3), "the model is an int, 3"),
+def test_parts_that_do_not_fit_are_refused() -> None:
+    table: list[tuple[tuple[Any, Any], str]] = [
+        ((3, nn.Flatten()), "an int, 3 | a folder or a function"),
+        ((halved, 3), "an int, 3"),
         (("nowhere", nn.Flatten()), "nowhere"),
-        ((Denoiser(channels=3, arch="dncnn-3x2"), classifier()), "3 channels, the classifier for those of 1"),
-    ],
-)
-def test_parts_that_do_not_fit_are_refused(parts: tuple[Any, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        Denoised(*parts)
-
-
-def test_parts_in_train_mode_are_refused() -> None:
-    with pytest.raises(InputError, match="train mode"):
-        rs.SmoothedClassifier(Denoised(denoiser().train(), classifier()), sigma=0.25)
+        ((Denoiser(channels=3, arch="dncnn-3x2"), classifier()), "of 3 channels | those of 1"),
+    ]
+    check_refusals((partial(Denoised, *parts), said) for parts, said in table)
+    training = Denoised(denoiser().train(), classifier())
+    check_refusals([(lambda: rs.SmoothedClassifier(training, sigma=0.25), "train mode")])
 
 
 def test_gradients_pass_through_both_parts() -> None:

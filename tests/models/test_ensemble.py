@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from models.refusing import check_refusals
 from randsmooth import models
-from randsmooth.errors import InputError
 from randsmooth.models import Ensemble
 
 X = torch.randn(200, 1, 8, 8, generator=torch.Generator().manual_seed(0))
@@ -100,27 +101,21 @@ def test_notes_say_what_answers(members: list[Asked]) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"rule": "mean"}, "unknown rule of an ensemble 'mean'"),
-        ({"weights": [1.0, 2.0]}, "weights=.* must be 4 numbers above 0"),
-        ({"weights": [1.0, 2.0, 0.0, 1.0]}, "must be 4 numbers above 0"),
-        ({"consensus": 1}, "consensus=1 must be a whole number from 2 to 3"),
+def test_what_cannot_be_an_ensemble_is_named(members: list[Asked]) -> None:
+    table: list[tuple[dict[str, Any], str]] = [
+        ({"rule": "mean"}, "'mean' | logits"),
+        ({"weights": [1.0, 2.0]}, "weights=[1.0, 2.0] | 4 numbers above 0"),
+        ({"weights": [1.0, 2.0, 0.0, 1.0]}, "4 numbers above 0"),
+        ({"consensus": 1}, "consensus=1 | from 2 to 3"),
         ({"consensus": 4}, "consensus=4"),
-    ],
-)
-def test_bad_arguments_are_named(arguments: dict[str, Any], message: str, members: list[Asked]) -> None:
-    with pytest.raises(InputError, match=message):
-        Ensemble(members, **arguments)
-
-
-def test_members_must_fit_each_other(members: list[Asked]) -> None:
-    with pytest.raises(InputError, match="at least two members"):
-        Ensemble(members[:1])
+    ]
+    check_refusals((partial(Ensemble, members, **given), said) for given, said in table)
     other = nn.Sequential(nn.Flatten(), nn.Linear(64, 6)).eval()
-    with pytest.raises(InputError, match="the members give 5 and 6 logits"):
-        Ensemble([members[0], other])(X)
     known = [models.Classifier(arch="small-cnn", classes=list("abcd")[:k], shape=(1, 8, 8)).eval() for k in (2, 3)]
-    with pytest.raises(InputError, match="the members have 2 and 3 classes"):
-        Ensemble(known)
+    check_refusals(
+        [
+            (lambda: Ensemble(members[:1]), "at least two members"),
+            (lambda: Ensemble([members[0], other])(X), "5 and 6 logits"),
+            (lambda: Ensemble(known), "2 and 3 classes"),
+        ]
+    )

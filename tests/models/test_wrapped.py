@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
 
+from models.refusing import check_refusals
 from randsmooth import models
-from randsmooth.errors import InputError
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 X = torch.rand(3, 1, 10, 8, generator=torch.Generator().manual_seed(0)) * 3 - 1  # as noise leaves images
@@ -74,27 +74,19 @@ def test_the_mode_of_the_model_stays() -> None:
     assert not any(module.training for module in models.wrap(Seen().eval(), resize=4, mean=0.5).modules())
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"channels": 2}, "channels=2 must be 1, 3 or 'bgr'"),
-        ({"resize": 0}, "resize=0 must be a side or"),
-        ({"resize": (1, 2, 3)}, "resize=.*must be a side or"),
+def test_bad_arguments_are_named() -> None:
+    table: list[tuple[dict[str, Any], str]] = [
+        ({"channels": 2}, "channels=2 | 1, 3 or 'bgr'"),
+        ({"resize": 0}, "resize=0 | a side or"),
+        ({"resize": (1, 2, 3)}, "resize=(1, 2, 3) | a side or"),
         ({"crop": "a"}, "crop='a'"),
-        ({"std": (0.1, 0.0, 0.1)}, "std=.*above 0"),
+        ({"std": (0.1, 0.0, 0.1)}, "std= | above 0"),
         ({"mean": (0.1, 0.2), "std": (1.0, 1.0, 1.0)}, "as many numbers"),
         ({"scale": -1.0}, "scale=-1.0"),
-        ({"mean": float("nan")}, "mean=nan must be a finite number"),
-        ({"layout": "CHWN"}, "layout='CHWN'"),
-        ({"softmax": "yes"}, "unknown softmax 'yes'"),
-        ({"resize": 4, "interpolation": "cubic"}, "did you mean 'bicubic'"),
-    ],
-)
-def test_bad_arguments_are_named(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        models.wrap(Seen().eval(), **arguments)
-
-
-def test_images_smaller_than_the_crop_are_refused() -> None:
-    with pytest.raises(InputError, match="no middle 12 x 12"):
-        seen(X, crop=12)
+        ({"mean": float("nan")}, "mean=nan | finite"),
+        ({"layout": "CHWN"}, "'CHWN' | NHWC"),
+        ({"softmax": "yes"}, "'yes'"),
+        ({"resize": 4, "interpolation": "cubic"}, "'bicubic'"),
+    ]
+    check_refusals((partial(models.wrap, Seen().eval(), **given), said) for given, said in table)
+    check_refusals([(lambda: seen(X, crop=12), "no middle 12 x 12")])

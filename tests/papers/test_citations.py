@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from randsmooth.errors import InputError
 from randsmooth.methods import METHODS
 from randsmooth.models.registry import ARCHITECTURES
 from randsmooth.papers import Bibliography, cited
-from randsmooth.papers.citations import Use, bibliography_of, needs, of_header, references
+from randsmooth.papers.citations import bibliography_of, needs, of_header, references
 from randsmooth.rules import CONFIDENCE_BOUNDS, RULES
 from randsmooth.training.presets import PRESETS
 
@@ -68,26 +67,6 @@ def test_the_method_of_a_paper_and_the_paper_name_the_same_people() -> None:
         assert fields["year"] in METHODS[name].source, name
 
 
-def test_a_header_names_what_made_it() -> None:
-    trained = {"method": "smoothadv", "preset": "macer/smoothadv", "arch": "resnet110", "dataset": "cifar10"}
-    model = trained | {"hyperparameters": {"attack": "ddn"}}
-    uses = [*of_header(Header(rule="radius=0.5", bound="any-class", sound=True, dataset="cifar10", model=model))]
-    assert uses == [
-        Use("part", "certify"),
-        Use("rule", "radius"),
-        Use("bound", "any-class"),
-        Use("part", "sound"),
-        Use("training method", "smoothadv"),
-        Use("settings of", "macer"),
-        Use("part", "ddn"),
-        Use("architecture", "resnet110"),
-        Use("data set", "cifar10"),
-        Use("data set", "cifar10"),
-        Use("part", "acr"),
-        Use("part", "p_a"),
-    ]
-
-
 def test_parts_around_a_network_are_cited() -> None:
     parts: list[tuple[dict[str, object], set[str]]] = [
         (
@@ -123,13 +102,3 @@ def test_the_papers_of_a_published_log_follow_from_its_path(logs: Path) -> None:
 def test_a_name_that_nobody_knows_is_refused() -> None:
     with pytest.raises(InputError, match=r"smothmix.*'smoothmix'"):
         cited(["smothmix"])
-
-
-def test_the_repository_is_cited_as_the_program_is() -> None:
-    file, program = (ROOT / "CITATION.cff").read_text(), references()["randsmooth"].fields
-    lines = dict(re.findall(r"^([a-z-]+): (.+)$", file, re.MULTILINE))
-    repository = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["Repository"]
-    assert lines["version"] == randsmooth.__version__ == program["version"]
-    assert lines["title"] == f'"{program["title"].strip("{}")}"'
-    assert lines["repository-code"].strip('"') == repository == program["url"]
-    assert f'- name: "{program["author"].strip("{}")}"' in file

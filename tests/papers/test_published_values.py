@@ -9,7 +9,7 @@ import pytest
 from randsmooth.errors import InputError
 from randsmooth.noise import Gaussian
 from randsmooth.papers import inconsistencies, published, published_values
-from randsmooth.papers.published_values import ACCURACY, ROW, Cell, area
+from randsmooth.papers.published_values import ACCURACY, ROW, Printed, area
 
 # Cells of each object, counted in the paper: rows times numbers in a row.
 CELLS = {
@@ -76,11 +76,6 @@ def test_cells_typed_again() -> None:
         assert values[tuple(key)] == value, key
 
 
-def test_every_object_is_spotted_thrice_or_whole() -> None:
-    spotted = pd.Series([name for name, *_ in spots()]).value_counts().to_dict()
-    assert all(spotted[name] >= min(3, cells) for name, cells in CELLS.items())
-
-
 def test_names_are_those_of_the_package() -> None:
     table = published()
     methods = {"gaussian", "stability", "smoothadv", "macer", "consistency", "smoothmix", "cat-rs", "amplify"}
@@ -93,18 +88,6 @@ def wide(name: str) -> pd.DataFrame:
     """One object, a line for each of its rows and a column for each of its metrics."""
     return published(*name.split("/")).pivot(
         index=["dataset", "sigma", "method", "setting"], columns="metric", values="value"
-    )
-
-
-def test_hours_are_epochs_of_seconds() -> None:
-    told = wide("macer/table3")
-    np.testing.assert_allclose(told["seconds"] * told["epochs"] / 3600.0, told["hours"], atol=0.006)
-
-
-def test_the_ratio_of_gradient_norms() -> None:
-    told = wide("acr/table1")
-    np.testing.assert_allclose(
-        told["gradient-norm/easy"] / told["gradient-norm/hard"], told["gradient-norm/ratio"], atol=0.006
     )
 
 
@@ -172,7 +155,7 @@ def test_the_bounds_on_acr_by_hand() -> None:
 
 
 def test_rounded_figures_of_a_real_classifier_never_contradict_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng, printed = np.random.default_rng(7), list[Cell]()
+    rng, printed = np.random.default_rng(7), list[Printed]()
     for sigma in (0.25, 0.5, 1.0):
         farthest = Gaussian(sigma).largest_radius(100_000, 0.001)
         for k in range(200):
@@ -197,8 +180,8 @@ def test_each_kind_of_contradiction_is_found(monkeypatch: pytest.MonkeyPatch) ->
         assert all(value in found["what"][0] for value in values), found["what"][0]
 
 
-def cells(sigma: float, setting: str, acr: float, percent: list[float]) -> list[Cell]:
+def cells(sigma: float, setting: str, acr: float, percent: list[float]) -> list[Printed]:
     """A row as a paper prints it: its ACR, and its certified accuracy at 0, 0.25, 0.5 and so on."""
     values = {"acr": f"{acr:.3f}"} | {f"{ACCURACY}{0.25 * i:g}": f"{p:.1f}" for i, p in enumerate(percent)}
     row = ("none", "table1", "first", "cifar10", str(sigma), "gaussian", setting)
-    return [Cell(*row, *item) for item in values.items()]
+    return [Printed(*row, *item) for item in values.items()]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,6 @@ import pytest
 from randsmooth import certify, models
 from randsmooth.cli.settings import Settings
 from randsmooth.cli.verbs.reproduce import described, listing
-from randsmooth.errors import InputError
 from randsmooth.models import Classifier
 from randsmooth.papers.cell_comparison import agreement_of, compare_cells, findings
 from randsmooth.papers.context import SCALES, Context, steps_for
@@ -100,36 +98,6 @@ def folder(tmp_path: Path) -> Path:
     pd.DataFrame({"a": [1]}).to_parquet(tmp_path / "mine.parquet")
     (tmp_path / "notes.tsv").write_text("a\tb\n1\t2\n")
     return tmp_path
-
-
-def test_certificates_are_found_by_what_they_say(folder: Path) -> None:
-    found = scan_folder(folder).found
-    assert {f.path.name for f in found} == {"main.parquet", "row.parquet"}
-    row = PaperRow("cat-rs", "mnist", 1.0, "cat-rs", "lbd=1", "cat-rs/cat-rs/lbd=1")
-    (there,) = certificates_for(found, "digits", 1.0, row.method, row.preset)
-    assert there.path.name == "row.parquet"
-    assert (
-        certificates_for(found, "digits", 1.0, "cat-rs", "cat-rs/cat-rs/lbd=2") == []
-    )  # another variation is another model
-    assert certificates_for(found, "mnist", 1.0, row.method, row.preset) == []
-    assert certificates_for(found, "digits", 0.5, row.method, row.preset) == []
-    (similar,) = certificates_for(
-        found, "digits", 1.0, "gaussian", "acr/gaussian"
-    )  # another paper's main preset of the method
-    assert similar.path.name == "main.parquet"
-
-
-def test_findings_leave_rounding_alone(folder: Path) -> None:
-    row = PaperRow("cat-rs", "mnist", 1.0, "cat-rs", "lbd=1", "cat-rs/cat-rs/lbd=1")
-    (there,) = (f for f in scan_folder(folder).found if f.path.name == "row.parquet")
-    ours = compare_cells([row], [there]).ours[0]
-    near = PaperRow(**{**vars(row), "figures": {"acr": ours["acr"] + 0.0004, "accuracy@0": ours["accuracy@0"] - 0.04}})
-    assert findings(compare_cells([near], [there])) == []
-    far = PaperRow(**{**vars(row), "figures": {"acr": ours["acr"] + 0.002, "accuracy@0": ours["accuracy@0"]}})
-    table = compare_cells([far], [there])
-    assert agreement_of(far, there).differences["acr"] == pytest.approx(-0.002)
-    (finding,) = findings(table)
-    assert finding == "cat-rs, lbd=1 at sigma 1 differs in 1 of 2 cells (ACR -0.002)"
 
 
 HEAD = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n"
@@ -242,22 +210,6 @@ def test_a_log_of_another_run_is_not_shown_over_one_that_agrees(tmp_path: Path) 
     assert only.certificates_of(printed_as) is not None and only.lacks(printed_as)
 
 
-def test_few_images_that_agree_by_chance_do_not_stand_in_for_many(tmp_path: Path) -> None:
-    row = row_of("acr", "table2", "gaussian", 0.5)
-    shares = percents(row)
-    near, nearer = ({r: v + off for r, v in shares.items()} for off in (3.0, 1.0))
-    with_accuracies(tmp_path / "cifar10" / "cohen" / "noise_0.5.tsv", near, 500, 1.91)  # within chance
-    put = with_accuracies(tmp_path / "cifar10-sigma0.5" / "gaussian.tsv", nearer, 10_000, 1.91)
-    context = Context(scan_folder(tmp_path).found, SCALES["paper"], tmp_path / "runs")
-    shown = context.certificates_of(row)
-    assert len(context.found) == 2 and shown is not None and shown.path == put and context.lacks(row)
-    put.unlink()
-    own = with_accuracies(tmp_path / "b" / "cifar10" / "cohen" / "noise_0.5.tsv", nearer, 10_000, 1.91)
-    context = Context(scan_folder(tmp_path).found, SCALES["paper"], tmp_path / "runs")
-    shown = context.certificates_of(row)
-    assert shown is not None and shown.path == own and context.lacks(row)
-
-
 def test_500_images_are_where_every_share_is_a_multiple_of_a_fifth() -> None:
     cells = published_texts().query("metric.str.startswith('accuracy') and value.str.contains('.', regex=False)")
     fifths = cells.assign(even=cells["value"].str[-1].astype(int) % 2 == 0).groupby(["paper", "object"])["even"].all()
@@ -305,20 +257,6 @@ def test_of_released_logs_only_those_of_a_rows_settings_are_drawn(tmp_path: Path
     assert any("is shown of 2 logs that fit; the others: noise_0.50_" in note for note in result.made.notes)
 
 
-def test_imagenet_shows_every_method_that_is_there(tmp_path: Path) -> None:
-    methods = {"gaussian": "gaussian", "smoothmix": "smoothmix", "catrs": "cat-rs", "macer": "macer"}
-    for name in methods:
-        log(tmp_path / "imagenet" / name / "noise_0.5.tsv", [(1.91, True)] * 3 + [(0.2, False)])
-    result = reproduce("acr/imagenet", source=tmp_path, out=tmp_path / "out")
-    assert result.made is not None and result.missing == (5, 6)
-    assert set(pd.read_csv(tmp_path / "out" / "acr-imagenet.csv").dropna(subset=["here"])["method"]) == set(
-        methods.values()
-    )
-    (tmp_path / "imagenet" / "gaussian" / "noise_0.5.tsv").unlink()
-    again = reproduce("acr/imagenet", source=tmp_path, out=tmp_path / "out")  # none of those that are looked for
-    assert again.made is not None and again.missing == (6, 6)
-
-
 def test_another_alpha_is_told_beside_the_figures(tmp_path: Path) -> None:
     rows = [(3.91, True)] * 5 + [(3.82, True), (2.5, True), (0.00214, True), (0.0, False)]
     log(tmp_path / "imagenet-sigma1" / "gaussian.tsv", rows)
@@ -344,24 +282,8 @@ def test_the_run_of_a_row_is_found_among_the_released_logs(logs: Path, tmp_path:
     assert "N_1000" in line and "num_256/predictions" in line
 
 
-def test_bad_input(tmp_path: Path) -> None:
-    cases: list[tuple[str, dict[str, Any], str]] = [
-        ("acr/table99", {}, "'acr/table99'"),
-        ("acr/table2", {"scale": "huge"}, "'huge'"),
-        ("acr/table2", {"source": "nowhere"}, "nowhere"),
-    ]
-    for name, options, value in cases:
-        with pytest.raises(InputError, match=value):
-            reproduce(name, out=tmp_path, **options)
-
-
 FORMULAS = [thing.name for thing in OBJECTS if not thing.rows()]
 TAKE_SECONDS = ("cat-rs/figure1", "macer/proposition1")  # to draw
-
-
-def test_formulas_are_all_there() -> None:
-    known = {"acr/figure2", "acr/figure4", "acr/theorem1", "acr/theorem2", "cat-rs/figure1", "macer/proposition1"}
-    assert set(FORMULAS) == known
 
 
 @pytest.mark.parametrize(
@@ -381,15 +303,6 @@ def test_formulas_need_nothing_and_write_their_numbers(name: str, tmp_path: Path
         assert csv["y"].tolist() == pytest.approx(np.concatenate([line.y for line in drawn]).tolist(), rel=1e-12)
         assert csv["x"].tolist() == pytest.approx(np.concatenate([line.x for line in drawn]).tolist(), rel=1e-12)
     assert told and (name != "acr/theorem1" or "above 0.1" in result.made.notes[0])
-
-
-def test_figures_from_certificates_write_their_numbers_too(folder: Path, tmp_path: Path) -> None:
-    result = reproduce("cat-rs/figure3", source=folder, out=tmp_path / "out", scale="tiny")
-    assert result.made is not None
-    csv = pd.read_csv(tmp_path / "out" / "cat-rs-figure3.csv")
-    (panel,) = result.made.panels[""]
-    assert set(csv["panel"]) == {panel.title} and set(csv["line"]) == {line.name for line in panel.lines}
-    assert set(csv["drawn"]) == {"staircase"}
 
 
 def test_what_training_took_stands_beside_the_paper_s(tmp_path: Path) -> None:
@@ -445,11 +358,3 @@ def test_every_object_at_the_smallest_scale(tmp_path: Path) -> None:
             rows = find_object(thing.name).rows()  # section 7 has a line a method, whatever its sigma
             lines = {row.method for row in rows} if thing.name == "acr/section7" else rows
             assert len(frame) >= len(lines), thing.name
-
-
-def test_certificates_whose_origin_is_unknown_say_what_is_missing(tmp_path: Path) -> None:
-    log(tmp_path / "mine.tsv", [(0.5, True)] * 3)
-    scan = scan_folder(tmp_path)
-    (said,) = scan.skipped
-    assert scan.found == () and "mine.tsv: nothing says the data set and sigma and method" in said
-    assert "DATASET-sigmaSIGMA/METHOD.tsv" in said

@@ -5,11 +5,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from randsmooth.certificates import PathFacts, path_facts
+from randsmooth.certificates import PathFacts
 from randsmooth.papers.context import SCALES, steps_for
 from randsmooth.papers.find_certificates import certificates_for
-from randsmooth.papers.published_values import PaperRow, is_main, rows_of
-from randsmooth.training import PRESETS
+from randsmooth.papers.published_values import PaperRow, rows_of
 
 BASELINES = ("gaussian", "stability", "smoothadv", "macer", "consistency", "smoothmix")
 
@@ -24,13 +23,6 @@ def test_cat_rs_baselines_are_as_logged_on_mnist_and_the_texts_on_cifar_10() -> 
         assert {row.method: row.preset for row in rows if not row.setting} == expected, table
         assert all(row.preset == f"cat-rs/{row.method}/{row.setting}" for row in rows if row.setting), table
     assert {row.preset for row in rows_of("cat-rs", "table2")} == {f"cat-rs/{m}" for m in (*BASELINES, "cat-rs")}
-
-
-def test_reproducing_table_1_trains_as_logged(tmp_path: Path) -> None:
-    row = next(row for row in rows_of("cat-rs", "table1") if (row.method, row.sigma) == ("macer", 1.0))
-    train, certify = steps_for(row, SCALES["paper"], tmp_path)
-    assert train.command().startswith("randsmooth train mnist --preset cat-rs/macer/table1 --sigma 1.0 ")
-    assert "--skip" not in certify.command()  # MNIST's tables have all 10,000 images
 
 
 def test_the_gaussian_row_of_acr_table_3_at_sigma_half_is_cat_rs() -> None:
@@ -64,10 +56,6 @@ def test_the_papers_own_number_of_images_is_certified(tmp_path: Path) -> None:
         assert all("take" not in options for options in commands), (paper, table)
 
 
-def test_main_rows_are_those_of_main_presets() -> None:
-    assert all(is_main(preset.name) == preset.main for preset in PRESETS)
-
-
 def test_a_log_stands_for_a_main_row_by_either_account() -> None:
     def found(preset: str, log: bool) -> Any:
         place = PathFacts() if log else None
@@ -84,29 +72,4 @@ def test_a_log_stands_for_a_main_row_by_either_account() -> None:
 
 
 SMIX, COHEN = "jh-jeong+smoothmix/data/certify/ablation", "jh-jeong+smoothing-consistency/data/certify"
-OWN = "eth-sri+acr-weakness/data/certify/cifar10"
 # preset, sigma, place -> whether a log there may be of the row: its path tells all that is varied, and nothing else
-ABLATIONS = [
-    ("cat-rs/smoothmix/eta=8", 1.0, f"{SMIX}/eta/smix_1.0_8_m0/tau_8.0/num_4/11/noise_1.0", True),
-    ("cat-rs/smoothmix/eta=8", 1.0, f"{SMIX}/eta/smix_1.0_8_m0/tau_4.0/num_4/11/noise_1.0", False),
-    ("cat-rs/smoothmix/eta=1", 1.0, f"{SMIX}/m/smix_1.0_8_m0/tau_1.0/num_4/10/noise_1.0", False),  # varies m
-    ("cat-rs/smoothmix/eta=1", 1.0, f"{SMIX}/eta/smix_1.0_8_m0_max2.0/tau_1.0/num_4/12/noise_1.0", False),
-    ("cat-rs/consistency/lbd=15", 1.0, f"{COHEN}/mnist/consistency/cohen/num_2/lbd_15.0/eta_0.5/noise_1.00_0", True),
-    ("cat-rs/consistency/lbd=15", 1.0, "smoothing-consistency/data/mnist/consistency/noise_1.00", False),  # says none
-    ("cat-rs/gaussian/resnet20", 0.5, f"{COHEN}/cifar10/cohen/cifar_resnet20/noise_0.50_7483", True),
-    ("cat-rs/gaussian/resnet20", 0.5, f"{COHEN}/cifar10/cohen/noise_0.50_7483", False),
-    ("acr/amplify/E_t=70", 0.5, f"{OWN}/ours/noise_0.5.tsv", True),  # what the main row has at sigma 0.5
-    ("acr/amplify/E_t=90", 0.5, f"{OWN}/ours/noise_0.5.tsv", False),
-    ("acr/amplify/E_t=90", 0.5, f"{OWN}/0.25_6_pgd_radius_l2/ds_90_0.4/num_4/dataset_weight_10/noise_0.5.tsv", True),
-    ("macer/macer/k=16", 0.25, f"{OWN}/macer/noise_0.25.tsv", True),
-    ("macer/macer/150-epochs", 0.25, f"{OWN}/macer/noise_0.25.tsv", False),  # no path tells the schedule
-]
-
-
-def test_a_log_stands_for_the_row_of_an_ablation_whose_settings_its_path_tells() -> None:
-    for preset, sigma, place, stands in ABLATIONS:
-        facts = path_facts(Path(place))
-        dataset = facts.dataset
-        log = SimpleNamespace(dataset=dataset, sigma=facts.sigma, method=preset.split("/")[1], preset="", place=facts)
-        found = certificates_for([log], dataset, sigma, log.method, preset)  # type: ignore[list-item]
-        assert (facts.method, bool(found)) == (log.method, stands), (preset, place, facts)

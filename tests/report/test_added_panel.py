@@ -1,6 +1,5 @@
 """A panel of another package: a module, its template and its registration are all that it takes."""
 
-import importlib
 import re
 import sys
 from collections.abc import Callable
@@ -9,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from randsmooth.certificates import Certificates
-from randsmooth.errors import InputError
 from randsmooth.registry import Registry
-from randsmooth.report import PANELS, comparison_page
+from randsmooth.report import comparison_page
 from randsmooth.report.page import comparison
 from randsmooth.report.page.panels import NAMES, Panel
 from randsmooth.report.web import policy
@@ -25,7 +23,7 @@ MODULE = '''
 import numpy as np
 
 from randsmooth.report import PageContent, PanelView
-from randsmooth.report.figures.charts import Chart, Scale, Series
+from randsmooth.report.charts import Chart, Scale, Series
 
 
 def view(content: PageContent) -> PanelView | None:
@@ -87,13 +85,3 @@ def test_a_panel_is_found_by_its_entry_point_with_its_template_and_script(
     assert text.index("What was compared, and how") < text.index("Median radius") < text.index("How to read this page")
     text = comparison_page([make("gaussian")], command="nothing to show")
     assert "Median radius" not in text and SCRIPT not in text
-
-
-def test_a_program_adds_a_panel(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(PANELS, "_added", {})
-    module: Panel = importlib.import_module(f"{PACKAGE}.median_radius")
-    assert "Median radius" not in comparison_page([make("gaussian")])
-    PANELS.add("of this program", module)
-    assert "Median radius" in comparison_page([make("gaussian")])
-    with pytest.raises(InputError, match="'classes' is registered already"):
-        PANELS.add("classes", module)

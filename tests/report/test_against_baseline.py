@@ -17,11 +17,11 @@ from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 from randsmooth.noise import Gaussian
-from randsmooth.report import comparison_page, page_content, remarks, render
+from randsmooth.report import comparison_page, page_content, render
 from randsmooth.report.against_baseline import AgainstBaseline, compare_all, joint_scope, verdict_words
-from randsmooth.report.figures.charts import Chart, plot
-from randsmooth.report.figures.curves import budget_curves, radius_grid
-from randsmooth.report.page import summary
+from randsmooth.report.charts import Chart, plot
+from randsmooth.report.curves import budget_curves, radius_grid
+from randsmooth.report.page import comparison as summary
 from randsmooth.report.page.panels import (
     accuracy_curves,
     acr_alternatives,
@@ -81,17 +81,6 @@ def test_every_method_is_paired_with_the_baseline(pair: list[Certificates], make
             assert cell.split() == [f"{value:+.1f}", f"{low:+.1f}", "to", f"{high:+.1f}"]
         gain = metrics.acr(table).value - metrics.acr(tables[0]).value
         assert row[1].split()[0] == f"{gain:+.3f}"
-
-
-def test_what_the_band_shows_is_bold(pair: list[Certificates]) -> None:
-    table = comparison_page(pair, radii=RADII).split('aria-labelledby="paired-differences"')[1].split("</table>")[0]
-    (one,) = compared(pair)
-    points = [at for r in RADII if (at := one.at(r))]
-    assert len({bool(at.shown) for at in points}) == 2
-    for at in points:
-        figure = f"{100 * at.difference.value:+.1f}"
-        assert (f"<b>{figure}</b>" in table) == bool(at.shown)
-        assert bool(at.shown) == (not at.difference.low <= 0.0 <= at.difference.high)
 
 
 def test_the_plot_of_differences_is_the_band(pair: list[Certificates], one: AgainstBaseline) -> None:
@@ -162,13 +151,6 @@ def test_the_summary_groups_the_verdicts(pair: list[Certificates], one: AgainstB
     ).replace("shows no difference shown", "shows no difference")
     assert summary.sentences(content, told)[-1] == said
     assert summary.verdict_sentence(content, []) == ""
-
-
-def test_the_highest_acr_is_named_only_beyond_chance(pair: list[Certificates], make: Make) -> None:
-    first = summary.sentences(build_sheet([pair[0], pair[0].renamed("twin")]))[0]
-    assert "neither has the higher ACR beyond chance (gaussian" in first and "twin" in first
-    worse = make("worse", seed=5, a=1.0, b=3.0, images=600)
-    assert "gaussian has the higher ACR" in summary.sentences(build_sheet([worse, pair[0]]))[0]
 
 
 def test_a_budget_that_alone_raises_acr_is_named_before_acr(make: Make, log: Make) -> None:
@@ -263,17 +245,6 @@ def test_tables_that_are_not_sound_are_refused_by_name(log: Make) -> None:
     comparison_page([log([float(f"{farthest:.3g}"), farthest + 0.004], **LOGGED)])
 
 
-def test_other_settings_are_marked_in_every_table(make: Make) -> None:
-    tables = [make("gaussian"), make("b", seed=1, sigma=0.25, n=1000)]
-    text = comparison_page(tables, radii=[0.0])
-    for heading in ("table", "paired-differences", "acr-difference", "given-up", "acr-alternatives"):
-        assert re.fullmatch(r"b\s+sigma 0.25, n 1,000", cells(text, heading)[-1][0]), heading
-    assert "different sigma (0.25, 0.5)" in text and "at the sigma, n and alpha of <bdi>gaussian</bdi>" in text
-    for format in ("text", "md", "latex"):
-        assert "sigma 0.25, n 1,000" in render(tables, format=format).replace("\\", "")
-    assert not any(build_sheet([make("a"), make("b", seed=1)]).settings)
-
-
 def test_the_slider_stops_at_true_figures(pair: list[Certificates], log: Make) -> None:
     stops = stops_of(pair)
     for at in range(0, len(stops["radii"]), 7):
@@ -347,9 +318,3 @@ def test_other_sigmas_are_compared_by_radius_and_as_far_as_both_reach(make: Make
     assert cells(text, "paired-differences")[0][3] == "–" != cells(text, "paired-differences")[1][3]
     said = summary.sentences(build_sheet([make("gaussian"), make("b", seed=1, sigma=1.0)]))
     assert said[1].endswith("at the sigma of gaussian.") and "compared through r = 1.102" in said[1]
-
-
-def test_ways_of_judging_that_differ_are_told(make: Make) -> None:
-    plain, two = make("a"), make("b", bound="two-sided")
-    (remark,) = remarks([plain, two])
-    assert "(Clopper-Pearson bound, two-sided bound)" in remark and "is not the classifiers alone" in remark

@@ -10,13 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from randsmooth import escape
 from randsmooth.certificates import NO_LABEL, Certificates
 from randsmooth.errors import InputError
 from randsmooth.report import Axes, Line, draw, draw_p_a_curves, draw_radius_accuracy
-from randsmooth.report.figures.charts import Chart, Look, Scale, Series, looks_by_name, plot
+from randsmooth.report.charts import Chart, Look, Scale, Series, plot
 from report import reading
 
 Make = Callable[..., Certificates]
@@ -50,13 +49,6 @@ def test_every_format_is_written(make: Make, tmp_path: Path) -> None:
         path.unlink()
 
 
-def test_a_picture_shows_every_line(tmp_path: Path) -> None:
-    draw(panels(count=1), tmp_path / "a.png")
-    pixels = np.asarray(Image.open(tmp_path / "a.png").convert("RGB")) @ [1 << 16, 1 << 8, 1]
-    for look in looks_by_name(panels()).values():
-        assert (pixels == int(look.colour[1:], 16)).any()
-
-
 def test_names_from_files_stay_text(make: Make, tmp_path: Path) -> None:
     draw(panels(EVIL), tmp_path / "a.html")
     page = (tmp_path / "a.html").read_text()
@@ -68,13 +60,6 @@ def test_names_from_files_stay_text(make: Make, tmp_path: Path) -> None:
     for name in ("$\\frac{$", "_hidden", "a" * 300, "%&#"):
         draw_radius_accuracy([make(name)], tmp_path / "figure.svg")
         assert name[:8].replace("&", "&amp;") in (tmp_path / "figure.svg").read_text(), name
-
-
-def test_lines_of_a_name_look_alike() -> None:
-    looks = looks_by_name(panels())
-    assert list(looks) == ["ours", "another", "named"] and len({*looks.values()}) == 3
-    many = [Axes("p", "x", "y", tuple(Line(str(i), np.arange(3.0), np.arange(3.0)) for i in range(30)))]
-    assert len({*looks_by_name(many).values()}) == 28  # seven colours by four dashes, then again
 
 
 def test_bad_input_is_named_and_writes_nothing(make: Make, log: Make, tmp_path: Path) -> None:

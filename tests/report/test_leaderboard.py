@@ -13,10 +13,8 @@ from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 from randsmooth.report import leaderboard_page, measure, write_leaderboard
 from randsmooth.report.against_baseline import joint_scope
-from randsmooth.report.leaderboard.board import (
+from randsmooth.report.leaderboard import (
     LEVELS,
-    MOST_COMPARED,
-    MOST_RADII,
     STEPS,
     Entry,
     by_setting,
@@ -48,14 +46,6 @@ def cell(markup: str) -> str:
 
 def measured(tables: Sequence[Certificates]) -> list[Entry]:
     return [measure(table, f"deep/{table.name}.parquet") for table in tables]
-
-
-def test_no_raw_float_is_printed_and_nothing_is_fetched(make: Make) -> None:
-    read = Read(leaderboard_page(measured([make("a", sigma=0.1 + 0.2)]), radii=[0.1 + 0.2, 0.5]))
-    values = [value or "" for _, attrs in read.tags for value in attrs.values()]
-    assert not [text for text in [read.text, *values] if re.search(r"\d\.\d{4,}", text)]
-    assert not [attrs for _, attrs in read.tags if {"src", "href"} & set(attrs)]
-    assert not re.findall(r"https?:", "".join(read.scripts))
 
 
 def test_a_line_tells_the_tables_figures(make: Make) -> None:
@@ -107,17 +97,6 @@ def test_marks_are_given_within_a_setting_and_never_for_acr(log: Make) -> None:
     assert not any(any(row.accuracy[2].mark) or any(row.p_a[0].mark) for row in group.rows)  # equal figures
 
 
-def test_columns_of_n_and_rule_show_where_they_differ(make: Make, log: Make) -> None:
-    def heads(*entries: Certificates) -> set[str]:
-        return {"n", "rule", "settings"} & set(
-            re.findall(r"<button[^>]*>([^<]*)</button>", leaderboard_page(measured(entries)))
-        )
-
-    assert heads(make("a"), make("b")) == set()
-    assert heads(make("a"), make("b", n=600)) == {"n"}
-    assert heads(make("a"), log([1.0], rule="grid", n=500)) == {"rule"}
-
-
 def test_what_does_not_tell_p_a_is_empty_last_and_explained(make: Make, log: Make) -> None:
     read = Read(leaderboard_page(measured([log([1.0, 0.2], "bare", n=1000), make("a", images=2)])))
     bare = next(line for line in read.lines if line[0].startswith("bare"))
@@ -128,13 +107,6 @@ def test_what_does_not_tell_p_a_is_empty_last_and_explained(make: Make, log: Mak
     said = "A published log gives the p_A of correctly certified images only"
     assert said in Read(leaderboard_page(measured([log([1.0], **LOGGED)]))).text
     assert said not in Read(leaderboard_page(measured([make("a"), log([1.0])]))).text
-
-
-def test_the_radii_fit_the_page(log: Make) -> None:
-    near, far = log([0.9]), log([3.9, 1.0])
-    assert usual_radii(measured([near])) == [0.25, 0.5, 0.75]
-    assert usual_radii(measured([near, far])) == [0.5 * i for i in range(1, 8)]
-    assert len(usual_radii(measured([log([100.0])]))) <= MOST_RADII
 
 
 def test_records_are_the_lines_at_full_precision(make: Make) -> None:
@@ -148,13 +120,6 @@ def test_records_are_the_lines_at_full_precision(make: Make) -> None:
     told = first["certified_accuracy"][0]
     assert (told["radius"], told["value"], told["low"], told["high"]) == (0.5, exact.value, exact.low, exact.high)
     assert [share["at_least"] for share in first["p_A"]] == [0.5, 0.75, 0.9, 0.99]
-
-
-def test_acr_stands_last_with_its_footnote(make: Make) -> None:
-    text = leaderboard_page(measured([make("a")]))
-    heads = re.findall(r"<button[^>]*>([^<]*)</button>", text)
-    assert heads.index("ACR\u00a0*") > heads.index("smoothed accuracy (%)")
-    assert "* ACR, the average certified radius, can be driven up by giving up on hard images" in text
 
 
 def test_nothing_to_rank_and_senseless_radii_are_refused(make: Make, log: Make) -> None:
@@ -269,31 +234,6 @@ def test_curves_read_off_what_the_table_certifies(log: Make, make: Make) -> None
     assert len(curves.p_a) == sum(LEVELS >= 0.5) and len(ours.p_a) == len(LEVELS)
     shares = [1000 * metrics.p_a(counted).share(x).value for x in LEVELS]
     assert ours.p_a == pytest.approx(shares, abs=0.51)
-
-
-def test_a_setting_of_very_many_is_not_judged_together(log: Make) -> None:
-    tables = [log([0.1 * i, 0.3], f"log{i}", **LOGGED) for i in range(MOST_COMPARED)]
-    gaussian = log([0.2, 0.2], "gaussian", **LOGGED)
-    _, (few,) = by_setting(measured([gaussian, *tables[1:]]))
-    _, (many,) = by_setting(measured([gaussian, *tables]))
-    assert few.judged and not few.crowded and many.crowded and not many.judged
-    said = "are not compared with a Gaussian one"
-    assert said in leaderboard_page(measured([gaussian, *tables]))
-    assert said not in leaderboard_page(measured([gaussian, *tables[1:]]))
-
-
-def test_three_thousand_lines_are_light(log: Make) -> None:
-    radii = np.random.default_rng(0).uniform(-0.5, 1.5, 500).round(3).tolist()
-    entry = measure(log(radii, "log", sigma=0.5, n=100_000, alpha=0.001), f"{'deep/' * 20}log")
-    page, text = leaderboard_page([entry] * 300), to_json(*by_setting([entry] * 300))
-    assert len(page) * 10 < 6e6 and len(text) * 10 < 6e6
-
-
-def test_a_label_aware_table_is_ranked_without_an_abstention(aware_too: tuple[Certificates, Certificates]) -> None:
-    entries = measured(list(aware_too))
-    page = leaderboard_page(entries).split("<tbody>")[1]
-    assert page.count("evaluation only") == 1 and "abstention" not in to_json(*by_setting(entries))
-    assert entries[0].smoothed == entries[1].smoothed and not entries[1].p_a
 
 
 def test_methods_are_compared_with_the_gaussian_one_of_their_setting(make: Make) -> None:

@@ -4,17 +4,13 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import plotly.graph_objects as go
 import pytest
 
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
-from randsmooth.errors import InputError
-from randsmooth.report import comparison_page, write_comparison
-from randsmooth.report.page.panels import acr_alternatives, provenance
-from randsmooth.training.recipe import Recipe
+from randsmooth.report import comparison_page
 from report import reading
 
 Make = Callable[..., Certificates]
@@ -109,14 +105,6 @@ def test_logs_say_what_they_do_not_tell_of_p_a_and_what_would_help(make: Make, l
     assert "below 1/2 its curve is unknown" in read.text
 
 
-def test_unpaired_tables_and_a_lone_one_make_a_page(make: Make) -> None:
-    unpaired = Read(comparison_page([make("a"), make("b", images=40)]))
-    assert "not about the same images" in unpaired.text and "40 of which are in every table" in unpaired.text
-    assert "No baseline was found" in unpaired.text and "--baseline" in unpaired.text
-    alone = Read(comparison_page([make("only")]))
-    assert "measured on 150 images" in alone.text
-
-
 def test_provenance_is_shared_or_side_by_side(make: Make) -> None:
     model = {"method": "macer", "lr": 0.1 + 0.2, "weights": "ab" * 32}
     text = Read(comparison_page([make("a", seed=1), make("b", seed=2, model=model, n=1000)])).text
@@ -126,40 +114,9 @@ def test_provenance_is_shared_or_side_by_side(make: Make) -> None:
     assert "Not recorded in any of the files: split;" in text
 
 
-def test_every_fact_of_a_trained_model_has_words_on_the_page() -> None:
-    assert {*Recipe.model_fields} - {*provenance.MODEL_FACTS} == set()
-
-
-def test_it_is_written_whole(make: Make, tmp_path: Path) -> None:
-    write_comparison([make()], tmp_path / "deep" / "report.html", title="Title")
-    assert (tmp_path / "deep" / "report.html").read_text().rstrip().endswith("</html>")
-    with pytest.raises(InputError):
-        write_comparison([make()], tmp_path / "bad.html", baseline="nobody")
-    assert not (tmp_path / "bad.html").exists()
-
-
 def test_ten_methods_that_do_not_differ_have_no_figure_in_bold(make: Make) -> None:
     """By printed figures one of them always leads; that is no finding, and the first lines claim none."""
     text = comparison_page([make("gaussian"), *(make(f"m{i}", seed=i) for i in range(1, 10))], radii=[0, 0.25, 0.5])
     rows = text.split("<tbody>")[1].split("</tbody>")[0]
     assert rows.count("<tr>") == 10 and "<b>" not in rows and "<u>" not in rows
     assert "none has the highest ACR beyond chance" in text and "is highest under" not in text
-
-
-def test_what_a_table_does_not_give_is_a_dash_and_no_class_either(
-    make: Make, aware_too: tuple[Certificates, Certificates]
-) -> None:
-    read = comparison_page([make("near", sigma=0.25, a=30.0), make("far", sigma=1.0, a=30.0)], radii=[0, 1.5])
-    assert read.count('title="beyond what its rule, sigma, n and alpha can certify">–</td>') == 1
-    near, far = zip(*Read(read).data["panels"]["classes"]["cells"][1], strict=True)
-    assert set(near) == {None} and None not in far
-    text = comparison_page(aware_too)  # a label-aware table has no rate of abstention
-    false = f"{100 * (aware_too[1].predict == -1).mean():.1f}"
-    assert text.count('title="the table does not give it">–</td>') == 1 and f">{false}</td>" not in text
-    assert "abstention is not known" in Read(text).text
-
-
-def test_a_p_a_below_1_is_not_printed_as_1() -> None:
-    shares = {1.0: "1", 0.99996: "0.99996", 0.99999: "0.99999", 0.9995001: "0.9995", 0.9994: "0.999", 0.75: "0.750"}
-    for share, printed in shares.items():
-        assert acr_alternatives._figure(share) == printed and float(printed) <= share

@@ -74,19 +74,6 @@ def test_chance_is_seldom_called_a_difference(make: Make) -> None:
     assert sum("differ nowhere beyond chance" not in sentence for sentence in said) <= allowed
 
 
-def test_figures_that_print_alike_get_more_digits(log: Make) -> None:
-    facts = {"sigma": 0.5, "n": 1000, "alpha": 0.001}
-    first, second = log([0.50003] * 50, "A", **facts), log([0.50001] * 50, "B", **facts)
-    assert "of A (0.50003) and that of B (0.50001) do not differ" in what_acr_hides(first, second)
-
-
-def test_odd_names_read_well(log: Make) -> None:
-    facts = {"sigma": 0.5, "n": 1000, "alpha": 0.001}
-    sentence = what_acr_hides(log([1.0] * 40, "ours", **facts), log([0.2] * 40, "", **facts))
-    assert sentence.startswith("ours' ACR is higher than the second table's")
-    assert sentence.endswith("by up to 100.0 points and nowhere shown below it: here the curve bears ACR out.")
-
-
 def test_what_cannot_be_compared_is_refused(make: Make) -> None:
     with pytest.raises(InputError, match="same images"):
         what_acr_hides(make(), make(images=20))

@@ -10,9 +10,7 @@ from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 from randsmooth.report import remarks
-from randsmooth.report.comparability import same_images
-from randsmooth.report.figures.charts import BASELINE, faint, looks
-from randsmooth.report.sheet import Mark, build_sheet, find_baseline, rank, with_distinct_names
+from randsmooth.report.sheet import Mark, build_sheet, find_baseline, rank, same_images
 
 Make = Callable[..., Certificates]
 
@@ -61,11 +59,6 @@ def test_the_baseline(make: Make) -> None:
         assert find_baseline(tables, name) == expected, given
 
 
-def test_names_are_told_apart(log: Make) -> None:
-    for names, expected in NAMES.items():
-        assert [table.name for table in with_distinct_names([log([1.0], name) for name in names])] == expected
-
-
 def test_remarks(make: Make) -> None:
     assert remarks([make(), make(seed=1)]) == []
     said = " ".join(remarks([make(), make(sigma=0.25, n=1000, images=30)]))
@@ -84,9 +77,3 @@ def test_images_are_shared_by_data_set_split_place_and_label(make: Make) -> None
     relabelled = replace(a, label=np.where(a.idx < 20, a.label, a.label + 1))
     assert "20 of which are in every table; 130 more have one idx but different labels." in remarks([a, relabelled])[0]
     assert same_images([make("a", data="sha256:1"), make("b", dataset="folder", data="sha256:1")])
-
-
-def test_every_table_looks_different() -> None:
-    drawn = looks(21, baseline=3)
-    assert len(set(drawn)) == 21
-    assert drawn[3].colour == BASELINE and faint(drawn[3].colour, 0.15) == "rgba(128,128,128,0.15)"

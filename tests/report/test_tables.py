@@ -9,13 +9,9 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
-from randsmooth.errors import InputError
 from randsmooth.report import FORMATS, render
 
 Make = Callable[..., Certificates]
@@ -35,13 +31,6 @@ def test_the_text_fits_a_terminal_and_shows_every_interval(make: Make) -> None:
     assert figures.split() == expected
     ends = [f"{summary.acr.low:.3f}-{summary.acr.high:.3f}"]
     assert intervals.split() == ends + [f"{100 * s.low:.1f}-{100 * s.high:.1f}" for s in shares]
-
-
-def test_text_columns_are_aligned(make: Make) -> None:
-    lines = render([make("a"), make("a much longer name", seed=1)], radii=[0, 0.5]).splitlines()[:5]
-    for column in ("ACR", "0.5", "abstain"):
-        end = lines[0].index(column) + len(column)
-        assert all(line[end - 1] != " " and line[end : end + 1] in ("", " ") for line in lines)
 
 
 def test_csv_is_one_row_a_table_at_full_precision(make: Make) -> None:
@@ -101,23 +90,6 @@ def test_p_a_shares_are_told_where_they_are_known(make: Make, log: Make) -> None
     assert rows[1]["p_A@0.75"] == ""
 
 
-def test_no_raw_floats(make: Make) -> None:
-    for format in ("text", "md", "latex"):
-        assert not re.search(r"\d\.\d{4,}", render([make()], radii=[0.1 + 0.2], format=format))
-
-
-def test_bad_input_is_named(make: Make) -> None:
-    cases: list[tuple[list[str], dict[str, Any], str]] = [
-        ([], {}, "no certificate table"),
-        (["gaussian"], {"format": "markdwn"}, "'markdwn'.*csv, json, latex, md, text"),
-        (["gaussian"], {"baseline": "gausian"}, "'gausian'.*'gaussian'"),
-        (["gaussian"], {"radii": [-0.5]}, "-0.5"),
-    ]
-    for names, options, named in cases:
-        with pytest.raises(InputError, match=named):
-            render([make(name) for name in names], **options)
-
-
 def test_evaluating_a_log_loads_nothing_that_pages_and_figures_need(tmp_path: Path) -> None:
     log = tmp_path / "gaussian.tsv"
     log.write_text("idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t3\t3\t0.742\t1\t0:00:03\n")
@@ -134,24 +106,6 @@ def test_evaluating_a_log_loads_nothing_that_pages_and_figures_need(tmp_path: Pa
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("gaussian") >= len(FORMATS)
-
-
-def test_a_label_aware_table_prints_a_dash_for_abstention(aware_too: tuple[Certificates, Certificates]) -> None:
-    """Its rate of abstention would be that of the label missed: several times what CERTIFY abstains on."""
-    whole, aware = aware_too
-    assert (aware.predict == -1).mean() > 2 * metrics.abstention(whole).value
-    shown = {form: render(aware_too, radii=[0], format=form) for form in FORMATS}
-    figures, intervals = shown["text"].splitlines()[3:5]
-    assert figures.split()[-1] == "–" and len(intervals.split()) == 2  # those of ACR and radius 0
-    assert re.search(r"^\| aware .* \| – \|$", shown["md"], re.M)
-    assert re.search(r"^aware .* & -- \\\\$", shown["latex"], re.M)
-    for text in (shown["text"], shown["md"], shown["latex"]):
-        assert "so that abstention is not known" in text
-    first, second = csv.DictReader(io.StringIO(shown["csv"]))
-    assert [second[f"abstention{end}"] for end in ("", "_low", "_high")] == ["", "", ""] and first["abstention"]
-    one, other = json.loads(shown["json"])["tables"]
-    assert other["abstention"] is None and one["abstention"]["value"] == metrics.abstention(whole).value
-    assert one["certified_accuracy"] == other["certified_accuracy"] and one["acr"] == other["acr"]
 
 
 def test_a_radius_beyond_the_budget_is_a_dash_in_print_and_0_in_csv_and_json(make: Make) -> None:

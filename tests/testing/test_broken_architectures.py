@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from randsmooth import testing
 from randsmooth.models import Architecture
-from randsmooth.models.architectures.small_cnn import small_cnn
+from randsmooth.models.architectures.convolutional import small_cnn
 
 
 def built(change: Any) -> Architecture:

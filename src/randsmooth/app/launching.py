@@ -17,7 +17,7 @@ from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.escape import printable
 from randsmooth.extras import needs
-from randsmooth.models.stored import CARD, CONFIG, WEIGHTS, local, read
+from randsmooth.models.folder import CARD, CONFIG, WEIGHTS, local, read
 from randsmooth.origin import requirement
 from randsmooth.report import web
 

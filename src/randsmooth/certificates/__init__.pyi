@@ -16,9 +16,9 @@ from .files import unplaced as unplaced
 from .files import (
     write_tsv as write_tsv,
 )
-from .from_arrays import CertificatesLike as CertificatesLike
-from .from_arrays import as_certificates as as_certificates
-from .from_arrays import from_radii as from_radii
+from .frames import CertificatesLike as CertificatesLike
+from .frames import as_certificates as as_certificates
+from .frames import from_radii as from_radii
 from .guarantee import BATCH_MATTERS as BATCH_MATTERS
 from .guarantee import guarantee_of as guarantee_of
 from .guarantee import parse_header as parse_header
@@ -28,18 +28,18 @@ from .header import Machine as Machine
 from .journal import Journal as Journal
 from .journal import JournalRow as JournalRow
 from .journal import journal_header as journal_header
-from .logs.budgets import name_images as name_images
-from .logs.budgets import possible_budgets as possible_budgets
-from .logs.budgets import require_reachable as require_reachable
 from .logs.inferred import COMMON_ALPHA as COMMON_ALPHA
 from .logs.inferred import infer as infer
 from .logs.inferred import log_at_alpha as log_at_alpha
+from .logs.inferred import name_images as name_images
+from .logs.inferred import possible_budgets as possible_budgets
+from .logs.inferred import require_reachable as require_reachable
 from .logs.inferred import tells_p_a as tells_p_a
+from .logs.paths import REPOSITORIES as REPOSITORIES
 from .logs.paths import PathFacts as PathFacts
+from .logs.paths import in_repository as in_repository
 from .logs.paths import method_named as method_named
 from .logs.paths import path_facts as path_facts
-from .logs.repositories import REPOSITORIES as REPOSITORIES
-from .logs.repositories import in_repository as in_repository
 from .logs.tsv import PredictionLog as PredictionLog
 from .logs.tsv import looks_like_log as looks_like_log
 from .logs.tsv import read_tsv as read_tsv

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from randsmooth.certificates.logs.cells import read_text
+from randsmooth.certificates.logs.tsv import read_text
 from randsmooth.documents import parse_json, shown
 from randsmooth.errors import InputError
 from randsmooth.rules import MOST_SAMPLES

@@ -216,14 +216,21 @@ class GivenCounts:
         if self.counts is not None:
             return Counted(*self._selection(bound, self.counts.shape[1]), self.counts, False)
         assert self.n_a is not None
-        K, N = classes or self._classes(), len(self.n_a)
+        named = (self.label, np.zeros(0) if self.picked is None else self.picked)
+        largest = 1 + max(int(np.max(each, initial=0)) for each in named)
+        K, N = classes or (largest if self.counts0 is None else self.counts0.shape[1]), len(self.n_a)
         if N * (K + 1) > MOST_VALUES:
             raise InputError(f"{N:,} images of {K:,} classes are more than a table holds: make several")
         n0, counts0 = self._selection(bound, K)
-        samples = np.full(N, rule.n) if self.paths is None else _samples(rule, self.paths)
-        if np.any(wrong := self.n_a > samples):
+        drawn = [rule.n] * N if self.paths is None else [rule.samples(path.tolist()) for path in self.paths]
+        samples = np.array(drawn, np.int64)
+        if np.any(wrong := (self.n_a > samples) | (samples == 0)):
             row = int(np.flatnonzero(wrong)[0])
-            raise InputError(f"the picked class of row {row} came out {self.n_a[row]} times in {samples[row]} samples")
+            looks = "" if self.paths is None else f", by path {shown(self.paths[row].tolist())}"
+            raise InputError(
+                f"the picked class of row {row} came out {self.n_a[row]} times in {samples[row]} samples{looks}, which "
+                f"rule {rule.name} cannot give: it looks where its next_look(path) says"
+            )
         counts = np.zeros((N, K + 1), np.int64)
         counts[np.arange(N), counts0.argmax(axis=1)] = self.n_a
         counts[:, K] = samples - self.n_a
@@ -239,11 +246,6 @@ class GivenCounts:
         columns = {"idx": self.idx, "label": self.label, "seconds": self.seconds}
         columns |= {"counts0": counted.counts0, "counts": counted.counts}
         return from_evidence(header, **columns, paths=self.paths, name=name, **origin)  # type: ignore[arg-type]
-
-    def _classes(self) -> int:
-        if self.counts0 is not None:
-            return int(self.counts0.shape[1])
-        return 1 + max(int(np.max(each, initial=0)) for each in (self.label, self.picked) if each is not None)
 
     def _selection(self, bound: str, K: int) -> tuple[int | None, Ints]:
         """n0, or None, and counts0 (N, K)."""
@@ -295,15 +297,3 @@ def _one_n(samples: Ints) -> int:
     if most:
         check_samples("n", most)
     return most
-
-
-def _samples(rule: Rule, paths: Sequence[Ints]) -> Ints:
-    """How many samples were drawn of each image; InputError for looks that the rule does not take."""
-    samples = np.array([rule.samples(path.tolist()) for path in paths], np.int64)
-    if np.any(samples == 0):
-        row = int(np.flatnonzero(samples == 0)[0])
-        raise InputError(
-            f"path {shown(paths[row].tolist())} in row {row} is none that rule {rule.name} takes: it looks where its "
-            "next_look(path) says, and a count never falls"
-        )
-    return samples

@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from randsmooth.certificates.files import read
-from randsmooth.certificates.journal import UNFINISHED, read_journal
+from randsmooth.certificates.journal import UNFINISHED, images_planned, read_journal
 from randsmooth.certificates.parquet import open_parquet, read_parquet
 from randsmooth.certificates.table import Certificates
-from randsmooth.certificates.unfinished import images_planned
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 

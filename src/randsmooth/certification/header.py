@@ -23,7 +23,7 @@ from randsmooth.data import Images
 from randsmooth.errors import InputError, Note
 from randsmooth.extras import versions
 from randsmooth.models import BaseClassifier, Classifier, Denoised, ForeignModel
-from randsmooth.models.adapters.exported import Program
+from randsmooth.models.adapters.programs import Program
 from randsmooth.noise import address_of
 from randsmooth.rules import rule_origin
 

@@ -30,7 +30,7 @@ from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, setting, unknown
 from randsmooth.frozen_record import check_not_settings, settings_from
-from randsmooth.models.arguments import told
+from randsmooth.models.sources import told
 from randsmooth.progress import Progress, chosen_progress, silent
 from randsmooth.urls import Place, delivered, is_url, place_of
 

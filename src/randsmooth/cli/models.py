@@ -21,8 +21,7 @@ def check_sources(
     """Raise InputError for a model, denoiser, data set or backend that is not there, before torch is loaded."""
     from randsmooth.certification.backends import check_backend
     from randsmooth.data.registry import check_dataset
-    from randsmooth.models.place import check_place
-    from randsmooth.models.sources import check_source
+    from randsmooth.models.sources import check_place, check_source
 
     check_backend(backend)
     for source in [model] if isinstance(model, str) else model:

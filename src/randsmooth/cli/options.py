@@ -11,7 +11,7 @@ from randsmooth.certificates import CertificationSettings
 from randsmooth.cli.settings import Settings, listed, numbers, option, pairs
 from randsmooth.errors import InputError
 from randsmooth.extras import needs
-from randsmooth.models.arguments import secret_arguments
+from randsmooth.models.sources import secret_arguments
 
 if TYPE_CHECKING:
     from randsmooth.launch import Workers

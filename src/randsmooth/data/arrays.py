@@ -88,19 +88,13 @@ def check_values(x: Pixels, name: str, where: Where) -> Pixels:
     if x.dtype == np.bool_:
         return x.astype(np.float32)
     if (x.dtype.kind != "f" or x.dtype.itemsize > 8) and x.dtype != np.uint8:
-        raise InputError(
-            f"{name} holds {x.dtype}; expected uint8 in 0..255, x.astype('uint8'), or floats in [0, 1], x / its "
-            "largest possible value"
-        )
+        raise InputError(f"{name} holds {x.dtype}; expected x.astype('uint8') in 0..255, or floats in [0, 1]")
     each = tuple(range(1, x.ndim))
     lows, highs = x.min(axis=each), x.max(axis=each)
     low, high = float(lows.min()), float(highs.max())
     if x.dtype == np.uint8:
         if high == 1:
-            raise InputError(
-                f"{name} is uint8 and holds 0 and 1 only, which is almost black in 0..255: give x.astype('float32') if "
-                "1 means white"
-            )
+            raise InputError(f"{name} is uint8 and holds 0 and 1 only: give x.astype('float32') if 1 means white")
         return x
     if len(bad := np.flatnonzero(~(np.isfinite(lows) & np.isfinite(highs)))):
         raise InputError(f"{where(int(bad[0]))} holds NaN or infinity: check how it was made")
@@ -200,9 +194,7 @@ def read_npz(path: Path, request: Request) -> TensorImages:
             image, label = request.columns.find(arrays, str(path))
             for info in archive.zip.infolist() if archive.zip else ():
                 if info.file_size > max(SMALL_BYTES, MOST_SWELLING * info.compress_size):
-                    raise InputError(
-                        f"{path} swells to {info.file_size:,} bytes in {shown(info.filename)}: save it with np.savez"
-                    )
+                    raise InputError(f"{path} swells to {info.file_size:,} bytes: save it with np.savez")
             x, y = archive[arrays[image]], None if label is None else archive[arrays[label]]
     except InputError:
         raise
@@ -275,8 +267,7 @@ class Items(Source):
             return upright(image)
         if not isinstance(image, Tensor | np.ndarray):
             raise InputError(
-                f"{self.where(index)} holds a {type(image).__name__}; expected a tensor, an array or a PIL image, "
-                "or a pair (image, label)"
+                f"{self.where(index)} holds a {type(image).__name__}; expected a tensor, an array or a PIL image"
             )
         array = as_array(image)
         first: NDArray[Any] = images_first(array[None], self.where(index), 1 if array.ndim == 2 else None)[0]
@@ -286,14 +277,10 @@ class Items(Source):
         found = np.zeros(0) if label is None else as_array(label)
         if found.size != 1 or found.dtype.kind not in "iu" or not 0 <= int(found.item()) < MOST_CLASSES:
             has = "no label, unlike the first item" if label is None else f"the label {shown(repr(label))}"
-            raise InputError(
-                f"{self.where(index)} has {has}; expected one whole number from 0: label_column='none' says that there "
-                "are none"
-            )
+            raise InputError(f"{self.where(index)} has {has}; expected a whole number (label_column='none': none)")
         if self.stated is not None and int(self.stated[index]) != int(found.item()):
             raise InputError(
-                f"{self.where(index)} has the label {int(found.item())}, and {int(self.stated[index])} in `targets`: "
-                "mend these"
+                f"{self.where(index)} has the label {int(found.item())}, and {int(self.stated[index])} in `targets`"
             )
         return int(found.item())
 
@@ -338,10 +325,7 @@ def from_items(items: Items, request: Request) -> StreamedImages:
     spec = own(items.name, {request.called: len(items)}, None, request.fit)
     images = [items.item(index) for index in take(len(items), min(PROBE, len(items))).tolist()]
     if not np.array_equal(np.asarray(images[0]), np.asarray(items.item(0)), equal_nan=True):
-        raise InputError(
-            f"{items.where(0)} has other pixels each time it is read (random augmentation?); a certificate is about "
-            "one image: leave random transforms out"
-        )
+        raise InputError(f"{items.where(0)} has other pixels each time it is read: leave random transforms out")
     photographs = [image for image in images if isinstance(image, Image.Image)]
     arrays = [image for image in images if not isinstance(image, Image.Image)]
     if arrays and photographs:
@@ -385,8 +369,7 @@ def _from_loader(loader: DataLoader[Any], request: Request) -> Images:
     if usual and (whole or isinstance(sampler, SequentialSampler)):
         return from_object(loader.dataset, request)
     raise InputError(
-        f"the DataLoader draws with a {type(sampler).__name__}, so that its images have no fixed positions: use "
-        "shuffle=False, and torch.utils.data.Subset for a part of the data"
+        f"the DataLoader draws with a {type(sampler).__name__}, in no fixed order: use shuffle=False, or a Subset"
     )
 
 
@@ -398,9 +381,7 @@ def _gathered(loader: DataLoader[Any], name: str, request: Request) -> Images:
         parts.append((x, y) if loader.batch_size is not None else (x[None], y.reshape(1)))
         size += x.nbytes
         if size > IN_MEMORY_BYTES:
-            raise InputError(
-                f"{name} gives more than {IN_MEMORY_BYTES:,} bytes: give a Dataset with __getitem__ instead"
-            )
+            raise InputError(f"{name} gives more than {IN_MEMORY_BYTES:,} bytes: give a Dataset with __getitem__")
     if not parts:
         raise InputError(f"no images in {name}")
     xs, ys = zip(*parts, strict=True)

@@ -110,8 +110,7 @@ def parse_size(name: str, value: Any) -> int | Sides | None:
         pair = [int(side) for side in found.groups() if side] if found else []
     if not 1 <= len(pair) <= 2 or any(type(side) is not int or not 1 <= side <= LONGEST_SIDE for side in pair):
         raise InputError(
-            f"{name}={shown(repr(value))} is no size: give pixels as one number, such as 224, or as HEIGHTxWIDTH, such "
-            f"as 224x192, each from 1 to {LONGEST_SIDE:,}"
+            f"{name}={shown(repr(value))} is no size: give pixels, as 224 or 224x192, from 1 to {LONGEST_SIDE:,}"
         )
     return pair[0] if len(pair) == 1 and not isinstance(value, list | tuple) else (pair[0], pair[-1])
 

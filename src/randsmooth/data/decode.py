@@ -347,17 +347,13 @@ def converted(image: Image.Image, channels: int, where: str) -> Image.Image:
     if image.mode in SIXTEEN_BITS:
         values = np.asarray(image).astype(np.uint32)
         if 0 < values.max(initial=0) < FEWER_BITS:
-            raise InputError(
-                f"{where} has 16 bits a pixel and no value above {values.max()}, so that its upper 8 bits are almost "
-                "black; scale it to 0..65535, or give the pixels as a float array in [0, 1]"
-            )
+            raise InputError(f"{where} has 16 bits a pixel and no value above {values.max()}: scale it to 0..65535")
         image = Image.fromarray((values >> 8).astype(np.uint8))
     if image.has_transparency_data:
         image = image.convert("RGBA")
         if image.getchannel("A").getextrema()[0] != 255:
             raise InputError(
-                f"{where} has transparent pixels, whose colour is undefined: put it on a background first, such as "
-                "white, and save it without an alpha channel"
+                f"{where} has transparent pixels: put it on a background, and save it without an alpha channel"
             )
         image = image.convert("RGB")
     return image.convert("L" if channels == 1 else "RGB")

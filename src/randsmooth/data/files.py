@@ -99,8 +99,7 @@ def flat(folder: Path) -> ImageFiles:
     beside = next((name for name in class_folders(folder) if image_files(folder / name)), None)
     if beside is not None:
         raise InputError(
-            f"{folder} holds images, such as {paths[0].name}, beside folders of images, such as {beside}: put every "
-            "image into the folder of its class, or none"
+            f"{folder} holds {paths[0].name} beside folders of images, such as {beside}: put all into folders"
         )
     return ImageFiles(paths, no_labels(len(paths)))
 
@@ -203,15 +202,11 @@ def read_csv(path: Path, columns: ColumnNames = USUAL) -> ImageFiles:
     except (csv.Error, UnicodeDecodeError) as error:
         raise InputError(f"{path} is no CSV file in UTF-8: {shown(error)}") from error
     if len(found) < 2:
-        raise InputError(
-            f"no images in {path}: its first line names the columns, such as path,label, the others hold them"
-        )
+        raise InputError(f"no images in {path}: its first line must name the columns, such as path,label")
     numbers, names, rows = [line for line, _ in found[1:]], found[0][1], [row for _, row in found[1:]]
     odd = next((k for k, row in enumerate(rows) if len(row) != len(names)), None)
     if odd is not None:
-        raise InputError(
-            f"{path}, line {numbers[odd]} has {len(rows[odd])} cells; expected {len(names)}, as line 1 has"
-        )
+        raise InputError(f"{path}, line {numbers[odd]} has {len(rows[odd])} cells; expected {len(names)}, as in line 1")
     image, label = columns.find(names, str(path))
     files = [path.parent / row[names.index(image)] for row in rows]
     missing = [place for place, file in enumerate(files) if "\0" in str(file) or not file.is_file()]

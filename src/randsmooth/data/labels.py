@@ -103,10 +103,8 @@ def check_names(names: Sequence[object], source: str) -> tuple[str, ...]:
         raise InputError(f"the {len(names)} class names of {source} must be different ones, at most {MOST_CLASSES:,}")
     for name in names:
         if not isinstance(name, str) or len(name) > LONGEST_NAME or any(category(c) in ("Cc", "Cs") for c in name):
-            raise InputError(
-                f"{shown(repr(name))} cannot be the name of a class of {source}: expected at most {LONGEST_NAME:,} "
-                "characters, no control characters among them"
-            )
+            limits = f"at most {LONGEST_NAME:,} characters, no control characters among them"
+            raise InputError(f"{shown(repr(name))} cannot be the name of a class of {source}: expected {limits}")
     return tuple(map(str, names))
 
 
@@ -129,7 +127,7 @@ def check_labels(labels: Tensor, classes: int, where: Where, source: str) -> Non
     if len(bad) and not bool((labels == NO_LABEL).all()):
         index = int(bad[0])
         raise InputError(
-            f"label {int(labels[index])} of {where(index)} is not in 0..{classes - 1}: {source} has {classes} classes"
+            f"label {int(labels[index])} of {where(index)} is not in 0..{classes - 1}, the classes of {source}"
         )
 
 
@@ -177,9 +175,7 @@ USUAL = ColumnNames()
 def _named(what: str, asked: str | None, usual: tuple[str, ...], names: list[str], source: str) -> str | None:
     """The column `asked` for, else the first of the `usual` names that is there; None if none of them is."""
     if asked is not None and asked not in names:
-        raise InputError(
-            f"{source} has no {what} column {shown(repr(asked))} (--{what}-column); it has {_listed(names)}"
-        )
+        raise InputError(f"{source} has no {what} column {shown(repr(asked))} (--{what}-column), but {_listed(names)}")
     found = asked if asked is not None else next((name for name in usual if name in names), None)
     if found is not None and names.count(found) > 1:
         raise InputError(f"{source} has the column {found!r} twice: rename one of them")

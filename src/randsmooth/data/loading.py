@@ -103,9 +103,7 @@ def describe(
 def _loaded(dataset: Any, request: Request) -> Images:
     if isinstance(dataset, Images):
         if request.fit is not None or request.columns != USUAL:
-            raise InputError(
-                "the images are loaded already: give resize, crop and columns to `data.load`, which reads them"
-            )
+            raise InputError("the images are loaded already: give resize, crop and columns to `data.load`")
         return dataset.to(request.device)
     if isinstance(dataset, str) and dataset in DATASETS:
         return _named(dataset, request)
@@ -183,10 +181,7 @@ def _from_datasets(source: Any, request: Request, folder: str | None = None) -> 
     import datasets
 
     if isinstance(source, datasets.IterableDataset | datasets.IterableDatasetDict):
-        raise InputError(
-            "a streamed data set has no positions to certify: take the part you want, "
-            "datasets.Dataset.from_list(list(streamed.take(1000)))"
-        )
+        raise InputError("a streamed data set has no positions: datasets.Dataset.from_list(list(streamed.take(1000)))")
     splits = {request.called: source}
     if isinstance(source, dict):
         splits = {split: source[name] for split, names in NAMES.items() for name in names[::-1] if name in source}
@@ -211,9 +206,7 @@ def _from_datasets(source: Any, request: Request, folder: str | None = None) -> 
 
 def _named(name: str, request: Request) -> Images:
     if request.columns != USUAL:
-        raise InputError(
-            f"{name} is a data set with a name, whose columns are known: leave image_column and label_column out"
-        )
+        raise InputError(f"{name} has known columns: leave image_column and label_column out")
     split, spec = request.called, refitted(DATASETS[name], request.fit)
     if spec.read is not None:
         pixels, labels = _made(DATASETS[name], *spec.read(split))
@@ -255,9 +248,7 @@ def _found(spec: DatasetSpec, split: str) -> Encoded:
 
 def _as_found(spec: DatasetSpec, splits: dict[str, Encoded]) -> DatasetSpec:
     """The spec with the sizes on disk, and with the class names of the data where its own are only numbers."""
-    sizes = {split: len(encoded) for split, encoded in splits.items()}
-    names = next(iter(splits.values())).classes
-    numbered = spec.classes == tuple(map(str, range(spec.num_classes)))
-    if numbered and names and len(names) == spec.num_classes:
+    names, sizes = next(iter(splits.values())).classes, {split: len(encoded) for split, encoded in splits.items()}
+    if names and len(names) == spec.num_classes and spec.classes == tuple(map(str, range(spec.num_classes))):
         spec = replace(spec, classes=names)
     return replace(spec, sizes=spec.sizes | sizes)

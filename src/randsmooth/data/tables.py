@@ -5,6 +5,7 @@ from __future__ import annotations
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -91,10 +92,8 @@ def read_parquet(files: Sequence[Path], columns: ColumnNames = USUAL) -> Encoded
             whole = parquet.schema_arrow
         image, label = columns.find(whole.names, str(file))
         if not _holds_bytes(whole.field(image).type):
-            raise InputError(
-                f"the column {shown(repr(image))} of {file} holds {shown(whole.field(image).type)}; needed are images "
-                f"in Hugging Face layout (struct<bytes: binary, path: string>): {WAY}"
-            )
+            holds = f"the column {shown(repr(image))} of {file} holds {shown(whole.field(image).type)}"
+            raise InputError(f"{holds}; expected struct<bytes: binary, path: string>: {WAY}")
         kept = [whole.field(name) for name in (image, label) if name is not None]
         schemas.append(pa.schema(kept, whole.metadata))
     if any(schema != schemas[0] for schema in schemas):
@@ -228,32 +227,17 @@ def from_hub(spec: DatasetSpec, split: str) -> Encoded:
     """
     with needs(f"the data set {spec.hub} of the hub"):
         import datasets
+        import huggingface_hub
 
-    _check_reachable()
+    try:
+        if not datasets.config.HF_HUB_OFFLINE:  # any answer is enough; `datasets` would retry for half a minute
+            endpoint = huggingface_hub.constants.ENDPOINT
+            with suppress(urllib.error.HTTPError):
+                urllib.request.urlopen(endpoint, timeout=TIMEOUT_SECONDS).close()
+    except OSError as error:
+        raise InputError(f"cannot reach {endpoint} ({error}); HF_HUB_OFFLINE=1 reads the cache") from error
     try:
         found = datasets.load_dataset(spec.hub, spec.hub_config, split=spec.files[split][0])
     except (OSError, ValueError) as error:
         raise InputError(f"the hub did not give {spec.hub}: {error}") from error
     return DatasetRows(found, f"{spec.hub} ({split})")
-
-
-def _check_reachable() -> None:
-    """Raise InputError where the hub cannot be reached: `datasets` itself would retry for half a minute.
-
-    Any answer of the hub is enough. In offline mode nothing is checked, since only the cache is read.
-    """
-    import datasets
-    import huggingface_hub
-
-    if datasets.config.HF_HUB_OFFLINE:
-        return
-    endpoint = huggingface_hub.constants.ENDPOINT
-    try:
-        with urllib.request.urlopen(urllib.request.Request(endpoint, method="HEAD"), timeout=TIMEOUT_SECONDS):
-            pass
-    except urllib.error.HTTPError:
-        pass
-    except OSError as error:
-        raise InputError(
-            f"cannot reach {endpoint} ({error}); for a data set in the cache, set HF_HUB_OFFLINE=1"
-        ) from error

@@ -17,7 +17,7 @@ from randsmooth.certification.run import Run, check_flags
 from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import InputError, setting
 from randsmooth.launch.chains import lines_of
-from randsmooth.launch.slurm import Job, Jobs, Resources, Submitted, check_slurm
+from randsmooth.launch.slurm import Jobs, Resources, SlurmJob, Submitted, check_slurm
 from randsmooth.launch.workers import Watch
 from randsmooth.progress import Progress
 
@@ -143,10 +143,7 @@ def certify_on(
     """
     check_flags(out, resume=resume, overwrite=overwrite)
     if resume and journal_path(out).exists():
-        raise InputError(
-            f"{journal_path(out)} was begun by one process, which alone goes on with it: leave out --workers, --ray "
-            "and the like"
-        )
+        raise InputError(f"{journal_path(out)} was begun by one process, which goes on with it: leave out --workers")
     images = len(run.chosen()[0])
     with claimed(shards_path(out), output=out):
         if overwrite:
@@ -228,10 +225,10 @@ def submit_shards(
             raise InputError(f"{journal_path(out)} was begun by one process: use another --out, or --overwrite")
         files = {str(shard): str(folder.file(shard)) for shard in folder.shards}
         missing = [str(shard) for shard in folder.missing()]
-        jobs = [Job(name, [[*words, "--shard", name, "--out", files[name], "--resume"]]) for name in missing]
+        jobs = [SlurmJob(name, [[*words, "--shard", name, "--out", files[name], "--resume"]]) for name in missing]
         merging = [["merge", *files.values(), "--out", str(out), "--overwrite"]]
         try:
-            together = [*jobs, Job("merge", merging, tuple(missing), light=True)]
+            together = [*jobs, SlurmJob("merge", merging, tuple(missing), light=True)]
             return Jobs(folder.path).submit(together, resources, at_once=at_once)
         except InputError:  # refused: where nothing was begun, nothing is to stand in the way of the next try
             if not Jobs(folder.path).read() and not folder.certified(len(indices)):

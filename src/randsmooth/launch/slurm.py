@@ -89,8 +89,7 @@ class Resources:
         for name in self.extra:
             if not re.fullmatch(r"[a-z][a-z-]*", name):
                 raise InputError(
-                    f"--slurm-arg {name}=...: expected the long name of a parameter of sbatch without its dashes, such "
-                    "as exclude=node7 or mail-user=me@example.org"
+                    f"--slurm-arg {name}=...: expected the long name of a parameter of sbatch, such as exclude"
                 )
 
     @property
@@ -136,10 +135,7 @@ def seconds(time: str) -> int:
     whole = len(numbers) <= len(units) and all(number.isascii() and number.isdigit() for number in numbers)
     if whole and (total := sum(int(number) * unit for number, unit in zip(numbers, units, strict=False))):
         return total
-    raise InputError(
-        f"--time {time}: expected how long a task may run, as MINUTES, HOURS:MINUTES:SECONDS or "
-        "DAYS-HOURS:MINUTES, such as 90, 2:00:00 or 1-12:00"
-    )
+    raise InputError(f"--time {time}: expected how long a task may run, such as 90 (minutes), 2:00:00 or 1-12:00")
 
 
 class TaskFailed(Exception):
@@ -190,7 +186,7 @@ class VerbTask:
         return DelayedSubmission(VerbTask(self.commands, self.folder))
 
 
-class Job(NamedTuple):
+class SlurmJob(NamedTuple):
     """Commands to submit, to run one after the other.
 
     Attributes:
@@ -231,7 +227,7 @@ class Jobs:
                 f"`scancel {' '.join(arrays([self.read()[name] for name in left]))}`"
             )
 
-    def submit(self, jobs: Sequence[Job], resources: Resources, *, at_once: int | None = None) -> Submitted:
+    def submit(self, jobs: Sequence[SlurmJob], resources: Resources, *, at_once: int | None = None) -> Submitted:
         """Submit those that are not queued or running, each to run once those that it needs have ended.
 
         Jobs that need the same become one array. One that is preempted, killed or out of time is queued again, and its
@@ -256,7 +252,7 @@ class Jobs:
         return Submitted({name: known[name] for name in queued}, new)
 
     def _array(
-        self, jobs: Sequence[Job], resources: Resources, after: Sequence[str], *, light: bool, at_once: int | None
+        self, jobs: Sequence[SlurmJob], resources: Resources, after: Sequence[str], *, light: bool, at_once: int | None
     ) -> list[str]:
         """Submit jobs as one array; their ids."""
         from submitit import SlurmExecutor
@@ -309,10 +305,7 @@ def check_slurm() -> None:
         _import_submitit()
     for program in ("sbatch", "srun", "squeue"):
         if not shutil.which(program):
-            raise InputError(
-                f"--slurm needs Slurm's command {program}, which is not on PATH: run this on a login node of the "
-                "cluster, or use --workers, which runs the same on this machine"
-            )
+            raise InputError(f"--slurm needs {program} on PATH: run this on a login node, or use --workers here")
 
 
 def _import_submitit() -> None:

@@ -16,7 +16,7 @@ from randsmooth.documents import parse_yaml, read_file
 from randsmooth.errors import InputError
 from randsmooth.launch.chains import RESUMED, TRAINING, Chain, Outcome, Step, carry_out, chains_of, levels
 from randsmooth.launch.grid import READING, Cell, Certification, Grid, Reference, slug
-from randsmooth.launch.slurm import Job, Jobs, Resources, Submitted, check_slurm
+from randsmooth.launch.slurm import Jobs, Resources, SlurmJob, Submitted, check_slurm
 from randsmooth.launch.workers import Workers
 from randsmooth.progress import Progress, chosen_progress
 
@@ -149,8 +149,8 @@ def _check(step: Step, images: Callable[[str, str, Mapping[str, Any]], int], tra
     from randsmooth.certificates import CertificationSettings
     from randsmooth.certification.backends import check_backend
     from randsmooth.certification.run import choose
-    from randsmooth.models.place import check_place
     from randsmooth.models.registry import check_arch
+    from randsmooth.models.sources import check_place
     from randsmooth.training import DenoiserSettings
 
     options = dict(step.options)
@@ -286,14 +286,16 @@ def submit_sweep(grid: Grid, out: Path, resources: Resources) -> Submitted:
     with begun(grid, out, here=False) as chains:
         jobs = jobs_of(chains)
         if jobs and any(certifying(chains)):
-            jobs.append(Job("leaderboard", [_ranking(out, ()).words()], tuple(job.name for job in jobs), light=True))
+            jobs.append(
+                SlurmJob("leaderboard", [_ranking(out, ()).words()], tuple(job.name for job in jobs), light=True)
+            )
         return Jobs(out).submit(jobs, resources)
 
 
-def jobs_of(chains: Sequence[Chain]) -> list[Job]:
+def jobs_of(chains: Sequence[Chain]) -> list[SlurmJob]:
     """What is missing of chains, as jobs, each after those that it needs."""
     return [
-        Job(chain.name, [step.words() for step in missing], tuple(sorted(chain.needs)))
+        SlurmJob(chain.name, [step.words() for step in missing], tuple(sorted(chain.needs)))
         for level in levels(chains)
         for chain in level
         if (missing := chain.missing())

@@ -6,7 +6,7 @@ import numpy as np
 
 from randsmooth.bounds.randomised import CAP
 from randsmooth.certificates import Certificates, Header, rule_of
-from randsmooth.certificates.logs.budgets import LOOSEST
+from randsmooth.certificates.logs.inferred import LOOSEST
 from randsmooth.certificates.logs.tsv import LARGEST
 from randsmooth.noise import Gaussian
 from randsmooth.rules import MOST_SAMPLES

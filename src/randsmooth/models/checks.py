@@ -1,6 +1,8 @@
-"""Checks of images and labels: wrong ones would give certificates that mean something else."""
+"""Checks of images, labels and devices: wrong ones would give certificates that mean something else."""
 
 from __future__ import annotations
+
+import re
 
 import torch
 from torch import Tensor
@@ -23,20 +25,13 @@ def check_images(x: Tensor, shape: tuple[int, int, int] | None) -> None:
         randsmooth.errors.InputError: the images have values in [255, 255], first image 0; expected [0, 1]: \
 divide by 255
     """
-    if not isinstance(x, Tensor):
-        raise InputError(f"images are a {type(x).__name__}; expected a tensor: torch.from_numpy(...).float()")
-    if not x.is_floating_point():
-        raise InputError(f"images have type {x.dtype}; expected floats in [0, 1]: images.float() / 255")
+    if not isinstance(x, Tensor) or not x.is_floating_point():
+        kind = x.dtype if isinstance(x, Tensor) else type(x).__name__
+        raise InputError(f"images are {kind}; expected a tensor of floats in [0, 1]: torch.as_tensor(x) / 255")
     if x.ndim != 4 or (shape is not None and tuple(x.shape[1:]) != shape):
         expected = "(B, C, H, W)" if shape is None else f"(B, {', '.join(map(str, shape))})"
         raise InputError(f"images have shape {tuple(x.shape)}; expected {expected}: x[None] makes a batch of one")
-    if x.numel() > 0:
-        _check_range(x)
-
-
-def _check_range(x: Tensor) -> None:
-    low, high = x.amin((1, 2, 3)), x.amax((1, 2, 3))  # (B,); NaN passes through both
-    good = (low >= 0) & (high <= 1)  # false for NaN
+    good = (x >= 0).flatten(1).all(1) & (x <= 1).flatten(1).all(1)  # (B,) false for NaN
     if bool(good.all()):
         return
     i = int((~good).nonzero()[0])
@@ -72,3 +67,27 @@ def check_labels(y: Tensor, num_classes: int) -> None:
     if bool(bad.any()):
         i = int(bad.nonzero()[0])
         raise InputError(f"label {i} is {int(y[i])}; expected 0 to {num_classes - 1}: map the labels to the classes")
+
+
+def pick_device(name: str | torch.device) -> torch.device:
+    """The device called "auto" (CUDA where torch finds it), "cpu", "cuda" or, by its number, "cuda:1".
+
+    Raises:
+        InputError: another name, or a CUDA device that torch does not find.
+
+    Example:
+        >>> pick_device("cpu")
+        device(type='cpu')
+        >>> pick_device("gpu")
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: device='gpu' must be auto, cpu, cuda or, of several GPUs, cuda:0, cuda:1, ...
+    """
+    found = re.fullmatch(r"auto|cpu|cuda(?::(\d{1,4}))?", str(name), re.ASCII)
+    if found is None:
+        raise InputError(f"device={str(name)!r} must be auto, cpu, cuda or, of several GPUs, cuda:0, cuda:1, ...")
+    devices = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if str(name) in ("auto", "cpu"):
+        return torch.device("cuda" if devices and str(name) == "auto" else "cpu")
+    if int(found[1] or 0) >= devices:
+        raise InputError(f"device={str(name)!r}: torch sees {devices} CUDA devices, numbered from 0; use --device cpu")
+    return torch.device(str(name))

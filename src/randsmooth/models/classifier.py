@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -9,20 +10,14 @@ from torch import Tensor, nn
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
-from randsmooth.models import card
+from randsmooth.models.folder import StoredModel
 from randsmooth.models.registry import build
-from randsmooth.models.stored_model import StoredModel
 
 MOST_SIDE, MOST_CHANNELS = 2**14, 2**10  # of an image
 LONGEST_NAME = 1000  # characters; ImageNet's longest class has 121
 
 
-class Classifier(
-    StoredModel,
-    tags=["randomized-smoothing", "certified-robustness"],
-    pipeline_tag="image-classification",
-    model_card_template=card.TEMPLATE,
-):
+class Classifier(StoredModel):
     """The base classifier, logits(x) = network((x - mean) / std): noise is added before normalisation, its first layer.
 
     Args:
@@ -57,16 +52,17 @@ class Classifier(
         provenance: dict[str, Any] | None = None,
     ) -> None:
         super().__init__()
-        self.arch = _checked_arch(arch)
-        self.classes = _checked_classes(classes)
-        self.shape = _checked_shape(shape)
-        channels, side, _ = self.shape
-        self.network = build(arch, in_channels=channels, image_size=side, num_classes=self.num_classes)
+        _check("arch", arch, isinstance(arch, str), "the name of an architecture, such as 'resnet20'")
+        _check_classes(classes)
+        _check_shape(shape)
+        channels, side, _ = shape
         _check_normalisation(mean, std, channels)
+        self.arch, self.classes, self.shape = arch, list(classes), (channels, side, side)
+        self.network = build(arch, in_channels=channels, image_size=side, num_classes=self.num_classes)
         self.register_buffer("mean", _per_channel(mean), persistent=False)
         self.register_buffer("std", _per_channel(std), persistent=False)
-        self._hub_mixin_config = {"arch": arch, "classes": self.classes, "shape": list(self.shape)}
-        self._hub_mixin_config |= {"mean": _listed(mean), "std": _listed(std)}
+        mean, std = (None if values is None else list(values) for values in (mean, std))
+        self._config = {"arch": arch, "classes": self.classes, "shape": list(shape), "mean": mean, "std": std}
         self.provenance = {} if provenance is None else provenance
 
     @property
@@ -96,70 +92,64 @@ class Classifier(
         first = network[0]
         return (first, network[1:]) if first.groups == 1 and first.padding_mode == "zeros" else None
 
-    def card_fields(self) -> dict[str, Any]:
-        """What the template of the model's card needs."""
-        return card.fields(self.config)
+
+def load(folder: Path | str, *, device: torch.device | str = "cpu") -> Classifier:
+    """The classifier in `folder` (or at a URL, or the hub's "user/name"), in eval mode on `device`.
+
+    Both files are compared with the digests in config.json. torch's global generator stays as it is.
+
+    Raises:
+        InputError: a file is missing, cut short, not one of ours or not as it was written; the two do not fit each
+            other; weights are not finite; or `device` cannot be used.
+
+    Example:
+        >>> import tempfile
+        >>> from randsmooth.models import save
+        >>> model = Classifier(arch="small-cnn", classes=["cat", "dog"], shape=(1, 8, 8)).eval()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save(model, folder)
+        ...     loaded = load(folder)
+        >>> x = torch.rand(2, 1, 8, 8)
+        >>> torch.equal(loaded(x), model(x))
+        True
+    """
+    return Classifier.load(folder, device)
 
 
-def _checked_arch(arch: str) -> str:
-    if not isinstance(arch, str):
-        raise InputError(f"arch={_shortened(arch)}: expected the name of an architecture, such as 'resnet20'")
-    return arch
+def _check(name: str, value: object, fits: bool, expected: str) -> None:
+    if not fits:
+        raise InputError(f"{name}={shown(repr(value))}: expected {expected}")
 
 
-def _checked_classes(classes: list[str]) -> list[str]:
-    named = isinstance(classes, (list, tuple)) and all(isinstance(name, str) for name in classes)
-    if not named or len(classes) < 2 or len(set(classes)) < len(classes):
-        raise InputError(f"classes={_shortened(classes)}: expected at least two different names, such as ['0', '1']")
-    longest = max(classes, key=len)
-    if len(longest) > LONGEST_NAME:
-        raise InputError(
-            f"class {_shortened(longest)} has {len(longest):,} characters; expected at most {LONGEST_NAME:,}"
-        )
-    return list(classes)
+def _all(values: object, *kinds: type) -> bool:
+    return isinstance(values, list | tuple) and all(type(value) in kinds for value in values)
 
 
-def _checked_shape(shape: list[int] | tuple[int, int, int]) -> tuple[int, int, int]:
-    whole = isinstance(shape, (list, tuple)) and all(type(side) is int and side > 0 for side in shape)
-    if not whole or len(shape) != 3 or shape[1] != shape[2]:
-        raise InputError(
-            f"shape={_shortened(shape)}: expected [C, H, W] with H = W, such as [3, 32, 32]; crop or pad to it"
-        )
-    if shape[0] > MOST_CHANNELS or shape[1] > MOST_SIDE:
-        raise InputError(
-            f"shape={_shortened(shape)}: expected at most {MOST_CHANNELS} channels and a side of {MOST_SIDE}"
-        )
-    return shape[0], shape[1], shape[2]
+def _check_classes(classes: list[str]) -> None:
+    different = _all(classes, str) and 2 <= len(classes) == len(set(classes))
+    expected = f"at least two different names of at most {LONGEST_NAME:,} characters, such as ['0', '1']"
+    _check("classes", classes, different and max(map(len, classes)) <= LONGEST_NAME, expected)
+
+
+def _check_shape(shape: list[int] | tuple[int, int, int]) -> None:
+    square = _all(shape, int) and len(shape) == 3 and shape[1] == shape[2]
+    expected = (
+        f"[C, H, W] with H = W, such as [3, 32, 32] (at most {MOST_CHANNELS} channels and {MOST_SIDE} pixels a side)"
+    )
+    fits = square and 0 < shape[0] <= MOST_CHANNELS and 0 < shape[1] <= MOST_SIDE
+    _check("shape", shape, fits, f"{expected}: crop or pad to it")
 
 
 def _check_normalisation(mean: list[float] | None, std: list[float] | None, channels: int) -> None:
-    if (mean is None) != (std is None):
-        raise InputError(
-            f"mean={_shortened(mean)} and std={_shortened(std)}: give both, or neither for no normalisation"
-        )
+    most = torch.finfo(torch.float32).max
     for name, values in (("mean", mean), ("std", std)):
-        if values is not None and not _finite_numbers(values, channels):
-            raise InputError(f"{name}={_shortened(values)}: expected {channels} finite numbers, one a channel")
-    if std is not None and float(torch.tensor(std, dtype=torch.float32, device="cpu").min()) <= 0.0:
-        raise InputError(
-            f"std={_shortened(std)}: expected positive numbers; pass neither mean nor std to leave them out"
-        )
-
-
-def _finite_numbers(values: Any, count: int) -> bool:
-    """Whether these are `count` numbers that are finite in float32, too."""
-    numbers = isinstance(values, (list, tuple)) and all(type(v) in (int, float) for v in values)
-    return numbers and len(values) == count and all(abs(v) <= torch.finfo(torch.float32).max for v in values)
+        numbers = values is None or (_all(values, int, float) and len(values) == channels)
+        finite = numbers and all(abs(value) <= most for value in values or ())
+        _check(name, values, finite, f"{channels} finite numbers, one a channel, or nothing for no normalisation")
+    _check("std", std, (mean is None) == (std is None), f"both or neither of it and mean={mean}")
+    positive = std is None or float(torch.tensor(std, dtype=torch.float32, device="cpu").min()) > 0.0
+    _check("std", std, positive, "positive numbers")
 
 
 def _per_channel(values: list[float] | None) -> Tensor | None:
     return None if values is None else torch.tensor(values, dtype=torch.float32).reshape(1, -1, 1, 1)
-
-
-def _listed(values: list[float] | None) -> list[float] | None:
-    return None if values is None else list(values)
-
-
-def _shortened(value: object) -> str:
-    """A refused value on one line, cut where it is long."""
-    return shown(repr(value))

@@ -10,11 +10,9 @@ from torch import Tensor, nn
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, article
-from randsmooth.models.adapters.foreign_part import ForeignPart, as_module, is_traced
-from randsmooth.models.around import Around, for_classes, notes_of, provenance_of
+from randsmooth.models.around import Around, as_module, for_classes, is_traced, notes_of
 from randsmooth.models.classifier import Classifier
-from randsmooth.models.denoiser import Denoiser
-from randsmooth.models.denoiser_sources import load_denoiser
+from randsmooth.models.denoiser import Denoiser, load_denoiser
 from randsmooth.models.diffusion import DiffusionDenoiser
 from randsmooth.models.weights import weights_hash
 
@@ -51,10 +49,16 @@ class Denoised(Around):
         classifier: object,
     ) -> None:
         super().__init__()
-        self.denoiser = _denoiser(load_denoiser(denoiser) if isinstance(denoiser, str | Path) else denoiser)
+        loaded = load_denoiser(denoiser) if isinstance(denoiser, str | Path) else denoiser
+        self.denoiser = loaded if isinstance(loaded, nn.Module) else Called(loaded)
         self.classifier = as_module(classifier)
         self.training = self.denoiser.training or self.classifier.training
-        self._check_channels()
+        channels = _said(self.denoiser, "channels")
+        if None not in (channels, self.shape) and channels != self.shape[0]:  # type: ignore[index]
+            raise InputError(
+                f"the denoiser is for images of {channels} channels, the classifier for those of {self.shape[0]}: take "  # type: ignore[index]
+                "two that were trained on the same data set"
+            )
 
     @property
     def shape(self) -> tuple[int, int, int] | None:
@@ -74,15 +78,17 @@ class Denoised(Around):
     @property
     def provenance(self) -> dict[str, Any]:
         """The classifier's data set and the denoiser's sigma, as far as they say them."""
-        dataset = _provenance(self.classifier).get("dataset")
-        facts = {"dataset": dataset, "sigma": self.denoiser_is_for.get("sigma")}
-        return {name: value for name, value in facts.items() if value is not None}
+        return _known(dataset=_provenance(self.classifier).get("dataset"), sigma=_said(self.denoiser, "sigma"))
 
     @property
     def denoiser_is_for(self) -> dict[str, Any]:
         """The data set and the sigma that the denoiser is for, as far as it says them."""
-        facts = {"dataset": _provenance(self.denoiser).get("dataset"), "sigma": sigma_of(self.denoiser)}
-        return {name: value for name, value in facts.items() if value is not None}
+        return _known(dataset=_provenance(self.denoiser).get("dataset"), sigma=_said(self.denoiser, "sigma"))
+
+    @property
+    def arch(self) -> str:
+        """What the two parts are, in a few words."""
+        return f"{_arch(self.classifier)} behind {_arch(self.denoiser)}"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -90,9 +96,10 @@ class Denoised(Around):
         return (f"after noise: denoised by {_arch(self.denoiser)}", *notes_of(self.classifier))
 
     def facts(self) -> dict[str, Any]:
-        """What a certificate says of the two parts."""
-        parts = {"classifier": _facts(self.classifier), "denoiser": _facts(self.denoiser)}
-        return {"arch": _arch(self), **parts}
+        """What a certificate says of the two parts: what each is, its weights and how it was trained."""
+        parts = {"classifier": self.classifier, "denoiser": self.denoiser}
+        facts = {name: _provenance(part) | {"weights": weights_hash(part)} for name, part in parts.items()}
+        return {"arch": self.arch} | {name: facts[name] | {"arch": _arch(part)} for name, part in parts.items()}
 
     def for_classes(self, classes: Sequence[str]) -> Denoised:
         """The same, with a classifier that answers for these `classes` in their order."""
@@ -102,20 +109,17 @@ class Denoised(Around):
         """Logits (B, K) of noisy images (B, C, H, W)."""
         return self.classifier(self.denoiser(noisy))  # type: ignore[no-any-return]
 
-    def _check_channels(self) -> None:
-        channels = getattr(self.denoiser, "channels", None)
-        if isinstance(self.denoiser, Denoiser) and self.shape is not None and channels != self.shape[0]:
-            raise InputError(
-                f"the denoiser is for images of {channels} channels, the classifier for those of {self.shape[0]}: take "
-                "two that were trained on the same data set"
-            )
-
 
 class Called(nn.Module):
-    """A function of tensors as a module."""
+    """A function of tensors as a module. InputError where it cannot be called."""
 
     def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
         super().__init__()
+        if not callable(function):
+            raise InputError(
+                f"the denoiser is {article(type(function).__name__)}, {shown(repr(function))}; expected a "
+                "torch.nn.Module, a folder or a function of tensors"
+            )
         self.function = function
         self.training = False
 
@@ -125,51 +129,20 @@ class Called(nn.Module):
         return self.function(x)
 
 
-def sigma_of(denoiser: nn.Module) -> float | None:
-    """The noise that a denoiser of ours is made for; None where that is not known."""
-    return denoiser.sigma if isinstance(denoiser, Denoiser | DiffusionDenoiser) else None
-
-
-def _denoiser(denoiser: object) -> nn.Module:
-    """`denoiser` itself, or a module that calls it. InputError where it cannot be called."""
-    if isinstance(denoiser, nn.Module):
-        return denoiser
-    if not callable(denoiser):
-        raise InputError(
-            f"the denoiser is {article(type(denoiser).__name__)}, {shown(repr(denoiser))}; expected a torch.nn.Module, "
-            "a folder or a function of tensors"
-        )
-    return Called(denoiser)
-
-
 def _said(part: nn.Module, name: str) -> Any:
     """What a part of ours says of itself; an attribute of another's may mean something else."""
-    return getattr(part, name, None) if isinstance(part, Classifier | Around) else None
+    return getattr(part, name, None) if isinstance(part, Classifier | Denoiser | DiffusionDenoiser | Around) else None
+
+
+def _known(**facts: Any) -> dict[str, Any]:
+    return {name: value for name, value in facts.items() if value is not None}
 
 
 def _provenance(part: nn.Module) -> dict[str, Any]:
-    return provenance_of(part) if isinstance(part, Classifier | Denoiser | Around) else {}
-
-
-def _facts(part: nn.Module) -> dict[str, Any]:
-    """What a part is, and how it was trained where it says so."""
-    known = {**_provenance(part), "weights": weights_hash(part), "arch": _arch(part)}
-    if isinstance(part, DiffusionDenoiser):
-        known |= {name: getattr(part, name) for name in ("sigma", "timestep", "alpha_bar", "mismatch", "prediction")}
-    return known
+    return _said(part, "provenance") or {}
 
 
 def _arch(part: nn.Module) -> str:
     """What a part is, in a word or a few."""
-    if isinstance(part, DiffusionDenoiser):
-        return f"one step of the diffusion model {_name(part.network)}"
-    if isinstance(part, Denoised):
-        return f"{_arch(part.classifier)} behind {_arch(part.denoiser)}"
-    if isinstance(part, Classifier | Denoiser):
-        return part.arch
-    return part.kind if isinstance(part, ForeignPart) else _name(part)
-
-
-def _name(part: object) -> str:
-    part = part.function if isinstance(part, Called) else part
-    return str(getattr(part, "__qualname__", type(part).__qualname__))
+    inner = part.function if isinstance(part, Called) else part
+    return str(_said(part, "arch") or getattr(inner, "__qualname__", type(inner).__qualname__))

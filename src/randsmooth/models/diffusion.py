@@ -1,20 +1,23 @@
-"""A diffusion model as a denoiser, in one step (Carlini et al., ICLR 2023)."""
+"""A diffusion model as a denoiser, in one step (Carlini et al., ICLR 2023), and those in folders of `diffusers`."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
-from randsmooth.documents import shown
+from randsmooth.documents import parse_json, read_file, shown
 from randsmooth.errors import InputError
+from randsmooth.extras import needs
 
 Prediction = Literal["epsilon", "v_prediction", "sample"]
-PREDICTIONS: tuple[Prediction, ...] = ("epsilon", "v_prediction", "sample")
-ROUNDING = 1e-6  # of noise levels that come from a schedule in float32
+PREDICTIONS: tuple[Prediction, ...] = get_args(Prediction)
+PIPELINE, SCHEDULER, CONFIG = "model_index.json", "scheduler_config.json", "config.json"
+NETWORK = "UNet2DModel"  # the class of diffusers that predicts from an image and a timestep alone
 
 
 class DiffusionDenoiser(nn.Module):
@@ -66,18 +69,33 @@ class DiffusionDenoiser(nn.Module):
     ) -> None:
         super().__init__()
         if not callable(network):
-            raise InputError(
-                f"network={shown(repr(network))} is not callable; expected a function of x_t and timesteps"
-            )
+            raise InputError(f"network={shown(repr(network))}: expected a function of x_t and timesteps")
         if prediction not in PREDICTIONS:
             raise InputError(f"prediction={shown(repr(prediction))}: expected one of {', '.join(PREDICTIONS)}")
         self.network, self.prediction = network, prediction
         self.training = isinstance(network, nn.Module) and network.training
         levels = _noise_levels(alphas_cumprod)  # of images in [-1, 1]
-        self.sigma = _checked_sigma(sigma, levels)
+        least, most = float(levels[0]) / 2.0, float(levels[-1]) / 2.0
+        if not isinstance(sigma, int | float) or not sigma > 0.0 or not least <= sigma <= most:
+            raise InputError(
+                f"sigma={shown(repr(sigma))} lies outside the noise levels of this diffusion model: expected a number "
+                f"from {least:.3g} to {most:.3g}, for pixels in [0, 1]"
+            )
+        self.sigma = float(sigma)
         self.alpha_bar = 1.0 / (1.0 + 4.0 * self.sigma**2)
         self.timestep = int((levels / (2.0 * self.sigma)).log().abs().argmin())
         self.mismatch = float(levels[self.timestep]) / (2.0 * self.sigma) - 1.0
+
+    @property
+    def arch(self) -> str:
+        """What it is, in a few words."""
+        name = getattr(self.network, "__qualname__", type(self.network).__qualname__)
+        return f"one step of the diffusion model {name}"
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """What a certificate says of it."""
+        return {name: getattr(self, name) for name in ("sigma", "timestep", "alpha_bar", "mismatch", "prediction")}
 
     def forward(self, noisy: Tensor) -> Tensor:
         """Images (B, C, H, W) in [0, 1] of noisy ones."""
@@ -98,14 +116,13 @@ class DiffusionDenoiser(nn.Module):
         answer = self.network(x_t, t)
         if not isinstance(answer, Tensor):  # what `diffusers` returns
             answer = answer[0] if isinstance(answer, tuple) else getattr(answer, "sample", answer)
-        channels = x_t.shape[1]
-        if isinstance(answer, Tensor) and answer.dim() == 4 and answer.shape[1] == 2 * channels:
-            answer = answer[:, :channels]  # the others are a learned variance
+        shape = tuple(getattr(answer, "shape", ()))
+        if len(shape) == 4 and shape[1] == 2 * x_t.shape[1]:
+            answer = answer[:, : x_t.shape[1]]  # the others are a learned variance
         if not isinstance(answer, Tensor) or answer.shape != x_t.shape:
-            got = tuple(answer.shape) if isinstance(answer, Tensor) else type(answer).__name__
             raise InputError(
-                f"the diffusion model answers images of shape {tuple(x_t.shape)} with {got}; expected the same shape, "
-                "or twice the channels"
+                f"the diffusion model answers images of shape {tuple(x_t.shape)} with "
+                f"{shape or type(answer).__name__}; expected the same shape, or twice the channels"
             )
         return answer
 
@@ -114,14 +131,10 @@ def _noise_levels(alphas_cumprod: Tensor | Sequence[float]) -> Tensor:
     """(T,) sqrt((1 - abar_t) / abar_t), the noise beside the image itself. InputError for what is no schedule."""
     try:
         abar = torch.as_tensor(alphas_cumprod, dtype=torch.float64).detach().cpu()
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise InputError(f"alphas_cumprod cannot be read as numbers ({shown(error)})") from None
-    if (
-        abar.dim() != 1
-        or not len(abar)
-        or not bool(((abar >= 0) & (abar <= 1)).all())
-        or bool((abar.diff() >= 0).any())
-    ):
+        falls = abar.dim() == 1 and len(abar) and bool((abar.diff() < 0).all())
+    except (TypeError, ValueError, RuntimeError):
+        falls = False
+    if not falls or not (float(abar[-1]) >= 0 and float(abar[0]) <= 1):
         raise InputError(
             "alphas_cumprod must be the abar_t of every timestep, numbers from 1 down to 0: "
             "scheduler.alphas_cumprod, not its betas"
@@ -129,12 +142,41 @@ def _noise_levels(alphas_cumprod: Tensor | Sequence[float]) -> Tensor:
     return ((1.0 - abar) / abar).sqrt()
 
 
-def _checked_sigma(sigma: float, levels: Tensor) -> float:
-    least, most = float(levels[0]) / 2.0, float(levels[-1]) / 2.0
-    number = isinstance(sigma, int | float) and not isinstance(sigma, bool)
-    if not number or not sigma > 0.0 or not least <= sigma <= most:
+def is_diffusers(folder: Path) -> bool:
+    """Whether `diffusers` has saved a pipeline or a network in `folder`."""
+    return (folder / PIPELINE).is_file() or (
+        (folder / CONFIG).is_file() and "_class_name" in _document(folder / CONFIG)
+    )
+
+
+def from_diffusers(folder: Path, sigma: float | None) -> DiffusionDenoiser:
+    """The unconditional diffusion model in a `folder` of diffusers, in eval mode; InputError where it is another."""
+    if sigma is None:
+        raise InputError(f"{folder} is a diffusion model, which must know the noise to remove: give sigma (--sigma)")
+    pipeline = (folder / PIPELINE).is_file()
+    network, scheduler = (folder / "unet", folder / "scheduler") if pipeline else (folder, folder)
+    kind = _document(network / CONFIG).get("_class_name")
+    if kind != NETWORK:
         raise InputError(
-            f"sigma={shown(repr(sigma))} lies outside the noise levels of this diffusion model: expected a number from "
-            f"{least:.3g} to {most:.3g}, for pixels in [0, 1]"
+            f"{network} holds a {shown(repr(kind))} of diffusers; expected a {NETWORK}, which needs no text or class: "
+            "pass others in Python, as a function of x_t and timesteps, to randsmooth.DiffusionDenoiser"
         )
-    return float(sigma)
+    settings = _document(scheduler / SCHEDULER)
+    with needs("a diffusion model of diffusers"):
+        from diffusers import DDPMScheduler, UNet2DModel
+    try:
+        unet: nn.Module = UNet2DModel.from_pretrained(str(network), local_files_only=True, use_safetensors=True)
+        schedule = DDPMScheduler.from_config(settings)
+    except (OSError, ValueError, RuntimeError, KeyError, TypeError) as error:
+        raise InputError(f"{network} cannot be loaded by diffusers ({shown(error)})") from error
+    levels, prediction = schedule.alphas_cumprod, schedule.config.prediction_type
+    return DiffusionDenoiser(unet.eval(), sigma=sigma, alphas_cumprod=levels, prediction=prediction)
+
+
+def _document(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise InputError(
+            f"{path} is missing: expected a DDPMPipeline of diffusers, or a {NETWORK} with its scheduler's {SCHEDULER}"
+        )
+    content = parse_json(read_file(path), path)
+    return content if isinstance(content, dict) else {}

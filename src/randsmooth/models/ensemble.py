@@ -11,8 +11,7 @@ from torch.nn import functional as F
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
-from randsmooth.models.adapters.foreign_part import as_module, foreign_parts
-from randsmooth.models.around import Around, for_classes, notes_of, provenance_of
+from randsmooth.models.around import Around, as_module, for_classes, foreign_parts, notes_of, provenance_of
 
 RULES = {
     "logits": "the mean of the members' logits",
@@ -74,15 +73,17 @@ class Ensemble(Around):
         self.members = nn.ModuleList(as_module(member, num_classes) for member in members)
         self.members.training = False
         self.rows: int | None = None  # images that every member of torch is asked about at once; None: those that come
-        known = {number for member in self.members if (number := getattr(member, "num_classes", None)) is not None}
-        if len(known) > 1:
-            raise InputError(f"the members have {' and '.join(map(str, sorted(known)))} classes; expected one number")
+        if len(self._numbers()) > 1:
+            raise InputError(f"the members have {_listed(self._numbers())} classes; expected one number")
 
     @property
     def num_classes(self) -> int | None:
         """K, where a member says it."""
-        known = (getattr(member, "num_classes", None) for member in self.members)
-        return next((number for number in known if number is not None), None)
+        return next(iter(self._numbers()), None)
+
+    def _numbers(self) -> set[int]:
+        """The numbers of classes that members say."""
+        return {number for member in self.members if (number := getattr(member, "num_classes", None)) is not None}
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -134,7 +135,7 @@ class Ensemble(Around):
         """(B, K) of the first members' answers (B, K) by the rule; in proportion to their weights."""
         widths = {int(answer.shape[1]) for answer in answers}
         if len(widths) > 1:
-            raise InputError(f"the members give {' and '.join(map(str, sorted(widths)))} logits; expected one number")
+            raise InputError(f"the members give {_listed(widths)} logits; expected one number")
         weights = self.weights[: len(answers)]
         if self.rule == "probabilities":
             logs = [F.log_softmax(answer.float(), dim=1) for answer in answers]
@@ -155,6 +156,10 @@ def _votes(answer: Tensor) -> Tensor:
     """(B, K) ones for the largest logit, zeros elsewhere; NaN where a logit is not finite, so that none is hidden."""
     votes = F.one_hot(answer.argmax(dim=1), answer.shape[1]).to(torch.float32)
     return torch.where(answer.isfinite().all(dim=1, keepdim=True), votes, torch.nan)
+
+
+def _listed(numbers: set[int]) -> str:
+    return " and ".join(map(str, sorted(numbers)))
 
 
 def _relative(weights: Sequence[float] | None, members: int) -> tuple[float, ...]:

@@ -1,23 +1,112 @@
-"""Model folders: config.json, model.safetensors and README.md, as the Hugging Face hub keeps them."""
+"""Model folders: config.json, model.safetensors and README.md, written whole, and read with limits and digests."""
 
 from __future__ import annotations
 
-import os
+import hashlib
+import json
+import pkgutil
 import tempfile
 from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
+import jinja2
+import safetensors.torch
 import torch
+from huggingface_hub import snapshot_download
+from safetensors import SafetensorError
+from torch import Tensor, nn
 
-from randsmooth.atomic import sync_folder
+from randsmooth.atomic import naming, sync_folder, write_atomically
+from randsmooth.documents import parse_json, read_file, shown
 from randsmooth.errors import InputError
-from randsmooth.models.classifier import Classifier
-from randsmooth.models.denoiser import Denoiser
-from randsmooth.models.disk_errors import os_errors_naming
-from randsmooth.models.stored import CARD, CONFIG, WEIGHTS, local, read
-from randsmooth.models.stored_model import StoredModel
-from randsmooth.models.weights import weights_hash
+from randsmooth.escape import LONG, markdown, shortened
+from randsmooth.models.limits import SizeLimit
+from randsmooth.models.sources import check_place
+from randsmooth.urls import fetched, has_protocol
 
-__all__ = ["check_folder", "load", "save", "weights_hash"]
+CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
+HASH, DIGEST = "weights", "digest"  # keys of config.json: hashes of the file of weights, and of config.json itself
+MOST_BYTES = 2**22  # of a config.json; with ImageNet's thousand class names it takes a hundredth of that
+MOST_PROVENANCE = 2**20  # bytes as JSON; a training run's takes a few hundred
+DAMAGED = "save or download the model again"
+M = TypeVar("M", bound=nn.Module)
+
+
+class Kind(NamedTuple):
+    """A kind of model: its class, the arguments that rebuild one, and what a folder of it is for."""
+
+    place: str
+    arguments: frozenset[str]
+    use: str
+
+
+KINDS = {
+    "classifier": Kind(
+        "randsmooth.models:Classifier",
+        frozenset({"arch", "classes", "shape", "mean", "std", "provenance"}),
+        "`randsmooth certify FOLDER`, or randsmooth.models.load(FOLDER)",
+    ),
+    "denoiser": Kind(
+        "randsmooth.models:Denoiser",
+        frozenset({"arch", "channels", "provenance"}),
+        "`randsmooth certify CLASSIFIER --denoiser FOLDER`, or randsmooth.Denoised(FOLDER, classifier)",
+    ),
+}
+
+
+class Stored(NamedTuple):
+    """The content of a model folder; `kind` is one of KINDS."""
+
+    folder: Path
+    kind: str
+    config: dict[str, Any]
+    weights: dict[str, Tensor]
+
+
+class StoredModel(nn.Module):
+    """A network that is rebuilt from the plain JSON in `config` and its weights.
+
+    A subclass names its `kind`, one of KINDS, and sets `_config` to its arguments and then `provenance`.
+    """
+
+    kind: ClassVar[str]
+    _config: dict[str, Any]
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The arguments that rebuild this model, as plain JSON."""
+        return self._config
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """How the weights were trained. To change it, assign a new dictionary, which must be plain JSON."""
+        return self._config["provenance"]  # type: ignore[no-any-return]
+
+    @provenance.setter
+    def provenance(self, value: dict[str, Any]) -> None:
+        self._config["provenance"] = _plain_json(value)
+
+    @classmethod
+    def load(cls, folder: Path | str, device: torch.device | str = "cpu") -> Self:
+        """The model of this kind in `folder`, in eval mode on `device`. Errors as those of `models.load`."""
+        return moved(cls.rebuilt(read(folder)), device)
+
+    @classmethod
+    def rebuilt(cls, stored: Stored) -> Self:
+        """The model of a folder's content, in eval mode; InputError where its parts do not fit."""
+        if stored.kind != cls.kind:
+            raise InputError(f"{stored.folder} holds a {stored.kind}, not a {cls.kind}: {KINDS[stored.kind].use}")
+        size = sum(tensor.numel() for tensor in stored.weights.values())
+        try:
+            with torch.random.fork_rng(devices=[]), SizeLimit(size):  # the initial weights are overwritten below
+                model = cls(**stored.config)
+        except (InputError, RuntimeError) as error:  # the latter where memory is not enough for a single layer
+            reason = str(error).partition("\n")[0]
+            raise InputError(f"{stored.folder / CONFIG}: no such network can be built ({reason})") from error
+        where = f"{stored.folder / WEIGHTS} does not fit {CONFIG}"
+        check_fit(where, model.state_dict(), stored.weights, "are the two files from one model?")
+        model.load_state_dict(stored.weights)
+        return model.eval()
 
 
 def save(model: StoredModel, folder: Path | str) -> None:
@@ -31,88 +120,170 @@ def save(model: StoredModel, folder: Path | str) -> None:
         InputError: `folder` is a file, or the weights are not float32.
 
     Example:
+        >>> from randsmooth.models import Classifier
         >>> model = Classifier(arch="small-cnn", classes=["cat", "dog"], shape=(1, 8, 8))
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     save(model, folder)
         ...     sorted(file.name for file in Path(folder).iterdir())
         ['README.md', 'config.json', 'model.safetensors']
     """
-    folder = Path(folder)
-    _check_float32(model)
+    folder, state = Path(folder), model.state_dict()
+    for name, tensor in state.items():
+        if tensor.is_floating_point() and tensor.dtype != torch.float32:
+            raise InputError(f"{name} is {tensor.dtype}; expected float32 weights: call model.float() before saving")
+    weights = safetensors.torch.save({name: tensor.contiguous() for name, tensor in state.items()}, {"format": "pt"})
+    config = model.config | {HASH: f"sha256:{hashlib.sha256(weights).hexdigest()}"}
+    config |= {DIGEST: _digest(config)}
+    files = {WEIGHTS: weights, CARD: card(model).encode()}
+    files[CONFIG] = json.dumps(config, sort_keys=True, indent=2).encode()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
         raise InputError(f"{folder} cannot be a model folder, a file is in the way: choose another") from None
-    with os_errors_naming(folder), tempfile.TemporaryDirectory(dir=folder, prefix=".saving-") as written:
-        model.save_pretrained(written)
-        _share_mode(Path(written))
-        _sync_files(Path(written))
+    with naming(folder), tempfile.TemporaryDirectory(dir=folder, prefix=".saving-") as written:
+        for name, content in files.items():
+            write_atomically(Path(written) / name, content)
         (folder / CONFIG).unlink(missing_ok=True)
         sync_folder(folder)
-        for name in (WEIGHTS, CARD, CONFIG):
+        for name in files:
             (Path(written) / name).replace(folder / name)
         sync_folder(folder)
 
 
-def load(folder: Path | str, *, device: torch.device | str = "cpu") -> Classifier:
-    """The classifier in `folder` (or the hub's "user/name"), in eval mode on `device`.
+def card(model: StoredModel) -> str:
+    """The README.md that travels with the weights; names in it are escaped, so that they stay text in Markdown."""
+    templates = jinja2.Environment(loader=jinja2.PackageLoader("randsmooth.models", "cards"), autoescape=False)
+    templates.filters["cell"] = _cell
+    sigma, dataset = model.provenance.get("sigma"), model.provenance.get("dataset")
+    facts = {"sigma": sigma if type(sigma) in (int, float) else None, "dataset": dataset}
+    return templates.get_template(f"{model.kind}.md.j2").render(model.config | facts)
 
-    Both files are compared with the digests in config.json; a folder that was saved without digests is read with a
-    `NoDigest`. torch's global generator stays as it is.
+
+def read(folder: Path | str) -> Stored:
+    """What is in `folder`, of a URL or the hub's "user/name" too, once it is known to be as it was saved.
 
     Raises:
-        InputError: a file is missing, cut short, not one of ours or not as it was written; the two do not fit each
-            other; weights are not finite; or `device` cannot be used.
-
-    Example:
-        >>> model = Classifier(arch="small-cnn", classes=["cat", "dog"], shape=(1, 8, 8)).eval()
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     save(model, folder)
-        ...     loaded = load(folder)
-        >>> x = torch.rand(2, 1, 8, 8)
-        >>> torch.equal(loaded(x), model(x))
-        True
+        InputError: a file is missing, cut short, not ours, or not as it was written; weights are not finite.
     """
-    return Classifier.from_pretrained(folder, map_location=device)
+    folder = local(folder)
+    path = folder / WEIGHTS
+    kind, config = _read_config(folder / CONFIG)
+    if not path.is_file():
+        unfinished = (folder / "checkpoint.pt").is_file()
+        way_out = "training is not finished, go on with --resume" if unfinished else f"{DAMAGED}, as safetensors"
+        raise InputError(f"{path} is missing: {way_out}; pickles are never loaded")
+    try:
+        content = path.read_bytes()
+        if config.pop(HASH) != f"sha256:{hashlib.sha256(content).hexdigest()}":
+            raise InputError(f"{path} is not the file that {CONFIG} was written with: {DAMAGED}")
+        weights = safetensors.torch.load(content)  # compares sizes with the file's before it allocates any
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"{path} is damaged ({shown(error)}): {DAMAGED}") from None
+    for name, tensor in weights.items():
+        if not bool(torch.isfinite(tensor).all()):
+            raise InputError(f"{path} holds NaN or infinity in {shown(repr(name))}: {DAMAGED}")
+    return Stored(folder, kind, config, weights)
 
 
 def check_folder(folder: Path | str) -> str:
     """Check a model folder, and say in one sentence what was found to be right.
 
     Raises:
-        InputError: as `load`.
+        InputError: as `models.load`.
 
     Example:
+        >>> from randsmooth.models import Classifier
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     save(Classifier(arch="small-cnn", classes=["cat", "dog"], shape=(1, 8, 8)), folder)
         ...     check_folder(folder)
-        'model folder: small-cnn for 2 classes, 20,866 finite numbers that fit it; configuration and weights are as \
-they were saved'
+        'model folder: classifier small-cnn, 20,866 finite numbers that fit it; configuration and weights are as they \
+were saved'
     """
-    stored = read(local(folder))
+    stored = read(folder)
+    model = pkgutil.resolve_name(KINDS[stored.kind].place).rebuilt(stored)
     size = sum(tensor.numel() for tensor in stored.weights.values())
-    if stored.kind == Denoiser.kind:
-        denoiser = Denoiser.from_stored(stored, local(folder))
-        what = f"denoiser: {denoiser.arch} for {denoiser.channels} channels"
-    else:
-        model = Classifier.from_stored(stored, local(folder))
-        what = f"model folder: {model.arch} for {model.num_classes} classes"
-    vouched = "configuration and weights are as they were saved" if stored.signed else "it has no digests"
-    return f"{what}, {size:,} finite numbers that fit it; {vouched}"
+    vouched = "configuration and weights are as they were saved"
+    return f"model folder: {stored.kind} {model.arch}, {size:,} finite numbers that fit it; {vouched}"
 
 
-def _share_mode(written: Path) -> None:
-    """Give the weights the permissions of the other files: safetensors lets only the owner read them."""
-    (written / WEIGHTS).chmod((written / CONFIG).stat().st_mode)
+def local(folder: Path | str) -> Path:
+    """`folder` itself, or a folder on this machine with the files of a URL or the hub. InputError where none is."""
+    folder = fetched(folder) if has_protocol(folder) else folder
+    check_place(folder)
+    if Path(folder).is_dir():
+        return Path(folder)
+    try:
+        return Path(snapshot_download(str(folder), allow_patterns=[CONFIG, WEIGHTS]))
+    except (OSError, ValueError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise InputError(
+            f"no folder {folder}, and no such model came from the Hugging Face hub ({reason}): check the path"
+        ) from error
 
 
-def _sync_files(written: Path) -> None:
-    for path in written.iterdir():
-        with path.open("rb") as file:
-            os.fsync(file.fileno())
+def moved(model: M, device: torch.device | str) -> M:
+    """`model` on `device`; InputError where that cannot be used."""
+    try:
+        return model.to(device)
+    except (RuntimeError, AssertionError) as error:  # torch asserts that CUDA was compiled in
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"device {str(device)!r} cannot be used ({reason}): device='cpu' always can") from error
 
 
-def _check_float32(model: StoredModel) -> None:
-    for name, tensor in model.state_dict().items():
-        if tensor.is_floating_point() and tensor.dtype != torch.float32:
-            raise InputError(f"{name} is {tensor.dtype}; expected float32 weights: call model.float() before saving")
+def _read_config(path: Path) -> tuple[str, dict[str, Any]]:
+    """The kind of model and its arguments, with the hash of its weights."""
+    if not path.is_file():
+        raise InputError(f"{path} is missing: not a randsmooth model folder, or its saving was interrupted")
+    config = parse_json(read_file(path, MOST_BYTES), path)
+    keys = config.keys() if isinstance(config, dict) else set()
+    kind = next((name for name, kind in KINDS.items() if keys == kind.arguments | {HASH, DIGEST}), None)
+    if kind is None:
+        found = shown(", ".join(sorted(keys)) or type(config).__name__)
+        raise InputError(
+            f"{path} was not written by this randsmooth, it holds {found}: name a folder that `train` wrote"
+        )
+    if config.pop(DIGEST) != _digest(config):
+        raise InputError(f"{path} is not as it was written, its digest differs: {DAMAGED}")
+    return kind, config
+
+
+def check_fit(where: str, expected: dict[str, Tensor], found: dict[str, Tensor], way_out: str) -> None:
+    """Raise InputError unless both have the same names, types and shapes; torch would convert types silently."""
+    wanted, got = ({name: (t.dtype, tuple(t.shape)) for name, t in state.items()} for state in (expected, found))
+    odd = sorted(name for name in wanted | got if wanted.get(name) != got.get(name))
+    if odd:
+        raise InputError(
+            f"{where}: {len(odd)} tensors differ, first {shown(repr(odd[0]))}, expected "
+            f"{wanted.get(odd[0], 'nothing')}, found {got.get(odd[0], 'nothing')}; {way_out}"
+        )
+
+
+def _digest(content: dict[str, Any]) -> str:
+    """The hash of a dictionary's content, whatever its order and layout in the file."""
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return f"sha256:{hashlib.sha256(canonical.encode()).hexdigest()}"
+
+
+def _plain_json(provenance: dict[str, Any]) -> dict[str, Any]:
+    """A copy as it will be read back from config.json (tuples become lists, keys strings)."""
+    if not isinstance(provenance, dict):
+        raise InputError(f"provenance={shown(repr(provenance))}: expected a dictionary, {{}} if nothing is known")
+    try:
+        written = json.dumps({"provenance": provenance}, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"provenance is not plain JSON ({shown(error)}): use str, int, float, list and dict") from None
+    if len(written) > MOST_PROVENANCE:
+        raise InputError(f"provenance takes {len(written):,} bytes as JSON; expected at most {MOST_PROVENANCE:,}")
+    return parse_json(written, "provenance")["provenance"]  # type: ignore[no-any-return]
+
+
+def _cell(value: Any) -> str:
+    """A value as text in Markdown, shortened where it is too long to read."""
+    return markdown(shortened(_in_words(value), LONG))
+
+
+def _in_words(value: Any) -> str:
+    """Nested values as `name value` pairs, everything else as JSON without quotes."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_in_words(inner)}" for name, inner in value.items())
+    return value if isinstance(value, str) else json.dumps(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -12,7 +13,12 @@ from randsmooth.registry import Registry
 if TYPE_CHECKING:
     from torch import nn
 
-FAMILIES = RESNET, WRN = "resnet([0-9]{1,4})", "wrn([0-9]{1,4})-([0-9]{1,2})"  # by number, beside those in the registry
+NETWORKS = "randsmooth.models.architectures"
+# Families by number, beside the entries of the registry: what a name looks like -> what makes its architecture.
+FAMILIES = {
+    "resnet([0-9]{1,4})": f"{NETWORKS}.residual:resnet",
+    "wrn([0-9]{1,4})-([0-9]{1,2})": f"{NETWORKS}.residual:wide_resnet",
+}
 
 
 class Builder(Protocol):
@@ -45,17 +51,14 @@ ARCHITECTURES: Registry[Architecture] = Registry(
     "architecture",
     "randsmooth.architectures",
     {
-        "lenet": "randsmooth.models.architectures.lenet:LENET",
-        **{
-            f"resnet{depth}": f"randsmooth.models.architectures.cifar_resnet:RESNET{depth}"
-            for depth in (8, 20, 32, 44, 56, 110)
-        },
-        "resnet50": "randsmooth.models.architectures.imagenet_resnet:RESNET50",
-        "cifar-resnet50": "randsmooth.models.architectures.cifar_resnet:RESNET50",
-        "densenet40": "randsmooth.models.architectures.densenet:DENSENET40",
-        "wrn28-10": "randsmooth.models.architectures.wide_resnet:WRN28_10",
-        "wrn40-2": "randsmooth.models.architectures.wide_resnet:WRN40_2",
-        "small-cnn": "randsmooth.models.architectures.small_cnn:SMALL_CNN",
+        "lenet": f"{NETWORKS}.convolutional:LENET",
+        **{f"resnet{depth}": f"{NETWORKS}.residual:RESNET{depth}" for depth in (8, 20, 32, 44, 56, 110)},
+        "resnet50": f"{NETWORKS}.residual:RESNET50",
+        "cifar-resnet50": f"{NETWORKS}.residual:CIFAR_RESNET50",
+        "densenet40": f"{NETWORKS}.convolutional:DENSENET40",
+        "wrn28-10": f"{NETWORKS}.residual:WRN28_10",
+        "wrn40-2": f"{NETWORKS}.residual:WRN40_2",
+        "small-cnn": f"{NETWORKS}.convolutional:SMALL_CNN",
     },
 )
 
@@ -103,14 +106,9 @@ def check_arch(arch: str) -> None:
 
 
 def _find(arch: str) -> Architecture:
-    """The entry called `arch`, or the CIFAR or wide ResNet of a size that has no entry of its own."""
-    if arch not in ARCHITECTURES:
-        if match := re.fullmatch(RESNET, arch):
-            from randsmooth.models.architectures.cifar_resnet import of_depth
-
-            return of_depth(int(match[1]))
-        if match := re.fullmatch(WRN, arch):
-            from randsmooth.models.architectures.wide_resnet import of_size
-
-            return of_size(int(match[1]), int(match[2]))
+    """The entry called `arch`, or the one of a family that has no entry of its own."""
+    for family, place in FAMILIES.items():
+        if arch not in ARCHITECTURES and (match := re.fullmatch(family, arch)):
+            architecture: Architecture = pkgutil.resolve_name(place)(*map(int, match.groups()))
+            return architecture
     return ARCHITECTURES[arch]

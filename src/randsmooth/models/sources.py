@@ -1,24 +1,29 @@
-"""How a model is named on the command line and in Python: the forms, and what opens each. Loads no torch by itself."""
+"""How a model is named on the command line and in Python: the forms, what opens each, and its arguments.
+
+Nothing heavy is loaded until something is opened.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import importlib.util
+import inspect
 import pkgutil
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import Secret
+
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
-from randsmooth.models.arguments import check_arguments, revealed
-from randsmooth.models.hub.places import HF, TIMM, check_timm, check_transformers
-from randsmooth.models.place import HUB_ID, check_file, check_place
+from randsmooth.errors import InputError, unknown
 from randsmooth.urls import fetched, has_protocol
 
-FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
-CHECKPOINTS = (".pth", ".tar", ".ckpt", ".bin", ".safetensors", ".pkl", ".pickle", ".joblib")
-
-
+HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
+HUB_NAMES = {"hf:": HUB_ID, "timm:": re.compile(r"[\w.-]+|hf-hub:\w[\w.-]*/\w[\w.-]*")}
+NAMES_A_SECRET = re.compile(r"token|secret|passw|credential|api_?key", re.IGNORECASE)
 UNUSED = {"checkpoint.pt", "teacher.safetensors", "history.csv"}  # files of a training run that no model is made of
 
 
@@ -28,96 +33,96 @@ class Form(NamedTuple):
     Attributes:
         written: an example of it, for errors and help.
         what: what it names.
-        recognises: whether a source is written in this way; looks at its name alone, or whether it is a folder.
+        pattern: a regular expression of names that are written in this way; empty for a folder that is there.
         check: raises InputError where it cannot be opened, as far as that is known without loading anything heavy.
-        opener: "module:name" of what opens it: called with the source and the model's arguments, it gives a base
-            classifier, or whatever `adapt` makes one of.
+        opener: "module:name" in `randsmooth.models` of what opens it: called with the source and the model's arguments,
+            it gives a base classifier, or whatever `adapt` makes one of.
     """
 
     written: str
     what: str
-    recognises: Callable[[str], bool]
+    pattern: str
     check: Callable[[str], None]
     opener: str
 
 
-def _ends_in(*suffixes: str) -> Callable[[str], bool]:
-    return lambda source: source.lower().endswith(suffixes)
+def check_place(folder: Path | str) -> None:
+    """Raise InputError unless `folder` is a folder that is there, or may be a model's id on the Hugging Face hub.
+
+    Example:
+        >>> check_place("user/name")
+        >>> check_place("nomodel")
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: nomodel is not a folder: expected a model folder or a hub id such as user/name
+    """
+    if not Path(folder).is_dir() and (Path(folder).exists() or not HUB_ID.fullmatch(str(folder))):
+        raise InputError(f"{folder} is not a folder: expected a model folder or a hub id such as user/name")
 
 
-def _check_python(source: str) -> None:
-    check_file(source.rpartition(":")[0], "Python file")
+def check_file(source: str) -> None:
+    """Raise InputError unless the file that `source` names, before any :NAME in it, is there.
+
+    Example:
+        >>> check_file("nofile.onnx")
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: no file at nofile.onnx
+    """
+    path = source.rpartition(":")[0] if re.search(r"\.py:\w", source) else source
+    if not Path(path).is_file():
+        raise InputError(f"no file at {path}")
+
+
+def _check_hub(source: str) -> None:
+    prefix, _, name = source.partition(":")
+    if not (name and Path(name).is_dir()) and not HUB_NAMES[f"{prefix}:"].fullmatch(name):
+        raise InputError(f"{source} names no folder and no model: expected {prefix}:FOLDER or {prefix}:user/name")
 
 
 def _check_module(source: str) -> None:
-    from randsmooth.models.adapters.factories import check_module
-
-    check_module(source)
-
-
-def _check_ir(source: str) -> None:
-    check_file(source, "OpenVINO IR")
-    check_file(str(Path(source).with_suffix(".bin")), "file of weights beside it")
+    package = source.partition(":")[0].partition(".")[0]
+    importable(Path.cwd())
+    if package not in sys.modules and importlib.util.find_spec(package) is None:
+        raise InputError(
+            f"{source}: there is no module {package}, neither installed nor in the current folder, {Path.cwd()}"
+        )
 
 
-def _check_file(what: str) -> Callable[[str], None]:
-    return lambda source: check_file(source, what)
-
-
-# In this order: the first that recognises a source opens it.
-FORMS: tuple[Form, ...] = (
+# In this order: the first whose pattern a source matches opens it.
+FORMS = (
     Form(
         "hf:user/name or hf:FOLDER",
         "an image classifier of transformers",
-        lambda source: source.startswith(HF),
-        check_transformers,
-        "randsmooth.models.hub.transformers_model:from_transformers",
+        "hf:.*",
+        _check_hub,
+        "hub.transformers_model:from_transformers",
     ),
-    Form(
-        "timm:NAME",
-        "an image classifier of timm",
-        lambda source: source.startswith(TIMM),
-        check_timm,
-        "randsmooth.models.hub.timm_model:from_timm",
-    ),
-    Form("FOLDER", "a model folder", lambda source: Path(source).is_dir(), check_place, "randsmooth.models:load"),
+    Form("timm:NAME", "an image classifier of timm", "timm:.*", _check_hub, "hub.timm_model:from_timm"),
+    Form("FOLDER", "a model folder", "", check_place, "classifier:load"),
     Form(
         "file.py:NAME",
         "a function in a Python file that returns the model, or the model itself",
-        lambda source: re.search(r"\.py:[A-Za-z_][\w.]*$", source) is not None,
-        _check_python,
-        "randsmooth.models.adapters.factories:from_file",
+        r".*\.py:[A-Z_][\w.]*",
+        check_file,
+        "adapters.factories:from_file",
     ),
     Form(
         "package.module:NAME",
         "the same in a module that can be imported, from the current folder too",
-        lambda source: FUNCTION.fullmatch(source) is not None,
+        r"[A-Z_][\w.]*:[A-Z_][\w.]*",
         _check_module,
-        "randsmooth.models.adapters.factories:from_module",
+        "adapters.factories:from_module",
     ),
-    Form("NET.onnx", "an ONNX file", _ends_in(".onnx"), _check_file("ONNX file"), "randsmooth.models:OnnxModel"),
-    Form("NET.xml", "an OpenVINO IR, with NET.bin beside it", _ends_in(".xml"), _check_ir, "randsmooth.models:IrModel"),
-    Form(
-        "NET.pt2",
-        "a program of torch.export",
-        _ends_in(".pt2"),
-        _check_file("exported program"),
-        "randsmooth.models.adapters.programs:exported",
-    ),
+    Form("NET.onnx", "an ONNX file", r".*\.onnx", check_file, "adapters.graph_file:OnnxModel"),
+    Form("NET.xml", "an OpenVINO IR, with NET.bin beside it", r".*\.xml", check_file, "adapters.graph_file:IrModel"),
+    Form("NET.pt2", "a program of torch.export", r".*\.pt2", check_file, "adapters.programs:exported"),
     Form(
         "NET.pt or NET.torchscript",
         "a TorchScript file",
-        _ends_in(".pt", ".torchscript", ".ts", ".jit"),
-        _check_file("TorchScript file"),
-        "randsmooth.models.adapters.programs:scripted",
+        r".*\.(pt|torchscript|ts|jit)",
+        check_file,
+        "adapters.programs:scripted",
     ),
-    Form(
-        "user/name",
-        "a model folder on the Hugging Face hub",
-        lambda source: HUB_ID.fullmatch(source) is not None and not Path(source).exists(),
-        check_place,
-        "randsmooth.models:load",
-    ),
+    Form("user/name", "a model folder on the Hugging Face hub", HUB_ID.pattern, check_place, "classifier:load"),
 )
 
 
@@ -133,10 +138,14 @@ def form_of(source: Path | str) -> Form:
         >>> form_of("zoo.py:small").written
         'file.py:NAME'
     """
-    found = next((form for form in FORMS if form.recognises(str(source))), None)
+    name = "" if Path(source).is_dir() else str(source)
+    found = next((form for form in FORMS if re.fullmatch(form.pattern, name, re.IGNORECASE | re.DOTALL)), None)
     if found is None:
         forms = ", ".join(f"{form.written} ({form.what})" for form in FORMS)
-        raise InputError(f"{shown(str(source))} {_fault(str(source))}: expected one of: {forms}")
+        raise InputError(
+            f"{shown(str(source))} names no model: of a checkpoint or pickle, `randsmooth import` makes a model "
+            f"folder; else expected one of: {forms}"
+        )
     return found
 
 
@@ -147,23 +156,9 @@ def local_source(source: Path | str) -> Path | str:
         >>> local_source("user/name")
         'user/name'
     """
-    return (
-        fetched(source, lambda path: path.name not in UNUSED and "events" not in path.parts)
-        if has_protocol(source)
-        else source
-    )
-
-
-def _fault(source: str) -> str:
-    if Path(source).suffix.lower() in CHECKPOINTS:
-        return (
-            "is a checkpoint or pickle, which is not opened as it is (`randsmooth import` makes a model folder of it)"
-        )
-    if source.endswith(".py"):
-        return "does not say which function in it returns the model"
-    if Path(source).exists():
-        return "is a file of no kind that holds a model"
-    return "is not a folder, nor written as any other model is"
+    if not has_protocol(source):
+        return source
+    return fetched(source, lambda path: path.name not in UNUSED and "events" not in path.parts)
 
 
 def check_source(source: Path | str) -> None:
@@ -172,7 +167,7 @@ def check_source(source: Path | str) -> None:
     Example:
         >>> check_source("nofile.onnx")
         Traceback (most recent call last):
-        randsmooth.errors.InputError: no ONNX file at nofile.onnx
+        randsmooth.errors.InputError: no file at nofile.onnx
     """
     source = local_source(source)
     form_of(source).check(str(source))
@@ -191,12 +186,88 @@ def open_source(source: Path | str, **model_args: Any) -> Any:
     Example:
         >>> open_source("nofile.onnx", output="logits")
         Traceback (most recent call last):
-        randsmooth.errors.InputError: no ONNX file at nofile.onnx
+        randsmooth.errors.InputError: no file at nofile.onnx
     """
     source = local_source(source)
     form = form_of(source)
     form.check(str(source))
-    opener = pkgutil.resolve_name(form.opener)
-    given = revealed(model_args)
+    opener = pkgutil.resolve_name(f"randsmooth.models.{form.opener}")
+    given = {
+        name: value.get_secret_value() if isinstance(value, Secret) else value for name, value in model_args.items()
+    }
     check_arguments(opener, given, shown(str(source)), first=1)
     return opener(source, **given)
+
+
+def importable(folder: Path) -> None:
+    """Let what is in `folder` be imported."""
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+
+
+def secret_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments, with those in `pydantic.Secret` that their user marks by "secret:NAME", or that are called so.
+
+    Example:
+        >>> secret_arguments({"depth": 20, "api_key": "abc", "secret:who": "me"})
+        {'depth': 20, 'api_key': Secret('**********'), 'who': Secret('**********')}
+    """
+    made = {}
+    for name, value in given.items():
+        plain = name.removeprefix("secret:")
+        hidden = not isinstance(value, Secret) and (plain != name or NAMES_A_SECRET.search(name))
+        made[plain] = Secret[Any](value) if hidden else value
+    return made
+
+
+def told(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments as a table may say them: of a secret, a hash, by which two runs are told apart.
+
+    Example:
+        >>> told({"depth": 20, "token": "abc"})
+        {'depth': 20, 'token': 'secret sha256:25f1489e989b'}
+    """
+    hidden = secret_arguments(given)
+    return {name: _hash(name, value) if isinstance(value, Secret) else value for name, value in hidden.items()}
+
+
+def _hash(name: str, value: Secret[Any]) -> str:
+    return f"secret sha256:{hashlib.sha256(repr((name, value.get_secret_value())).encode()).hexdigest()[:12]}"
+
+
+def check_arguments(called: Callable[..., Any], given: Mapping[str, Any], what: str, *, first: int = 0) -> None:
+    """Raise InputError where `called` does not take the arguments `given` by name, or needs others.
+
+    Args:
+        called: a function or class.
+        given: arguments by name.
+        what: what to call it in the message.
+        first: how many arguments it is given besides, at the front.
+
+    Example:
+        >>> def resnet(depth, width=1):
+        ...     ...
+        >>> check_arguments(resnet, {"depth": 8}, "zoo.py:resnet")
+        >>> check_arguments(resnet, {"dept": 8}, "zoo.py:resnet")
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: unknown argument of zoo.py:resnet 'dept': did you mean 'depth'? ...
+        >>> check_arguments(resnet, {}, "zoo.py:resnet")
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: zoo.py:resnet needs the argument depth: give it with --model-arg depth=... ...
+    """
+    try:
+        parameters = list(inspect.signature(called).parameters.values())[first:]
+    except (TypeError, ValueError):  # of a compiled function
+        return
+    names = [each.name for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
+    free = any(each.kind is each.VAR_KEYWORD for each in parameters)
+    for name in given:
+        if name not in names and not free:
+            raise unknown(f"argument of {what}", name, names or ["none"])
+    needed = [each.name for each in parameters if each.default is each.empty and each.name in names]
+    missing = [name for name in needed if name not in given]
+    if missing:
+        raise InputError(
+            f"{what} needs the argument {missing[0]}: give it with --model-arg {missing[0]}=... (a function that "
+            "itself takes images has to be returned by another)"
+        )

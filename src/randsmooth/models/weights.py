@@ -85,8 +85,7 @@ def _add(hashed: Any, name: str, value: object) -> None:
         value = value.detach()
         plain = value.dequantize() if value.is_quantized else value.to_dense()
         hashed.update(f"{name} {value.dtype} {tuple(value.shape)}\n".encode())
-        numbers: Any = plain.cpu().resolve_conj().resolve_neg().reshape(-1).view(torch.uint8).numpy()
-        hashed.update(memoryview(numbers))
+        hashed.update(plain.cpu().resolve_conj().resolve_neg().reshape(-1).view(torch.uint8).numpy().data)
         return
     known = isinstance(value, str | bytes | int | float | torch.dtype | None)
     hashed.update(f"{name} {value!r}\n".encode() if known else f"{name} {type(value).__qualname__}\n".encode())

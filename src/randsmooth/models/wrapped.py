@@ -1,16 +1,149 @@
-"""A model behind the steps that its images need: noise is added before them."""
+"""What may lie between a noisy image and a model, and between the model and its logits: noise is added before it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Self
 
+import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
-from randsmooth.errors import InputError
-from randsmooth.models import steps
-from randsmooth.models.adapters.foreign_part import as_module
-from randsmooth.models.around import Around, for_classes, notes_of, provenance_of
+from randsmooth.documents import shown
+from randsmooth.errors import InputError, unknown
+from randsmooth.models.around import Around, as_module, for_classes, notes_of, provenance_of
+
+LUMA = (0.299, 0.587, 0.114)  # weights of red, green and blue in a grey value (ITU-R BT.601)
+INTERPOLATIONS = ("bilinear", "bicubic", "nearest")
+SMALLEST = 1e-30  # a probability below is taken for it, so that its logarithm is finite
+
+
+class Step(nn.Module):
+    """A step without a train mode, which says in `words` what it does."""
+
+    words: str
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.training = False
+
+
+class Channels(Step):
+    """Another number or order of channels: 3 repeats a grey one, 1 makes grey of red, green and blue, "bgr" swaps."""
+
+    def __init__(self, wanted: int | str) -> None:
+        super().__init__()
+        words: dict[int | str, str] = {
+            1: "grey values of red, green and blue",
+            3: "a grey channel repeated as red, green and blue",
+            "bgr": "channels in the order blue, green, red",
+        }
+        if wanted not in words or isinstance(wanted, bool):
+            raise InputError(f"channels={shown(repr(wanted))} must be 1, 3 or 'bgr'")
+        self.wanted, self.words = wanted, words[wanted]
+        self.register_buffer("luma", torch.tensor(LUMA).reshape(1, 3, 1, 1), persistent=False)
+        self.luma: Tensor
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.wanted == 3:
+            return x.expand(-1, 3, -1, -1) if x.shape[1] == 1 else x
+        if x.shape[1] == 1:
+            return x
+        return x.flip(1) if self.wanted == "bgr" else (x * self.luma).sum(dim=1, keepdim=True)
+
+
+class Resize(Step):
+    """Resizes to (H, W), or the shorter side to one length, as Pillow does: shrinking filters first."""
+
+    def __init__(self, size: int | Sequence[int], interpolation: str) -> None:
+        super().__init__()
+        if interpolation not in INTERPOLATIONS:
+            raise unknown("interpolation", interpolation, INTERPOLATIONS)
+        self.size, self.interpolation = _size("resize", size), interpolation
+        to = " x ".join(map(str, self.size)) if len(self.size) == 2 else f"{self.size[0]} on the shorter side"
+        self.words = f"resized to {to} ({interpolation})"
+
+    def forward(self, x: Tensor) -> Tensor:
+        old = int(x.shape[2]), int(x.shape[3])
+        new = self.size
+        if len(new) == 1:
+            new = tuple(max(new[0], new[0] * side // min(old)) for side in old)
+        if new == old:
+            return x
+        if self.interpolation == "nearest":
+            return F.interpolate(x, size=new, mode="nearest-exact")
+        # antialias filters where an image shrinks, and makes the bicubic kernel Pillow's
+        filters = new[0] < old[0] or new[1] < old[1] or self.interpolation == "bicubic"
+        return F.interpolate(x, size=new, mode=self.interpolation, align_corners=False, antialias=filters)
+
+
+class Crop(Step):
+    """The middle (H, W) of an image."""
+
+    def __init__(self, size: int | Sequence[int]) -> None:
+        super().__init__()
+        self.height, self.width = 2 * given if len(given := _size("crop", size)) == 1 else given
+        self.words = f"the middle {self.height} x {self.width} cut out"
+
+    def forward(self, x: Tensor) -> Tensor:
+        top, left = (int(x.shape[2]) - self.height) // 2, (int(x.shape[3]) - self.width) // 2
+        if top < 0 or left < 0:
+            raise InputError(f"images of {tuple(x.shape[2:])} have no middle {self.height} x {self.width} to crop")
+        return x[:, :, top : top + self.height, left : left + self.width]
+
+
+class Normalise(Step):
+    """(scale * x - mean) / std, with a number for each channel or one for all."""
+
+    def __init__(self, mean: float | Sequence[float] | None, std: float | Sequence[float] | None, scale: float) -> None:
+        super().__init__()
+        means, stds = _numbers("mean", 0.0 if mean is None else mean), _numbers("std", 1.0 if std is None else std)
+        self.scale = _numbers("scale", scale)[0]
+        if not min(*stds, self.scale) > 0.0:
+            raise InputError(f"std={shown(stds)} and scale={scale} must be numbers above 0")
+        if len(means) != len(stds) and 1 not in (len(means), len(stds)):
+            raise InputError(f"mean={shown(means)} and std={shown(stds)} must be as many numbers, one for each channel")
+        self.register_buffer("mean", torch.tensor(means).reshape(1, -1, 1, 1), persistent=False)
+        self.register_buffer("std", torch.tensor(stds).reshape(1, -1, 1, 1), persistent=False)
+        self.mean: Tensor
+        self.std: Tensor
+        told = (", ".join(f"{value:g}" for value in values) for values in (means, stds))
+        times = "" if self.scale == 1.0 else f"multiplied by {self.scale:g}"
+        given = mean is not None or std is not None
+        self.words = " and ".join(
+            filter(None, [times, "normalised by mean {} and std {}".format(*told) if given else ""])
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        numbers = max(self.mean.shape[1], self.std.shape[1])
+        if numbers not in (1, x.shape[1]):  # torch would repeat a single channel, which no note says
+            raise InputError(
+                f"mean and std are {numbers} numbers for images of {x.shape[1]} channels: give channels, or one each"
+            )
+        return ((x if self.scale == 1.0 else self.scale * x) - self.mean) / self.std
+
+
+class ChannelsLast(Step):
+    """From (B, C, H, W) to (B, H, W, C)."""
+
+    words = "channels on the last axis"
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.permute(0, 2, 3, 1).contiguous()
+
+
+class Softmax(Step):
+    """Adds a softmax to the answers, or removes it by a logarithm."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__()
+        if what not in ("add", "remove"):
+            raise unknown("softmax", what, ("add", "remove"))
+        self.what = what
+        self.words = "a softmax over the logits" if what == "add" else "the logarithm of the probabilities"
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.softmax(x, dim=1) if self.what == "add" else x.clamp_min(SMALLEST).log()
 
 
 class Wrapped(Around):
@@ -28,7 +161,7 @@ class Wrapped(Around):
         True
     """
 
-    def __init__(self, before: Sequence[steps.Step], model: nn.Module, after: Sequence[steps.Step]) -> None:
+    def __init__(self, before: Sequence[Step], model: nn.Module, after: Sequence[Step]) -> None:
         super().__init__()
         self.before, self.inner, self.after = nn.Sequential(*before), model, nn.Sequential(*after)
         self.before.training = self.after.training = False
@@ -76,7 +209,7 @@ def wrap(
 
     Noise is added to the image of the data set, and everything else happens after it, in the order of the arguments. So
     a certified radius is one of the data set's images, whatever the model takes, and the header of a certificate lists
-    the steps. They are torch operations: of a torch module, gradients, compilation and export stay possible.
+    the  They are torch operations: of a torch module, gradients, compilation and export stay possible.
 
     Args:
         model: what can be certified: a torch module in eval mode, a function, an estimator, ...
@@ -104,16 +237,30 @@ def wrap(
         'after noise: resized to 32 on the shorter side (bilinear)'
     """
     if layout not in ("NCHW", "NHWC"):
-        raise InputError(f"layout={layout!r} must be 'NCHW' or 'NHWC'")
-    before: list[steps.Step] = []
+        raise unknown("layout", layout, ("NCHW", "NHWC"))
+    before: list[Step] = []
     if channels is not None:
-        before.append(steps.Channels(channels))
+        before.append(Channels(channels))
     if resize is not None:
-        before.append(steps.Resize(resize, interpolation))
+        before.append(Resize(resize, interpolation))
     if crop is not None:
-        before.append(steps.Crop(crop))
+        before.append(Crop(crop))
     if mean is not None or std is not None or scale not in (None, 1.0):
-        before.append(steps.Normalise(mean, std, 1.0 if scale is None else scale))
+        before.append(Normalise(mean, std, 1.0 if scale is None else scale))
     if layout == "NHWC":
-        before.append(steps.ChannelsLast())
-    return Wrapped(before, as_module(model, num_classes), [] if softmax is None else [steps.Softmax(softmax)])
+        before.append(ChannelsLast())
+    return Wrapped(before, as_module(model, num_classes), [] if softmax is None else [Softmax(softmax)])
+
+
+def _size(name: str, size: int | Sequence[int]) -> tuple[int, ...]:
+    sides = (size,) if isinstance(size, int) else tuple(size)
+    if not 1 <= len(sides) <= 2 or not all(type(side) is int and side > 0 for side in sides):
+        raise InputError(f"{name}={shown(repr(size))} must be a side or (height, width), in pixels")
+    return sides
+
+
+def _numbers(name: str, given: float | Sequence[float]) -> list[float]:
+    values = [given] if isinstance(given, int | float) else list(given)
+    if not values or not all(isinstance(v, int | float) and abs(v) <= 1e30 for v in values):
+        raise InputError(f"{name}={shown(repr(given))} must be a finite number, or one for each channel")
+    return [float(value) for value in values]

@@ -20,7 +20,7 @@ from randsmooth.papers.find_certificates import CertificateFile
 from randsmooth.papers.output import Output, figure_output, numbers
 from randsmooth.papers.published_values import PaperRow, metrics_of, named
 from randsmooth.report import Axes, Line, envelope_axes
-from randsmooth.report.figures.curves import budget_curves, p_a_curve, p_a_grid
+from randsmooth.report.curves import budget_curves, p_a_curve, p_a_grid
 
 RADIUS, ACCURATE = "certified L2 radius", "certified accuracy (%)"
 

@@ -26,7 +26,7 @@ N, ALPHA = 100_000, 0.001  # what all three papers certify with
 ACCURACY = "accuracy@"
 
 
-class Cell(NamedTuple):
+class Printed(NamedTuple):
     """One number that a paper prints. All are texts, as printed; see `published` for what each means."""
 
     paper: str
@@ -68,10 +68,10 @@ def published_texts(paper: str | None = None, object: str | None = None) -> pd.D
     """`published` with sigma and value as texts: the number of digits printed bounds the rounding error."""
     import pandas as pd
 
-    return pd.DataFrame(cells(paper, object), columns=list(Cell._fields), dtype=str)
+    return pd.DataFrame(cells(paper, object), columns=list(Printed._fields), dtype=str)
 
 
-def cells(paper: str | None = None, object: str | None = None) -> list[Cell]:
+def cells(paper: str | None = None, object: str | None = None) -> list[Printed]:
     """The cells of `published`, read without pandas so that a list of what the papers show costs little.
 
     Raises:
@@ -88,9 +88,9 @@ def cells(paper: str | None = None, object: str | None = None) -> list[Cell]:
 
 
 @cache  # objects ask for their rows again and again
-def _file() -> tuple[Cell, ...]:
+def _file() -> tuple[Printed, ...]:
     with resources.files("randsmooth.papers").joinpath("published.csv").open() as file:
-        return tuple(Cell(**row) for row in csv.DictReader(file))
+        return tuple(Printed(**row) for row in csv.DictReader(file))
 
 
 def inconsistencies() -> pd.DataFrame:
@@ -109,7 +109,7 @@ def inconsistencies() -> pd.DataFrame:
     """
     import pandas as pd
 
-    rows: dict[tuple[str, ...], list[Cell]] = {}
+    rows: dict[tuple[str, ...], list[Printed]] = {}
     for cell in cells():
         rows.setdefault(cell[: len(ROW)], []).append(cell)
     lines = [(*key, what) for key, row in rows.items() for what in _contradictions(row)]
@@ -117,7 +117,7 @@ def inconsistencies() -> pd.DataFrame:
     return found.assign(sigma=pd.to_numeric(found["sigma"]))
 
 
-def _contradictions(row: Sequence[Cell]) -> Iterator[str]:
+def _contradictions(row: Sequence[Printed]) -> Iterator[str]:
     from randsmooth.noise import Gaussian
 
     printed = {float(c.metric.removeprefix(ACCURACY)): c.value for c in row if c.metric.startswith(ACCURACY)}
@@ -236,14 +236,14 @@ def rows_of(paper: str, object: str, version: str | None = None) -> list[PaperRo
     """
     printed = cells(paper, object)
     version = version or printed[0].version
-    groups: dict[tuple[str, ...], list[Cell]] = {}
+    groups: dict[tuple[str, ...], list[Printed]] = {}
     for cell in printed:
         if cell.version == version:
             groups.setdefault((cell.dataset, cell.sigma, cell.method, cell.setting), []).append(cell)
     return [_row(part) for part in groups.values()]
 
 
-def _row(printed: Sequence[Cell]) -> PaperRow:
+def _row(printed: Sequence[Printed]) -> PaperRow:
     """The row that a table's cells of one data set, sigma, method and setting make."""
     paper, object, _, dataset, sigma, method, setting = printed[0][:7]
     repeated = REPEATED.get((paper, object, dataset, sigma, method))

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from randsmooth.certificates import Certificates, Header, from_evidence
-from randsmooth.report import PANELS, PageContent, PanelView, comparison_page, page_content, web
+from randsmooth.report import PANELS, PageContent, PanelView, charts, comparison_page, page_content, web
 from randsmooth.report import page as page_folder
-from randsmooth.report.figures import charts
 from randsmooth.testing.requirements import Contract
 
 NASTY = "<script>alert(1)</script> & \"quoted\" 'names'"

@@ -21,7 +21,7 @@ from randsmooth.atomic import claimed, write_atomically
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.extras import versions
-from randsmooth.models.stored_model import StoredModel
+from randsmooth.models.folder import StoredModel
 from randsmooth.progress import Progress, chosen_progress, silent
 from randsmooth.training.checkpoint import Checkpoint
 from randsmooth.training.devices import Placement, Ranks, batch_norms, joined, launch, make_fabric, started
@@ -103,7 +103,7 @@ def carry_out(run: Run[R, M]) -> M:
     if placement.number == 1 or started():
         return take_part(run)
     launch(placement.number, partial(take_part, run), run.options.callback)
-    return type(run.new_model(run.recipe, run.spec)).from_pretrained(run.folder, map_location=placement.own_device)
+    return type(run.new_model(run.recipe, run.spec)).load(run.folder, placement.own_device)
 
 
 def take_part(run: Run[R, M]) -> M:

@@ -23,7 +23,7 @@ from randsmooth.data.images import Place
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.methods import LossInputs, Method, Probe, Schedule
-from randsmooth.models.stored_model import StoredModel
+from randsmooth.models.folder import StoredModel
 from randsmooth.noise import Stream, draw
 from randsmooth.progress import Reporter
 from randsmooth.training.checkpoint import UNFIT, Checkpoint, restore_optimiser, save

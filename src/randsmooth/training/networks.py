@@ -57,7 +57,7 @@ def its_classifier(recipe: DenoiserRecipe, spec: DatasetSpec) -> nn.Module | Non
 def _start(source: str, recipe: DenoiserRecipe, spec: DatasetSpec) -> Denoiser:
     """The denoiser in the folder `source`. InputError where it is another network."""
     try:
-        denoiser = Denoiser.from_pretrained(source)
+        denoiser = Denoiser.load(source)
     except InputError as error:
         raise InputError(f"start: {error}") from error
     wanted = Denoiser(channels=spec.shape[0], arch=recipe.arch)

@@ -1,21 +1,38 @@
-"""What a log was made with, taken from the user, from its path or from its largest radii; never assumed."""
+"""What a log was made with, taken from the user, from its path or from its largest radii; never assumed.
+
+n of n successes certify sigma * Phi^-1(alpha^(1/n)) and no more. Many images reach that, so the largest radius of a log
+reveals its budget: 3.81 sigma is n = 100,000 at alpha 0.001, and 3.91 sigma is the same n at alpha 0.01.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from randsmooth import bounds
 from randsmooth.certificates.header import CLOPPER_PEARSON, Header
-from randsmooth.certificates.logs.budgets import least_alpha, possible_budgets, require_reachable
 from randsmooth.certificates.logs.paths import PathFacts, path_facts
-from randsmooth.certificates.table import ABSTAIN, Certificates
+from randsmooth.certificates.table import ABSTAIN, Certificates, Floats, Ints
 from randsmooth.errors import InputError
-from randsmooth.noise import Gaussian
+from randsmooth.noise import Gaussian, check_sigma, round_down
+from randsmooth.rules import MOST_SAMPLES
 
 COMMON_ALPHA = 0.001  # at which most papers certify
+USUAL_N = (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
+USUAL_ALPHA = (0.0001, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.025, 0.05, 0.1)
+TOP = 64  # how many of the largest radii are compared with a budget's: smaller ones lie too close together
+ROUNDED = 0.005  # a log prints three significant digits, perhaps rounded up
+FINEST = 1e-6  # what `write_tsv` rounds down to
+FINE = 7  # decimals: with as many or more, a radius may be off by FINEST
+LOOSEST = 0.5  # an alpha above any in use
+NAMED = 5  # images that an error lists
+
+Budget = tuple[int, float]
 
 
 def infer(
@@ -46,7 +63,7 @@ def infer(
         return table
     place = path_facts(Path(path))
     if not tells_p_a(table.header):  # its radii are not those of n samples judged by Clopper-Pearson
-        return _placed(table, replace(place, n=None, alpha=None), sigma=sigma, n=None, alpha=None)
+        return _placed(table, replace(place, n=None, alpha=None), sigma=sigma)
     known = _placed(table, place, sigma=sigma, n=n, alpha=alpha)
     require_reachable(known)
     made = _budgeted(known)
@@ -65,53 +82,32 @@ def tells_p_a(header: Header) -> bool:
     return header.rule == "fixed" and header.bound in (None, CLOPPER_PEARSON)
 
 
-def _placed(
-    table: Certificates, place: PathFacts, *, sigma: float | None, n: int | None, alpha: float | None
-) -> Certificates:
+def _placed(table: Certificates, place: PathFacts, **given: float | None) -> Certificates:
     """The table with the facts that were given, then with those that its path says."""
-    given = table.assuming(sigma=sigma, n=n, alpha=alpha)
-    used = replace(
-        place,
-        sigma=place.sigma if given.header.sigma is None else None,
-        n=place.n if given.header.n is None else None,
-        alpha=place.alpha if given.header.alpha is None else None,
-    )
+    known = table.assuming(**given)  # type: ignore[arg-type]
+    budget = {name: getattr(place, name) for name in given if getattr(known.header, name) is None}
+    made = known.assuming(**budget)
     facts = {"dataset": place.dataset or None, "split": place.split or None, "model": place.model or None}
-    new = {key: value for key, value in facts.items() if getattr(given.header, key) is None}
-    made = given.assuming(sigma=place.sigma, n=place.n, alpha=place.alpha)
-    notes = [note for note in (used.in_words(), _trained(place, made.header.sigma)) if note]
-    return _noted(made, *notes, **new)
-
-
-def _trained(place: PathFacts, sigma: float | None) -> str:
-    """A note that training had another sigma than certification; empty if it had not, or if that is unknown."""
-    if place.training_sigma is None or place.training_sigma == sigma:
-        return ""
-    return f"trained at sigma {place.training_sigma:g}" if place.training_sigma else "trained without noise"
+    new = {key: value for key, value in facts.items() if getattr(made.header, key) is None}
+    used: dict[str, Any] = dict.fromkeys(given, None) | budget
+    said = replace(place, **used).in_words()
+    trained = "" if place.training_sigma in (None, made.header.sigma) else f"trained at sigma {place.training_sigma:g}"
+    return _noted(made, *filter(None, [said, trained]), **new)
 
 
 def _budgeted(table: Certificates) -> Certificates:
     """The table with n and alpha, as far as they follow from its radii."""
-    sigma, n, alpha = table.header.sigma, table.header.n, table.header.alpha
-    if sigma is None or None not in (n, alpha) or len(table) == 0:
+    known: dict[str, Any] = {"n": table.header.n, "alpha": table.header.alpha}
+    lacking = [name for name, value in known.items() if value is None]
+    if table.header.sigma is None or not lacking or len(table) == 0:
         return table
-    found, largest = possible_budgets(table.radius, sigma, n, alpha), float(table.radius.max())
-    if len(found) == 1:
-        facts = {"n": found[0][0], "alpha": found[0][1]}
-        said = " and ".join(f"{key} {facts[key]:,}" for key in facts if getattr(table.header, key) is None)
-        return _noted(table, f"{said}: its largest radius, {largest:g}, is the most that they certify", **facts)
-    return _noted(table, _unknown(largest, sigma, n, alpha))
-
-
-def _unknown(largest: float, sigma: float, n: int | None, alpha: float | None) -> str:
-    """A note on what is known of n and alpha where the largest radius does not determine them."""
-    lacking = [name for name, value in (("n", n), ("alpha", alpha)) if value is None]
-    note = (
-        f"{' and '.join(lacking)} not known: its largest radius, {largest:g}, is not the most of any one usual budget"
-    )
-    note += "; shown as logged, not re-bound"
-    least = None if n is None else least_alpha(largest, sigma, n)
-    return note if least is None else f"{note}; n {n:,} needs alpha {least:g} or more for it"
+    found, largest = possible_budgets(table.radius, table.header.sigma, **known), float(table.radius.max())
+    if len(found) != 1:
+        said = f"{' and '.join(lacking)} not known: its largest radius, {largest:g}, is not the most of any one usual"
+        return _noted(table, f"{said} budget; shown as logged, not re-bound")
+    facts = dict(zip(known, found[0], strict=True))
+    said = " and ".join(f"{name} {facts[name]:,}" for name in lacking)
+    return _noted(table, f"{said}: its largest radius, {largest:g}, is the most that they certify", **facts)
 
 
 def log_at_alpha(table: Certificates, alpha: float) -> Certificates:
@@ -149,3 +145,105 @@ def _acr(table: Certificates) -> str:
 def _noted(table: Certificates, *notes: str, **facts: object) -> Certificates:
     header = table.header
     return replace(table, header=header.replace(**facts, notes=(*header.notes, *notes)))
+
+
+def possible_budgets(radius: Floats, sigma: float, n: int | None = None, alpha: float | None = None) -> list[Budget]:
+    """The usual budgets (n, alpha) whose largest radii are those of a log.
+
+    Args:
+        radius: (N,) as the log prints them. If a single image has the largest, no budget is inferred.
+        sigma: of the log.
+        n, alpha: if known, only budgets with these are tried.
+
+    Example:
+        >>> possible_budgets(np.array([0.2, 1.91, 1.91]), sigma=0.5)  # 1.91 is 3.81 sigma
+        [(100000, 0.001)]
+    """
+    check_sigma(sigma)
+    if len(radius) == 0 or radius.max() <= 0.0 or (radius == radius.max()).sum() < 2:
+        return []
+    printed = np.unique(radius[radius > 0.0])[::-1]
+    scaled, off = printed / sigma, _rounding(printed) / sigma
+    budgets, tops = _tried(n, alpha)
+    near = np.flatnonzero(np.abs(tops - scaled[0]) <= off[0])  # few of the many: only these are looked at closely
+    return [budgets[i] for i in near if _explains(_largest(*budgets[i]), scaled, off)]
+
+
+@lru_cache(maxsize=64)
+def _tried(n: int | None, alpha: float | None) -> tuple[list[Budget], Floats]:
+    """The usual budgets with this n and alpha, as far as they are known, and the largest radius of each, in sigmas."""
+    every = [(m, a) for m in ([n] if n else USUAL_N) for a in ([alpha] if alpha else USUAL_ALPHA)]
+    budgets = [(m, a) for m, a in every if m >= bounds.smallest_n(a)]
+    return budgets, np.array([Gaussian(1.0).largest_radius(m, a) for m, a in budgets], np.float64)
+
+
+def _explains(there: Floats, radii: Floats, off: Floats) -> bool:
+    """Whether those of `radii` that lie near the largest of `there` equal one of these, to within `off`."""
+    near = radii >= there[-1]
+    gap = np.abs(radii[near][:, None] - there).min(axis=1)
+    return bool(np.all(gap <= off[near]))
+
+
+@cache
+def _largest(n: int, alpha: float) -> Floats:
+    """The radii, in units of sigma, that n, n - 1, ... of n successes certify."""
+    k = np.arange(n, max(n // 2, n - TOP), -1)
+    return Gaussian(1.0).radius(bounds.q_upper(k, n, alpha))
+
+
+def _rounding(radii: Floats) -> Floats:
+    """By how much each radius may be off as printed: half a unit of the last digit that any of its magnitude shows."""
+    rounded = np.array([np.abs(np.round(radii, d) - radii) <= 1e-12 * radii for d in range(FINE)] + [radii > 0.0])
+    decimals = np.argmax(rounded, axis=0)
+    magnitude = np.floor(np.log10(radii))
+    shown = np.array([decimals[magnitude == m].max() for m in magnitude])
+    return np.asarray(np.maximum(0.5 * 10.0**-shown, FINEST) * (1.0 + 1e-6))
+
+
+def beyond(radius: Floats, sigma: float, n: int, alpha: float) -> NDArray[np.bool_]:
+    """(N,) radii above what n samples at alpha certify at sigma, by more than rounding."""
+    return np.asarray(radius > Gaussian(sigma).largest_radius(n, alpha) * (1.0 + ROUNDED))
+
+
+def require_reachable(table: Certificates) -> None:
+    """Raise InputError for a log whose radii cannot come from its sigma, n and alpha. A table of counts passes.
+
+    Either a radius is above the largest that they certify, or another usual budget explains the largest radii and this
+    one does not. An unknown n or alpha is taken to be one that certifies the most: MOST_SAMPLES samples, alpha LOOSEST.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> require_reachable(from_radii([1.0], sigma=0.5, n=1000, alpha=0.001))
+        >>> require_reachable(from_radii([4.0], sigma=0.5, n=1000, alpha=0.001, name="log"))
+        Traceback (most recent call last):
+            ...
+        randsmooth.errors.InputError: log: the radius of image 0 is above 1.231, the most that n=1000 samples ...
+    """
+    header = table.header
+    if not table.is_log or header.sigma is None:
+        return
+    found = possible_budgets(table.radius, header.sigma)
+    if len(found) == 1 and (header.n or found[0][0], header.alpha or found[0][1]) != found[0]:
+        raise InputError(
+            f"{table.name} was not made with n={header.n}, alpha={header.alpha}: its radii are those of "
+            f"n={found[0][0]} at alpha={found[0][1]:g}, which are found where neither is given"
+        )
+    n, alpha = header.n or MOST_SAMPLES, header.alpha or LOOSEST
+    wrong = table.idx[beyond(table.radius, header.sigma, n, alpha)]
+    if len(wrong):
+        raise InputError(
+            f"{table.name}: the radius of {name_images(wrong)} is above "
+            f"{round_down(Gaussian(header.sigma).largest_radius(n, alpha), 3)}, the most that n={n} samples at "
+            f"alpha={alpha:g} certify at sigma={header.sigma:g}; give the sigma, n and alpha that the log was made with"
+        )
+
+
+def name_images(idx: Ints) -> str:
+    """The images in words, for an error: `image 3`, or `images 3, 17 and 40 more`.
+
+    Example:
+        >>> name_images(np.arange(3)), name_images(np.arange(100))
+        ('images 0, 1, 2', 'images 0, 1, 2, 3, 4 and 95 more')
+    """
+    shown, more = ", ".join(map(str, idx[:NAMED])), len(idx) - NAMED
+    return f"image{'s' if len(idx) > 1 else ''} {shown}{f' and {more:,} more' if more > 0 else ''}"

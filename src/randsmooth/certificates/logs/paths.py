@@ -1,16 +1,15 @@
-"""What the path of a published log says about it: sigma, data set, method, settings. Nothing is assumed."""
+"""What the path of a published log says about it: repository, sigma, data set, method, settings. Nothing is assumed."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import ChainMap
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import lru_cache, reduce
 from pathlib import Path
 from typing import Any, TypeVar
 
-from randsmooth.certificates.logs.path_settings import Settings, settings_in
-from randsmooth.certificates.logs.repositories import Repository, split_at_repository
 from randsmooth.escape import printable, shortened
 
 # Names that logs and papers use for a method, where its name here is another.
@@ -46,7 +45,131 @@ PLAIN = {"train", "test", "data", "certify", "best_models", "ours", "ablation"} 
     f"ours_{how}" for how in ("selftraining", "pretraining", "pretraining_selftraining")
 }
 
+PHRASES = {"sigma": "sigma", "n": "n", "alpha": "alpha", "dataset": "data set", "split": "split", "method": "method"}
+
+X = r"\d+(?:\.\d+)?"
+PIXEL = 256.0  # by what the released codes divide the size of an attack
+
+# A notation each; a group is named as the setting is here. `*_256` is a size in 1/256 of a pixel's range.
+NOTATIONS = tuple(
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        rf"num_(?P<m>{X})|(?P<m2>\d+)-multitrain",  # noises per image
+        *(rf"{name}_(?P<{name}>{X})" for name in ("lbd", "eta", "gamma", "beta")),
+        rf"tau_(?P<eta>{X})",  # SmoothMix's paper and code call it eta
+        rf"weight_(?P<weight>{X})",  # of the unlabelled images in self-training
+        rf"eps_(?P<eps_256>{X})",
+        r"(?P<more>self_training_)?(?P<attack>PGD|DDN)_(?P<T>\d+)steps?(?:_(?P<epochs>\d+)epochs)?"
+        r"(?P<several>_multinoise(?:samples)?)?(?:_baseAttackExp)?",
+        rf"(?:pgd|salman|adv)_(?P<eps_256>{X})_(?P<T>\d+)(?:_(?P<warmup>\d+))?",
+        r"macer_deferred(?P<deferred>\d+)",
+        rf"smix_(?P<alpha>{X})_(?P<T>\d+)_m(?P<start_steps>\d+)(?:_max(?P<max_norm>{X}))?",
+        rf"(?P<eps>{X})_(?P<T>\d+)_pgd_radius_(?P<norm>l2|linf)",  # Amplify's attack
+        rf"ds_(?P<E_t>\d+)_(?P<p_t>{X})",  # and its discarding
+        r"dataset_weight_(?P<reweight_every>\d+)",
+        r"finetune_cifar_from_(?P<pretrained>\w+)",
+        r"(?P<more>self_training)",
+        r"(?P<attacked>with_noise|without_noise)",
+    )
+)
+TEXTS: dict[str, Callable[[str], float | str]] = {
+    "attack": str.lower,
+    "norm": str.lower,
+    "pretrained": str,
+    "more": lambda text: "self-training",
+    "attacked": lambda text: text.replace("_", " "),
+}
+
+MOST_BYTES = 2**16  # of a repository's configuration
+URL = re.compile(r"^\s*url\s*=\s*\S*?[/:]([\w.-]+)/([\w.-]+?)(?:\.git)?/?\s*$", re.MULTILINE)
+BRANCH = re.compile(r"-(main|master)$")  # what an archive of a branch adds to the name
+TOPS = ("data", "data_cohen", "test", "logs")  # folders at the top of a repository, below which its logs lie
+
+Settings = dict[str, float | str]
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A repository of certification logs.
+
+    Attributes:
+        name: OWNER/NAME on GitHub.
+        method: the one that it is about, which a log is of whose path names none.
+        shared: folder -> what all logs below it share and their paths do not say.
+    """
+
+    name: str
+    method: str
+    shared: Mapping[str, Mapping[str, str | float]] = field(default_factory=dict)
+
+
+REPOSITORIES = (
+    Repository("locuslab/smoothing", "gaussian"),
+    Repository("Hadisalman/smoothing-adversarial", "smoothadv"),
+    Repository("jh-jeong/smoothing-consistency", "consistency"),
+    # The ablations of its paper are on MNIST; so are the labels in these logs.
+    Repository("jh-jeong/smoothmix", "smoothmix", {"ablation": {"dataset": "mnist"}}),
+    # Its code certifies corrupted images at 0.25 alone; the largest radii in these logs are those of 0.25.
+    Repository("alinlab/smoothing-catrs", "cat-rs", {"cifar10c": {"sigma": 0.25}, "mnistc": {"sigma": 0.25}}),
+    Repository("eth-sri/acr-weakness", "amplify"),
+)
+BY_FOLDER = {one.name.replace("/", "+").lower(): one for one in REPOSITORIES}
+BY_NAME = {one.name.partition("/")[2].lower(): one for one in REPOSITORIES}
+
+
+def split_at_repository(parts: Sequence[str]) -> tuple[Repository | None, list[str]]:
+    """The repository that a path lies in, by the name of its folder, and the parts below that folder.
+
+    The folder is called OWNER+NAME, or NAME as a clone is; a NAME must have one of the folders below it that these
+    repositories have, as `smoothmix` is also the name of a method. Without a repository, all parts are given back.
+
+    Example:
+        >>> found, below = split_at_repository(["logs", "smoothmix", "data", "certify", "mnist", "log"])
+        >>> found.name, below
+        ('jh-jeong/smoothmix', ['data', 'certify', 'mnist', 'log'])
+    """
+    for place, part in enumerate(parts):
+        name, below = BRANCH.sub("", part.lower()), list(parts[place + 1 :])
+        if name in BY_FOLDER:
+            return BY_FOLDER[name], below
+        if name in BY_NAME and below and below[0] in TOPS:
+            return BY_NAME[name], below
+    return None, list(parts)
+
+
+def in_repository(path: Path) -> Path:
+    """`path` as it lies in the repository that was cloned there, `OWNER+NAME/data/...`, by the address it came from.
+
+    The folder of a clone may have any name, and a user may stand in it. Outside of a clone of one of REPOSITORIES,
+    `path` itself.
+
+    Example:
+        >>> Path("clone/.git").mkdir(parents=True)
+        >>> _ = Path("clone/.git/config").write_text("url = https://github.com/locuslab/smoothing.git")
+        >>> print(in_repository(Path("clone/data/certify/cifar10/resnet110/noise_0.25/test/sigma_0.25")))
+        locuslab+smoothing/data/certify/cifar10/resnet110/noise_0.25/test/sigma_0.25
+    """
+    place = path.resolve()
+    found = _clone(place.parent)
+    return path if found is None else Path(found[1], place.relative_to(found[0]))
+
+
+@lru_cache(maxsize=4096)  # thousands of logs lie in a few hundred folders
+def _clone(folder: Path) -> tuple[Path, str] | None:
+    """The top of the clone that `folder` lies in, and the repository as OWNER+NAME; None where it is none of ours."""
+    config = folder / ".git" / "config"
+    if config.is_file():
+        name = _origin(config)
+        return (folder, name) if name.lower() in BY_FOLDER else None
+    return None if folder.parent == folder else _clone(folder.parent)
+
+
+def _origin(config: Path) -> str:
+    """OWNER+NAME of the address in a clone's configuration; empty without one."""
+    with config.open("rb") as file:
+        found = URL.search(file.read(MOST_BYTES).decode(errors="replace"))
+    return f"{found[1]}+{found[2]}" if found else ""
 
 
 @dataclass(frozen=True)
@@ -67,11 +190,10 @@ class PathFacts:
         by_repository: which of these facts all logs there share, so that the path need not say them.
         other_parts: parts of the path that say something else, such as a variation of the method.
         filed_by_user: whether the path is DATASET-sigmaSIGMA/METHOD.tsv, where a user filed it.
-        method_word: the part of the path that names the method.
 
     Example:
         >>> print(path_facts(Path("cifar10-sigma0.5/macer.tsv")).in_words())
-        sigma 0.5, data set cifar10 and the method as the path says
+        sigma 0.5, data set cifar10, method macer as the path says
     """
 
     sigma: float | None = None
@@ -89,7 +211,6 @@ class PathFacts:
     by_repository: tuple[str, ...] = ()
     other_parts: tuple[str, ...] = ()
     filed_by_user: bool = False
-    method_word: str = ""
 
     @property
     def model(self) -> dict[str, Any]:
@@ -102,33 +223,18 @@ class PathFacts:
         return {key: value for key, value in facts.items() if value} | trained
 
     def in_words(self) -> str:
-        """The facts in one phrase, `sigma 0.5, data set cifar10 and the method as the path says`; empty without any.
-
-        The method is named if the path has another word for it.
-        """
-        phrases = self._phrases()
-        said = _listed([text for key, text in phrases.items() if key not in self.by_repository])
-        shared = _listed([text for key, text in phrases.items() if key in self.by_repository])
-        parts = [f"{said} as the path says"] * bool(said)
-        parts += [f"{shared} as all logs there of {self.repository} have it"] * bool(shared)
+        """The facts in one phrase, `sigma 0.5, data set cifar10 as the path says`; empty without any."""
+        parts = []
+        for shared, by in ((False, "as the path says"), (True, f"as all logs there of {self.repository} have it")):
+            names = [name for name in PHRASES if (name in self.by_repository) == shared]
+            known = {name: value for name in names if (value := getattr(self, name)) not in (None, "")}
+            said = [f"{PHRASES[name]} {_shown(value)}" for name, value in known.items()]
+            parts += [f"{', '.join(said)} {by}"] * bool(said)
         return "; ".join(parts)
 
-    def _phrases(self) -> dict[str, str]:
-        """Each known fact in words."""
-        facts = {
-            "sigma": "" if self.sigma is None else f"sigma {self.sigma:g}",
-            "n": "" if self.n is None else f"n {self.n:,}",
-            "alpha": "" if self.alpha is None else f"alpha {self.alpha:g}",
-            "dataset": f"data set {self.dataset}" if self.dataset else "",
-            "split": f"split {self.split}" if self.split else "",
-            "method": self._method() if self.method else "",
-        }
-        return {key: text for key, text in facts.items() if text}
 
-    def _method(self) -> str:
-        same = _bare(self.method_word) == _bare(self.method) and "method" not in self.by_repository
-        other = f" (by the name {self.method_word})" if self.method_word not in ("", self.method) else ""
-        return "the method" if same else f"the method {self.method}{other}"
+def _shown(value: float | str) -> str:
+    return f"{value:,}" if isinstance(value, int) else value if isinstance(value, str) else f"{value:g}"
 
 
 def path_facts(path: Path) -> PathFacts:
@@ -147,16 +253,14 @@ def path_facts(path: Path) -> PathFacts:
     folder = OURS.fullmatch(path.parent.name)
     if folder is not None:
         dataset, method = _dataset(folder["dataset"]), method_named(parts[-1])
-        return PathFacts(
-            float(folder["sigma"]), dataset=dataset, method=method, filed_by_user=True, method_word=parts[-1]
-        )
+        return PathFacts(float(folder["sigma"]), dataset=dataset, method=method, filed_by_user=True)
     repository, below = split_at_repository(parts)
     return _released(below, repository)
 
 
 def _released(parts: list[str], repository: Repository | None) -> PathFacts:
     """The facts in the parts of a path, below the repository if it lies in one."""
-    shared = {} if repository is None else repository.facts(parts)
+    shared = {} if repository is None else dict(ChainMap(*(dict(repository.shared.get(part, {})) for part in parts)))
     dataset = str(shared.get("dataset", "")) or _one({_dataset(p) for p in parts if p.lower() in DATASETS}) or ""
     own = "" if repository is None else repository.method
     named = _method(parts, own)
@@ -175,7 +279,6 @@ def _released(parts: list[str], repository: Repository | None) -> PathFacts:
         dataset=dataset,
         split=_split(parts if repository is None else parts[1:], dataset),  # `test/certify` is where results go
         method=named or own,
-        method_word=_method_word(parts, named, own),
         arch=_one({found[1].lower() for part in parts if (found := ARCH.fullmatch(part))}) or "",
         settings=there,
         run=run,
@@ -204,14 +307,6 @@ def _one(values: set[T]) -> T | None:
     return next(iter(values)) if len(values) == 1 else None
 
 
-def _listed(words: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
-
-
-def _bare(name: str) -> str:
-    return re.sub("[-_ ]", "", name.lower())
-
-
 def _values(parts: Sequence[str], word: str) -> set[float]:
     return {float(value) for part in parts for kind, value in NOISE.findall(part) if kind == word}
 
@@ -231,12 +326,6 @@ def _method(parts: Sequence[str], own: str) -> str:
     if "consistency" in named:
         named = {"smoothadv+consistency"} if named == {"consistency", "smoothadv"} else named - {"gaussian"}
     return _one(named) or ""
-
-
-def _method_word(parts: Sequence[str], method: str, own: str) -> str:
-    """The part of the path that names the method, preferably by its name here."""
-    words = [part for part in parts if method and _method_in(part, own) == method]
-    return method if method in [word.lower() for word in words] else next(iter(words), method)
 
 
 def _method_in(part: str, own: str) -> str:
@@ -269,3 +358,35 @@ def _settings(parts: Sequence[str], dataset: str) -> tuple[Settings, str, tuple[
 def _says_nothing_more(part: str) -> bool:
     plain = part.lower() in PLAIN or part.lower() in DATASETS or bool(ARCH.fullmatch(part))
     return plain or method_named(part) in METHODS
+
+
+def settings_in(part: str) -> Settings | None:
+    """The settings that a part of a path gives; None where it is no notation of a released log.
+
+    Example:
+        >>> settings_in("pgd_255.0_10_10")
+        {'eps': 0.99609375, 'T': 10, 'warmup': 10}
+        >>> settings_in("smix_1.0_8_m1")
+        {'alpha': 1.0, 'T': 8, 'start': 1.0}
+        >>> settings_in("mnist")
+    """
+    found = next((found for form in NOTATIONS if (found := form.fullmatch(part))), None)
+    if found is None:
+        return None
+    given = {key: text for key, text in found.groupdict().items() if text is not None}
+    one = {"m": "1"} if "attack" in given and "several" not in given else {}  # noise an image, as their names have it
+    return dict(_setting(key, text, given) for key, text in (given | one).items() if key != "several")
+
+
+def _setting(key: str, text: str, given: dict[str, str]) -> tuple[str, float | str]:
+    """The name here and the value of one group."""
+    if key in TEXTS:
+        return key, TEXTS[key](text)
+    value = float(text) if "." in text else int(text)
+    if key == "start_steps":  # how far SmoothMix moves the clean end: that many steps of size alpha
+        return "start", value * float(given["alpha"])
+    if key == "deferred":  # so many epochs pass without MACER's robustness term
+        return "lbd_from", value + 1
+    if key.endswith("_256"):
+        return key.removesuffix("_256"), value / PIXEL
+    return ("m" if key == "m2" else key), value

@@ -10,32 +10,33 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from randsmooth.certificates.header import Header
 from randsmooth.certificates.logs import matlab
-from randsmooth.certificates.logs.cells import CELL, Lines, read_lines
-from randsmooth.certificates.logs.paths import CLASSES, PathFacts, path_facts
-from randsmooth.certificates.table import ABSTAIN, Certificates, Floats
-from randsmooth.documents import shown
+from randsmooth.certificates.logs.paths import CLASSES, path_facts
+from randsmooth.certificates.table import ABSTAIN, Certificates, Floats, Ints
+from randsmooth.documents import read_file, shown
 from randsmooth.errors import ForeignFile, InputError
 
 TSV_COLUMNS = ["idx", "label", "predict", "radius", "correct", "time"]
-BARE_COLUMNS = TSV_COLUMNS[1:]  # of the form that has neither header nor idx
 PROVED = "radius proved"  # the column that says whether the one radius asked for was proved
 UNNUMBERED = "the log does not say which images it is about; they are numbered -1, -2, ... in its order"
 FIRST = 400  # bytes that hold the first line of any log
 ROW = re.compile(r"(-?\d+\t){1,2}-?\d+\t[\d.]+(e[-+]?\d+)?\t[01]\t[\d:.]+")  # numbers where a header should be
-COUNTS = re.compile(r"\b(counts0?(_0)?|n_A)\b")  # names of columns, in whatever form
-CLOCKS = re.compile(r"(?:\d{1,4}:[0-5]?\d:[0-5]?\d(?:\.\d{0,12})?\n)+", re.ASCII)
+NUMBER = re.compile(r"[-+]?(?:\d{1,20}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][-+]?\d{1,3})?", re.ASCII)
 CLOCK = re.compile(r"(?:(\d{1,4}) days?, )?(\d{1,4}):([0-5]?\d):([0-5]?\d(?:\.\d{0,12})?)", re.ASCII)
+WHOLE_CLOCK = re.compile(r".*\d:\d\d:\d\d\.\d{6}")
 LARGEST = matlab.LARGEST  # radius: more than any sigma up to 100 gives to any number of samples (`check_sigma`)
 MOST_CLASSES = 100_000
 LAST = 10**9  # image
 LONGEST = 10**8  # seconds, three years
+MOST_BYTES, MOST_LINES, MOST_COLUMNS = 2**28, 2 * 10**6, 100  # ImageNet has 1.28 million training images
 ONE_RADIUS = "only radius {:g} was asked for: accuracies below it and ACR are lower bounds"
 TEXTS = {".tsv", ".txt", ".csv", ".log"}  # suffixes; `sigma_0.25` has none
 
@@ -60,7 +61,8 @@ def looks_like_log(path: Path) -> bool:
         >>> looks_like_log(Path("sigma_0.25"))
         True
     """
-    line = _first_line(path)
+    with path.open("rb") as file:
+        line = file.read(FIRST).decode("ascii", errors="replace").partition("\n")[0].rstrip("\r")
     return {"label", "predict"} <= set(line.split("\t")) or ROW.fullmatch(line) is not None
 
 
@@ -86,89 +88,138 @@ def read_tsv(path: Path | str, header: Header | None = None) -> Certificates:
         ([3, -1], [1.5, 1.4])
     """
     path = Path(path)
-    first = _first_line(path)
-    if first.startswith(matlab.MAGIC):
-        return matlab.read_matlab(path)
-    bare = _is_bare(path, first)
-    lines = read_lines(path, BARE_COLUMNS if bare else None)
-    _check_columns(lines, bare)
-    _check_ending(lines)
-    known, facts = header or Header(), path_facts(path)
-    last, why = _last_class(facts.dataset)
+    with path.open("rb") as file:
+        if file.read(len(matlab.MAGIC)) == matlab.MAGIC.encode():
+            return matlab.read_matlab(path)
+    lines = _Lines.of(path)
+    facts, bare = path_facts(path), "idx" not in lines.columns
+    known, last = header or Header(), CLASSES.get(facts.dataset, MOST_CLASSES) - 1
+    why = f", the classes of {facts.dataset}, which its path names" if facts.dataset in CLASSES else ""
+    label, predict = lines.integers("label", 0, last, why), lines.integers("predict", ABSTAIN, last, why)
+    one = facts.radius if lines.radius == PROVED else None  # the only radius that was asked for
+    if lines.radius == PROVED and one is None:
+        raise InputError(
+            f"{path} does not say its radius: its column {PROVED!r} says of each image whether one radius was proved, "
+            "and that radius is not in the file (adaptive sampling of smoothing-ensembles). Put it into the name or a "
+            f"folder of the log, as in radius_0.5/{path.name}"
+        )
     table = Certificates(
         known.replace(notes=(*known.notes, UNNUMBERED)) if bare else known,
-        idx=-1 - np.arange(len(lines)) if bare else lines.integers("idx", 0, LAST),
-        label=lines.integers("label", 0, last, why),
-        predict=lines.integers("predict", ABSTAIN, last, why),
-        radius=_radius(lines, facts),
-        seconds=_seconds(lines),
+        idx=-1 - np.arange(len(label)) if bare else lines.integers("idx", 0, LAST),
+        label=label,
+        predict=predict,
+        radius=lines.numbers("radius") if one is None else np.where(lines.integers(PROVED, -1, 1) == 1, one, 0.0),
+        seconds=lines.seconds(),
         name=path.stem if path.suffix in TEXTS else path.name,
     )
     _check_rows(table, lines, rising=not bare)
-    return _of_one_radius(table, facts.radius or 0.0) if PROVED in lines.columns else table
+    return table if one is None else _of_one_radius(table, one)
 
 
-def _first_line(path: Path) -> str:
-    with path.open("rb") as file:
-        first = file.read(FIRST).splitlines()[:1]
-    return first[0].decode("ascii", errors="replace") if first else ""
+def read_text(path: Path) -> str:
+    """The text in the file at `path`, with one kind of line break.
+
+    Raises:
+        InputError: it is too large, or no text in UTF-8.
+    """
+    try:
+        text = read_file(path, MOST_BYTES).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is no text in UTF-8 ({shown(error)})") from None
+    if text.count("\n") > MOST_LINES:
+        raise InputError(f"{path} has more than {MOST_LINES:,} lines, which is more than any file of ours")
+    return text
 
 
-def _is_bare(path: Path, first: str) -> bool:
-    """Whether the log has neither header nor idx; InputError for one with idx but no header."""
-    bare = ROW.fullmatch(first) is not None
-    if bare and first.count("\t") == len(TSV_COLUMNS) - 1:
-        raise InputError(
-            f"{path} has no header; put a line on top that says {' '.join(TSV_COLUMNS)}, with tabs between"
-        )
-    return bare
+@dataclass(frozen=True)
+class _Lines:
+    """The cells of a log by column, and the line of each row; what is wrong with a row is refused by its line."""
+
+    path: Path
+    columns: dict[str, Sequence[str]]
+    places: Sequence[int]
+
+    @classmethod
+    def of(cls, path: Path) -> _Lines:
+        """Raises InputError for what is no log: empty, ragged, cut short, or without a column that it needs."""
+        text = read_text(path)
+        numbered = [(place, line) for place, line in enumerate(text.split("\n"), start=1) if line]
+        places, rows = [place for place, _ in numbered], [line.split("\t", MOST_COLUMNS) for _, line in numbered]
+        if ROW.fullmatch("\t".join(rows[0] if rows else [])) and len(rows[0]) == len(TSV_COLUMNS) - 1:
+            names = TSV_COLUMNS[1:]  # of the form that has neither header nor idx
+        else:
+            names, rows, places = (rows[0] if rows else []), rows[1:], places[1:]
+        _check_names(path, names)
+        for place, row in zip(places, rows, strict=True):
+            if len(row) != len(names):
+                raise InputError(f"{path}, line {place}: {len(row)} cells instead of {len(names)} (row cut short?)")
+        lines = cls(path, {name: [row[k] for row in rows] for k, name in enumerate(names)}, places)
+        time = lines.columns["time"]
+        if not text.endswith("\n") and not (
+            time and WHOLE_CLOCK.fullmatch(time[-1])
+        ):  # a time that is cut still parses
+            raise InputError(f"{path} ends inside its last line (cut short?); if it is whole, end it with a line break")
+        return lines
+
+    @property
+    def radius(self) -> str:
+        """The name of the column that says what was proved."""
+        return PROVED if PROVED in self.columns else "radius"
+
+    def numbers(self, name: str) -> Floats:
+        """(N,) the numbers of a column; InputError for a cell that holds none, or one that is not finite."""
+        cells = self.columns[name]
+        self.refuse(name, [NUMBER.fullmatch(cell) is None for cell in cells], "is no number")
+        numbers = np.array(cells, np.float64)
+        self.refuse(name, ~np.isfinite(numbers), "is too large a number")
+        return numbers
+
+    def integers(self, name: str, least: int, most: int, why: str = "") -> Ints:
+        """(N,) the whole numbers of a column; InputError for one outside `least`..`most`, which `why` explains."""
+        numbers = self.numbers(name)
+        outside = (numbers % 1 != 0) | (numbers < least) | (numbers > most)
+        self.refuse(name, outside, f"is no whole number from {least} to {most:,}{why}")
+        return numbers.astype(np.int64)
+
+    def seconds(self) -> Floats:
+        """(N,) `time` as h:mm:ss with or without fractions, with days before it, or in plain seconds."""
+        seconds = np.array([_seconds(cell) for cell in self.columns["time"]], np.float64)
+        self.refuse("time", ~((seconds >= 0) & (seconds <= LONGEST)), "is neither h:mm:ss nor seconds")
+        return seconds
+
+    def refuse(self, name: str, wrong: ArrayLike, why: str) -> None:
+        """Raise InputError for the first row that is `wrong` (N,), by its line in the file and its cell in a column."""
+        rows = np.flatnonzero(wrong)
+        if len(rows):
+            cell = shown(repr(self.columns[name][rows[0]]))
+            raise InputError(f"{self.path}, line {self.places[rows[0]]}: {name}={cell} {why}")
 
 
-def _last_class(dataset: str) -> tuple[int, str]:
-    """The highest class that can occur, and why."""
-    if dataset in CLASSES:
-        return CLASSES[dataset] - 1, f"the last class of {dataset}, the data set that its path names"
-    return MOST_CLASSES - 1, "more classes than any data set has"
-
-
-def _check_columns(lines: Lines, bare: bool) -> None:
-    path, there = lines.path, set(lines.columns)
+def _check_names(path: Path, names: Sequence[str]) -> None:
+    """Raise InputError unless these are the columns of a log of certificates."""
+    there = set(names)
     if "predict" in there and not there & {"radius", PROVED}:
         column = " (basePredict)" if "basePredict" in there else ""
         raise PredictionLog(
             f"{path} is a log of predictions{column}, not of certificates: it holds no radius; take the log that "
             "was made by certifying"
         )
-    radius = PROVED if PROVED in there else "radius"
-    wanted = [radius if column == "radius" else column for column in (BARE_COLUMNS if bare else TSV_COLUMNS)]
-    missing = [column for column in wanted if column not in there]
-    if missing:
+    needed = [PROVED if name == "radius" and PROVED in there else name for name in TSV_COLUMNS]
+    missing = [name for name in needed if name not in there and not (name == "idx" and names == TSV_COLUMNS[1:])]
+    if missing or len(there) < len(names) or len(names) > MOST_COLUMNS:
         raise InputError(
-            f"{path} lacks the column {missing[0]!r}; a log has {', '.join(TSV_COLUMNS)}{_other_form(lines)}"
+            f"{path} is no log of certificates: its first line lacks {', '.join(missing) or 'different names'}. A log "
+            f"has the columns {', '.join(TSV_COLUMNS)}, with tabs between; `randsmooth from-counts {path.name} --sigma "
+            "S` makes a table of class counts"
         )
 
 
-def _other_form(lines: Lines) -> str:
-    """The way out for a file that is no log, but counts, or a log between commas."""
-    head = "\t".join(lines.columns)
-    if COUNTS.search(head):
-        return f". If it holds class counts, `randsmooth from-counts {lines.path.name} --sigma S` makes a table of them"
-    if set(TSV_COLUMNS) <= set(head.split(",")):
-        return ", with tabs between: replace its commas"
-    return ""
-
-
-def _radius(lines: Lines, facts: PathFacts) -> Floats:
-    """(N,) the radii; of a log of a single radius, that one where it was proved and 0 elsewhere."""
-    if PROVED not in lines.columns:
-        return lines.numbers("radius")
-    if facts.radius is None:
-        raise InputError(
-            f"{lines.path} does not say its radius: its column {PROVED!r} says of each image whether one radius was "
-            "proved, and that radius is not in the file (adaptive sampling of smoothing-ensembles). Put it into the "
-            f"name or a folder of the log, as in radius_0.5/{lines.path.name}"
-        )
-    return np.where(lines.integers(PROVED, -1, 1) == 1, facts.radius, 0.0)
+def _seconds(cell: str) -> float:
+    found = CLOCK.fullmatch(cell)
+    if found is None:
+        return float(cell) if NUMBER.fullmatch(cell) else math.nan
+    days, hours, minutes, seconds = found.groups(default="0")
+    return round(86400.0 * int(days) + 3600.0 * int(hours) + 60.0 * int(minutes) + float(seconds), 9)
 
 
 def _of_one_radius(table: Certificates, radius: float) -> Certificates:
@@ -178,51 +229,14 @@ def _of_one_radius(table: Certificates, radius: float) -> Certificates:
     return replace(table, header=header, predict=np.where(table.radius > 0.0, table.predict, ABSTAIN))
 
 
-def _check_ending(lines: Lines) -> None:
-    """Raise InputError unless the last line is seen to be whole: one that is cut inside its time still parses."""
-    times = lines.columns["time"]
-    if not lines.ended and not (len(times) and re.fullmatch(r".*\d:\d\d:\d\d\.\d{6}", times[-1])):
-        raise InputError(
-            f"{lines.path} ends inside its last line (cut short?); if it is whole, end it with a line break"
-        )
-
-
-def _seconds(lines: Lines) -> Floats:
-    """`time` as h:mm:ss with or without fractions, with days before it, or in plain seconds."""
-    time = lines.columns["time"]
-    text = "\n".join([*time, ""])
-    if CLOCKS.fullmatch(text):  # cell by cell it takes five times as long
-        parts = np.array([float(part) for part in text.replace("\n", ":").split(":")[:-1]], np.float64)
-        return np.round(parts.reshape(-1, 3) @ (3600.0, 60.0, 1.0), 9)
-    seconds = np.array([_time(cell) for cell in time], np.float64)
-    bad = ~((seconds >= 0) & (seconds <= LONGEST))
-    lines.refuse(bad, lambda row: f"time={shown(repr(time[row]))} is neither h:mm:ss nor seconds (row cut short?)")
-    return seconds
-
-
-def _time(cell: str) -> float:
-    found = CLOCK.fullmatch(cell)
-    if found is None:
-        return float(cell) if CELL.fullmatch(cell) else math.nan
-    days, hours, minutes, seconds = found.groups(default="0")
-    return round(86400.0 * int(days) + 3600.0 * int(hours) + 60.0 * int(minutes) + float(seconds), 9)
-
-
-def _check_rows(table: Certificates, lines: Lines, *, rising: bool) -> None:
+def _check_rows(table: Certificates, lines: _Lines, *, rising: bool) -> None:
     """Raise InputError for rows or columns that contradict each other."""
-    idx, radius = table.idx, lines.columns[PROVED if PROVED in lines.columns else "radius"]
     if rising:
-        falls = np.diff(idx, prepend=-1) <= 0
-        lines.refuse(falls, lambda row: f"idx={idx[row]} after {idx[row - 1]}; images rise from row to row")
-    lines.refuse(table.radius < 0, lambda row: f"radius={radius[row]} is below 0")
-    lines.refuse(table.radius > LARGEST, lambda row: f"radius={radius[row]} is above {LARGEST:g}, which none can be")
+        lines.refuse("idx", np.diff(table.idx, prepend=-1) <= 0, "does not rise from row to row")
+    impossible = (table.radius < 0) | (table.radius > LARGEST)
+    lines.refuse(lines.radius, impossible, f"is below 0 or above {LARGEST:g}, which none can be")
     held = (table.predict == ABSTAIN) & (table.radius > 0)
-    lines.refuse(held, lambda row: f"radius={radius[row]} where predict=-1 abstains; expected 0")
-    _check_correct(table, lines)
-
-
-def _check_correct(table: Certificates, lines: Lines) -> None:
-    correct = lines.integers("correct", 0, len(lines))
-    if np.array_equal(correct, np.cumsum(table.correct)):  # a running total
-        return
-    lines.refuse(table.correct != correct, lambda row: f"correct={correct[row]} contradicts predict")
+    lines.refuse(lines.radius, held, "stands where predict=-1 abstains; expected 0")
+    correct = lines.integers("correct", 0, len(table))
+    if not np.array_equal(correct, np.cumsum(table.correct)):  # a running total
+        lines.refuse("correct", table.correct != correct, "contradicts predict")

@@ -12,7 +12,7 @@ from randsmooth.certification.backends.file_answers import as_logits, in_parts
 from randsmooth.certification.backends.processor import highest
 from randsmooth.errors import InputError
 from randsmooth.models import ForeignModel, OnnxModel
-from randsmooth.models.adapters.onnx_model import quiet_runtime
+from randsmooth.models.adapters.graph_file import quiet_runtime
 
 
 class Onnx(Backend):

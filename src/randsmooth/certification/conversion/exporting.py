@@ -19,7 +19,7 @@ from randsmooth.certification.checks import check_eval_mode
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, article
 from randsmooth.extras import needs
-from randsmooth.models.adapters.exported import Program
+from randsmooth.models.adapters.programs import Program
 from randsmooth.noise import Stream, draw
 
 COMPARED = 61  # noisy images: a number that is no multiple of the batch that the model is exported with

@@ -24,8 +24,7 @@ from randsmooth.documents import shown
 from randsmooth.errors import InputError, article
 from randsmooth.extras import needs
 from randsmooth.models import BaseClassifier, GraphFile, OnnxModel, provenance_of
-from randsmooth.models.adapters.graph_record import KEY, WEIGHTS
-from randsmooth.models.adapters.onnx_model import quiet_runtime
+from randsmooth.models.adapters.graph_file import KEY, WEIGHTS, quiet_runtime
 from randsmooth.progress import Reporter
 
 NOTHING = "no layer of the model can be quantised: it has no convolution and no matrix product that is known"

@@ -17,8 +17,7 @@ from torch import Tensor
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
-from randsmooth.models.adapters.foreign_model import votes
-from randsmooth.models.adapters.python_model import PythonModel
+from randsmooth.models.adapters.foreign_model import PythonModel, votes
 
 METHODS = ("predict_proba", "decision_function", "predict")  # in the order in which they are preferred
 NEVER = -1e30  # the logit of a class that the estimator does not know
@@ -62,7 +61,8 @@ class EstimatorModel(PythonModel):
         self.estimator, self.method = copy.deepcopy(estimator), method or _preferred(estimator)
         self.known = np.asarray(known)
         self.labels = self.method == "predict"
-        self.places, self.num_classes = _own_places(self.known)
+        self.places = _places(self.known, None, self.name)
+        self.num_classes = max(2, int(self.places.max()) + 1)
         self.features: int | None = getattr(estimator, "n_features_in_", None)
         self.kind = f"scikit-learn {self.name}, {self.method}"
 
@@ -131,13 +131,9 @@ def _pickled(value: object) -> bytes:
     return file.getvalue()
 
 
-def recognises(model: object) -> bool:
+def is_estimator(model: object) -> bool:
     """Whether it has scikit-learn's interface; no package is imported for this."""
     return not isinstance(model, type) and all(hasattr(model, name) for name in ("get_params", "fit", "predict"))
-
-
-def adapt(estimator: Any) -> EstimatorModel:
-    return EstimatorModel(estimator)
 
 
 def _preferred(estimator: Any) -> str:
@@ -147,22 +143,17 @@ def _preferred(estimator: Any) -> str:
     return next(method for method in METHODS if method not in left_out and hasattr(estimator, method))
 
 
-def _own_places(known: np.ndarray) -> tuple[NDArray[np.int64], int]:
-    """The class (len(classes_),) that each column stands for where no data set says more, and how many there are."""
-    numbers = _numbers(known)
-    if numbers is not None:
-        return numbers, max(2, int(numbers.max()) + 1)
-    return np.arange(len(known)), len(known)
-
-
-def _places(known: np.ndarray, classes: Sequence[str], estimator: str) -> NDArray[np.int64]:
-    """The place among the `classes` of each of the estimator's: by name, else by number.
+def _places(known: np.ndarray, classes: Sequence[str] | None, estimator: str) -> NDArray[np.int64]:
+    """The place among the data set's `classes`, where these are known, of each of the estimator's: by name or number.
 
     Numbers are names, too, where the classes are called by numbers, such as 1 to 10.
     """
-    places, numbers = {each: place for place, each in enumerate(classes)}, _numbers(known)
+    numbers = _numbers(known)
+    if classes is None:
+        return np.arange(len(known)) if numbers is None else numbers
+    places = {each: place for place, each in enumerate(classes)}
     called = [str(each) for each in (known if numbers is None else numbers).tolist()]
-    missing = [each for each, name in zip(known.tolist(), called, strict=True) if name not in places]
+    missing = [name for name in called if name not in places]
     if not missing:
         return np.array([places[each] for each in called], np.int64)
     if numbers is not None and int(numbers.max()) < len(classes):

@@ -14,19 +14,10 @@ from typing import Any, TypeVar
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
-from randsmooth.models.arguments import check_arguments
+from randsmooth.models.adapters.registry import is_model
+from randsmooth.models.sources import check_arguments, importable
 
 T = TypeVar("T")
-
-
-def check_module(source: str) -> None:
-    """Raise InputError where the package of "package.module:NAME" is not there; nothing is imported."""
-    package = source.partition(":")[0].partition(".")[0]
-    _importable(Path.cwd())
-    if package not in sys.modules and importlib.util.find_spec(package) is None:
-        raise InputError(
-            f"{source}: there is no module {package}, neither installed nor in the current folder, {Path.cwd()}"
-        )
 
 
 def from_module(source: str, **model_args: Any) -> Any:
@@ -35,7 +26,7 @@ def from_module(source: str, **model_args: Any) -> Any:
     Raises:
         InputError: the module cannot be imported, has no such name, or what it names fails.
     """
-    _importable(Path.cwd())
+    importable(Path.cwd())
     module, _, name = source.partition(":")
     return _made(_run(lambda: pkgutil.resolve_name(f"{module}:"), f"{module} cannot be imported"), name, model_args)
 
@@ -48,8 +39,8 @@ def from_file(source: str, **model_args: Any) -> Any:
     """
     path, _, name = str(source).rpartition(":")
     file = Path(path).resolve()
-    _importable(Path.cwd())
-    _importable(file.parent)
+    importable(Path.cwd())
+    importable(file.parent)
     return _made(_run(lambda: _module_in(file), f"{path} cannot be imported"), name, model_args)
 
 
@@ -70,25 +61,18 @@ def _module_in(file: Path) -> ModuleType:
 
 def _made(module: ModuleType, name: str, model_args: dict[str, Any]) -> Any:
     """What `name` in the module names, if that is a model; else what it returns."""
-    from randsmooth.models.adapters.registry import is_model  # which loads torch
-
-    where = f"{module.__file__ or module.__name__}:{name}"
-    found: Any = module
+    where, found = f"{module.__file__ or module.__name__}:{name}", module
     for part in name.split("."):
         if not hasattr(found, part):
-            raise unknown(f"name in {module.__file__ or module.__name__}", name, _callables(module))
+            names = [each for each, value in vars(module).items() if callable(value) and each[0] != "_"]
+            raise unknown(f"name in {module.__file__ or module.__name__}", name, names)
         found = getattr(found, part)
-    if is_model(found) or not callable(found):
-        if model_args:
-            raise InputError(f"{where} is a model, not a function, so it takes no arguments; got {[*model_args]}")
-        return found
-    check_arguments(found, model_args, where)
-    return _run(lambda: found(**model_args), f"{where} failed")
-
-
-def _callables(module: ModuleType) -> list[str]:
-    own = module.__name__
-    return [name for name, value in vars(module).items() if callable(value) and getattr(value, "__module__", "") == own]
+    if not is_model(found) and callable(found):
+        check_arguments(found, model_args, where)
+        return _run(lambda: found(**model_args), f"{where} failed")
+    if model_args:
+        raise InputError(f"{where} is a model, not a function, so it takes no arguments; got {[*model_args]}")
+    return found
 
 
 def _run(function: Callable[[], T], fault: str) -> T:
@@ -101,8 +85,3 @@ def _run(function: Callable[[], T], fault: str) -> T:
         where = traceback.extract_tb(error.__traceback__)[-1]
         reason = f"{type(error).__name__}: {shown(error)}"
         raise InputError(f"{fault} ({reason}, in {where.filename}, line {where.lineno})") from error
-
-
-def _importable(folder: Path) -> None:
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))

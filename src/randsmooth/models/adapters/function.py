@@ -13,8 +13,7 @@ from torch import Tensor
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
-from randsmooth.models.adapters.foreign_model import votes
-from randsmooth.models.adapters.python_model import PythonModel
+from randsmooth.models.adapters.foreign_model import PythonModel, votes
 
 ARRAYS = ("numpy", "torch")
 OTHER_ARRAY = (TypeError, AttributeError)  # what code raises that was written for the other kind of array
@@ -80,9 +79,9 @@ class FunctionModel(PythonModel):
         return told
 
     def answer(self, noisy: Tensor) -> Tensor:
-        return self.logits_of(self._called(noisy), len(noisy)).to(noisy.device)
+        return self.logits_of(self._ask(noisy), len(noisy)).to(noisy.device)
 
-    def _called(self, noisy: Tensor) -> Any:
+    def _ask(self, noisy: Tensor) -> Any:
         """What the function says of a copy of `noisy`, so that it may write into what it is given."""
         first: Exception | None = None
         for takes in (self.takes,) if self.takes else ARRAYS:
@@ -98,70 +97,41 @@ class FunctionModel(PythonModel):
             else:
                 self.takes = takes
                 return answer
-        assert first is not None
-        raise self._failed(noisy, first) from first
-
-    def _failed(self, noisy: Tensor, error: Exception) -> InputError:
-        how = f"called with {self.takes} arrays" if self.takes else "called with NumPy's arrays"
-        return InputError(
-            f"the function {self.name} failed on images {tuple(noisy.shape)} in float32, {how} "
-            f"({type(error).__name__}: {shown(error)})"
-        )
+        raise InputError(
+            f"the function {self.name} failed on images {tuple(noisy.shape)} in float32, called with "
+            f"{self.takes or ARRAYS[0]} arrays ({type(first).__name__}: {shown(first)})"
+        ) from first
 
     def logits_of(self, answer: Any, images: int) -> Tensor:
         """(images, K) of what the function said about so many images: logits or votes. InputError if it is neither."""
-        if not isinstance(answer, Tensor):
-            answer = self._array(answer)
-            if answer.dtype.kind == "U" or (answer.size and all(isinstance(name, str) for name in answer.flat)):
-                answer = self._numbered(answer)
-            answer = torch.from_numpy(np.array(answer)) if answer.dtype.kind in "biuf" else answer
-        if not isinstance(answer, Tensor):
-            what = type(answer.flat[0]).__name__ if answer.size else "nothing"
-            raise InputError(f"the function {self.name} answers with {what}; expected an array of logits or labels")
-        answer = answer.detach()
-        if answer.dim() == 1 and len(answer) == images and not answer.is_floating_point():
-            return self._votes(answer)
-        if answer.dim() != 2 or len(answer) != images or answer.shape[1] < 2:
+        found = answer.detach() if isinstance(answer, Tensor) else self._tensor(answer)
+        if found is not None and found.shape == (images,) and not found.is_floating_point():
+            if self.num_classes is None:
+                raise InputError(
+                    f"the function {self.name} answers with labels, which do not say how many classes there are: give "
+                    "num_classes"
+                )
+            self.labels = True
+            return votes(found, self.num_classes)
+        if found is None or found.dim() != 2 or len(found) != images or found.shape[1] < 2:
+            got = type(answer).__name__ if found is None else f"{found.dtype} {tuple(found.shape)}"
             raise InputError(
-                f"the function {self.name} answers {images} images with {answer.dtype} {tuple(answer.shape)}; expected "
-                f"logits ({images}, K), K >= 2, or labels ({images},), which are whole numbers"
+                f"the function {self.name} answers {images} images with {got}; expected logits ({images}, K), K >= 2, "
+                f"or labels ({images},), which are whole numbers or names of classes"
             )
-        logits: Tensor = answer if answer.dtype == torch.float64 else answer.float()
-        return logits
+        return found if found.dtype == torch.float64 else found.float()
 
-    def _array(self, answer: Any) -> np.ndarray:
+    def _tensor(self, answer: Any) -> Tensor | None:
+        """Numbers, or names of classes as their places; None for what is no array of either."""
         try:
-            return np.asarray(answer)
-        except ValueError as error:  # lists of different lengths
-            raise InputError(
-                f"the function {self.name} answers with a {type(answer).__name__} that is no array ({shown(error)}); "
-                "expected logits or labels"
-            ) from None
-
-    def _votes(self, labels: Tensor) -> Tensor:
-        if self.num_classes is None:
-            raise InputError(
-                f"the function {self.name} answers with labels, which do not say how many classes there are: give "
-                "num_classes"
-            )
-        self.labels = True
-        return votes(labels, self.num_classes)
-
-    def _numbered(self, names: np.ndarray) -> np.ndarray:
-        """Names of classes as their places."""
-        if self.classes is None:
-            raise InputError(f"the function {self.name} answers with names; say which there are: classes=[...]")
-        places = {name: place for place, name in enumerate(self.classes)}
-        for name in names.reshape(-1).tolist():
-            if name not in places:
-                raise unknown(f"class from the function {self.name}", name, self.classes)
-        return np.array([places[name] for name in names.reshape(-1).tolist()], np.int64).reshape(names.shape)
-
-
-def recognises(model: object) -> bool:
-    """Whether it can be called and is no class, whose instance may be meant."""
-    return callable(model) and not isinstance(model, type)
-
-
-def adapt(function: Callable[[Any], Any]) -> FunctionModel:
-    return FunctionModel(function)
+            array = np.asarray(answer)
+        except ValueError:  # lists of different lengths
+            return None
+        if array.dtype.kind == "U" or (array.size and all(isinstance(name, str) for name in array.flat)):
+            if self.classes is None:
+                raise InputError(f"the function {self.name} answers with names; say which there are: classes=[...]")
+            if wrong := [name for name in array.flat if name not in self.classes]:
+                raise unknown(f"class from the function {self.name}", wrong[0], self.classes)
+            places = {name: place for place, name in enumerate(self.classes)}
+            array = np.array([places[name] for name in array.flat], np.int64).reshape(array.shape)
+        return torch.from_numpy(np.array(array)) if array.dtype.kind in "biuf" else None

@@ -1,32 +1,119 @@
-"""A file that holds the graph of a base classifier: what ONNX files and OpenVINO IR have in common."""
+"""Files that hold the graph of a base classifier: ONNX files and OpenVINO IR, and how they take images."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from randsmooth.errors import unknown
+import numpy as np
+from numpy.typing import NDArray
+
+from randsmooth.documents import parse_json, shown
+from randsmooth.errors import InputError, unknown
+from randsmooth.extras import needs
 from randsmooth.models.adapters.foreign_model import ForeignModel
-from randsmooth.models.adapters.graph_record import provenance_in
-from randsmooth.models.adapters.image_input import ImageInput
+from randsmooth.models.sources import check_file
+
+LAYOUTS = ("NCHW", "NHWC")
+CHANNELS = (1, 3, 4)  # an axis of this length, and no other, is taken for the one of the channels
+UINT8 = (
+    "the base classifier takes 8-bit images: it rounds each noisy pixel to the nearest of k/255 and clips it to [0, 1] "
+    "first; noise is added before that, to the image in [0, 1]"
+)
+# Names of types in ONNX Runtime and in OpenVINO -> NumPy's.
+TYPES = {
+    **{"tensor(float)": "float32", "tensor(float16)": "float16", "tensor(double)": "float64", "tensor(uint8)": "uint8"},
+    **{"tensor(bfloat16)": "bfloat16", "tensor(int64)": "int64", "tensor(int32)": "int32"},
+    **{"f32": "float32", "f16": "float16", "f64": "float64", "u8": "uint8"},
+    **{"bf16": "bfloat16", "dynamic": "bfloat16", "i64": "int64", "i32": "int32"},
+}
+TAKEN = ("float32", "float16", "float64", "uint8")
+FLOATS, WHOLE = ("float32", "float16", "float64", "bfloat16"), ("int64", "int32")
+KEY, WEIGHTS = "randsmooth", "weights"  # of the record in a file of ours, and of the hash of an IR's weights in it
+FATAL = 4  # the highest severity of ONNX Runtime's messages
 
 
 class Port(NamedTuple):
-    """An output of a graph: its names, whether it holds floats or whole numbers, and the lengths of its axes."""
+    """An input or output of a graph: its names, its type as NumPy calls it, the lengths of its axes (None: free)."""
 
     names: tuple[str, ...]
-    floats: bool
-    whole: bool
+    dtype: str
     axes: tuple[int | str | None, ...]
 
-    @property
-    def gives_labels(self) -> bool:
-        """Whether it looks like labels (N,)."""
-        return self.whole and len(self.axes) == 1
+
+class Graph(NamedTuple):
+    """What a file says: inputs, outputs, the layout of its input if it states one, and the record of one of ours."""
+
+    inputs: list[Port]
+    outputs: list[Port]
+    layout: str | None
+    record: str | None
+
+
+@dataclass(frozen=True)
+class ImageInput:
+    """How the input of a graph takes a batch of images.
+
+    Attributes:
+        name: in the graph.
+        dtype: "float32", "float16", "float64" or "uint8".
+        layout: "NCHW" or "NHWC", the order of its axes.
+        batch: N where the file fixes it, else None.
+        shape: (C, H, W) of an image.
+
+    Example:
+        >>> images = np.full((1, 3, 2, 2), 0.5, np.float32)
+        >>> ImageInput("x", "uint8", "NHWC", None, (3, 2, 2)).prepared(images)[0, 0]
+        array([[128, 128, 128],
+               [128, 128, 128]], dtype=uint8)
+    """
+
+    name: str
+    dtype: str
+    layout: str
+    batch: int | None
+    shape: tuple[int, int, int]
+
+    @classmethod
+    def of(cls, port: Port, layout: str | None, where: str) -> ImageInput:
+        """The input at `port`, in a `layout` or, without one, in that which its channels show; else InputError."""
+        if layout is not None and layout not in LAYOUTS:
+            raise unknown("layout", layout, LAYOUTS)
+        sides = [side for side in port.axes[1:] if isinstance(side, int) and side > 0]
+        if len(port.axes) != 4 or len(sides) != 3:
+            raise InputError(
+                f"{where} takes input of shape {shown([*port.axes])}; expected (N, C, H, W), of which C, H and W are "
+                "fixed numbers: export it again with a batch of images as example"
+            )
+        last = sides[2] in CHANNELS and sides[0] not in CHANNELS
+        layout = layout or ("NHWC" if last else "NCHW")
+        channels, height, width = sides if layout == "NCHW" else (sides[2], sides[0], sides[1])
+        batch = port.axes[0] if isinstance(port.axes[0], int) else None
+        return cls(next(iter(port.names), "?"), port.dtype, layout, batch, (channels, height, width))
+
+    def prepared(self, images: NDArray[np.float32]) -> np.ndarray:
+        """Images (B, C, H, W) float32 as the graph takes them."""
+        if self.layout == "NHWC":
+            images = images.transpose(0, 2, 3, 1)
+        if self.dtype == "uint8":
+            return np.ascontiguousarray(np.rint(np.clip(images, 0.0, 1.0) * 255.0).astype(np.uint8))
+        return np.ascontiguousarray(images.astype(self.dtype, copy=False))
 
 
 class GraphFile(ForeignModel):
     """A file that takes one batch of images in [0, 1] and gives logits (N, K), or labels (N,).
+
+    Images are (N, C, H, W), or (N, H, W, C) where the last axis has 1, 3 or 4 entries and the second has not; float32,
+    float16, float64, or uint8, to which noisy images are rounded and clipped. Any normalisation must be inside.
+
+    Args:
+        path: of the file.
+        output: the name of the output with the logits. Default: the first that has floats and two axes, else the first.
+        layout: "NCHW" or "NHWC". Default: what the file says, else what its axes show.
 
     Attributes:
         path: of the file.
@@ -35,8 +122,10 @@ class GraphFile(ForeignModel):
         shape: (C, H, W) of an image.
         batch: N where the file fixes it, else None.
         num_classes: K where the file says it, else None.
-        asked: what its user said of the graph, in place of what it shows: the output, the layout.
         provenance: how its model was trained and quantised, where randsmooth wrote the file and so it says.
+
+    Raises:
+        InputError: there is no such file, what runs it is not installed, or its graph has other inputs or outputs.
 
     Example:
         >>> from randsmooth.models import IrModel, OnnxModel
@@ -45,14 +134,43 @@ class GraphFile(ForeignModel):
     """
 
     form: ClassVar[str]  # "ONNX file"
-    path: str
-    input: ImageInput
-    output: str
-    place: int
     shape: tuple[int, int, int]
-    batch: int | None
-    asked: dict[str, str]
-    provenance: dict[str, Any]
+
+    def __init__(self, path: Path | str, *, output: str | None = None, layout: str | None = None) -> None:
+        self.path = str(path)
+        check_file(self.path)
+        with needs(self.path):
+            try:
+                graph = self._graph()
+            except (InputError, ModuleNotFoundError):
+                raise
+            except Exception as error:  # the runtimes' errors, and those of hostile names, have no base class in common
+                raise InputError(f"{path} is no {self.form} that can be run ({shown(error)})") from error
+        taken, given = graph.inputs, graph.outputs
+        if len(taken) != 1 or taken[0].dtype not in TAKEN:
+            found = shown(", ".join(f"{port.dtype} {[*port.axes]}" for port in taken))
+            raise InputError(f"{path} takes {found}; expected one float32 or uint8 batch of images (N, C, H, W)")
+        self.input = ImageInput.of(taken[0], layout or graph.layout, self.path)
+        self.batch, self.shape = self.input.batch, self.input.shape
+        self.notes = (UINT8,) if self.input.dtype == "uint8" else ()
+        self.place = _chosen(given, output, self.path)
+        chosen = given[self.place]
+        self.output, self.labels = next(iter(chosen.names), "?"), len(chosen.axes) == 1 and chosen.dtype in WHOLE
+        if chosen.dtype not in FLOATS and not self.labels:
+            raise InputError(
+                f"{path} gives {shown(self.output)}, {chosen.dtype}, first; expected logits (N, K), which are floats"
+            )
+        classes = chosen.axes[1] if len(chosen.axes) == 2 else None
+        self.num_classes = classes if isinstance(classes, int) else None
+        self.provenance = self._provenance(graph.record)
+
+    @abstractmethod
+    def _graph(self) -> Graph:
+        """What the file says, as its runtime reads it."""
+
+    @abstractmethod
+    def files(self) -> dict[str, Path]:
+        """The files with its weights beside the one at `path`, by the names that it gives them."""
 
     @property
     def kind(self) -> str:  # type: ignore[override]
@@ -64,37 +182,153 @@ class GraphFile(ForeignModel):
         """Whether `randsmooth quantise` wrote the file."""
         return bool(self.provenance.get("quantised"))
 
-    def _takes(self, taken: ImageInput) -> None:
-        self.input, self.batch, self.shape, self.notes = taken, taken.batch, taken.shape, taken.notes
+    def weights_hash(self) -> str:
+        """SHA-256 of the file's bytes; if other files hold weights, of this hash and of their names and hashes."""
+        hashed = hash_of(Path(self.path))
+        if named := [f"{name}\n{hash_of(path)}" for name, path in self.files().items()]:
+            hashed = hashlib.sha256("\n".join([hashed, *named]).encode()).hexdigest()
+        return f"sha256:{hashed}"
 
-    def _says(self, record: dict[str, Any]) -> None:
-        self.provenance = provenance_in(record)
+    def _provenance(self, record: str | None) -> dict[str, Any]:
+        """What a file of ours says of its model's training, and under `quantised` of how it was made."""
+        said = parse_json(record, f"the record in {self.path}") if record else {}
+        trained, quantised = (said.get(part, {}) if isinstance(said, dict) else {} for part in ("trained", "quantised"))
+        if not isinstance(trained, dict) or not isinstance(quantised, dict):
+            return {}
+        for path in self.files().values() if WEIGHTS in said else ():
+            if said[WEIGHTS] != f"sha256:{hash_of(path)}":
+                raise InputError(
+                    f"{path} is not the file of weights that {self.path} was written with: it is damaged, or of "
+                    "another model; both are written by `randsmooth quantise`"
+                )
+        return trained | ({"quantised": quantised} if quantised else {})
 
-    def _gives(self, ports: Sequence[Port], place: int) -> None:
-        port = ports[place]
-        self.output, self.place, self.labels = next(iter(port.names), "?"), place, port.gives_labels
-        classes = port.axes[1] if len(port.axes) == 2 else None
-        self.num_classes = classes if isinstance(classes, int) else None
 
-
-def chosen(ports: Sequence[Port], name: str | None, path: str) -> int:
-    """The place of the output called `name`; else of the first that has floats and two axes, else 0.
-
-    Raises:
-        InputError: none has this name.
+class OnnxModel(GraphFile):
+    """An ONNX file. See `GraphFile`.
 
     Example:
-        >>> ports = [Port(("label",), False, True, (None,)), Port(("scores",), True, False, (None, 10))]
-        >>> chosen(ports, None, "net.onnx"), chosen(ports, "label", "net.onnx")
-        (1, 0)
+        >>> import tempfile
+        >>> import torch
+        >>> network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = torch.onnx.export(network, (torch.zeros(4, 1, 8, 8),), f"{folder}/net.onnx", dynamo=False)
+        ...     model = OnnxModel(f"{folder}/net.onnx")
+        >>> model.shape, model.batch, model.num_classes
+        ((1, 8, 8), 4, 10)
     """
-    if name is not None:
-        if not any(name in port.names for port in ports):
-            raise unknown(f"output of {path}", name, [each for port in ports for each in port.names])
-        return next(place for place, port in enumerate(ports) if name in port.names)
-    return next((place for place, port in enumerate(ports) if port.floats and len(port.axes) == 2), 0)
+
+    form = "ONNX file"
+
+    def _graph(self) -> Graph:
+        runtime = quiet_runtime()
+        self.external = _external(Path(self.path))
+        # Without the fallback, which prints a message and tries the same again.
+        session = runtime.InferenceSession(self.path, providers=["CPUExecutionProvider"], enable_fallback=0)
+        inputs, outputs = (
+            [Port((each.name,), TYPES.get(each.type, each.type), tuple(each.shape)) for each in ports]
+            for ports in (session.get_inputs(), session.get_outputs())
+        )
+        return Graph(inputs, outputs, None, session.get_modelmeta().custom_metadata_map.get(KEY))
+
+    def files(self) -> dict[str, Path]:
+        return {name: Path(self.path).parent / name for name in self.external}
 
 
-def asked(**said: str | None) -> dict[str, str]:
-    """What a user said, without what was left out."""
-    return {name: value for name, value in said.items() if value is not None}
+class IrModel(GraphFile):
+    """An OpenVINO IR, NET.xml with NET.bin beside it. See `GraphFile`.
+
+    Example:
+        >>> IrModel("nofile.xml")
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: no file at nofile.xml
+    """
+
+    form = "OpenVINO IR"
+
+    def _graph(self) -> Graph:
+        import openvino
+
+        check_file(str(self.files()["weights"]))
+        graph = openvino.Core().read_model(self.path)
+        record = graph.get_rt_info([KEY]).astype(str) if graph.has_rt_info([KEY]) else None
+        inputs, outputs = ([self._port(each) for each in ports] for ports in (graph.inputs, graph.outputs))
+        said = graph.inputs[0].get_node().get_layout() if len(inputs) == 1 else ""
+        stated = "".join(char for char in str(said) if char.isalpha())
+        return Graph(inputs, outputs, stated if stated in LAYOUTS else None, record)
+
+    def files(self) -> dict[str, Path]:
+        return {"weights": Path(self.path).with_suffix(".bin")}
+
+    @staticmethod
+    def _port(port: Any) -> Port:
+        kind, shape = port.get_element_type().get_type_name(), port.get_partial_shape()
+        axes = () if shape.rank.is_dynamic else (axis.get_length() if axis.is_static else None for axis in shape)
+        names = sorted(port.get_names()) or [port.get_node().get_friendly_name()]
+        return Port(tuple(names), TYPES.get(kind, kind), tuple(axes))
+
+
+def quiet_runtime() -> Any:
+    """ONNX Runtime, told to print nothing: what it prints holds the names of a file, raw. Errors raise as before.
+
+    Raises:
+        ModuleNotFoundError: it is not installed.
+    """
+    import onnxruntime
+
+    onnxruntime.set_default_logger_severity(FATAL)
+    return onnxruntime
+
+
+def hash_of(path: Path) -> str:
+    """SHA-256 of the bytes of a file, in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _chosen(ports: Sequence[Port], name: str | None, path: str) -> int:
+    """The place of the output called `name`; else of the first that has floats and two axes, else 0."""
+    if not ports:
+        raise InputError(f"{path} gives nothing; expected logits (N, K)")
+    if name is None:
+        return next((i for i, port in enumerate(ports) if port.dtype in FLOATS and len(port.axes) == 2), 0)
+    found = next((i for i, port in enumerate(ports) if name in port.names), None)
+    if found is None:
+        raise unknown(f"output of {path}", name, [each for port in ports for each in port.names])
+    return found
+
+
+def _external(path: Path) -> list[str]:
+    """Names of the files, relative to the folder of the ONNX file `path`, that hold some of its tensors; sorted.
+
+    Raises:
+        InputError: one of them is missing, no plain file or outside of that folder.
+    """
+    import onnx
+    from onnx.external_data_helper import ExternalDataInfo
+
+    outside = (
+        each for each in _tensors(onnx.load(path, load_external_data=False)) if each.data_location == each.EXTERNAL
+    )
+    names = sorted({ExternalDataInfo(each).location for each in outside})
+    folders = {path.parent.resolve(), path.resolve().parent}  # both may be links to one folder elsewhere
+    for name in names:
+        there = path.parent / name
+        within = any(there.resolve().is_relative_to(folder) for folder in folders)
+        if Path(name).is_absolute() or ".." in Path(name).parts or not within or not there.is_file():
+            raise InputError(
+                f"{path} keeps weights in {shown(repr(name))}, which is no file in its own folder and so is not "
+                "opened: save the model with its weights beside it"
+            )
+    return names
+
+
+def _tensors(message: Any) -> Iterator[Any]:
+    """The tensors of an ONNX model, wherever they lie: in nodes, branches, functions, sparse ones."""
+    if message.DESCRIPTOR.name == "TensorProto":
+        yield message
+        return
+    for field, value in message.ListFields():
+        if field.message_type is not None:
+            for part in [value] if hasattr(value, "ListFields") else value:
+                yield from _tensors(part)

@@ -1,18 +1,72 @@
-"""Files that hold a program of torch's, which can run code: TorchScript, and what torch.export saves."""
+"""Programs of torch's, which can run code: TorchScript files, and what torch.export makes and saves."""
 
 from __future__ import annotations
 
 import json
+import sys
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import Tensor, fx, nn
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 
+if TYPE_CHECKING:
+    from torch.export import ExportedProgram
+
+MODE = ("training", "train")  # what operators call their argument for train mode
 MOST_CONFIG = 2**24  # bytes of a JSON file in an archive that are looked at
+
+
+class Program(nn.Module):
+    """An exported program, which takes batches of the sizes that it was exported for; others are cut or filled up.
+
+    Args:
+        program: of `torch.export`.
+
+    Attributes:
+        shape: (C, H, W) of the images that it takes; None where it takes any.
+        smallest, largest: images in a batch that it takes; largest is None without a limit.
+
+    Raises:
+        InputError: it takes something else than one batch of images, or it was exported in train mode.
+    """
+
+    keeps_layout = True  # its graph may rely on contiguous memory
+
+    def __init__(self, program: ExportedProgram) -> None:
+        super().__init__()
+        _check_mode(program)
+        axes = _input_axes(program)
+        whole = program.module(check_guards=False)
+        self.graph = fx.GraphModule(whole, whole.graph)  # without the hooks and methods that torch.export adds
+        self.smallest, self.largest = _limits(axes[0], program)
+        self.shape = tuple(axes[1:]) if all(isinstance(side, int) for side in axes[1:]) else None
+        for module in self.modules():
+            module.training = False  # the mode was decided at the export; see `_check_mode`
+
+    def forward(self, x: Tensor) -> Any:
+        """Logits (B, K) of images (B, C, H, W)."""
+        if self.shape is not None and tuple(x.shape[1:]) != self.shape:
+            raise RuntimeError(f"it was exported for images of shape {self.shape}")
+        x, size = x.contiguous(), self.largest or len(x)
+        answers = [self._part(x[start : start + size]) for start in range(0, len(x), size)]
+        return answers[0] if len(answers) == 1 or not isinstance(answers[0], Tensor) else torch.cat(answers)
+
+    def _part(self, x: Tensor) -> Any:
+        """Of at most `largest` images; below `smallest`, black ones are added and their answers thrown away."""
+        missing = max(0, self.smallest - len(x))
+        answer = self.graph(torch.cat([x, x.new_zeros(missing, *x.shape[1:])]) if missing else x)
+        return answer[: len(x)] if missing and isinstance(answer, Tensor) else answer
+
+
+def is_program(model: object) -> bool:
+    """Whether it is a `torch.export.ExportedProgram`; torch.export is not imported for this."""
+    there = sys.modules.get("torch.export")
+    return there is not None and isinstance(model, there.ExportedProgram)
 
 
 def scripted(source: Path | str) -> torch.jit.ScriptModule:
@@ -21,8 +75,7 @@ def scripted(source: Path | str) -> torch.jit.ScriptModule:
     Raises:
         InputError: it holds something else, such as a checkpoint, or is damaged.
     """
-    names = _names(source)
-    if not any("/code/" in name for name in names):
+    if not any("/code/" in name for name in _names(source)):
         raise InputError(
             f"{source} is no TorchScript file (it has no code): torch.jit.script(model).save(...) writes one. Of a "
             "checkpoint, `randsmooth import` makes a model folder; a pickled module has to be saved anew"
@@ -43,13 +96,13 @@ def exported(source: Path | str) -> Any:
     import torch.export
 
     names = _names(source)
-    if any("aotinductor" in name for name in names):
-        raise InputError(f"{source} is compiled by AOTInductor: give the program that torch.export.save wrote")
     if not any("/models/" in name or name.endswith("serialized_exported_program.json") for name in names):
         raise InputError(f"{source} is no exported program: torch.export.save(program, ...) writes one")
-    _check_plain(source, names)
     try:
+        _check_plain(source, names)
         return torch.export.load(str(source))
+    except InputError:
+        raise
     except Exception as error:  # the reader raises whatever a damaged part makes it
         raise InputError(f"{source} is no exported program that can be run ({_last_line(error)})") from error
 
@@ -63,9 +116,11 @@ def _names(source: Path | str) -> list[str]:
 
 
 def _check_plain(source: Path | str, names: list[str]) -> None:
-    """Raise InputError where an archive's weights or constants are pickled objects."""
+    """Raise InputError where an archive's weights or constants are pickled objects, or compiled code."""
     with zipfile.ZipFile(source) as archive:
         for name in names:
+            if "aotinductor" in name:
+                raise InputError(f"{source} is compiled by AOTInductor: give the program that torch.export.save wrote")
             if name.endswith("_config.json") and archive.getinfo(name).file_size <= MOST_CONFIG:
                 config = json.loads(archive.read(name)).get("config", {})
                 pickled = [key for key, value in config.items() if value.get("use_pickle")]
@@ -74,5 +129,38 @@ def _check_plain(source: Path | str, names: list[str]) -> None:
 
 
 def _last_line(error: Exception) -> str:
-    lines = [line for line in str(error).strip().splitlines() if line.strip()]
-    return shown(lines[-1]) if lines else type(error).__name__
+    return shown((str(error).strip() or type(error).__name__).splitlines()[-1])
+
+
+def _input_axes(program: ExportedProgram) -> list[Any]:
+    """Lengths of the axes of the only input: integers, or symbols where they are free."""
+    inputs = program.graph_signature.user_inputs
+    taken = [node.meta.get("val") for node in program.graph.nodes if node.name in inputs]
+    if len(taken) != 1 or not isinstance(taken[0], Tensor) or taken[0].dim() != 4:
+        got = ", ".join(str(tuple(t.shape)) if isinstance(t, Tensor) else type(t).__name__ for t in taken)
+        raise InputError(f"the exported program takes {got or 'nothing'}; expected one batch of images (B, C, H, W)")
+    return list(taken[0].shape)
+
+
+def _limits(batch: Any, program: ExportedProgram) -> tuple[int, int | None]:
+    """The fewest and the most images in a batch; None for no limit."""
+    if isinstance(batch, int):
+        return batch, batch
+    known = program.range_constraints.get(batch.node.expr)
+    if known is None:
+        return 1, None
+    most = int(known.upper) if known.upper.is_finite and known.upper < sys.maxsize - 1 else None
+    return max(1, int(known.lower)), most
+
+
+def _check_mode(program: ExportedProgram) -> None:
+    """Raise InputError where an operator was exported in train mode, in which answers are random or of the batch."""
+    for node in program.graph.nodes:
+        schema = getattr(node.target, "_schema", None)
+        for place, argument in enumerate(schema.arguments if schema is not None else ()):
+            given = node.args[place] if place < len(node.args) else node.kwargs.get(argument.name, False)
+            if argument.name in MODE and given is True:
+                raise InputError(
+                    f"the program was exported in train mode (its {node.name} is); a certificate is about fixed "
+                    "answers: call model.eval() before torch.export.export"
+                )

@@ -9,8 +9,10 @@ from torch import nn
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, article
-from randsmooth.models.adapters import estimator, exported, function
+from randsmooth.models.adapters.estimator import EstimatorModel, is_estimator
 from randsmooth.models.adapters.foreign_model import ForeignModel
+from randsmooth.models.adapters.function import FunctionModel
+from randsmooth.models.adapters.programs import Program, is_program
 
 BaseClassifier: TypeAlias = nn.Module | ForeignModel
 
@@ -33,9 +35,13 @@ class Adapter(NamedTuple):
 ADAPTERS = (
     Adapter("a torch.nn.Module", lambda model: isinstance(model, nn.Module), lambda module: module),
     Adapter("a base classifier of another kind", lambda model: isinstance(model, ForeignModel), lambda model: model),
-    Adapter("a torch.export program", exported.recognises, exported.adapt),
-    Adapter("a scikit-learn estimator", estimator.recognises, estimator.adapt),
-    Adapter("a function from arrays (B, C, H, W) to logits or labels", function.recognises, function.adapt),
+    Adapter("a torch.export program", is_program, Program),
+    Adapter("a scikit-learn estimator", is_estimator, EstimatorModel),
+    Adapter(
+        "a function from arrays (B, C, H, W) to logits or labels",
+        lambda model: callable(model) and not isinstance(model, type),  # of a class an instance may be meant
+        FunctionModel,
+    ),
 )
 
 

@@ -1,10 +1,19 @@
-"""What the two ResNets share: shortcuts, stages of blocks, He initialisation."""
+"""Residual networks: the CIFAR ResNets (He et al. 2016), ResNet-50 for ImageNet and the wide ResNets.
+
+Parameter names are those of the networks that others released: locuslab/smoothing for CIFAR, torchvision for ImageNet,
+xternalz/WideResNet-pytorch for the wide ones (denoised smoothing's `cifar_wrn`, rs4a's 40-2).
+"""
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from functools import partial
 from typing import ClassVar
 
 from torch import Tensor, nn
+
+from randsmooth.errors import InputError
+from randsmooth.models.registry import Architecture
 
 
 class Block(nn.Module):
@@ -25,6 +34,133 @@ class Block(nn.Module):
         return self.relu(self.residual(x).add_(self.downsample(x)))  # type: ignore[no-any-return]
 
 
+class BasicBlock(Block):
+    """Two 3x3 convolutions."""
+
+    expansion: ClassVar[int] = 1
+
+    def __init__(self, inputs: int, width: int, stride: int) -> None:
+        super().__init__(inputs, width, stride)
+        self.conv1 = nn.Conv2d(inputs, width, 3, stride, padding=1, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        self.conv2 = nn.Conv2d(width, width, 3, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(width)
+
+    def residual(self, x: Tensor) -> Tensor:
+        hidden = self.relu(self.bn1(self.conv1(x)))
+        return self.bn2(self.conv2(hidden))  # type: ignore[no-any-return]
+
+
+class Bottleneck(Block):
+    """1x1, 3x3, 1x1 convolutions; the 3x3 one has the stride ("v1.5", as torchvision)."""
+
+    expansion: ClassVar[int] = 4
+
+    def __init__(self, inputs: int, width: int, stride: int) -> None:
+        super().__init__(inputs, width, stride)
+        outputs = width * self.expansion
+        self.conv1 = nn.Conv2d(inputs, width, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        self.conv2 = nn.Conv2d(width, width, 3, stride, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(width)
+        self.conv3 = nn.Conv2d(width, outputs, 1, bias=False)
+        self.bn3 = nn.BatchNorm2d(outputs)
+
+    def residual(self, x: Tensor) -> Tensor:
+        hidden = self.relu(self.bn1(self.conv1(x)))
+        hidden = self.relu(self.bn2(self.conv2(hidden)))
+        return self.bn3(self.conv3(hidden))  # type: ignore[no-any-return]
+
+
+class CifarResNet(nn.Module):
+    """Three stages of n basic blocks with 16, 32 and 64 channels: depth 6n + 2 (section 4.2, projection shortcuts)."""
+
+    def __init__(self, n: int, *, in_channels: int, image_size: int, num_classes: int) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(in_channels, 16, 3, padding=1, bias=False)
+        self.bn1 = nn.BatchNorm2d(16)
+        self.relu = nn.ReLU(inplace=True)
+        self.layer1 = stage(BasicBlock, 16, 16, n, stride=1)
+        self.layer2 = stage(BasicBlock, 16, 32, n, stride=2)
+        self.layer3 = stage(BasicBlock, 32, 64, n, stride=2)
+        self.avgpool = nn.AdaptiveAvgPool2d(1)
+        self.fc = nn.Linear(64, num_classes)
+        he_normal(self)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.relu(self.bn1(self.conv1(x)))
+        x = self.layer3(self.layer2(self.layer1(x)))
+        return self.fc(self.avgpool(x).flatten(1))  # type: ignore[no-any-return]
+
+
+class ImageNetResNet50(nn.Module):
+    """A 7x7 stem with a pool, then 3, 4, 6, 3 bottlenecks: every image side is divided by 32."""
+
+    def __init__(self, *, in_channels: int, image_size: int, num_classes: int) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(in_channels, 64, 7, stride=2, padding=3, bias=False)
+        self.bn1 = nn.BatchNorm2d(64)
+        self.relu = nn.ReLU(inplace=True)
+        self.maxpool = nn.MaxPool2d(3, stride=2, padding=1)
+        self.layer1 = stage(Bottleneck, 64, 64, 3, stride=1)
+        self.layer2 = stage(Bottleneck, 256, 128, 4, stride=2)
+        self.layer3 = stage(Bottleneck, 512, 256, 6, stride=2)
+        self.layer4 = stage(Bottleneck, 1024, 512, 3, stride=2)
+        self.avgpool = nn.AdaptiveAvgPool2d(1)
+        self.fc = nn.Linear(2048, num_classes)
+        he_normal(self)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
+        x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
+        return self.fc(self.avgpool(x).flatten(1))  # type: ignore[no-any-return]
+
+
+class PreActivationBlock(nn.Module):
+    """Batch norm, ReLU, 3x3 convolution, twice: (B, inputs, H, W) -> (B, outputs, H / stride, W / stride).
+
+    Where the number of channels changes, the shortcut begins after the first ReLU.
+    """
+
+    expansion: ClassVar[int] = 1
+
+    def __init__(self, inputs: int, outputs: int, stride: int) -> None:
+        super().__init__()
+        self.bn1 = nn.BatchNorm2d(inputs)
+        self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(outputs)
+        self.conv2 = nn.Conv2d(outputs, outputs, 3, padding=1, bias=False)
+        self.convShortcut = None if inputs == outputs else nn.Conv2d(inputs, outputs, 1, stride, bias=False)
+        self.relu = nn.ReLU(inplace=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        activated = self.relu(self.bn1(x))
+        shortcut = x if self.convShortcut is None else self.convShortcut(activated)
+        hidden = self.relu(self.bn2(self.conv1(activated)))
+        return self.conv2(hidden).add_(shortcut)  # type: ignore[no-any-return]
+
+
+class WideResNet(nn.Module):
+    """Three groups of n blocks with 16 k, 32 k and 64 k channels: depth 6n + 4 (Zagoruyko & Komodakis 2016)."""
+
+    def __init__(self, n: int, k: int, *, in_channels: int, image_size: int, num_classes: int) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(in_channels, 16, 3, padding=1, bias=False)
+        self.block1, self.block2, self.block3 = (
+            nn.Sequential(OrderedDict(layer=stage(PreActivationBlock, inputs, outputs, n, stride)))
+            for inputs, outputs, stride in ((16, 16 * k, 1), (16 * k, 32 * k, 2), (32 * k, 64 * k, 2))
+        )
+        self.bn1 = nn.BatchNorm2d(64 * k)
+        self.relu = nn.ReLU(inplace=True)
+        self.avgpool = nn.AdaptiveAvgPool2d(1)
+        self.fc = nn.Linear(64 * k, num_classes)
+        he_normal(self)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.block3(self.block2(self.block1(self.conv1(x))))
+        return self.fc(self.avgpool(self.relu(self.bn1(x))).flatten(1))  # type: ignore[no-any-return]
+
+
 def shortcut(inputs: int, outputs: int, stride: int) -> nn.Module:
     """The identity, or a 1x1 convolution and batch norm where the shape changes (He et al. 2016, B)."""
     if stride == 1 and inputs == outputs:
@@ -32,7 +168,7 @@ def shortcut(inputs: int, outputs: int, stride: int) -> nn.Module:
     return nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
 
 
-def stage(block: type[Block], inputs: int, width: int, depth: int, stride: int) -> nn.Sequential:
+def stage(block: type[Block | PreActivationBlock], inputs: int, width: int, depth: int, stride: int) -> nn.Sequential:
     """`depth` blocks of one width; the first one changes the shape."""
     outputs = width * block.expansion
     return nn.Sequential(block(inputs, width, stride), *(block(outputs, width, 1) for _ in range(depth - 1)))
@@ -43,3 +179,24 @@ def he_normal(network: nn.Module) -> None:
     for module in network.modules():
         if isinstance(module, nn.Conv2d):
             nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+
+
+def resnet(depth: int) -> Architecture:
+    """The CIFAR ResNet of `depth` layers. Raises InputError unless depth = 6n + 2 with n >= 1."""
+    n, rest = divmod(depth - 2, 6)
+    if n < 1 or rest:
+        raise InputError(f"resnet{depth}: CIFAR ResNets have depth 6n + 2, such as resnet20, resnet56 or resnet110")
+    return Architecture(partial(CifarResNet, n), min_size=8)  # two halvings leave 2x2 pixels
+
+
+def wide_resnet(depth: int, k: int) -> Architecture:
+    """The network of `depth` layers and width `k`. Raises InputError unless depth = 6n + 4 with n >= 1, and k >= 1."""
+    n, rest = divmod(depth - 4, 6)
+    if n < 1 or rest or k < 1:
+        raise InputError(f"wrn{depth}-{k}: wide ResNets have depth 6n + 4 and a width of 1 or more, such as wrn28-10")
+    return Architecture(partial(WideResNet, n, k), min_size=8)
+
+
+RESNET8, RESNET20, RESNET32, RESNET44, RESNET56, RESNET110 = map(resnet, (8, 20, 32, 44, 56, 110))
+CIFAR_RESNET50, RESNET50 = resnet(50), Architecture(ImageNetResNet50, min_size=32)
+WRN28_10, WRN40_2 = wide_resnet(28, 10), wide_resnet(40, 2)

@@ -1,17 +1,21 @@
-"""A classifier of a hub behind what it does to images, as a base classifier of the data set's own images."""
+"""A classifier of a hub behind what it does to images, for the data set's own images and classes."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Self
 
 import torch
 from torch import Tensor, nn
 
+from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.models.around import Around
-from randsmooth.models.hub.class_names import order_of
-from randsmooth.models.steps import Step
+from randsmooth.models.wrapped import Step
+
+# Names that say nothing: numbers, transformers' own, and ImageNet's identifiers, whose order is that of its labels.
+NAMELESS = re.compile(r"\d+|label[_ ]?\d+|n\d{8}", re.IGNORECASE)
 
 
 class HubClassifier(Around):
@@ -21,11 +25,15 @@ class HubClassifier(Around):
         network: gives logits (B, K), or an answer that has them as `.logits`.
         steps: what is done to an image before.
         source: what the model is called.
-        classes: its K classes, in the order of its logits.
+        own: its K classes, in the order of its logits.
+        classes: what a user calls them; None: as it does itself.
         channels: of the images that it takes.
 
     Attributes:
         notes: what lies between the noisy image and the label, for the header of a certificate.
+
+    Raises:
+        InputError: another number of classes than its own, or two of one name.
     """
 
     order: Tensor | None
@@ -36,13 +44,16 @@ class HubClassifier(Around):
         steps: Sequence[Step],
         *,
         source: str,
-        classes: Sequence[str],
+        own: Sequence[str],
+        classes: Sequence[str] | None,
         channels: int,
     ) -> None:
         super().__init__()
+        if classes is not None and (len(classes) != len(own) or len({*map(str, classes)}) < len(classes)):
+            raise InputError(f"classes={list(classes)!r}: expected {len(own)} different names, as many as {source} has")
+        self.classes = tuple(map(str, own if classes is None else classes))
         self.network, self.steps = network.eval(), nn.Sequential(*steps)
-        self.classes, self.channels = tuple(classes), channels
-        self.name_or_path = source  # a name that no identity depends on
+        self.channels, self.source = channels, source
         self.register_buffer("order", None, persistent=False)  # the class of the network that each logit is about
         self.steps.training = False
 
@@ -60,7 +71,7 @@ class HubClassifier(Around):
         """Logits (B, K) of images (B, C, H, W): in [0, 1] before noise."""
         if x.shape[1] != self.channels:
             raise InputError(
-                f"{self.name_or_path} takes images of {self.channels} channels; these have {x.shape[1]}: "
+                f"{self.source} takes images of {self.channels} channels; these have {x.shape[1]}: "
                 "rs.wrap(rs.load_model(...), channels=3) repeats a grey one"
             )
         answer = self.network(self.steps(x))
@@ -73,26 +84,46 @@ class HubClassifier(Around):
         Raises:
             InputError: it knows other classes.
         """
-        order = order_of(self.classes, classes, self.name_or_path)
+        order = order_of(self.classes, classes, self.source)
         if order == list(range(len(order))):
             return self
-        changed = self.replace()
-        now = torch.tensor(order)
+        changed, now = self.replace(), torch.tensor(order)
         changed._buffers = {"order": now if self.order is None else self.order[now]}
         changed.classes = tuple(classes)
         return changed
 
 
-def given_classes(own: Sequence[str], classes: Sequence[str] | None, source: str) -> tuple[str, ...]:
-    """The classes of a model as a user calls them, in the model's order; its own where nothing is given.
+def order_of(own: Sequence[str], wanted: Sequence[str], source: str) -> list[int]:
+    """The place in a model's logits of each class of a data set: own[order[k]] is wanted[k].
+
+    Names are compared without regard to case, spaces, hyphens and underscores. Where one side has no names but numbers,
+    classes are taken to be in the same order.
+
+    Args:
+        own: the K classes of the model, in the order of its logits.
+        wanted: the classes of the data set.
+        source: what the model is called, for the error.
 
     Raises:
-        InputError: another number of them, or two of one name.
+        InputError: other classes; the message names the first that the model does not have.
+
+    Example:
+        >>> order_of(["dog", "Cat"], ["cat", "dog"], "hf:pets")
+        [1, 0]
     """
-    if classes is None:
-        return tuple(own)
-    if len(classes) != len(own) or len({*map(str, classes)}) < len(classes):
+    if len(own) != len(wanted):
         raise InputError(
-            f"classes={list(classes)!r}: expected {len(own)} different names, as many as {source} has classes"
+            f"{source} tells {len(own)} classes apart, {shown(', '.join(own))}; the data set has {len(wanted)}, "
+            f"{shown(', '.join(wanted))}: take a model that was trained for them"
         )
-    return tuple(map(str, classes))
+    if all(map(NAMELESS.fullmatch, own)) or all(map(NAMELESS.fullmatch, wanted)):
+        return list(range(len(own)))
+    simple = [[re.sub(r"[\s_-]+", " ", name).strip().casefold() for name in names] for names in (own, wanted)]
+    missing = [name for name, form in zip(wanted, simple[1], strict=True) if simple[0].count(form) != 1]
+    if missing or len({*simple[1]}) < len(wanted):
+        raise InputError(
+            f"{source} knows no class {shown(repr([*missing, *wanted][0]))} of the data set (or knows it twice); its "
+            f"own are {shown(', '.join(own))}. If they mean the same, say what they are called in the data set, in the "
+            "model's order: classes=[...] (--model-arg 'classes=[...]')"
+        )
+    return [simple[0].index(form) for form in simple[1]]

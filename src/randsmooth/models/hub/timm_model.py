@@ -12,9 +12,8 @@ from torch import nn
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.extras import needs
-from randsmooth.models.hub.classifier import HubClassifier, given_classes
-from randsmooth.models.hub.places import TIMM
-from randsmooth.models.steps import Crop, Normalise, Resize, Step
+from randsmooth.models.hub.classifier import HubClassifier
+from randsmooth.models.wrapped import Crop, Normalise, Resize, Step
 
 
 def from_timm(source: Path | str, *, classes: Sequence[str] | None = None) -> HubClassifier:
@@ -28,23 +27,30 @@ def from_timm(source: Path | str, *, classes: Sequence[str] | None = None) -> Hu
     Raises:
         InputError: timm cannot be imported, or it has no such model or weights.
     """
-    named = str(source)
-    name = named.removeprefix(TIMM)
+    named, name = str(source), str(source).removeprefix("timm:")
     with needs(named, "timm itself needs a torchvision that fits your torch"):
-        timm = _timm()
+        try:
+            import timm
+            import timm.data
+        except Exception as error:  # a torchvision for another torch raises what it likes
+            if isinstance(error, ModuleNotFoundError) and error.name != "torchvision":
+                raise
+            raise InputError(
+                f"timm cannot be imported ({shown(error)}): install the torchvision for your torch"
+            ) from error
     try:
         network: nn.Module = timm.create_model(f"local-dir:{name}" if Path(name).is_dir() else name, pretrained=True)
     except Exception as error:  # timm, its hub client and torch each raise errors of their own
         raise InputError(f"{named} cannot be made by timm ({type(error).__name__}: {shown(error)})") from error
     said: Any = network.pretrained_cfg
     config = timm.data.resolve_model_data_config(network)
-    count = int(getattr(network, "num_classes", 0))
-    own = list(said.get("label_names") or map(str, range(count)))
+    own = list(said.get("label_names") or map(str, range(int(getattr(network, "num_classes", 0)))))
     return HubClassifier(
         network.requires_grad_(False),
         timm_steps(config),
         source=named,
-        classes=given_classes(own, classes, named),
+        own=own,
+        classes=classes,
         channels=int(config["input_size"][0]),
     )
 
@@ -61,28 +67,9 @@ def timm_steps(config: Mapping[str, Any]) -> list[Step]:
         ['resized to 248 on the shorter side (bicubic)', 'the middle 224 x 224 cut out']
     """
     _, height, width = config["input_size"]
-    share, mode, filter_ = config.get("crop_pct", 0.875), config.get("crop_mode", "center"), config["interpolation"]
-    larger = (math.floor(height / share), math.floor(width / share))
-    if mode == "squash":
-        resize = Resize(larger, filter_)
-    elif mode == "center" and height == width:
-        resize = Resize(larger[0], filter_)
-    else:
-        raise InputError(
-            f"crop_mode={mode!r} of timm for {height} x {width} is not known here: expected center or squash"
-        )
+    share, mode = config.get("crop_pct", 0.875), config.get("crop_mode", "center")
+    larger = math.floor(height / share), math.floor(width / share)
+    if mode not in ("squash", "center") or (mode == "center" and height != width):
+        raise InputError(f"crop_mode={mode!r} of timm for {height} x {width} is not known: expected center or squash")
+    resize = Resize(larger if mode == "squash" else larger[0], config["interpolation"])
     return [resize, Crop((height, width)), Normalise(config["mean"], config["std"], 1.0)]
-
-
-def _timm() -> Any:
-    """The package; InputError where something in it fails, as it does beside a torchvision for another torch."""
-    try:
-        import timm
-        import timm.data
-    except ModuleNotFoundError as error:
-        if error.name != "torchvision":
-            raise
-        raise InputError("timm needs torchvision, which is not installed: install the one for your torch") from error
-    except Exception as error:  # a torchvision for another torch raises what it likes
-        raise InputError(f"timm cannot be imported ({shown(error)}): install the torchvision for your torch") from error
-    return timm

@@ -1,8 +1,11 @@
-"""Image classifiers of Hugging Face's transformers."""
+"""Image classifiers of Hugging Face's transformers, and what their image processors do, as steps on tensors.
+
+The processors themselves take 8-bit images, which noisy ones are not.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +13,23 @@ import torch
 from huggingface_hub import snapshot_download
 from torch import nn
 
-from randsmooth.documents import shown
+from randsmooth.documents import parse_json, read_file, shown
 from randsmooth.errors import InputError
 from randsmooth.extras import needs
-from randsmooth.models.hub.classifier import HubClassifier, given_classes
-from randsmooth.models.hub.image_processor import steps_of
-from randsmooth.models.hub.places import HF
+from randsmooth.models.hub.classifier import HubClassifier
+from randsmooth.models.wrapped import Crop, Normalise, Resize, Step
 
-FILES = ["config.json", "preprocessor_config.json", "*.safetensors", "*.safetensors.index.json"]
-LOADING = ("_weight_conversions",)  # attributes that remember how weights were loaded, and change no answer
+PROCESSOR = "preprocessor_config.json"
+FILES = ["config.json", PROCESSOR, "*.safetensors", "*.safetensors.index.json"]
+# Processors that resize, crop, rescale and normalise as their settings say: whether a size that is one number is that
+# of a square (else of the shorter side), and whether they crop where the settings do not say it.
+KINDS = {
+    **{"ViT": (True, False), "DeiT": (True, True), "Beit": (True, False), "Pvt": (True, False)},
+    **{"ConvNext": (False, False), "Bit": (False, True), "CLIP": (False, True)},
+}
+USUAL = {"do_resize": True, "do_rescale": True, "do_normalize": True, "rescale_factor": 1 / 255}
+FILTERS = {2: "bilinear", 3: "bicubic"}  # of Pillow, by their numbers
+WARPED = 384  # from this side on ConvNeXt resizes without a crop
 
 
 def from_transformers(source: Path | str, *, classes: Sequence[str] | None = None) -> HubClassifier:
@@ -36,14 +47,67 @@ def from_transformers(source: Path | str, *, classes: Sequence[str] | None = Non
         InputError: it is not there, it is no image classifier with all of its weights, it needs code of its own, or
             its processor is not known.
     """
-    named = f"{source}"
-    folder = _local(named.removeprefix(HF))
+    named = str(source)
+    folder = _local(named.removeprefix("hf:"))
     steps = steps_of(folder)
     network = _network(folder, named)
     labels = network.config.id2label
     own = [str(labels[k]) for k in range(len(labels))]
     channels = getattr(network.config, "num_channels", 3)
-    return HubClassifier(network, steps, source=named, classes=given_classes(own, classes, named), channels=channels)
+    return HubClassifier(network, steps, source=named, own=own, classes=classes, channels=channels)
+
+
+def steps_of(folder: Path) -> list[Step]:
+    """The steps of the processor whose configuration is in `folder`, for images in [0, 1].
+
+    Raises:
+        InputError: there is none, or it does something else than resizing, cropping, rescaling and normalising.
+    """
+    path = folder / PROCESSOR
+    try:
+        said = parse_json(read_file(path), path)
+        name = str(said.get("image_processor_type", said.get("feature_extractor_type", "")))
+        for ending in ("Pil", "Fast", "ImageProcessor", "FeatureExtractor"):
+            name = name.removesuffix(ending)
+        if name not in KINDS:
+            raise InputError(f"it is a {shown(name or 'processor without a name')}, and known are {', '.join(KINDS)}")
+        given = {key: value for key, value in said.items() if value is not None}
+        settings = USUAL | {"do_center_crop": KINDS[name][1]} | given
+        return [*_geometry(name, settings), *_values(settings)]
+    except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(
+            f"{path} does not say in a known way what is done to images before the network ({shown(error)}): certify "
+            "it from Python, with the steps that it needs: rs.wrap(model, resize=..., mean=..., std=...)"
+        ) from error
+
+
+def _geometry(kind: str, settings: Mapping[str, Any]) -> list[Step]:
+    steps: list[Step] = []
+    if settings["do_resize"]:
+        size, filter_ = _size(settings["size"], KINDS[kind][0]), FILTERS[settings["resample"]]
+        if kind == "ConvNext" and isinstance(size, int) and size < WARPED:  # resized to more, and cropped to it
+            steps += [Resize(int(size / float(settings.get("crop_pct", 224 / 256))), filter_), Crop(size)]
+        elif kind == "ConvNext" and isinstance(size, int):
+            steps.append(Resize((size, size), filter_))
+        else:
+            steps.append(Resize(size, filter_))
+    return [*steps, Crop(_size(settings["crop_size"], True))] if settings["do_center_crop"] else steps
+
+
+def _values(settings: Mapping[str, Any]) -> list[Step]:
+    """Rescaling and normalising; processors see pixels from 0 to 255."""
+    scale = 255 * float(settings["rescale_factor"]) if settings["do_rescale"] else 255.0
+    scale = 1.0 if abs(scale - 1.0) < 1e-6 else scale
+    if settings["do_normalize"]:
+        return [Normalise(settings["image_mean"], settings["image_std"], scale)]
+    return [] if scale == 1.0 else [Normalise(None, None, scale)]
+
+
+def _size(size: Any, square: bool) -> int | tuple[int, int]:
+    """(height, width), or the length of the shorter side."""
+    if isinstance(size, int):
+        return (size, size) if square else size
+    return int(size["shortest_edge"]) if "shortest_edge" in size else (int(size["height"]), int(size["width"]))
 
 
 def _local(name: str) -> Path:
@@ -75,13 +139,11 @@ def _network(folder: Path, named: str) -> Any:
             output_loading_info=True,
         )
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, ImportError) as error:
+        way_out = ""
         if "trust_remote_code" in str(error):
-            raise InputError(
-                f"{folder} needs Python code that comes with it, which is never run. If you trust it, load the model "
-                "in a function of yours, and name that: file.py:NAME"
-            ) from error
+            way_out = "; Python code that comes with it is never run: if you trust it, name a function: file.py:NAME"
         raise InputError(
-            f"{folder} cannot be loaded as an image classifier of transformers ({shown(error)})"
+            f"{folder} cannot be loaded as an image classifier of transformers ({shown(error)}){way_out}"
         ) from error
     lacking = sorted(map(str, [*loaded["missing_keys"], *loaded["mismatched_keys"]]))
     if lacking:
@@ -90,6 +152,4 @@ def _network(folder: Path, named: str) -> Any:
             "would be random: it was not trained to classify, or for another number of classes"
         )
     assert isinstance(network, nn.Module)
-    for name in LOADING:
-        vars(network).pop(name, None)
     return network.eval().requires_grad_(False)

@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from randsmooth import data
 from randsmooth.atomic import claimed
 from randsmooth.data import DatasetSpec, Images
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, setting
+from randsmooth.models.checks import pick_device
 from randsmooth.models.classifier import Classifier
 from randsmooth.models.denoiser import Denoiser
-from randsmooth.models.devices import pick_device
-from randsmooth.models.folder import save
-from randsmooth.models.importing.choice import try_layers
-from randsmooth.models.importing.containers import Checkpoint, read_checkpoint
-from randsmooth.models.importing.known_networks import (
-    chosen_arch,
-    denoiser_size,
-    is_denoiser,
-    our_tensors,
-    outputs_and_channels,
-    recognised,
-)
-from randsmooth.models.importing.normalisation import Normalisation, candidates, normalisation, usual
-from randsmooth.models.importing.tensor_names import Stored, unwrapped_names
-from randsmooth.models.size_limit import SizeLimit
-from randsmooth.models.stored import CARD, CONFIG, WEIGHTS
+from randsmooth.models.folder import CARD, CONFIG, WEIGHTS, check_fit, save
+from randsmooth.models.importing.files import Checkpoint, read_checkpoint
+from randsmooth.models.importing.known_networks import COUNTER, chosen_arch, denoiser_size, is_denoiser, our_tensors
+from randsmooth.models.importing.normalisation import Normalisation, candidates, normalisation, try_layers, usual
+from randsmooth.models.limits import SizeLimit
 from randsmooth.progress import Progress, chosen_progress
 
 M = TypeVar("M", Classifier, Denoiser)
-COUNTER = "num_batches_tracked"  # of a batch norm that has a momentum, it changes nothing; torch before 0.4.1 had none
 
 
 class HoldsDenoiser(InputError):
@@ -101,20 +91,26 @@ def import_checkpoint(
     _check_options(sigma, images)
     spec = None if dataset is None else data.describe(dataset)
     found = read_checkpoint(Path(checkpoint))
-    stored = unwrapped_names(found.state)
-    if is_denoiser(stored.network):
+    if is_denoiser(found.network):
         raise HoldsDenoiser(f"{found.path} holds a denoiser, no classifier: randsmooth.models.import_denoiser reads it")
     if spec is None or dataset is None:
         raise InputError(
             f"{found.path} does not say which data set it is for: give its name or folder (dataset=, --dataset cifar10)"
         )
-    name = chosen_arch(arch) if arch else recognised(found.arch, stored.network)
-    network = _network(name, found, stored, spec)
-    layer, why = _layer(stored, normalise, spec)
-    if layer is None:
+    name = chosen_arch(arch, found.origin["arch"], found.network)
+    settings: dict[str, Any] = {"arch": name, "classes": list(spec.classes), "shape": spec.shape}
+    network = _filled(lambda: Classifier(**settings), found, our_tensors(name, found.network)).network
+    if normalise is not None:
+        layer, why = normalisation(normalise, spec), {"why": "asked for"}
+    elif found.mean is not None:
+        layer, why = Normalisation("stored", found.mean, found.std), {"why": "stored in the file"}
+    else:
         layer, why = _tried(network, spec, dataset, sigma or 0.0, images, device, chosen_progress(progress))
-    known = _facts(found, spec.name, sigma) | {"normalisation": {"layer": layer.name, **why}}
-    return _kept(_classifier(name, network, layer, spec, known), folder)
+    mean, std = (None if values is None else list(values) for values in (layer.mean, layer.std))
+    known = _facts(found, spec.name, sigma) | {"normalisation": {"layer": layer.name} | why}
+    model = Classifier(**settings, mean=mean, std=std, provenance=known)
+    model.network = network.cpu()
+    return _kept(model.eval(), folder)
 
 
 def import_denoiser(
@@ -151,14 +147,10 @@ def import_denoiser(
     folder = _folder(out, overwrite)
     _check_options(sigma, 1)
     found = read_checkpoint(Path(checkpoint))
-    tensors = unwrapped_names(found.state).network
-    if not is_denoiser(tensors):
-        raise InputError(f"{found.path} holds no DnCNN, whose tensors are called dncnn.0.weight and so on")
-    channels, arch = denoiser_size(tensors)
-    with torch.random.fork_rng(devices=[]), SizeLimit(sum(tensor.numel() for tensor in tensors.values())):
-        denoiser = Denoiser(channels=channels, arch=arch, provenance=_facts(found, dataset, sigma))
-    _load(denoiser.network, found, arch, _by_name(found, arch, denoiser.network, tensors))
-    return _kept(denoiser.eval(), folder)
+    channels, arch = denoiser_size(found.network)
+    facts = _facts(found, dataset, sigma)
+    denoiser = _filled(lambda: Denoiser(channels=channels, arch=arch, provenance=facts), found, found.network)
+    return _kept(denoiser, folder)
 
 
 def _facts(found: Checkpoint, dataset: str | None, sigma: float | None) -> dict[str, Any]:
@@ -198,82 +190,34 @@ def _folder(out: Path | str | None, overwrite: bool) -> Path | None:
     return folder
 
 
-def _network(arch: str, found: Checkpoint, stored: Stored, spec: DatasetSpec) -> nn.Module:
-    """The network with the file's weights, in eval mode; InputError where these do not fit it or the data set."""
-    tensors = our_tensors(arch, stored.network)
+def _filled(make: Callable[[], M], found: Checkpoint, tensors: dict[str, Tensor]) -> M:
+    """A model with the file's weights in its network, in eval mode; InputError where these do not fit."""
     size = sum(tensor.numel() for tensor in tensors.values())
     try:
         with torch.random.fork_rng(devices=[]), SizeLimit(size):  # the initial weights are overwritten below
-            network = _classifier(arch, None, Normalisation("none", None, None), spec, {}).network
+            model = make()
     except RuntimeError as error:  # there was not enough memory for a single layer
-        raise InputError(f"{found.path}: {arch} cannot be built for it ({shown(error)})") from error
-    tensors = _by_name(found, arch, network, tensors)
-    outputs, channels = outputs_and_channels(tensors)
-    if outputs not in (None, spec.num_classes):
-        raise InputError(
-            f"{found.path} tells {outputs} classes apart and {spec.name} has {spec.num_classes}: pass the data set "
-            "that it was trained on (--dataset)"
-        )
-    if channels not in (None, spec.shape[0]):
-        raise InputError(
-            f"{found.path} takes images of {channels} channels and those of {spec.name} have {spec.shape[0]}: pass the "
-            "data set that it was trained on (--dataset)"
-        )
-    _load(network, found, arch, tensors)
-    return network.eval()
-
-
-def _by_name(found: Checkpoint, arch: str, network: nn.Module, tensors: dict[str, Any]) -> dict[str, Any]:
-    """The file's tensors, with zeros for counters that it lacks; InputError for other names than the network's."""
-    expected = network.state_dict()
+        raise InputError(f"{found.path}: no such network can be built ({shown(error)})") from error
+    expected = model.network.state_dict()
+    tensors = {name: value.to(expected[name].dtype) if name in expected else value for name, value in tensors.items()}
     tensors = {name: torch.zeros_like(value) for name, value in expected.items() if name.endswith(COUNTER)} | tensors
-    extra, missing = sorted(tensors.keys() - expected.keys()), sorted(expected.keys() - tensors.keys())
-    if extra or missing:
-        kinds = {"tensors are not the network's": extra, "tensors of the network are missing": missing}
-        odd = [f"{len(names)} {what}, first {shown(repr(names[0]))}" for what, names in kinds.items() if names]
-        raise InputError(
-            f"{found.path} is not of the architecture {arch}: {' and '.join(odd)}. Is it of another one (arch=, "
-            "--arch)? Tensors that belong to no network, leave out of the file"
-        )
-    return tensors
-
-
-def _load(network: nn.Module, found: Checkpoint, arch: str, tensors: dict[str, Any]) -> None:
-    """Give the network the file's weights, which have its names; InputError where their shapes are others."""
-    expected = network.state_dict()
-    odd = [name for name, tensor in tensors.items() if tensor.shape != expected[name].shape]
-    if odd:
-        wanted, got = tuple(expected[odd[0]].shape), tuple(tensors[odd[0]].shape)
-        raise InputError(
-            f"{found.path} is not of the architecture {arch}: {len(odd)} tensors differ, first {shown(repr(odd[0]))}, "
-            f"expected {wanted}, found {got}. Is it of another architecture (arch=, --arch), or for images of another "
-            "size (--dataset)?"
-        )
-    network.load_state_dict(tensors)
-
-
-def _layer(stored: Stored, asked: str | None, spec: DatasetSpec) -> tuple[Normalisation | None, dict[str, Any]]:
-    """The layer that the user asks for, or that the file stores, and why; None where it must be found out."""
-    if asked is not None:
-        return normalisation(asked, spec), {"why": "asked for"}
-    if stored.mean is not None and stored.std is not None:
-        return Normalisation("stored", tuple(stored.mean), tuple(stored.std)), {"why": "stored in the file"}
-    return None, {}
+    way_out = "is it of another architecture (--arch), or for a data set of other images or classes (--dataset)?"
+    check_fit(f"{found.path} does not fit {model.arch}", expected, tensors, way_out)
+    model.network.load_state_dict(tensors)
+    return model.eval()
 
 
 def _tried(
     network: nn.Module, spec: DatasetSpec, dataset: str, sigma: float, count: int, device: str, progress: Progress
 ) -> tuple[Normalisation, dict[str, Any]]:
     """The layer with which `network` is clearly the most accurate, and the facts of the trial."""
-    place, split = pick_device(device), _images(dataset)
-    layers = candidates(spec)
+    place, split, layers = pick_device(device), _images(dataset), candidates(spec)
     with progress(f"try {len(layers)} normalisations", min(count, len(split)), "images") as reporter:
-        choice = try_layers(network, layers, split, sigma=sigma, count=count, device=place, reporter=reporter)
-        choice = choice._replace(prior=usual(spec))
-        layer = choice.winner()
-        reporter.say(f"normalisation {layer.name}, by accuracy: {choice.words()}")
-    network.cpu()
-    return layer, choice.facts() | {"split": split.split}
+        trial = try_layers(network, layers, split, sigma=sigma, count=count, device=place, reporter=reporter)
+        trial = trial._replace(prior=usual(spec))
+        layer = trial.winner()
+        reporter.say(f"normalisation {layer.name}, by accuracy: {trial.words()}")
+    return layer, trial.facts() | {"split": split.split}
 
 
 def _images(dataset: str) -> Images:
@@ -288,15 +232,3 @@ def _images(dataset: str) -> Images:
                 f"the file does not store its normalisation, and no images are there to find it out ({error}). Or say "
                 "which it is (normalise=, --normalise)"
             ) from error
-
-
-def _classifier(
-    arch: str, network: nn.Module | None, layer: Normalisation, spec: DatasetSpec, provenance: dict[str, Any]
-) -> Classifier:
-    """A classifier for the data set, with the weights of `network` where it is given."""
-    mean, std = (None if values is None else list(values) for values in (layer.mean, layer.std))
-    shape, classes = spec.shape, list(spec.classes)
-    model = Classifier(arch=arch, classes=classes, shape=shape, mean=mean, std=std, provenance=provenance)
-    if network is not None:
-        model.network.load_state_dict(network.state_dict())
-    return model.eval()

@@ -1,19 +1,34 @@
-"""The layer that normalises images before a network: those of the field, by name, and those a data set may have."""
+"""The layer that normalises images before a network: the field's, by name, and which one a network was trained behind.
+
+Few files store it. It is found by the network's accuracy on labelled noisy images, where that is clear.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from randsmooth.data import DATASETS, DatasetSpec
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy import stats
+from torch import Tensor, nn
+
+from randsmooth.data import DATASETS, DatasetSpec, Images, take
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
+from randsmooth.noise import Stream, draw
+from randsmooth.progress import Reporter
 
 # Data sets that our own models do not normalise, nor those of the field's repositories, with the numbers that others
 # use: PyTorch's example for MNIST and tonyduan/rs4a; those of the others are in the catalogue of data sets.
 BESIDE_OURS = {"mnist": ((0.1307,), (0.3081,)), "fashion-mnist": ((0.2849,), (0.3516,))}
 FORMS = "none, center, center-NAME, a data set's name (cifar10, imagenet, ...), or numbers as 0.5,0.5,0.5/0.2,0.2,0.2"
 CENTER = re.compile(r"cent(?:er|re)(?:-(.+))?")
+ALPHA = 1e-3  # probability that a layer is taken which is not the best of the candidates
+BATCH = 50
+LEAST = 0.1  # share of the errors of guessing that a trained network avoids at the least
 
 
 class Normalisation(NamedTuple):
@@ -23,6 +38,16 @@ class Normalisation(NamedTuple):
     mean: tuple[float, ...] | None
     std: tuple[float, ...] | None
 
+    def __call__(self, x: Tensor) -> Tensor:  # (B, C, H, W)
+        if self.mean is None or self.std is None:
+            return x
+        mean, std = (x.new_tensor(values).reshape(1, -1, 1, 1) for values in (self.mean, self.std))
+        return (x - mean) / std
+
+    def centering(self) -> Normalisation:
+        """The mean alone (SmoothAdv)."""
+        return Normalisation("center", self.mean, (1.0,) * len(self.mean or ()))
+
 
 NONE = Normalisation("none", None, None)
 
@@ -30,7 +55,7 @@ NONE = Normalisation("none", None, None)
 def candidates(spec: DatasetSpec) -> list[Normalisation]:
     """The layers that networks for `spec` are trained behind: mean and std, the mean alone (SmoothAdv), and none."""
     known = _of_dataset(spec.name, spec)
-    return [known, _centering(known), NONE] if known else [NONE]
+    return [known, known.centering(), NONE] if known else [NONE]
 
 
 def usual(spec: DatasetSpec) -> Normalisation | None:
@@ -55,26 +80,23 @@ def normalisation(text: str, spec: DatasetSpec) -> Normalisation:
         >>> normalisation("center", DATASETS["cifar10"])
         Normalisation(name='center', mean=(0.4914, 0.4822, 0.4465), std=(1.0, 1.0, 1.0))
     """
-    found = _numbers(text) if "/" in text else _named(text, spec)
-    channels = spec.shape[0]
-    if found.mean is not None and not len(found.mean) == len(found.std or ()) == channels:
-        raise InputError(
-            f"normalise={text!r} (--normalise) has {len(found.mean)} means and {len(found.std or ())} deviations; the "
-            f"images of {spec.name} have {channels} channels"
-        )
-    return found
-
-
-def _named(text: str, spec: DatasetSpec) -> Normalisation:
-    if text == "none":
-        return NONE
     center = CENTER.fullmatch(text)
-    name = (center[1] or spec.name) if center else text
-    known = _of_dataset(name, spec)
-    if known is None:
-        what = "is not normalised by its mean" if name == spec.name or name in DATASETS else "is no data set"
-        raise InputError(f"normalise={shown(repr(text))} (--normalise): {shown(name)} {what}; expected {FORMS}")
-    return Normalisation(text, *_centering(known)[1:]) if center else known
+    known: Normalisation | None = NONE
+    if "/" in text:
+        try:
+            known = Normalisation(text, *(tuple(map(float, part.split(","))) for part in text.split("/")))
+        except (TypeError, ValueError):
+            known = None
+    elif text != "none":
+        known = _of_dataset((center[1] or spec.name) if center else text, spec)
+        known = known.centering()._replace(name=text) if known and center else known
+    channels = spec.shape[0]
+    if known is None or (known.mean is not None and not len(known.mean) == len(known.std or ()) == channels):
+        raise InputError(
+            f"normalise={shown(repr(text))} (--normalise) is no layer for images of {channels} channels, as those of "
+            f"{spec.name} are; expected {FORMS}"
+        )
+    return known
 
 
 def _of_dataset(name: str, spec: DatasetSpec) -> Normalisation | None:
@@ -84,14 +106,123 @@ def _of_dataset(name: str, spec: DatasetSpec) -> Normalisation | None:
     return Normalisation(name, chosen.mean, chosen.std) if chosen and chosen.mean is not None else None
 
 
-def _centering(known: Normalisation) -> Normalisation:
-    assert known.mean is not None
-    return Normalisation("center", known.mean, (1.0,) * len(known.mean))
+class Trial(NamedTuple):
+    """How often a network is right behind each of several layers, on the same noisy images.
+
+    Attributes:
+        layers: the k candidates.
+        right: (k, N), whether the network is right about each of N images.
+        guess: the accuracy of always answering with the most frequent label.
+        sigma: of the noise that was added to the images.
+        prior: the layer that is taken unless another is clearly better; None: there is none.
+    """
+
+    layers: tuple[Normalisation, ...]
+    right: NDArray[np.bool_]
+    guess: float
+    sigma: float
+    prior: Normalisation | None = None
+
+    @property
+    def best(self) -> int:
+        """The place of the layer with the highest accuracy."""
+        return int(self.right.sum(axis=1).argmax())
+
+    def wins(self, other: int) -> tuple[int, int]:
+        """How many images the best layer is alone to get right, and how many the layer at `other` is."""
+        mine, its = self.right[self.best], self.right[other]
+        return int((mine & ~its).sum()), int((its & ~mine).sum())
+
+    def p_value(self) -> float:
+        """Bound on the probability of a lead like this of a layer that is not better than every other.
+
+        For two layers of equal accuracy, an image that only one of them gets right is as likely to be the one's as the
+        other's (McNemar 1947, exact). Which layer leads, and against which, is only known afterwards: the p-value is
+        multiplied by the number of ordered pairs.
+        """
+        others = [i for i in range(len(self.layers)) if i != self.best]
+        return min(1.0, len(self.layers) * len(others) * max(map(self._lead, others), default=0.0))
+
+    def _lead(self, other: int) -> float:
+        won, lost = self.wins(other)
+        return float(stats.binom.sf(won - 1, won + lost, 0.5))
+
+    def classifies(self, place: int) -> bool:
+        """Whether the network behind a layer clearly does more than guess, as random weights do not.
+
+        The lower confidence limit of its accuracy (Clopper-Pearson, at ALPHA) must leave out a tenth of the errors of
+        always giving the most frequent label.
+        """
+        right, total = int(self.right[place].sum()), self.right.shape[1]
+        lower = float(stats.beta.ppf(ALPHA, right, total - right + 1)) if right else 0.0
+        return 1 - lower <= (1 - LEAST) * (1 - self.guess)
+
+    def winner(self) -> Normalisation:
+        """The layer that is clearly the best; else the prior, unless another is clearly better than it.
+
+        Raises:
+            InputError: there is none; the message gives the accuracies, and the way to decide.
+        """
+        if self.classifies(self.best) and self.p_value() <= ALPHA:
+            return self.layers[self.best]
+        if self.prior is not None:
+            place = self.layers.index(self.prior)
+            if self.classifies(place) and (len(self.layers) - 1) * self._lead(place) > ALPHA:
+                return self.prior
+        guesses = not self.classifies(self.best)
+        why = "it hardly does more than guess" if guesses else "no layer is clearly better than the others"
+        names = " or ".join(layer.name for layer in self.layers)
+        raise InputError(
+            f"the file does not store which normalisation its network was trained behind, and its accuracy does not "
+            f"tell: {why} ({self.words()}). Say it (normalise=, --normalise {names}), try more images (images=, "
+            "--images), or give the sigma that it was trained for and the right data set"
+        )
+
+    def words(self) -> str:
+        """The accuracies, and by how much the best layer wins."""
+        order = np.argsort(-self.right.sum(axis=1), kind="stable")
+        shares = ", ".join(f"{self.layers[i].name} {self.right[i].mean():.1%}" for i in order)
+        noise = f"with noise of sigma {self.sigma:g}" if self.sigma else "without noise"
+        said = f"right about {self.right.shape[1]} images {noise}: {shares}"
+        if len(order) == 1:
+            return said
+        won, lost = self.wins(int(order[1]))
+        return f"{said}; {won} images to {lost} against the next, p = {self.p_value():.1g}"
+
+    def facts(self) -> dict[str, Any]:
+        """The same for a model's provenance."""
+        clear = self.p_value() <= ALPHA
+        return {
+            "images": self.right.shape[1],
+            "sigma": self.sigma,
+            "accuracy": {layer.name: float(right.mean()) for layer, right in zip(self.layers, self.right, strict=True)},
+            "p_value": self.p_value(),
+            "why": "accuracy on labelled images" if clear else "usual there, and no other is clearly better",
+        }
 
 
-def _numbers(text: str) -> Normalisation:
-    try:
-        mean, std = (tuple(float(number) for number in part.split(",")) for part in text.split("/"))
-    except ValueError:
-        raise InputError(f"normalise={shown(repr(text))} (--normalise) cannot be read; expected {FORMS}") from None
-    return Normalisation(text, mean, std)
+def try_layers(
+    network: nn.Module,
+    layers: Sequence[Normalisation],
+    images: Images,
+    *,
+    sigma: float,
+    count: int,
+    device: torch.device,
+    reporter: Reporter,
+) -> Trial:
+    """The accuracy of `network` behind each of `layers`, on `count` images that are evenly spread over a split.
+
+    Every image gets one sample of the noise, the same for all layers.
+    """
+    chosen = take(len(images), min(count, len(images)))
+    network = network.to(device).eval()
+    right: list[NDArray[np.bool_]] = []
+    for block, (x, y) in enumerate(images.batches(chosen.split(BATCH))):
+        noisy = (x.cpu() + draw(tuple(x.shape), sigma, stream=Stream(0, "import").at(block))).to(device)
+        with torch.inference_mode():
+            answers = [network(layer(noisy)).argmax(1).cpu() for layer in layers]
+        right.append(torch.stack([answer == y.cpu() for answer in answers]).numpy())
+        reporter.advance(len(x))
+    guess = int(images.labels[chosen].bincount().max()) / len(chosen)
+    return Trial(tuple(layers), np.concatenate(right, axis=1), guess, sigma)

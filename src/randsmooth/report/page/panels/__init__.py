@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from randsmooth.registry import Registry
 from randsmooth.report.against_baseline import AgainstBaseline
-from randsmooth.report.figures.charts import Chart, Look
+from randsmooth.report.charts import Chart, Look
 from randsmooth.report.sheet import Sheet
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from randsmooth import bounds
 from randsmooth.certificates import Certificates
 from randsmooth.noise import Gaussian
-from randsmooth.report.figures import curves
+from randsmooth.report import curves
 from randsmooth.report.page.panels import PageContent, PanelView
 
 SLIDER_STEPS = 160

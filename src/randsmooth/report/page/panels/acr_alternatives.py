@@ -15,9 +15,6 @@ QUARTILES = (0.25, 0.5, 0.75)
 FLOAT = 1e-12  # 0.99996 lies a little below itself in floating point
 FARTHEST = 1.0  # radius: the area ends here, or where the tables do
 
-Cell = tuple[str, str]
-"""A figure and its interval, both printed; the interval is empty where it is not known."""
-
 
 def view(content: PageContent) -> PanelView:
     """The figures of each table as [table][figure]."""
@@ -30,7 +27,7 @@ def area_end(radii: list[float]) -> float:
     return max((r for r in radii if 0.0 < r <= FARTHEST), default=FARTHEST)
 
 
-def cells(table: Certificates, end: float) -> list[Cell]:
+def cells(table: Certificates, end: float) -> list[tuple[str, str]]:
     """The area up to radius `end` and the three quartiles of p_A, dashes where they are not known."""
     if not table.labelled:
         return [(UNKNOWN_FIGURE, "")] * (1 + len(QUARTILES))
@@ -40,7 +37,7 @@ def cells(table: Certificates, end: float) -> list[Cell]:
     return [area, *map(_cell, metrics.p_a_quantiles(table, QUARTILES).values())]
 
 
-def _cell(estimate: Estimate) -> Cell:
+def _cell(estimate: Estimate) -> tuple[str, str]:
     if math.isnan(estimate.value) and math.isnan(estimate.high):
         return _figure(estimate.value), ""
     return _figure(estimate.value), f"{_figure(estimate.low)} to {_figure(estimate.high)}"

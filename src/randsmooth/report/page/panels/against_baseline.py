@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from randsmooth import metrics
-from randsmooth.report.figures.charts import Chart, Scale, Series
-from randsmooth.report.figures.curves import RADIUS
+from randsmooth.report.charts import Chart, Scale, Series
+from randsmooth.report.curves import RADIUS
 from randsmooth.report.page.panels import PageContent, PanelView
 
 POINTS = 200  # of a curve of differences

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from randsmooth.report.figures.charts import Chart, Scale, Series
-from randsmooth.report.figures.curves import budget_curves
+from randsmooth.report.charts import Chart, Scale, Series
+from randsmooth.report.curves import budget_curves
 from randsmooth.report.page.panels import PageContent, PanelView
 
 

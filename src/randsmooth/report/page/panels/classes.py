@@ -9,9 +9,6 @@ from randsmooth import metrics
 from randsmooth.certificates import NO_LABEL, Certificates
 from randsmooth.report.page.panels import PageContent, PanelView
 
-Cell = list[int] | None
-"""[value, low, high] in tenths of a percent; None: no image of the class, or a radius that is out of reach."""
-
 
 def view(content: PageContent) -> PanelView | None:
     """The classes that occur, and their cells as [radius][class][table] for the script; None without radii or labels.
@@ -43,7 +40,7 @@ def _count(table: Certificates, present: NDArray[np.int64], keep: NDArray[np.boo
     return np.asarray(counted[present], np.int64)
 
 
-def _cells(hits: NDArray[np.int64], totals: NDArray[np.int64]) -> list[Cell]:
+def _cells(hits: NDArray[np.int64], totals: NDArray[np.int64]) -> list[list[int] | None]:
     low, high = metrics.wilson(hits, np.maximum(totals, 1))
     tenths = np.rint(1000 * np.stack([hits / np.maximum(totals, 1), low, high], axis=1)).astype(int)
     return [row.tolist() if total else None for row, total in zip(tenths, totals, strict=True)]

@@ -2,83 +2,25 @@
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
+from importlib import resources
 
 from randsmooth.certificates import Certificates
 from randsmooth.escape import NOT_RECORDED, printable, setting, shortened
 from randsmooth.report.page.panels import PageContent, PanelView
 
-FACTS = {
-    "dataset": "data set",
-    "split": "split",
-    "selection": "selection of images",
-    "shard": "share of these images",
-    "resize": "images scaled, before noise, to",
-    "crop": "images cropped, before noise, to",
-    "sigma": "noise, sigma (pixels in [0, 1])",
-    "n0": "samples to pick the class, n0",
-    "n": "samples to bound p_A, n",
-    "alpha": "failure probability, alpha",
-    "rule": "rule",
-    "bound": "bound on p_A",
-    "guarantee": "guarantee",
-    "label_aware": "only the label is certified (evaluation only)",
-    "seed": "seed",
-    "sound": "noisy images rounded to k/255 exactly",
-    "noise": "noise stream",
-    "backend": "backend",
-    "precision": "precision",
-    "batch": "batch",
-    "device": "device",
-    "instructions": "instructions of the processor",
-    "versions": "versions",
-    "notes": "notes",
-}
-
 ASKED = ("shard", "resize", "crop")  # which nobody misses where they were not asked for
 
-# What a model says of its training. A fact that is not listed here is shown under the name that its file gives it.
-MODEL_FACTS = {
-    "method": "training method",
-    "hyperparameters": "hyperparameters",
-    "preset": "preset",
-    "arch": "architecture",
-    "dataset": "trained on",
-    "take": "number of training images",
-    "sigma": "sigma of the training noise",
-    "epochs": "epochs",
-    "batch": "batch of the training",
-    "lr": "learning rate",
-    "lr_milestones": "epochs where the learning rate drops",
-    "lr_gamma": "factor of these drops",
-    "momentum": "momentum",
-    "weight_decay": "weight decay",
-    "precision": "precision of the training",
-    "seed": "seed of the training",
-    "device": "device of the training",
-    "compile": "compiled for the training",
-    "threads": "threads of the training",
-    "batch_norm_devices": "devices of the training, each with its own batch norm",
-    "asked": "weights of the other models that it used",
-    "changed": "settings changed during the training",
-    "versions": "versions at the training",
-    "mean": "mean of the pixels, subtracted by the model",
-    "std": "standard deviation of the pixels, divided by in the model",
-    "quantised": "quantised to int8: from which model, on what images",
-    "classifier": "classifier behind the denoiser",
-    "denoiser": "denoiser, before the classifier",
-    "source": "what made the model",
-    "arguments": "arguments of what made the model",
-    "weights": "weights, SHA-256",
-    "called": "identity that the user gave",
-    "image_column": "column of the images",
-    "label_column": "column of the labels",
-    "resize": "images resized to",
-    "crop": "images cropped to",
-    "run": "which of several runs",
-    "variation": "variation of the method",
-    "repository": "repository of the log",
-}
+
+def _named(of: str) -> dict[str, str]:
+    """What provenance.csv calls each fact."""
+    with resources.files(__package__ or "").joinpath("provenance.csv").open() as file:
+        return {line["fact"]: line["words"] for line in csv.DictReader(file) if line["of"] == of}
+
+
+FACTS = _named("header")
+MODEL_FACTS = _named("model")  # of its training; a fact that is not among them is shown under the file's own name
 
 
 def view(content: PageContent) -> PanelView:

@@ -1,0 +1,135 @@
+"""Look at the built site: do links lead somewhere, is anything fetched from elsewhere, is everything described?
+
+    python docs/_checks/site_checks.py SITE [--external]
+
+Described are every public name, and every option of the command line. `--external` asks the hosts of links to other
+sites as well, which needs the network.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import urllib.request
+from collections.abc import Iterator
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
+
+# Where a browser fetches something by itself, as (element, attribute).
+FETCHED = {
+    *(("script", "src"), ("img", "src"), ("img", "srcset"), ("source", "src"), ("source", "srcset"), ("iframe", "src")),
+    *(("video", "src"), ("audio", "src"), ("embed", "src"), ("object", "data"), ("link", "href"), ("image", "href")),
+}
+NOT_FETCHED = {"canonical", "next", "prev", "search", "index", "author", "copyright", "license"}  # kinds of <link>
+OUTSIDE = re.compile(r"(?:https?:)?//", re.IGNORECASE)
+STYLE = re.compile(r"(?:url\(\s*|@import\s+)['\"]?((?:https?:)?//[^'\")\s]+)", re.IGNORECASE)
+
+
+class Page(NamedTuple):
+    """What a link into a page may name, where its links lead, and what a browser fetches to show it."""
+
+    anchors: set[str]
+    links: list[str]
+    fetched: list[str]
+
+
+class Reader(HTMLParser):
+    """Gathers a Page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.page = Page({""}, [], [])
+        self.within = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self.within = tag
+        self.page.anchors.update(given[name] for name in ("id", "name") if name in given)
+        if tag == "a" and "href" in given:
+            self.page.links.append(given["href"])
+        if not (tag == "link" and NOT_FETCHED & set(given.get("rel", "").split())):
+            self.page.fetched.extend(value for name, value in given.items() if (tag, name) in FETCHED)
+        self.page.fetched.extend(STYLE.findall(given.get("style", "")))
+
+    def handle_data(self, data: str) -> None:
+        if self.within == "style":
+            self.page.fetched.extend(STYLE.findall(data))
+
+
+@cache
+def read(path: Path) -> Page:
+    """The page in a file; one that is no HTML has no anchors."""
+    reader = Reader()
+    if path.suffix == ".html":
+        reader.feed(path.read_text())
+    return reader.page
+
+
+def broken(site: Path) -> Iterator[str]:
+    """The links and fetched files within the site that lead nowhere."""
+    for path in sorted(site.rglob("*.html")):
+        page = read(path)
+        if path.parent.name == "_modules" and path.name == "index.html":
+            continue  # Sphinx lists `builtins` there, which has no page
+        for target in dict.fromkeys([*page.links, *page.fetched]):
+            if not OUTSIDE.match(target) and not urlsplit(target).scheme and not leads_somewhere(path, target):
+                yield f"{path.relative_to(site)}: {target} leads nowhere"
+
+
+def leads_somewhere(page: Path, target: str) -> bool:
+    """Whether a relative address names a file, and an anchor that is in it."""
+    split = urlsplit(target)
+    there = (page.parent / unquote(split.path)).resolve() if split.path else page
+    there = there / "index.html" if there.is_dir() else there
+    return there.is_file() and (there.suffix != ".html" or unquote(split.fragment) in read(there).anchors)
+
+
+def foreign(site: Path) -> Iterator[str]:
+    """What pages and style sheets fetch from other hosts."""
+    for path in sorted([*site.rglob("*.html"), *site.rglob("*.css")]):
+        found = read(path).fetched if path.suffix == ".html" else STYLE.findall(path.read_text())
+        yield from (f"{path.relative_to(site)} fetches {target}" for target in filter(OUTSIDE.match, found))
+
+
+def unreachable(site: Path) -> Iterator[str]:
+    """The links to other sites that do not answer."""
+    links = {link for path in site.rglob("*.html") for link in read(path).links if OUTSIDE.match(link)}
+    for target in sorted(links):
+        request = urllib.request.Request(target.partition("#")[0], headers={"User-Agent": "Mozilla/5.0"})
+        try:
+            urllib.request.urlopen(request, timeout=30).close()
+        except OSError as error:
+            yield f"{target}: {error}"
+
+
+def undescribed(site: Path) -> Iterator[str]:
+    """The public names and the options of the command line that have no entry of their own."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "_ext"))
+    from commands import every_verb, options_of
+    from reference import PLACES, ROOMS
+
+    for place in dict.fromkeys(PLACES.values()):
+        room = place.split(".")[1]
+        page = site / "api" / f"{room if room in ROOMS else 'index'}.html"
+        if place not in read(page).anchors:
+            yield f"api/{page.name} does not describe {place}"
+    there = read(site / "command-line.html").anchors
+    for name, verb in every_verb().items():
+        for option in options_of(verb):
+            if f"cmdoption-randsmooth-{name.replace(' ', '-')}-{option.lstrip('-')}" not in there:
+                yield f"command-line.html does not describe {option} of {name}"
+
+
+def main() -> None:
+    site = Path(sys.argv[1]).resolve()
+    faults = [*broken(site), *foreign(site), *undescribed(site)]
+    faults += unreachable(site) if "--external" in sys.argv else []
+    print("\n".join([*faults, f"{len(faults)} faults in {len([*site.rglob('*.html')])} pages"]))
+    sys.exit(bool(faults))
+
+
+if __name__ == "__main__":
+    main()

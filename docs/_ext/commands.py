@@ -1,0 +1,66 @@
+"""```{verbs}```: every verb of the command line with its options, as the program itself knows them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+from docutils import nodes
+from reference import parsed, restructured
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from randsmooth.cli.command import make_command
+from randsmooth.cli.verbs import DATA_VERBS, VERBS, Verb
+
+
+class Verbs(SphinxDirective):
+    """A section for each verb."""
+
+    def run(self) -> list[nodes.Node]:
+        return [self._section(name, verb) for name, verb in every_verb().items()]
+
+    def _section(self, name: str, verb: Verb) -> nodes.section:
+        label = f"randsmooth-{name.replace(' ', '-')}"
+        section = nodes.section(ids=[label], names=[label])
+        section += nodes.title("", "", nodes.literal("", f"randsmooth {name}"))
+        section += parsed(self, [*described(name, verb)])
+        return section
+
+
+def every_verb() -> dict[str, Verb]:
+    """Each verb by its name, such as "certify" and "data list"."""
+    return {**VERBS, **{f"data {name}": verb for name, verb in DATA_VERBS.items()}}
+
+
+def options_of(verb: Verb) -> list[str]:
+    """The options of a verb, such as --sigma."""
+    command = make_command("verb", verb.load())
+    return [option for parameter in command.params for option in parameter.opts if option.startswith("--")]
+
+
+def described(name: str, verb: Verb) -> Iterator[str]:
+    """The lines of a verb's section, in reStructuredText."""
+    run = verb.load()
+    command = make_command(name.rpartition(" ")[2], run)
+    for paragraph in inspect.cleandoc(run.__doc__ or "").split("\n\n"):
+        text, _, example = " ".join(paragraph.split()).partition("Example: ")
+        yield from [restructured(text), ""]
+        if example:
+            yield from [".. code-block:: console", "", f"   {example}", ""]
+    with command.make_context(f"randsmooth {name}", [], resilient_parsing=True) as context:
+        usage = " ".join([f"randsmooth {name}", *command.collect_usage_pieces(context)])
+        yield from [".. code-block:: text", "", f"   {usage}", "", f".. program:: randsmooth {name}", ""]
+        for parameter in command.get_params(context):
+            spelled, help = parameter.get_help_record(context) or ("", "")
+            if parameter.param_type_name == "argument":
+                spelled = str(parameter.metavar or parameter.name)
+            yield from [f".. option:: {spelled}", "", f"   {restructured(' '.join(help.split()))}", ""]
+    for paragraph in (command.epilog or "").split("\n\n"):
+        yield from [restructured(" ".join(paragraph.split())), ""]
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.add_directive("verbs", Verbs)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

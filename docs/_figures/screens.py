@@ -1,0 +1,147 @@
+"""Pictures of pages in Chromium, and what the terminal prints, for the guides. Run from the root of the repository.
+
+    python docs/_figures/screens.py quickstart       # after `randsmooth quickstart`: images/quickstart-PANEL.png
+    python docs/_figures/screens.py explain          # a digit explained, and the app with a digit in it
+    python docs/_figures/screens.py gallery [LOGS]   # the reports of docs/gallery.md; the table of a paper takes logs
+
+It needs the extras `torch` and `serve`. Models of digits are trained on the way, in some minutes.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import torch
+from PIL import Image
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+
+import randsmooth as rs  # noqa: E402
+from chromium import chromium  # noqa: E402
+
+IMAGES, PAGE, WORK = ROOT / "docs" / "images", ROOT / "docs" / "gallery.md", "runs/gallery"
+METHODS = "results/mnist-methods/sigma1"
+COMPARED = [f"{METHODS}/{name}.parquet" for name in ("gaussian", "amplify", "cat-rs", "consistency")]
+PANELS = (
+    "table",
+    "p-a",
+    "accuracy",
+    "against-baseline",
+    "given-up",
+    "acr-alternatives",
+    "budget",
+    "classes",
+    "compared",
+)
+PRESS = "for (const button of [...document.querySelectorAll('#board tbody button')].slice(0, 3)) button.click()"
+BOX = """(() => {
+  const box = (selector) => document.querySelector(selector).getBoundingClientRect();
+  const bottom = %r ? box(%r).top - 40 : box(%r).bottom;
+  return [Math.floor(box(%r).top + scrollY), Math.ceil(bottom + scrollY)];
+})()"""
+
+
+def saved(picture: Image.Image, path: Path) -> None:
+    """As a PNG of 128 colours, which is small."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    picture.convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
+
+
+def photographed(page: Path, parts: dict[str, str], width: int, script: str = "0") -> None:
+    """docs/images/NAME.png of each part of a page: NAME -> what selects it in CSS, perhaps `|` what it ends before."""
+    with chromium() as browser, tempfile.TemporaryDirectory() as folder:
+        browser.look(width, 3000)
+        browser.go(page.resolve().as_uri())
+        browser.run(f"{script}; new Promise((done) => setTimeout(done, 1000))")
+        browser.picture(Path(folder) / "whole.png")
+        whole = Image.open(Path(folder) / "whole.png")
+        for name, selector in parts.items():
+            first, _, end = selector.partition(" | ")
+            top, bottom = browser.run(BOX % (end, end or first, first, first))
+            saved(whole.crop((0, max(0, top - 16), width, bottom + 16)), IMAGES / f"{name}.png")
+
+
+def quickstart() -> None:
+    parts = {f"quickstart-{name}": f"section:nth-of-type({k})" for k, name in enumerate(PANELS, 1)}
+    parts["quickstart-summary"] = "h1 | section"
+    parts["quickstart-compared"] += f" | {parts['quickstart-compared']} .box ~ .box tr:nth-child(8)"  # how it begins
+    photographed(ROOT / "runs" / "quickstart" / "report.html", parts, 860)
+
+
+def explain() -> None:
+    images = rs.data.load("digits", "test")
+    (x,), (y,) = images.batch(torch.tensor([17]))
+    with tempfile.TemporaryDirectory() as name, chromium() as browser:
+        place = Path(name)
+        rs.train("digits", method="gaussian", sigma=0.25, epochs=30, seed=0, out=place / "model")
+        page = place / "page.html"
+        rs.explain(place / "model", x, label=int(y), name="digits:17", n=10_000, seed=1, out=page)
+        browser.look(1000, 1180)
+        browser.go(page.as_uri())
+        browser.picture(place / "page.png", whole=False)
+        saved(Image.open(place / "page.png"), IMAGES / "explain_page.png")
+        Image.fromarray((x[0] * 255).round().byte().numpy()).save(place / "digit.png")
+        app = rs.app.serve(rs.app.Served.of(str(place / "model"), "A model of digits"), wait=False)
+        try:
+            browser.look(1000, 900)
+            browser.go(app.local_url)
+            browser.until("!!document.querySelector('input[type=file]') && !!document.querySelector('.certificate h1')")
+            browser.choose("input[type=file]", place / "digit.png")
+            notes = "[...document.querySelectorAll('.certificate .note')]"
+            browser.until(f"{notes}.some(e => / a second\\.$/.test(e.textContent))")
+            browser.picture(place / "app.png", whole=False)
+        finally:
+            app.close()
+        saved(Image.open(place / "app.png"), IMAGES / "serve_app.png")
+
+
+def run(*words: str) -> str:
+    """What `randsmooth WORDS` prints, at the root of the repository: a page names the files as they were given."""
+    command = [sys.executable, "-m", "randsmooth", *words]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT).stdout
+
+
+def put(name: str, text: str) -> None:
+    """Put `text` into the block of the gallery that follows the comment `<!-- printed: NAME -->`."""
+    block = re.compile(rf"(<!-- printed: {re.escape(name)} -->\n+```text\n).*?(^```$)", re.MULTILINE | re.DOTALL)
+    lines = "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
+    changed, count = block.subn(lambda found: f"{found[1]}{lines}\n{found[2]}", PAGE.read_text())
+    assert count == 1, f"{PAGE} has no place for {name}"
+    PAGE.write_text(changed)
+
+
+def gallery(logs: str = "") -> None:
+    """Comparison, leaderboard, a paper's figure and table, a sweep and a plan."""
+    (ROOT / WORK).mkdir(parents=True, exist_ok=True)
+    run("compare", *COMPARED, "--out", f"{WORK}/compare.html", "--overwrite")
+    parts = {
+        "gallery/compare-p-a": "section:has(#p_a)",
+        "gallery/compare-accuracy": "section:has(#radius)",
+        "gallery/compare-against": "section:has(#against-baseline) | #paired-differences",
+        "gallery/compare-table": "section:has(#table)",
+    }
+    photographed(ROOT / WORK / "compare.html", parts, 1000)
+    put("evaluate", run("evaluate", *COMPARED, "--radii", "0,1,2"))
+    run("leaderboard", METHODS, "--out", f"{WORK}/leaderboard.html", "--overwrite")
+    photographed(ROOT / WORK / "leaderboard.html", {"gallery/leaderboard": "main"}, 1000, PRESS)
+    run("reproduce", "acr/figure2", "--out", f"{WORK}/reproduced")
+    picture = Image.open(ROOT / WORK / "reproduced" / "acr-figure2.png")
+    picture.thumbnail((1000, 1000))
+    saved(picture, IMAGES / "papers" / "acr-figure2.png")
+    if logs:
+        printed = run("reproduce", "acr/table2", "--from", logs, "--out", f"{WORK}/reproduced")
+        put("reproduce", printed.partition("note:")[0])
+    printed = run("sweep", "examples/grid.yaml", "--out", f"{WORK}/sweep")
+    put("sweep", printed[printed.index("digits test") :].replace(f"{WORK}/", "runs/"))  # without its progress
+    put("status", run("sweep", "status", f"{WORK}/sweep"))
+    model = next(path.parent for path in sorted((ROOT / WORK / "sweep").glob("*gaussian*/model/config.json")))
+    put("plan", run("plan", str(model.relative_to(ROOT)), "--rule", "grid", "--workers", "8,50"))
+
+
+if __name__ == "__main__":
+    {"quickstart": quickstart, "explain": explain, "gallery": gallery}[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,443 @@
+"""How figures of several panels are drawn: colours, scales, ticks; as images by matplotlib or as pages that zoom."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from randsmooth import errors
+from randsmooth.atomic import write_atomically
+from randsmooth.escape import plotly, printable, shortened
+from randsmooth.extras import needs
+
+# Colours that colour-blind readers can tell apart (Okabe & Ito 2008); a dash pattern where they run out.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#9467BD")
+BASELINE = "#808080"
+DASHES = ("solid", "dash", "dot", "dashdot")
+
+NAME = 32  # characters of a name beside a curve
+BAND = 0.15  # opacity
+PATTERNS = {"solid": "", "dash": "/", "dot": ".", "dashdot": "x"}  # of bars, for the dashes of lines
+
+Plot = dict[str, Any]
+Numbers = Sequence[float] | NDArray[np.float64]
+SeriesKind = Literal["step", "line", "marked line", "points", "bars"]
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one table's curve is drawn: an #RRGGBB colour and one of DASHES."""
+
+    colour: str
+    dash: str
+
+
+def looks(count: int, baseline: int | None) -> list[Look]:
+    """A look for each of `count` tables: grey for the baseline, the palette in order for the others."""
+    others = [row for row in range(count) if row != baseline]
+    drawn = {
+        row: Look(PALETTE[i % len(PALETTE)], DASHES[i // len(PALETTE) % len(DASHES)]) for i, row in enumerate(others)
+    }
+    return [drawn.get(row, Look(BASELINE, "solid")) for row in range(count)]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """One axis of a chart.
+
+    Attributes:
+        label: what is measured, with its unit.
+        span: both ends; None: what the series need.
+        log: it is logarithmic.
+        categories: names of the places 0, 1, ...; empty where numbers are measured.
+        from_zero: the axis begins at 0.
+        zero_line: 0 is drawn as a thick line.
+        hover: Plotly's format of a value under the pointer; empty for the usual one.
+    """
+
+    label: str
+    span: tuple[float, float] | None = None
+    log: bool = False
+    categories: Sequence[str] = ()
+    from_zero: bool = False
+    zero_line: bool = False
+    hover: str = ""
+
+
+@dataclass(frozen=True)
+class Series:
+    """What a chart shows of one table.
+
+    Attributes:
+        row: of the table in the sheet, by which the page's legend shows and hides it.
+        name: of the table.
+        look: its colour and dashes.
+        x: (M,); on an axis of categories the places 0, 1, ... among them.
+        y: (M,).
+        low, high: (M,) the band around y; None without one.
+        kind: "step", where the height between two points is that of the right one; "line"; "marked line", with a dot
+            at each point; "points"; or "bars".
+        images: (M,) how many images each bar stands for; only for bars.
+        hover: Plotly's template of what is shown under the pointer.
+    """
+
+    row: int
+    name: str
+    look: Look
+    x: Numbers
+    y: Numbers
+    low: Numbers | None = None
+    high: Numbers | None = None
+    kind: SeriesKind = "line"
+    images: Sequence[int] = ()
+    hover: str = ""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One pair of axes with a series for each table.
+
+    Attributes:
+        x, y: the axes.
+        series: drawn in this order.
+        height: in the browser, in pixels.
+        unknown_below: x below which nothing is known of any series, shaded from the left end of the axis.
+    """
+
+    x: Scale
+    y: Scale
+    series: Sequence[Series]
+    height: int = 360
+    unknown_below: float | None = None
+
+
+def plot(chart: Chart) -> Plot:
+    """The traces and the layout that Plotly.newPlot takes.
+
+    Raises:
+        InputError: a series of no known kind.
+    """
+    traces = [trace for series in chart.series for trace in _traces(series, chart.x)]
+    return {"data": traces, "layout": _layout(chart)}
+
+
+def _traces(series: Series, x: Scale) -> list[Plot]:
+    """The lower end, the upper end filled down to it, and what lies between them; bars as they are."""
+    if series.kind not in get_args(SeriesKind):
+        raise errors.unknown("kind of series", series.kind, get_args(SeriesKind))
+    shared = {"legendgroup": str(series.row), "showlegend": False, "name": plotly(series.name, NAME)}
+    if series.kind == "bars":
+        return [shared | _bars(series, x)]
+    shared |= {"type": "scatter", "x": _rounded(series.x)}
+    shape = {"shape": "vh"} if series.kind == "step" else {}
+    look = {"color": series.look.colour, "dash": series.look.dash, "width": 2}
+    middle = shared | {"y": _rounded(series.y), "line": look | shape, "hovertemplate": series.hover}
+    middle |= {"mode": {"points": "markers", "marked line": "lines+markers"}.get(series.kind, "lines")}
+    middle |= {"marker": {"color": series.look.colour}} if series.kind == "points" else {}
+    if series.low is None or series.high is None:
+        return [middle]
+    edge = shared | {"mode": "lines", "line": {"width": 0} | shape, "hoverinfo": "skip"}
+    filled = {"fill": "tonexty", "fillcolor": faint(series.look.colour, BAND)}
+    return [edge | {"y": _rounded(series.low)}, edge | {"y": _rounded(series.high)} | filled, middle]
+
+
+def _bars(series: Series, x: Scale) -> Plot:
+    look = {"color": series.look.colour, "pattern": {"shape": PATTERNS[series.look.dash]}}
+    heights = {"x": [x.categories[int(place)] for place in series.x], "y": _rounded(series.y), "marker": look}
+    return {"type": "bar", "customdata": list(series.images), "hovertemplate": series.hover} | heights
+
+
+def faint(colour: str, opacity: float) -> str:
+    """`colour`, an #RRGGBB, as one that lets the ground show."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{opacity:g})"
+
+
+def _rounded(values: Numbers) -> list[float]:
+    return [round(float(value), 4) for value in values]
+
+
+def _layout(chart: Chart) -> Plot:
+    bars = {"barmode": "group", "bargap": 0.25} if any(series.kind == "bars" for series in chart.series) else {}
+    layout = {
+        "xaxis": _axis(chart.x),
+        "yaxis": _axis(chart.y),
+        "margin": {"l": 48, "r": 12, "t": 12, "b": 48},
+        "height": chart.height,
+        "hovermode": "x unified",
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+    }
+    return layout | bars | (_unknown_zone(chart) if chart.unknown_below is not None else {})
+
+
+def _axis(scale: Scale) -> Plot:
+    axis: Plot = {"title": {"text": scale.label}, "automargin": True}
+    axis |= {"range": list(scale.span)} if scale.span else {}
+    axis |= {"rangemode": "tozero"} if scale.from_zero else {}
+    axis |= {"zeroline": True, "zerolinewidth": 2} if scale.zero_line else {}
+    axis |= {"hoverformat": scale.hover} if scale.hover else {}
+    axis |= {"type": "log", "dtick": 1} if scale.log else {}
+    return axis | ({"type": "category"} if scale.categories else {})
+
+
+def _unknown_zone(chart: Chart) -> Plot:
+    left, right = (chart.x.span or (0.0, 1.0))[0], chart.unknown_below or 0.0
+    zone = {"type": "rect", "xref": "x", "yref": "paper", "x0": left, "x1": right, "y0": 0, "y1": 1}
+    note = {"text": "below 1/2: not in the logs", "textangle": -90, "showarrow": False}
+    place = {"xref": "x", "yref": "paper", "x": round((left + right) / 2, 3), "y": 0.5}
+    return {
+        "shapes": [zone | {"fillcolor": "rgba(128,128,128,0.18)", "line": {"width": 0}, "layer": "below"}],
+        "annotations": [note | place],
+    }
+
+
+PAPER_FORMATS = ("png", "pdf", "svg")
+LINE_STYLES = dict(zip(DASHES, ("-", "--", ":", "-."), strict=True))
+COLUMNS = 3  # panels side by side on paper
+LONG_NAME = 60  # characters of a line's name
+
+Floats = NDArray[np.float64]
+LineKind = Literal["line", "step", "points"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One curve.
+
+    Attributes:
+        name: for the legend; lines of one name look alike in every panel.
+        x, y: (M,).
+        kind: "line"; "step", where the height between two points is that of the right one; or "points".
+        dashed: drawn so that it stands back, as published figures do beside ours.
+        labels: (M,) what each point is, written beside it; empty for none.
+        low, high: (M,) the band around y; None without one.
+        look: its own colour and dashes; None: those of its name among the figure's.
+
+    Raises:
+        InputError: another kind.
+
+    Example:
+        >>> Line("n = 100", np.array([0.0, 0.5]), np.array([90.0, 60.0]), "step").dashed
+        False
+    """
+
+    name: str
+    x: Floats
+    y: Floats
+    kind: LineKind = "line"
+    dashed: bool = False
+    labels: tuple[str, ...] = ()
+    low: Floats | None = None
+    high: Floats | None = None
+    look: Look | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(LineKind):
+            raise errors.unknown("kind of line", self.kind, get_args(LineKind))
+
+
+@dataclass(frozen=True)
+class Axes:
+    """One pair of axes.
+
+    Attributes:
+        title: above it. x, y: labels of the axes.
+        lines: drawn in this order.
+        log, log_x: whether y, and x, are logarithmic.
+        y_range, x_range: of the axes; None: what the lines need.
+        unknown_below: x below which nothing is known, shaded from the left end of the axis.
+
+    Example:
+        >>> Axes("digits", "radius", "certified accuracy (%)", (), log=True).log_x
+        False
+    """
+
+    title: str
+    x: str
+    y: str
+    lines: tuple[Line, ...]
+    log: bool = False
+    log_x: bool = False
+    y_range: tuple[float, float] | None = None
+    x_range: tuple[float, float] | None = None
+    unknown_below: float | None = None
+
+
+def draw(panels: Sequence[Axes], path: Path | str) -> None:
+    """Write the panels as PNG, PDF or SVG, or as one HTML page that works offline.
+
+    Raises:
+        InputError: no panel, or another suffix.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from randsmooth.report import Line
+        >>> line = Line("n = 100", np.array([0.0, 0.5, 1.0]), np.array([90.0, 60.0, 20.0]), "step")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     draw([Axes("digits", "radius", "certified accuracy (%)", (line,))], Path(folder) / "figure.svg")
+        ...     [file.name for file in Path(folder).iterdir()]
+        ['figure.svg']
+    """
+    path = Path(path)
+    if not panels:
+        raise errors.InputError("there is nothing to draw: no panel has a line")
+    if (suffix := suffix_of(path, *PAPER_FORMATS, "html")) == "html":
+        write_atomically(path, _page(panels, path.stem).encode())
+    else:
+        held = io.BytesIO()
+        _figure(panels).savefig(held, format=suffix, dpi=160)
+        write_atomically(path, held.getvalue())
+
+
+def suffix_of(path: Path, *formats: str) -> str:
+    """The suffix of a figure, which must be one of `formats`."""
+    suffix = path.suffix.lstrip(".").lower()
+    if suffix not in formats:
+        raise errors.unknown("figure format", suffix, formats)
+    return suffix
+
+
+def looks_by_name(panels: Sequence[Axes]) -> dict[str, Look]:
+    """The look of every line's name, the same in all panels."""
+    own = {line.name: line.look for panel in panels for line in panel.lines}
+    usual = zip(own, looks(len(own), None), strict=True)
+    return {name: own[name] or look for name, look in usual}
+
+
+def _page(panels: Sequence[Axes], title: str) -> str:
+    """The panels as one HTML page."""
+    with needs("a page with plots"):
+        import plotly.graph_objects as go
+        from plotly.subplots import make_subplots
+    from randsmooth.report import web
+
+    columns = min(2, len(panels))
+    rows = -(-len(panels) // columns)
+    titles = [plotly(panel.title) for panel in panels]
+    figure = make_subplots(rows, columns, subplot_titles=titles, vertical_spacing=min(0.16, 0.4 / rows))
+    by_name, in_legend = looks_by_name(panels), set[str]()
+    for i, panel in enumerate(panels):
+        place = {"row": i // columns + 1, "col": i % columns + 1}
+        for line in panel.lines:
+            figure.add_trace(_trace(go, line, by_name[line.name], first=line.name not in in_legend), **place)
+            in_legend.add(line.name)
+        figure.update_xaxes(title_text=plotly(panel.x), type="log" if panel.log_x else None, **place)
+        figure.update_yaxes(title_text=plotly(panel.y), type="log" if panel.log else None, **place)
+        if panel.y_range is not None and not panel.log:
+            figure.update_yaxes(range=panel.y_range, **place)
+    layout = {"template": "plotly_white", "hovermode": "closest", "legend_traceorder": "normal"}
+    figure.update_layout(height=120 + 360 * rows, **layout)
+    scripts = [web.asset(web.__name__, "figure.js")]
+    content = {"title": title, "figure": json.loads(figure.to_json())}
+    return web.page(web.__name__, "figure.html.j2", scripts=scripts, plots=True, **content)
+
+
+def _trace(go: Any, line: Line, look: Look, *, first: bool) -> Any:
+    style = {"color": look.colour, "dash": "dash" if line.dashed else look.dash, "width": 2}
+    if line.kind == "step":
+        style["shape"] = "vh"
+    return go.Scatter(
+        x=line.x.tolist(),
+        y=line.y.tolist(),
+        name=plotly(line.name, LONG_NAME),
+        legendgroup=printable(line.name),
+        showlegend=first,
+        mode="markers" if line.kind == "points" else "lines",
+        text=[plotly(label, LONG_NAME) for label in line.labels] or None,
+        opacity=0.6 if line.dashed else 1.0,
+        line=style if line.kind != "points" else None,
+        marker={"color": look.colour, "symbol": "x" if line.dashed else "circle", "size": 8},
+        hovertemplate="%{x:.4~g}, %{y:.4~g} %{text}<extra>%{fullData.name}</extra>" if line.labels else None,
+    )
+
+
+def _figure(panels: Sequence[Axes]) -> Any:
+    """The panels as matplotlib's figure, with one legend below them all."""
+    by_name, columns = looks_by_name(panels), min(COLUMNS, len(panels))
+    rows, legend_columns = -(-len(panels) // columns), max(2, 2 * columns)
+    size = (max(5.4, 4.0 * columns), 3.3 * rows + 0.3 * -(-len(by_name) // legend_columns))
+    with needs("a figure"):
+        from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    grid = np.atleast_1d(figure.subplots(rows, columns, squeeze=False)).ravel()
+    for axes, panel in zip(grid, panels, strict=False):
+        _draw_panel(axes, panel, by_name)
+    for axes in grid[len(panels) :]:
+        axes.set_visible(False)
+    _add_legend(figure, grid, legend_columns)
+    return figure
+
+
+def _add_legend(figure: Any, grid: Any, columns: int) -> None:
+    """One entry a name; a line stands for its name rather than its points."""
+    drawn = [handle for axes in grid for handle in axes.get_legend_handles_labels()[0]]
+    handles: dict[str, Any] = dict.fromkeys(handle.get_label() for handle in drawn)
+    for handle in sorted(drawn, key=lambda handle: handle.get_linestyle() != "None"):
+        handles[handle.get_label()] = handle
+    place = {"loc": "outside lower center", "ncols": columns, "frameon": False}
+    as_text(*figure.legend(handles.values(), handles.keys(), **place).get_texts())
+
+
+def _draw_panel(axes: Any, panel: Axes, by_name: Mapping[str, Look]) -> None:
+    title, x, y = (shortened(printable(text)) for text in (panel.title, panel.x, panel.y))
+    as_text(axes.set_title(title, fontsize=10), axes.set_xlabel(x), axes.set_ylabel(y))
+    axes.grid(color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    for line in panel.lines:
+        _draw_line(axes, line, by_name[line.name])
+    if panel.log:
+        axes.set_yscale("log")
+    if panel.log_x:
+        axes.set_xscale("log")
+    if panel.y_range is not None:
+        axes.set_ylim(*panel.y_range)
+    if panel.x_range is not None:
+        axes.set_xlim(*panel.x_range)
+    if panel.unknown_below is not None:
+        left = axes.get_xlim()[0]
+        axes.axvspan(left, panel.unknown_below, color="#eeeeee", linewidth=0, zorder=0)
+        place = {"ha": "center", "va": "center", "rotation": 90, "color": "#555555", "fontsize": 8}
+        x = (left + panel.unknown_below) / 2
+        axes.text(x, 0.5, "p_A < 1/2: not in the logs", transform=axes.get_xaxis_transform(), **place)
+
+
+def _draw_line(axes: Any, line: Line, look: Look) -> None:
+    shared = {"color": look.colour, "alpha": 0.55 if line.dashed else 1.0, "label": legend_name(line.name)}
+    if line.kind == "points":
+        axes.plot(line.x, line.y, linestyle="none", marker="x" if line.dashed else "o", markersize=4.5, **shared)
+    else:
+        style = "--" if line.dashed else LINE_STYLES[look.dash]
+        drawstyle = "steps-pre" if line.kind == "step" else "default"
+        axes.plot(line.x, line.y, linestyle=style, linewidth=1.4, drawstyle=drawstyle, **shared)
+    if line.low is not None:
+        step = "pre" if line.kind == "step" else None
+        axes.fill_between(line.x, line.low, line.high, step=step, color=look.colour, alpha=0.13, linewidth=0)
+    for x, y, label in zip(line.x, line.y, line.labels, strict=False):
+        place = {"xytext": (4, 3), "textcoords": "offset points", "fontsize": 6.5, "color": "#444444"}
+        as_text(axes.annotate(shortened(printable(label), LONG_NAME), (x, y), **place))
+
+
+def legend_name(text: str) -> str:
+    """`text` for a legend. matplotlib hides labels that start with an underscore: a space of no width keeps them."""
+    short = shortened(printable(text), LONG_NAME)
+    return f"\u200b{short}" if short.startswith("_") else short
+
+
+def as_text(*drawn: Any) -> None:
+    """Make matplotlib show the texts `drawn` as they are.
+
+    A name from a file is no formula: $ begins none, and LaTeX, where it is set up, is not run.
+    """
+    for text in drawn:
+        text.set(usetex=False, parse_math=False)

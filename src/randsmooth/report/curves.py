@@ -1,0 +1,329 @@
+"""Curves of tables: accuracy by radius, shares by p_A, ACR by samples; as lines, and as figures of several panels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from randsmooth import bounds, metrics
+from randsmooth.certificates import Certificates
+from randsmooth.certificates.logs.inferred import ROUNDED
+from randsmooth.errors import InputError
+from randsmooth.report.charts import PAPER_FORMATS, Axes, Chart, Line, Look, Scale, Series, draw, looks, suffix_of
+from randsmooth.report.sheet import find_baseline, with_distinct_names
+
+Floats = NDArray[np.float64]
+
+POINTS = 500
+STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
+RADIUS = "certified L2 radius (pixels in [0, 1])"
+BUDGETS = (100, 300, 1_000, 3_000, 10_000, 30_000)
+MARGIN = 0.06  # of p_A, to the left of where the first curve begins
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A falling staircase: between two points the height is that of the right one.
+
+    Attributes:
+        x: (M,) ascending.
+        share: (M,) share of images that reach x.
+        low, high: (M,) pointwise 95% interval (Wilson).
+    """
+
+    x: Floats
+    share: Floats
+    low: Floats
+    high: Floats
+
+
+def radius_curve(table: Certificates, x: Floats) -> Curve:
+    """Certified accuracy at each radius of `x` (M,)."""
+    return _curve(x, metrics.certified_shares(table, x), len(table))
+
+
+def p_a_curve(table: Certificates, x: Floats) -> Curve:
+    """Share of images with p_A of at least each of `x` (M,), from where the table knows it."""
+    shares = metrics.p_a_curve(table, x)
+    known = ~np.isnan(shares)
+    return _curve(x[known], shares[known], len(table))
+
+
+def _curve(x: Floats, share: Floats, images: int) -> Curve:
+    low, high = metrics.wilson(np.rint(share * images), images)
+    return Curve(x, share, low, high)
+
+
+def radius_grid(tables: Sequence[Certificates]) -> Floats:
+    """Radii from 0 to just past the farthest certificate, at most about POINTS, on a round step."""
+    farthest = max((float(np.max(t.radius * t.correct, initial=0.0)) for t in tables), default=0.0)
+    step = next((s for s in STEPS if farthest / s <= POINTS), farthest / POINTS)
+    return np.round(np.arange(int(farthest / step) + 3) * step, 9)
+
+
+def p_a_grid() -> Floats:
+    """p_A from 0 to 1, finer above 0.99, where the curves fall steeply.
+
+    Divided, as counts are, so that k / n = x is met exactly.
+    """
+    return np.unique(np.concatenate((np.arange(401) / 400, np.arange(9900, 10001, 2) / 10000)))
+
+
+def radius_chart(tables: Sequence[Certificates], looks: Sequence[Look]) -> Chart:
+    """Certified accuracy in percent against the radius, a series for each table whose images have labels."""
+    grid = radius_grid(tables)
+    known = [(row, table) for row, table in enumerate(tables) if table.labelled]
+    series = [_series(row, table, radius_curve(table, grid), looks[row]) for row, table in known]
+    y = Scale("certified accuracy (%)", from_zero=True)
+    return Chart(Scale(RADIUS, (0.0, float(grid[-1])), hover=".3~f"), y, series, height=400)
+
+
+def p_a_chart(known: Mapping[int, Certificates], looks: Sequence[Look]) -> Chart:
+    """Share of images in percent with at least each p_A, a series for each table.
+
+    A log gives p_A from 1/2 upward only: where no table gives more, the rest is left out and shaded.
+
+    Args:
+        known: the tables whose p_A is known, one or more, by their rows in the sheet.
+
+    Raises:
+        InputError: the p_A of one is not known (see `metrics.p_a`).
+    """
+    grid = p_a_grid()
+    series = [_series(row, table, p_a_curve(table, grid), looks[row]) for row, table in known.items()]
+    start = min(float(one.x[0]) for one in series)
+    left = round(max(0.0, start - MARGIN), 3)
+    y = Scale("images with at least this p_A (%)", from_zero=True)
+    unknown_below = 0.5 if start > 0.0 else None
+    return Chart(Scale("p_A", (left, 1.0), hover=".3~f"), y, series, height=400, unknown_below=unknown_below)
+
+
+def _series(row: int, table: Certificates, curve: Curve, look: Look) -> Series:
+    low, share, high = (100 * end for end in (curve.low, curve.share, curve.high))
+    return Series(row, table.name, look, curve.x, share, low, high, "step", hover="%{y:.1f}%")
+
+
+class BudgetCurve(NamedTuple):
+    """ACR at each n, in expectation given the stored samples; the last n is the table's own."""
+
+    n: list[int]
+    acr: list[float]
+
+
+def budget_curves(tables: Sequence[Certificates]) -> list[BudgetCurve | None]:
+    """The curve of each table; None where it does not allow one (see `metrics.expected_radius`)."""
+    groups: dict[Any, list[int]] = {}
+    for row, table in enumerate(tables):
+        groups.setdefault(_facts(table), []).append(row)
+    found: list[BudgetCurve | None] = [None] * len(tables)
+    for rows in groups.values():
+        for row, curve in zip(rows, _together([tables[row] for row in rows]), strict=True):
+            found[row] = curve
+    return found
+
+
+def _facts(table: Certificates) -> tuple[Any, ...]:
+    """What decides how a count is judged: tables that agree in it share the work."""
+    header, width = table.header, None if table.counts is None else table.counts.shape[1]
+    return width, table.labelled, header.sigma, header.n, header.alpha, header.rule, header.label_aware, header.bound
+
+
+def _together(tables: Sequence[Certificates]) -> Sequence[BudgetCurve | None]:
+    """Curves of tables that agree in `_facts`, so that a count gives the same radius in each of them."""
+    header = tables[0].header
+    if header.n is None or header.alpha is None:
+        return [None] * len(tables)
+    least = bounds.smallest_n(header.alpha)
+    n = [budget for budget in BUDGETS if least <= budget < header.n] + [header.n]
+    whole, ends = _stacked(tables), np.cumsum([len(table) for table in tables])[:-1]
+    try:
+        radii = [np.split(metrics.expected_radius(whole, budget), ends) for budget in n]
+    except InputError:
+        return [None] * len(tables)
+    return [BudgetCurve(n, [float(at[row].mean()) for at in radii]) for row in range(len(tables))]
+
+
+def _stacked(tables: Sequence[Certificates]) -> Certificates:
+    """One object with the rows of all tables, for arithmetic only: no table has an image twice, and this one may."""
+    columns = ["idx", "label", "predict", "radius", "seconds"]
+    columns += [] if tables[0].is_log else ["counts0", "counts"]
+    joined: dict[str, Any] = {
+        column: np.concatenate([getattr(table, column) for table in tables]) for column in columns
+    }
+    return replace(tables[0], paths=None, **joined)
+
+
+P_A = "p_A (share of noisy copies given the true label)"
+
+
+def draw_radius_accuracy(tables: Sequence[Certificates], path: Path | str, *, baseline: str | None = None) -> None:
+    """Draw certified accuracy against the radius, with pointwise 95% bands.
+
+    Args:
+        path: of a PNG, PDF or SVG file.
+        baseline: name of the table that is drawn in grey; None looks for the Gaussian one.
+
+    Raises:
+        InputError: no table, none with labels, an unknown baseline, or another suffix.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from randsmooth.certificates import Header, from_evidence
+        >>> header = Header(sigma=0.5, n0=10, n=100, alpha=0.001)
+        >>> counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[90, 10], [40, 60]])
+        >>> idx = np.arange(2)
+        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     draw_radius_accuracy([table], Path(folder) / "radius.svg")
+        ...     [file.name for file in Path(folder).iterdir()]
+        ['radius.svg']
+    """
+    named, by_row = _named(tables, baseline)
+    chart = radius_chart(named, by_row)
+    if not chart.series:
+        raise InputError("the images have no labels, so that there is no accuracy to draw")
+    _draw(chart, chart.x.label, path)
+
+
+def draw_p_a_curves(tables: Sequence[Certificates], path: Path | str, *, baseline: str | None = None) -> None:
+    """Draw the share of images whose p_A reaches each value, with pointwise 95% bands.
+
+    A log gives p_A from 1/2 upward only; the figure says so rather than drawing the rest.
+
+    Args:
+        path, baseline: as in `draw_radius_accuracy`.
+
+    Raises:
+        InputError: as `draw_radius_accuracy`, or a log whose sigma, n or alpha is not known.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from randsmooth.certificates import Header, from_evidence
+        >>> header = Header(sigma=0.5, n0=10, n=100, alpha=0.001)
+        >>> counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[90, 10], [40, 60]])
+        >>> idx = np.arange(2)
+        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     draw_p_a_curves([table], Path(folder) / "p_a.png")
+        ...     [file.name for file in Path(folder).iterdir()]
+        ['p_a.png']
+    """
+    named, by_row = _named(tables, baseline)
+    _draw(p_a_chart(dict(enumerate(named)), by_row), P_A, path)
+
+
+def _named(tables: Sequence[Certificates], baseline: str | None) -> tuple[list[Certificates], list[Look]]:
+    """The tables under distinct names, and the looks of their curves."""
+    named = with_distinct_names(tables)
+    return named, looks(len(named), find_baseline(named, baseline))
+
+
+def _draw(chart: Chart, x: str, path: Path | str) -> None:
+    """The chart of a page as a figure."""
+    suffix_of(Path(path), *PAPER_FORMATS)
+    ends = [(np.asarray(one.low, float), np.asarray(one.high, float)) for one in chart.series]
+    lines = tuple(
+        Line(one.name, np.asarray(one.x), np.asarray(one.y), "step", low=low, high=high, look=one.look)
+        for one, (low, high) in zip(chart.series, ends, strict=True)
+    )
+    highest = max(float(np.max(high)) for _, high in ends) / 100.0
+    top = min(100.0, 10.0 * float(np.ceil(10.0 * highest + 0.3)))
+    left, right = chart.x.span or (0.0, 1.0)
+    reach = (left, max(right, STEPS[-1]))
+    draw([Axes("", x, chart.y.label, lines, False, False, (0.0, top), reach, chart.unknown_below)], path)
+
+
+def group_by_method(tables: Sequence[Certificates]) -> dict[str, list[Certificates]]:
+    """The tables of each method that has tables at several sigma.
+
+    A method goes by the preset in the header, or by its name where there is no preset. A log names neither.
+
+    Example:
+        >>> import numpy as np
+        >>> from randsmooth.certificates import Header, from_evidence
+        >>> def certified(sigma, right):
+        ...     header = Header(sigma=sigma, n0=10, n=100, alpha=0.001, model={"method": "macer"})
+        ...     counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[right, 100 - right], [40, 60]])
+        ...     idx = np.arange(2)
+        ...     return from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
+        >>> tables = [certified(0.25, 99), certified(1.0, 90)]
+        >>> {method: len(group) for method, group in group_by_method(tables).items()}
+        {'macer': 2}
+    """
+    groups: dict[str, list[Certificates]] = {}
+    for table in tables:
+        model = table.header.model or {}
+        name = model.get("preset") or model.get("method")
+        if name:
+            groups.setdefault(str(name), []).append(table)
+    return {name: group for name, group in groups.items() if len({table.header.sigma for table in group}) > 1}
+
+
+def draw_envelopes(groups: Mapping[str, Sequence[Certificates]], path: Path | str) -> None:
+    """Draw each method's best certified accuracy over its tables, and the sigma that gives it, against the radius.
+
+    Raises:
+        InputError: no method, a suffix that is no figure's, or as `metrics.envelope`.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from randsmooth.certificates import Header, from_evidence
+        >>> def certified(sigma, right):
+        ...     header = Header(sigma=sigma, n0=10, n=100, alpha=0.001, model={"method": "macer"})
+        ...     counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[right, 100 - right], [40, 60]])
+        ...     idx = np.arange(2)
+        ...     return from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
+        >>> tables = [certified(0.25, 99), certified(1.0, 90)]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     draw_envelopes({"macer": tables}, Path(folder) / "best.svg")
+        ...     [file.name for file in Path(folder).iterdir()]
+        ['best.svg']
+    """
+    draw(envelope_axes(groups), path)
+
+
+def envelope_axes(groups: Mapping[str, Sequence[Certificates]]) -> list[Axes]:
+    """The two panels of `draw_envelopes`; none for no method.
+
+    A curve falls to 0 where no image is certified any more, and ends where the tables' sigma can certify no farther.
+
+    Raises:
+        InputError: as `metrics.envelope`.
+
+    Example:
+        >>> import numpy as np
+        >>> from randsmooth.certificates import Header, from_evidence
+        >>> def certified(sigma, right):
+        ...     header = Header(sigma=sigma, n0=10, n=100, alpha=0.001, model={"method": "macer"})
+        ...     counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[right, 100 - right], [40, 60]])
+        ...     idx = np.arange(2)
+        ...     return from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
+        >>> tables = [certified(0.25, 99), certified(1.0, 90)]
+        >>> [panel.title for panel in envelope_axes({"macer": tables})]
+        ["The best sigma at each radius: no one classifier's", 'That sigma']
+    """
+    shares, sigmas = [], []
+    for name, tables in groups.items():
+        found = metrics.envelope(tables)
+        ends = max(map(metrics.farthest, tables)) > (1.0 + ROUNDED) * found.radii[-1]
+        fall = ([found.radii[-1]], [0.0]) if ends else ([], [])
+        x, y = np.append(found.radii, fall[0]), np.append(found.share, fall[1])
+        shares.append(Line(name, x, 100.0 * y, "step"))
+        held = found.best >= 0
+        of = np.array([np.nan if table.header.sigma is None else table.header.sigma for table in tables])
+        sigmas.append(Line(name, found.radii[held], of[found.best[held]], "step"))
+    if not shares:
+        return []
+    radius = "certified L2 radius"
+    return [
+        Axes("The best sigma at each radius: no one classifier's", radius, "certified accuracy (%)", tuple(shares)),
+        Axes("That sigma", radius, "sigma", tuple(sigmas)),
+    ]

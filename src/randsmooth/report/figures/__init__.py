@@ -1,1 +1,0 @@
-"""Curves and other figures, drawn by matplotlib for paper and by Plotly for the browser."""

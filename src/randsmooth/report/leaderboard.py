@@ -1,0 +1,564 @@
+"""The leaderboard: one table is an entry, groups of one setting are ranked, and the page shows them."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from randsmooth import certificates, escape, metrics
+from randsmooth.atomic import write_atomically
+from randsmooth.certificates import Certificates, Header
+from randsmooth.errors import InputError
+from randsmooth.escape import LONG, NOT_RECORDED, NUMBER, printable, setting, shortened
+from randsmooth.metrics import P_A_LEVELS, Comparison, Estimate
+from randsmooth.report import web
+from randsmooth.report.against_baseline import joint_scope, verdict_words
+from randsmooth.report.sheet import Mark, column, find_baseline, missing_settings, rank
+
+NAMED = 5  # files that a note names
+FILTERS = ("dataset", "sigma", "method", "repository", "rule")
+STEPS = 60  # of the radius, up to the largest of a right image
+LEVELS = np.round(np.append(np.linspace(0.0, 0.975, 40), (0.98, 0.985, 0.99, 0.995, 0.999, 1.0)), 3)  # of p_A
+UNIT = 1000  # a share is kept in tenths of a percent
+
+
+@dataclass(frozen=True)
+class Curves:
+    """What a page draws of a table: certified accuracy by radius, and the share of images by p_A.
+
+    Attributes:
+        end: the largest radius of a right image.
+        accuracy: (STEPS + 1,) certified accuracy at radii from 0 to `end`, in 1/UNIT; empty without labels.
+        p_a: shares of images with p_A >= the last so many of LEVELS, in 1/UNIT: of a log from 1/2 on, or none at all.
+    """
+
+    end: float
+    accuracy: list[int]
+    p_a: list[int]
+
+
+def curves_of(table: Certificates) -> Curves:
+    """The curves of a table, as far as it determines them.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> curves = curves_of(from_radii([0.0, 0.3, 0.8, 1.2]))
+        >>> curves.end, curves.accuracy[0], curves.accuracy[-1], curves.p_a
+        (1.2, 750, 250, [])
+    """
+    end = float(np.max(table.radius * table.correct, initial=0.0))
+    radii = np.minimum(np.linspace(0.0, 1.0, STEPS + 1) * end, end)
+    accuracy = metrics.certified_shares(table, radii) if table.labelled else np.zeros(0)
+    p_a = metrics.p_a_curve(table, LEVELS) if metrics.knows_p_a(table) else np.zeros(0)
+    return Curves(end, _kept(accuracy), _kept(p_a[~np.isnan(p_a)]))
+
+
+def _kept(shares: NDArray[np.float64]) -> list[int]:
+    return [int(share) for share in np.rint(shares * UNIT)]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One measured table. Its counts are not kept, so that a folder of many tables fits into memory.
+
+    Attributes:
+        table: labels, predictions and radii; no counts.
+        file: where it lies below the folder, for the reader.
+        smoothed: accuracy of the smoothed classifier; None, as `acr`, where the images have no labels.
+        p_a: share of images with p_A >= x for each x of `metrics.P_A_LEVELS`; empty where p_A is not known.
+        p_a_unknown: why it is not; empty where it is.
+        logged: the table is a published log, which gives p_A from 1/2 upward only.
+        images: a hash of which images the table is about; of a log that does not say, a hash of its own.
+        curves: what the page draws of it on demand.
+
+    Example:
+        >>> import numpy as np
+        >>> from randsmooth.certificates import from_evidence
+        >>> header = Header(sigma=0.5, n0=10, n=100, alpha=0.001, model={"method": "macer"})
+        >>> counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[90, 10], [40, 60]])
+        >>> idx = np.arange(2)
+        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
+        >>> entry = measure(table, "digits/macer.parquet")
+        >>> entry.method, entry.folder
+        ('macer', 'digits')
+    """
+
+    table: Certificates
+    file: str
+    smoothed: Estimate | None
+    p_a: dict[float, Estimate]
+    acr: Estimate | None
+    p_a_unknown: str
+    logged: bool
+    images: str
+    curves: Curves
+
+    @property
+    def header(self) -> Header:
+        return self.table.header
+
+    @property
+    def method(self) -> str:
+        return setting(self._model("method"))
+
+    @property
+    def repository(self) -> str:
+        return setting(self._model("repository"))
+
+    @property
+    def settings(self) -> str:
+        """Hyperparameters and variation, as far as the path of a released log tells them: `m 2, lbd 10, eta 0.5`."""
+        trained, settings = self._model("sigma"), self._model("hyperparameters")
+        parts = [
+            setting(settings) if settings else "",
+            printable(str(self._model("variation") or "")),
+            "" if trained in (None, self.header.sigma) else f"trained at sigma {trained:g}",
+            f"run {self._model('run')}" if self._model("run") else "",
+        ]
+        return shortened(", ".join(filter(None, parts)))
+
+    def _model(self, fact: str) -> Any:
+        return (self.header.model or {}).get(fact) if self.logged or fact == "method" else None
+
+    @property
+    def folder(self) -> str:
+        parent = Path(self.file).parent.as_posix()
+        return "" if parent == "." else shortened(parent)
+
+
+def measure(table: Certificates, file: str) -> Entry:
+    """The figures of `table` that do not depend on the other tables; `file` says where it was found.
+
+    Raises:
+        InputError: the table holds no image.
+
+    Example:
+        >>> import numpy as np
+        >>> from randsmooth.certificates import from_evidence
+        >>> header = Header(sigma=0.5, n0=10, n=100, alpha=0.001)
+        >>> counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[90, 10], [40, 60]])
+        >>> idx = np.arange(2)
+        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
+        >>> measure(table, "digits/macer.parquet").p_a[0.75].value
+        0.5
+    """
+    summary = metrics.summarise(table, [0.0])
+    unknown = table.idx.min() < 0
+    images = hashlib.sha256(file.encode(errors="replace") if unknown else table.idx.tobytes() + table.label.tobytes())
+    light = dataclasses.replace(table, name=_name(table, file), counts0=None, counts=None, paths=None)
+    return Entry(
+        light,
+        file,
+        smoothed=summary.accuracy[0.0],
+        p_a=summary.p_a,
+        acr=summary.acr,
+        p_a_unknown=_p_a_unknown(table),
+        logged=table.is_log,
+        images=images.hexdigest(),
+        curves=curves_of(table),
+    )
+
+
+def _name(table: Certificates, file: str) -> str:
+    return shortened(printable(table.name).strip() or printable(file))
+
+
+def _p_a_unknown(table: Certificates) -> str:
+    if not table.labelled:
+        return "the images have no labels"
+    if table.is_log and not certificates.tells_p_a(table.header):
+        return "their logs hold radii that do not give it: of a single radius, or of the soft smoothed classifier"
+    missing = missing_settings(table)
+    if missing:
+        options = ", ".join(f"--{field}" for field in missing)
+        return f"a published log does not say its {', '.join(missing)}; give {options} to recover p_A from its radii"
+    return "" if metrics.knows_p_a(table) else "samples stopped early, so they do not measure p_A"
+
+
+def facts(entry: Entry) -> dict[str, str]:
+    """What the page shows of an entry, printed."""
+    header = entry.header
+    return {
+        "dataset": setting(header.dataset),
+        "sigma": setting(header.sigma),
+        "n": NOT_RECORDED if header.n is None else f"{header.n:,}",
+        "rule": setting(header.rule),
+        "method": entry.method,
+        "settings": entry.settings or NOT_RECORDED,
+        "repository": entry.repository,
+    }
+
+
+def filters(entries: Sequence[Entry]) -> dict[str, list[str]]:
+    """The values that occur of each fact that can be filtered by: numbers ascending, names by the alphabet."""
+    known = [facts(entry) for entry in entries]
+    return {key: sorted({fact[key] for fact in known}, key=_ascending) for key in FILTERS}
+
+
+def _ascending(value: str) -> tuple[bool, float, str]:
+    """`value` for sorting; what is not recorded comes last."""
+    number = NUMBER.fullmatch(value)
+    return value == NOT_RECORDED, float(value) if number else 0.0, value.lower()
+
+
+def reasons_without_p_a(entries: Sequence[Entry]) -> dict[str, int]:
+    """Why p_A is not known, and of how many tables."""
+    reasons = [entry.p_a_unknown for entry in entries if entry.p_a_unknown]
+    return {reason: reasons.count(reason) for reason in dict.fromkeys(reasons)}
+
+
+def notes(entries: Sequence[Entry]) -> dict[str, str]:
+    """The notes in the headers, each with the files that have it, the first of many."""
+    files: dict[str, list[str]] = {}
+    for entry in entries:
+        for note in entry.header.notes:
+            files.setdefault(shortened(printable(note), LONG), []).append(shortened(entry.file))
+    return {note: _first(names) for note, names in files.items()}
+
+
+def _first(names: Sequence[str]) -> str:
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more:,} more" if more > 0 else "")
+
+
+MOST_RADII = 8  # columns; beyond them the usual radii are thinned
+MOST_COMPARED = 40  # tables judged together: with more, next to nothing can be shown of any, and it takes minutes
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One figure as printed, with its interval; `figure` is empty where the table does not give it."""
+
+    figure: str = ""
+    low: str = ""
+    high: str = ""
+    mark: Mark = dataclasses.field(default_factory=Mark)
+
+
+@dataclass(frozen=True)
+class BoardRow:
+    """One table's figures: a cell for each of P_A_LEVELS, smoothed accuracy, one for each radius, ACR.
+
+    `at_radii` are the accuracies at the radii in full. `against` is its comparison with the setting's Gaussian table,
+    where there is one.
+    """
+
+    entry: Entry
+    p_a: list[Shown]
+    accuracy: list[Shown]
+    acr: Shown
+    at_radii: list[Estimate | None]
+    against: Comparison | None
+
+    @property
+    def verdict(self) -> str:
+        """`crosses at r = 0.37 (...), ahead beyond`; empty without a comparison."""
+        return verdict_words(self.against) if self.against else ""
+
+    @property
+    def rank(self) -> tuple[float, ...]:
+        """What rows are ordered by, highest first: the printed p_A shares, then the accuracies."""
+        return tuple(float(cell.figure or -1) for cell in [*self.p_a, *self.accuracy])
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Tables that may be compared: one data set, the same images, one sigma, n and alpha."""
+
+    words: str
+    rows: list[BoardRow]
+
+    @property
+    def crowded(self) -> bool:
+        """Whether there are too many tables to be compared with a Gaussian one."""
+        return len(self.rows) > MOST_COMPARED
+
+    @property
+    def judged(self) -> list[BoardRow]:
+        """The rows that are compared with the Gaussian table among them."""
+        return [row for row in self.rows if row.against is not None]
+
+
+def by_setting(entries: Sequence[Entry], radii: Sequence[float] | None = None) -> tuple[list[float], list[Setting]]:
+    """The radii of the columns, and the entries by setting, each setting's in the order of their p_A curves.
+
+    Args:
+        radii: in pixels in [0, 1]; None for the usual ones above 0, thinned to a readable number.
+
+    Raises:
+        InputError: no entry, or a radius that makes no sense.
+    """
+    if not entries:
+        raise InputError("there is no certificate table to rank; give a folder that holds at least one")
+    at = usual_radii(entries) if radii is None else list(dict.fromkeys(radii))
+    groups: dict[tuple[Any, ...], list[Entry]] = {}
+    for entry in entries:
+        groups.setdefault(_key(entry), []).append(entry)
+    keys = sorted(groups, key=_known_first)
+    words = _numbered([_words(groups[key][0]) for key in keys])
+    return at, [Setting(text, _rows(groups[key], at)) for text, key in zip(words, keys, strict=True)]
+
+
+def usual_radii(entries: Sequence[Entry]) -> list[float]:
+    """Multiples of 0.25 as far as any table certifies, or of twice as much until they fit the page; not 0."""
+    usual = metrics.usual_radii([entry.table for entry in entries])
+    while len(usual) > MOST_RADII + 1:
+        usual = usual[::2]
+    return usual[1:]
+
+
+def _key(entry: Entry) -> tuple[Any, ...]:
+    """What must be equal for two tables to be compared. A log of test images often does not say that they are."""
+    header = entry.header
+    return header.dataset, header.split or "test", header.sigma, header.n, header.alpha, len(entry.table), entry.images
+
+
+def _known_first(key: Sequence[Any]) -> list[tuple[bool, Any]]:
+    """`key` for sorting: what is not recorded comes last."""
+    return [(value is None, 0 if value is None else value) for value in key]
+
+
+def _words(entry: Entry) -> str:
+    header = entry.header
+    where = f"{setting(header.dataset)} {setting(header.split) if header.split else ''}".strip()
+    facts = [f"{name} {setting(getattr(header, name))}" for name in ("sigma", "n", "alpha")]
+    named = where if header.dataset else f"data set {NOT_RECORDED}"
+    return ", ".join([named, f"{len(entry.table):,} images", *facts])
+
+
+def _numbered(words: Sequence[str]) -> list[str]:
+    """`words` with a number where two settings, about different images, read the same."""
+    again = [list(words[:place]).count(text) for place, text in enumerate(words)]
+    return [f"{text}; image set {count + 1}" if count else text for text, count in zip(words, again, strict=True)]
+
+
+def _rows(entries: Sequence[Entry], radii: Sequence[float]) -> list[BoardRow]:
+    """One setting's rows by rank; the best and the second best of each column but ACR are marked."""
+    at_radii = [[_accuracy_at(entry, r) for r in radii] for entry in entries]
+    p_a = [_marked([entry.p_a.get(x) for entry in entries]) for x in P_A_LEVELS]
+    accuracy = [_marked([entry.smoothed for entry in entries]), *map(_marked, zip(*at_radii, strict=True))]
+    acr = _cells([entry.acr for entry in entries], 1.0, 3)
+    against = _against_gaussian([entry.table for entry in entries], radii)
+    rows = [
+        BoardRow(entry, [at[i] for at in p_a], [at[i] for at in accuracy], acr[i], at_radii[i], against[i])
+        for i, entry in enumerate(entries)
+    ]
+    return sorted(rows, key=lambda row: row.rank, reverse=True)
+
+
+def _against_gaussian(tables: Sequence[Certificates], radii: Sequence[float]) -> list[Comparison | None]:
+    """One for each table, all judged together.
+
+    None for the Gaussian table itself; None for all where there is no such table, where a table repeats an image, or
+    where there are more than MOST_COMPARED.
+    """
+    reference = find_baseline(tables)
+    if reference is None or len(tables) > MOST_COMPARED:
+        return [None] * len(tables)
+    others = [row for row in range(len(tables)) if row != reference]
+    try:
+        pairs = [metrics.pair(tables[row], tables[reference]) for row in others]
+    except InputError:
+        return [None] * len(tables)
+    found = dict(zip(others, metrics.compare(pairs, radii), strict=True))
+    return [found.get(row) for row in range(len(tables))]
+
+
+def _accuracy_at(entry: Entry, r: float) -> Estimate | None:
+    """Certified accuracy at `r`; None where the images have no labels."""
+    return metrics.certified_accuracy(entry.table, r) if entry.table.labelled else None
+
+
+def _cells(estimates: Sequence[Estimate | None], scale: float = 100.0, decimals: int = 1) -> list[Shown]:
+    """The figures of a column; those that are not known are left empty."""
+    found = column("", estimates, scale, decimals)
+    printed = zip(found.figures, found.ends, strict=True)
+    return [Shown(figure, ends[0], ends[1]) if ends else Shown() for figure, ends in printed]
+
+
+def _marked(estimates: Sequence[Estimate | None]) -> list[Shown]:
+    """Percentages with marks, unless all are equal; those that are not known are left out of the ranking."""
+    cells = _cells(estimates)
+    figures = [cell.figure for cell in cells if cell.figure]
+    if len(set(figures)) < 2:
+        return cells
+    marks = iter(rank(figures, None))
+    return [dataclasses.replace(cell, mark=next(marks)) if cell.figure else cell for cell in cells]
+
+
+DIGITS = 4  # significant, of a radius
+
+
+def leaderboard_page(
+    entries: Sequence[Entry],
+    *,
+    radii: Sequence[float] | None = None,
+    title: str | None = None,
+    command: str | None = None,
+    left_out: Mapping[str, Sequence[str]] | None = None,
+) -> str:
+    """The page as HTML with everything inlined.
+
+    Args:
+        radii: of the columns, in pixels in [0, 1]; None for the usual ones above 0, thinned to a readable number.
+        command: what was typed to make the page, to be shown on it.
+        left_out: heading -> sentences on files that are no part of the ranking, which the page lists.
+
+    Raises:
+        InputError: no entry, or a radius that makes no sense.
+
+    Example:
+        >>> import numpy as np
+        >>> from randsmooth.certificates import Header, from_evidence
+        >>> from randsmooth.report import measure
+        >>> header = Header(sigma=0.5, n0=10, n=100, alpha=0.001)
+        >>> counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[90, 10], [40, 60]])
+        >>> idx = np.arange(2)
+        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
+        >>> leaderboard_page([measure(table, "macer.parquet")], title="Two images").count("<h1>Two images</h1>")
+        1
+    """
+    return _page(*by_setting(entries, radii), title, command, left_out)
+
+
+def _page(
+    radii: Sequence[float],
+    groups: Sequence[Setting],
+    title: str | None = None,
+    command: str | None = None,
+    left_out: Mapping[str, Sequence[str]] | None = None,
+) -> str:
+    """`leaderboard_page` of entries that are ranked already."""
+    rows = [row for group in groups for row in group.rows]
+    ordered = [row.entry for row in rows]
+    choices = filters(ordered)
+    return web.page(
+        web.__name__,
+        "leaderboard.html.j2",
+        styles=[web.asset(web.__name__, "base.css"), web.asset(web.__name__, "leaderboard.css")],
+        scripts=[
+            *(web.asset(web.__name__, name) for name in ("ordering.js", "charts.js")),
+            *(web.asset(web.__name__, name) for name in ("leaderboard.js", "curves.js")),
+        ],
+        data=web.json_markup(_payload(rows, choices)),
+        title=title or "Certified robustness: leaderboard",
+        groups=groups,
+        levels=[f"{x:g}" for x in P_A_LEVELS],
+        radii=[f"{r:g}" for r in radii],
+        filters=choices,
+        many={
+            "n": len({entry.header.n for entry in ordered}) > 1,
+            "rule": choices["rule"] != ["fixed"],
+            "settings": any(entry.settings for entry in ordered),
+        },
+        without_p_a=reasons_without_p_a(ordered),
+        notes=notes(ordered),
+        partly=any(entry.p_a and entry.logged for entry in ordered),
+        facts=facts,
+        together=joint_scope,
+        unknown=NOT_RECORDED,
+        total=len(ordered),
+        command=command,
+        left_out={printable(heading): list(map(_long, sentences)) for heading, sentences in (left_out or {}).items()},
+        most_compared=MOST_COMPARED,
+    )
+
+
+def write_leaderboard(entries: Sequence[Entry], path: Path | str, **options: Any) -> None:
+    """Write `leaderboard_page(entries, **options)` to `path` and its records as JSON beside it; errors as there.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from randsmooth.certificates import Header, from_evidence
+        >>> from randsmooth.report import measure
+        >>> header = Header(sigma=0.5, n0=10, n=100, alpha=0.001)
+        >>> counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[90, 10], [40, 60]])
+        >>> idx = np.arange(2)
+        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_leaderboard([measure(table, "macer.parquet")], Path(folder) / "board.html")
+        ...     sorted(file.name for file in Path(folder).iterdir())
+        ['board.html', 'board.json']
+    """
+    path = Path(path)
+    at, groups = by_setting(entries, options.pop("radii", None))
+    text = to_json(at, groups)
+    write_atomically(path, _page(at, groups, **options).encode())
+    write_atomically(path.with_suffix(".json"), text.encode())
+
+
+def _payload(rows: Sequence[BoardRow], choices: dict[str, list[str]]) -> dict[str, Any]:
+    """What the page's script knows beside what is printed, in the order of the lines; shared texts are kept once.
+
+    Each line is [places in the filters, places in the notes, file, intervals, end, accuracy, p_A]. `intervals` are
+    those of its figures, [] where there is none.
+    """
+    places = {key: {value: place for place, value in enumerate(values)} for key, values in choices.items()}
+    said: dict[str, int] = {}
+    lines = [_line(row, places, said) for row in rows]
+    kept = {"filters": list(FILTERS), "notes": list(said), "lines": lines}
+    return kept | {"steps": STEPS, "unit": UNIT, "levels": LEVELS.tolist()}
+
+
+def _line(row: BoardRow, places: dict[str, dict[str, int]], said: dict[str, int]) -> list[Any]:
+    entry, known = row.entry, facts(row.entry)
+    return [
+        [places[key][known[key]] for key in FILTERS],
+        [said.setdefault(_long(note), len(said)) for note in entry.header.notes],
+        _long(entry.file),
+        [_interval(cell) for cell in [*row.p_a, *row.accuracy, row.acr]],
+        float(f"{entry.curves.end:.{DIGITS}g}"),
+        entry.curves.accuracy,
+        entry.curves.p_a,
+    ]
+
+
+def _long(text: str) -> str:
+    return shortened(printable(text), LONG)
+
+
+def _interval(cell: Shown) -> list[float]:
+    return [float(cell.low), float(cell.high)] if cell.figure else []
+
+
+def to_json(radii: Sequence[float], groups: Sequence[Setting]) -> str:
+    """For programs: a list of records at full precision in the page's order, one a line (see `by_setting`)."""
+    records = [escape.to_json(_record(row, radii, group.words), indent=None) for group in groups for row in group.rows]
+    return "[\n" + ",\n".join(records) + "\n]\n"
+
+
+def _record(row: BoardRow, radii: Sequence[float], setting: str) -> dict[str, Any]:
+    entry, header, judged = row.entry, row.entry.header, row.against
+    method, repository = (None if text == NOT_RECORDED else text for text in (entry.method, entry.repository))
+    at_radii = zip(radii, row.at_radii, strict=True)
+    return {
+        "name": entry.table.name,
+        "file": entry.file,
+        "setting": setting,
+        **{key: getattr(header, key) for key in ("dataset", "split", "rule")},
+        "method": method,
+        "settings": entry.settings or None,
+        "repository": repository,
+        **{key: getattr(header, key) for key in ("sigma", "n0", "n", "alpha", "label_aware")},
+        "logged": entry.logged,
+        "notes": list(header.notes),
+        "images": len(entry.table),
+        "p_A": [{"at_least": x, **_ends(share)} for x, share in entry.p_a.items()],
+        "smoothed_accuracy": entry.smoothed and _ends(entry.smoothed),
+        "certified_accuracy": [{"radius": r, **(_ends(found) if found else {"value": None})} for r, found in at_radii],
+        "acr": entry.acr and _ends(entry.acr),
+        "against": judged
+        and {"baseline": judged.b, "words": verdict_words(judged), "judged_together": asdict(judged.scope)},
+    }
+
+
+def _ends(estimate: Estimate) -> dict[str, float]:
+    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}

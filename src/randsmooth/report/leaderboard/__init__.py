@@ -1,1 +1,0 @@
-"""Every certificate table of a folder on one page that sorts and filters."""

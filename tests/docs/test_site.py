@@ -1,0 +1,186 @@
+"""The site's own tools: what pages take from code and results, and what a built site may not have."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import randsmooth
+from randsmooth import certificates, metrics, papers
+from randsmooth.methods import METHODS
+from randsmooth.training.presets import PRESETS
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+ASKED = re.compile(r"^```\{generated\} (.+)\n", re.MULTILINE)
+MEASURED = re.compile(r"<!-- figures of (.+?) -->\n\n((?:\|.*\n)+)")
+NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+LOGS = Path(os.environ.get("RANDSMOOTH_DATA", "nowhere")).resolve().parent / "published-logs" / "cifar10-sigma0.5"
+
+Tool = Callable[[str], Any]
+
+
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_table_that_a_page_asks_for_is_made(tool: Tool) -> None:
+    made = tool("tables").made
+    for page in sorted(DOCS.rglob("*.md")):
+        for asked in ASKED.findall(page.read_text()):
+            rows = [line for line in made(asked).splitlines() if line.startswith("| ")]
+            assert len(rows) > 2, f"{page.name}: {asked}"
+
+
+def test_a_page_of_a_method_tells_each_setting_and_each_preset(tool: Tool) -> None:
+    tables = tool("tables")
+    for method in (name for name in METHODS if METHODS.source(name) == "randsmooth"):
+        told, listed = tables.settings(method), tables.main_presets(method) + tables.ablations(method)
+        assert all(f"`{field.name}`" in told for field in dataclasses.fields(METHODS[method])), method
+        for preset in PRESETS:
+            if preset.method == method:
+                assert (f"`{preset.name}`" if preset.main else f"`/{preset.variation}`") in listed, preset.name
+        asked = ASKED.findall((DOCS / "methods" / f"{method}.md").read_text())
+        assert {f"settings {method}", f"presets {method}"} <= {*asked}
+        assert (f"ablations {method}" in asked) == bool(tables.ablations(method)), method
+
+
+def figures(name: str) -> set[float]:
+    """All values of results/bench/NAME.json, and the numbers in its notes."""
+    found = json.loads((ROOT / "results" / "bench" / f"{name}.json").read_text())["figures"]
+    told = {float(number.replace(",", "")) for each in found for number in NUMBER.findall(each["note"])}
+    return told | {each["value"] for each in found}
+
+
+def unmeasured(text: str) -> Iterator[str]:
+    """The numbers of a page's marked tables that are no figure of the files, rounded as they are shown."""
+    for names, rows in MEASURED.findall(text):
+        known = set().union(*(figures(name) for name in names.split(", ")))
+        for number in NUMBER.findall(re.sub(r"`[^`]*`|95% confidence|[A-Za-z][\w-]*\d+", "", rows.partition("---")[2])):
+            digits, value = len(number.partition(".")[2]), float(number.replace(",", ""))
+            if not any(abs(each - value) <= 0.501 * 10.0**-digits for each in known):
+                yield number
+
+
+def test_the_guides_show_what_was_measured() -> None:
+    pages = {page.name: page.read_text() for page in DOCS.glob("*.md") if MEASURED.search(page.read_text())}
+    assert {*pages} == {"which-rule.md", "how-long.md"}
+    for name, text in pages.items():
+        assert not [*unmeasured(text)], name
+    assert [*unmeasured(pages["which-rule.md"].replace("77 times", "79 times"))] == ["79"]
+
+
+def test_every_row_that_differs_from_a_paper_has_its_reason_on_the_page() -> None:
+    cells = pd.read_csv(ROOT / "results" / "papers" / "cells.csv")
+    part = (DOCS / "papers.md").read_text().partition("## The cells that do not agree")[2].partition("\n## ")[0]
+    lines = re.findall(r"^\| (.+?): (.+?) \| (\d+) of (\d+) \|.*\((\d+)\) \|$", part, re.MULTILINE)
+    differ = cells[cells.explained == False]  # noqa: E712 of True, False and empty
+    assert sum(int(count) for _, _, count, *_ in lines) == len(differ)
+    for thing, method in differ[["object", "method"]].drop_duplicates().itertuples(index=False):
+        assert any(f"`{thing}`" in where and method in methods for where, methods, *_ in lines), (thing, method)
+    reasons = [int(number) for number in re.findall(r"^(\d+)\. ", part, re.MULTILINE)]
+    assert [int(number) for *_, number in lines] == reasons == [*range(1, len(reasons) + 1)]
+
+
+# --- figures about ACR ----------------------------------------------------------------------------------------------
+
+
+def test_what_is_kept_of_the_logs_gives_the_published_figures(tool: Tool) -> None:
+    acr, table2 = tool("acr"), papers.published("acr", "table2")
+    radii = [0.25, 0.5, 1.0, 1.5]
+    for name in ("macer", "consistency", "smoothmix", "catrs", "ours"):  # the two others' logs are of other runs
+        method = {"catrs": "cat-rs", "ours": "amplify"}.get(name, name)
+        printed = table2[(table2.sigma == 0.5) & (table2.method == method)].set_index("metric").value
+        assert abs(acr.acr_of(name) - printed["acr"]) <= 0.0005, name
+        shares = [printed[f"accuracy@{r:g}"] for r in radii]
+        assert np.allclose(100 * acr.shares_at(name, radii), shares, atol=0.05), name
+    measured = json.loads((ROOT / "results" / "acr-moves.json").read_text())["ACR of all images"]
+    assert measured == {name: pytest.approx(acr.acr_of(name), abs=2e-6) for name in acr.NAMES}
+
+
+def test_the_pages_about_acr_say_what_was_measured(tool: Tool) -> None:
+    acr, told = tool("acr"), json.loads((ROOT / "results" / "acr-moves.json").read_text())
+    why, mine = ((DOCS / name).read_text() for name in ("why-not-acr.md", "my-acr.md"))
+    for name, words in acr.NAMES.items():
+        p_a, changed = acr.p_a_of(acr.radii_of(name)), acr.pairs()[acr.pairs().method == name]
+        shares = [f"{100 * (p_a[acr.radii_of(name) > 0] >= x).sum() / len(p_a):.1f}%" for x in (0.5, 0.75, 0.9, 0.99)]
+        moved = ["–", "–"] if changed.empty else [f"{changed.lost.sum():,}", f"{changed.won.sum():,}"]
+        cells = [words, f"{acr.acr_of(name):.3f}".removeprefix("0"), *shares, *moved]
+        assert f"| {' | '.join(cells)} |" in why, words
+    for row, what in (("n = 1,000", "n = 1,000"), ("n = 100", "n = 100"), ("n = 10,000", "n = 10,000")):
+        moves = [100 * told["moved"][what][name] / whole for name, whole in told["ACR of all images"].items()]
+        assert f"| {row} | {min(moves):+.0f}% to {max(moves):+.0f}% |".replace("-", "−") in mine, row
+    assert set(re.findall(r'data-figure="([\w-]+)"', why)) == {*acr.FIGURES}
+    assert set(re.findall(r"\(images/(acr-[\w-]+)\.png\)", why)) == {*acr.FIGURES}
+
+
+def test_giving_up_moves_right_answers_and_makes_none(tool: Tool) -> None:
+    acr = tool("acr")
+    outcome = acr.give_up(np.array([0.55, 0.6, 0.9, 0.98, 0.999]), below=0.57)
+    assert outcome.given_up == 1
+    assert np.isclose(sorted(outcome.p_a), [0.1, 0.6 + 0.45 - 0.121, 1.0, 1.0, 1.0]).all()
+    with pytest.raises(ValueError, match="room"):
+        acr.give_up(np.array([0.6, 0.7, 0.999]), below=0.8)
+    states = acr.giving_up().states
+    assert len(states) > 15 and {len(state.data) for state in states} == {2}
+    outcomes = [acr.give_up(acr.p_a_of(acr.radii_of("gaussian")[-6875:]), below) for below in (0.5, 0.55, 0.6)]
+    assert outcomes[0].acr() < outcomes[1].acr() < outcomes[2].acr()
+    assert outcomes[0].accuracy() > outcomes[1].accuracy() > outcomes[2].accuracy()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not LOGS.is_dir(), reason="no published logs: RANDSMOOTH_DATA must name the folder beside them")
+def test_what_is_kept_is_of_the_logs(tmp_path: Path, tool: Tool) -> None:
+    acr = tool("acr")
+    acr.keep(LOGS, tmp_path)
+    for name in ("acr-radii.csv", "acr-pairs.csv"):
+        pd.testing.assert_frame_equal(pd.read_csv(tmp_path / name), pd.read_csv(DOCS / "_data" / name))
+    ours, gaussian = (certificates.read(LOGS / f"{name}.tsv") for name in ("ours", "gaussian"))
+    changed, kept = metrics.given_up(ours, gaussian), acr.pairs()[lambda table: table.method == "ours"]
+    assert (kept.lost.sum(), kept.won.sum()) == (len(changed.lost), len(changed.won))
+
+
+# --- a built site ---------------------------------------------------------------------------------------------------
+
+PAGE = '<link rel="stylesheet" href="a.css"><h1 id="top">A</h1><a href="#top">up</a> <a href="https://a.org">out</a>'
+NOWHERE = ("nowhere.html", "index.html#nowhere", "#nowhere", "missing.png")
+FETCHED = (
+    '<script src="https://cdn.example.org/x.js"></script>',
+    '<link rel="preconnect stylesheet" href="//fonts.example.org/x.css">',
+    '<img src="https://example.org/x.png">',
+    "<style>@import 'https://example.org/x.css';</style>",
+    '<p style="background: url(https://example.org/x.png)">',
+)
+
+
+def test_links_that_lead_nowhere_and_what_is_fetched_from_elsewhere_are_found(tmp_path: Path, tool: Tool) -> None:
+    site = tool("site_checks")
+    (tmp_path / "a.css").write_text("p { background: url(a.css) }")
+    (tmp_path / "index.html").write_text(PAGE)
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "b.html").write_text('<a href="../index.html#top">back</a><a href="../a.css">style</a>')
+    assert [*site.broken(tmp_path), *site.foreign(tmp_path)] == []
+    for target in NOWHERE:
+        (tmp_path / "c.html").write_text(f'<a href="{target}">x</a>')
+        site.read.cache_clear()
+        assert [*site.broken(tmp_path)] == [f"c.html: {target} leads nowhere"]
+    for markup in FETCHED:
+        (tmp_path / "c.html").write_text(markup)
+        site.read.cache_clear()
+        assert len([*site.foreign(tmp_path)]) == 1, markup
+
+
+def test_every_room_has_a_page_of_reference() -> None:
+    rooms = {stub.parent.name for stub in Path(randsmooth.__file__).parent.glob("*/__init__.pyi")}
+    assert rooms == {path.stem for path in (DOCS / "api").glob("*.md")} - {"index"}
+    assert all(f"```{{room}} {room}\n" in (DOCS / "api" / f"{room}.md").read_text() for room in rooms)
+    listed = re.search(r"```\{toctree\}.*?\n\n(.*?)```", (DOCS / "api" / "index.md").read_text(), re.DOTALL)
+    assert listed is not None and set(listed[1].split()) == rooms

@@ -1,0 +1,296 @@
+"""What is done to a running command: kills, signals, a folder removed, a rival, a torn journal, a clock set back."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import time
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from drills.bench import PATIENCE, Bench
+from drills.facts import facts, made_twice
+from randsmooth import read
+from randsmooth.certificates import Certificates, NotWhole, merge, read_parquet
+from randsmooth.certificates.journal import read_journal
+
+CHAIN = 4  # kills of one run, at most, before it is let go on to its end
+SHARDS = 4
+COLUMNS = ("idx", "label", "predict", "radius", "counts0", "counts")
+LINES = 8  # of the journal that is torn
+DAY = 86_400.0
+
+
+# --- kills ----------------------------------------------------------------------------------------------------------
+
+
+def kills(bench: Bench) -> None:
+    """kill -9 at `times` random moments, of runs and of those that go on with them; each end's result is equal."""
+    while bench.tally.tried < bench.times:
+        bench.clear()
+        for _ in range(min(CHAIN, bench.times - bench.tally.tried)):
+            if not _killed(bench):
+                break
+            bench.tally.note(bench.torn())
+        bench.tally.judge(bench.settle() or made_twice(bench.out))
+
+
+def of_sweeps(bench: Bench) -> None:
+    """`kills`, a quarter as often: of the process that runs the others, which must not outlive it."""
+    bench.times = max(1, bench.times // 4)
+    kills(bench)
+
+
+def _killed(bench: Bench, words: list[str] | None = None) -> bool:
+    """Whether the kill came before the end."""
+    process = bench.begin(words or bench.command())
+    bench.pause()
+    process.kill()
+    process.join()
+    if process.exitcode == -9:
+        bench.tally.tried += 1
+        return True
+    bench.tally.missed += 1
+    bench.tally.end(process.exitcode, bench.words())
+    return False
+
+
+def rank_killed(bench: Bench) -> None:
+    """A rank of a training run on two devices, a quarter as often: the run says which, and goes on to be equal."""
+    while bench.tally.tried < max(1, bench.times // 4):
+        bench.clear()
+        process, begun = bench.begin(bench.command()), time.monotonic()
+        while process.is_alive() and len(ranks_of(process.pid or 0)) < 2:
+            time.sleep(0.01)
+        bench.pause(max(0.0, bench.took - (time.monotonic() - begun)))
+        for rank in ranks_of(process.pid or 0)[1:]:
+            os.kill(rank, signal.SIGKILL)
+        process.join(PATIENCE)
+        if process.exitcode == 0:
+            bench.tally.missed += 1
+            continue
+        bench.tally.tried += 1
+        said = bench.words()
+        bench.tally.end(process.exitcode, said)
+        bench.tally.note("" if "rank 1 of 2" in said else f"names no rank: {said.strip()[-300:]}")
+        bench.tally.judge(bench.settle())
+
+
+def ranks_of(pid: int) -> list[int]:
+    """The processes that process `pid` started as ranks of a training run, in the order of their ranks."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            state, parent, *rest = (folder / "stat").read_text().rpartition(")")[2].split()
+            command, variables = ((folder / name).read_bytes() for name in ("cmdline", "environ"))
+        except (OSError, ValueError):  # it ended meanwhile
+            continue
+        if int(parent) == pid and state != "Z" and (b"spawn_main" in command or b"\0LOCAL_RANK=" in variables):
+            found.append((int(rest[17]), int(folder.name)))  # by the time of their start
+    return [rank for _, rank in sorted(found)]
+
+
+def shards_killed(bench: Bench) -> None:
+    """Kill shards `times` times; what is missing is told all along, and each merged table is the undisturbed one."""
+    whole, tally = read_parquet(bench.out / "a.parquet"), bench.tally
+    files = [bench.out / f"a-{shard}-of-{SHARDS}.parquet" for shard in range(1, SHARDS + 1)]
+    while tally.tried < bench.times:
+        bench.clear()
+        kills, left = min(2 * CHAIN, bench.times - tally.tried), list(range(1, SHARDS + 1))
+        while left:
+            shard = bench.rng.choice(left)
+            words = [*bench.command(), "--shard", f"{shard}/{SHARDS}"]
+            if kills <= 0:
+                bench.finish(words)
+            if kills <= 0 or not _killed(bench, words):
+                left.remove(shard)
+            kills -= 1
+            tally.note(_told(files, whole))
+        code, said = bench.run(["merge", *map(str, files), "--out", "merged.parquet"])
+        merged = _differs(whole, read_parquet(bench.folder / "merged.parquet")) if code == 0 else said.strip()[-300:]
+        tally.judge(merged)
+
+
+def _told(files: list[Path], whole: Certificates) -> str:
+    """What is wrong with what a merge says of the shards as they are; empty if it tells every image that is missing."""
+    there: set[int] = set()
+    for file in files:
+        journal = file.with_name(file.name + ".partial")
+        if file.exists():
+            there |= set(read_parquet(file).idx.tolist())
+        elif journal.exists() and (content := read_journal(journal)):
+            there |= {row.idx for row in content.rows}
+    missing = [image for image in whole.idx.tolist() if image not in there]
+    try:
+        merge(files)
+    except NotWhole as error:
+        right = list(error.missing) == missing and not error.doubled and bool(error.commands) == bool(missing)
+        return "" if right else f"told are {error.missing} and {error.doubled}, missing {missing}"
+    except ValueError as error:  # no shard has begun yet
+        return "" if not there else str(error)
+    return "" if not missing else f"merged without {missing}"
+
+
+def _differs(whole: Certificates, merged: Certificates) -> str:
+    """In what the merged table differs from that of one process, but for its times and for who made it."""
+    paths = zip(whole.paths or (), merged.paths or (), strict=True)
+    wrong = [name for name in COLUMNS if not np.array_equal(getattr(whole, name), getattr(merged, name))]
+    wrong += [] if all(np.array_equal(*pair) for pair in paths) else ["paths"]
+    header = replace(merged, header=merged.header.model_copy(update={"machines": ()})).header
+    return ", ".join(wrong + ([] if header == whole.header else ["header"]))
+
+
+# --- signals --------------------------------------------------------------------------------------------------------
+
+
+def interrupted(bench: Bench) -> None:
+    _signalled(bench, [signal.SIGINT], {130})
+
+
+def interrupted_twice(bench: Bench) -> None:
+    _signalled(bench, [signal.SIGINT, signal.SIGINT], {130, -signal.SIGINT})
+
+
+def terminated(bench: Bench) -> None:
+    _signalled(bench, [signal.SIGTERM], {-signal.SIGTERM})
+
+
+def _signalled(bench: Bench, sent: list[signal.Signals], codes: set[int]) -> None:
+    """Send the signals at `times` random moments: the exit code tells of it, and no traceback."""
+    tally = bench.tally
+    while tally.tried < bench.times:
+        bench.clear()
+        process = bench.begin(bench.command())
+        bench.pause()
+        met = process.is_alive()
+        for number in sent:
+            if process.is_alive() and process.pid:
+                os.kill(process.pid, number)
+                bench.pause(0.2 * (len(sent) > 1))
+        process.join(PATIENCE)
+        if process.exitcode == 0 or not met:  # it came when all was done
+            tally.missed += 1
+            continue
+        tally.tried += 1
+        said = bench.words()
+        told = process.exitcode in codes and "Traceback" not in said and "Exception ignored" not in said
+        tally.refused, tally.raw = tally.refused + told, tally.raw + (not told)
+        tally.note("" if told else f"exit code {process.exitcode}: {said.strip()[-1500:]}")
+        tally.judge(bench.settle())
+
+
+# --- the folder, a rival, the journal, the clock --------------------------------------------------------------------
+
+
+def folder_removed(bench: Bench) -> None:
+    """Remove it at `times` random moments; the run says so, or ends with the whole result all the same."""
+    while bench.tally.tried < bench.times:
+        bench.clear()
+        process = bench.begin(bench.command())
+        bench.pause()
+        if not process.is_alive():
+            bench.tally.missed += 1
+            continue
+        bench.tally.tried += 1
+        shutil.rmtree(bench.out, ignore_errors=True)  # what is put there meanwhile may stay
+        process.join()
+        bench.tally.end(process.exitcode, bench.words())
+        whole = process.exitcode == 0 and not bench.difference(bench.whole)
+        wrong = "" if whole else bench.settle()
+        if "--overwrite" in wrong:  # it finds too little to go on with, and says so
+            bench.finish([word.replace("--resume", "--overwrite") for word in bench.command()])
+            wrong = bench.difference(bench.whole)
+        bench.tally.judge(wrong)
+
+
+def rivals(bench: Bench) -> None:
+    """Begin two that would write other results, `times` times, the second while the first runs, each as the first.
+
+    Neither is told to go on or to overwrite: of the two one must win, and its result be whole.
+    """
+    shutil.rmtree(bench.kept, ignore_errors=True)
+    results = []
+    for other in (False, True):
+        bench.clear()
+        bench.finish(bench.command(again=False, other=other))
+        results.append(facts(bench.out))
+    for _ in range(bench.times):
+        bench.clear()
+        codes = _both(bench, first=bench.rng.random() < 0.5)
+        bench.tally.tried += 1
+        winners = [other for other, code in codes.items() if code == 0]
+        alone = len(winners) == 1
+        bench.tally.judge(bench.difference(results[winners[0]]) if alone else f"{len(winners)} of 2 won")
+
+
+def _both(bench: Bench, first: bool) -> dict[bool, int | None]:
+    """Exit codes of the command and of its rival; `first`: the rival begins."""
+    said, begun = {other: bench.root / f"said {other}" for other in (first, not first)}, {}
+    for other in said:
+        begun[other] = bench.begin(bench.command(again=False, other=other), said=said[other])
+        bench.pause(None if other == first else 0.0)
+    for other, process in begun.items():
+        process.join()
+        bench.tally.end(process.exitcode, bench.words(said[other]))
+    return {other: process.exitcode for other, process in begun.items()}
+
+
+def torn(bench: Bench) -> None:
+    """Cut the journal off at every byte of its last line, and at `times` others; then put zeros for `times` tails.
+
+    So kills and power failures leave it; a file system may keep a file's length and lose what was in it. Fewer than 20
+    times, at every so many-th byte.
+    """
+    journal, path = _journal(bench)
+    last = journal[:-1].rindex(b"\n") + 1
+    cuts = [*range(last, len(journal) + 1, bench.step), *(bench.rng.randrange(last) for _ in range(bench.times))]
+    tails = [bench.rng.randrange(last, len(journal)) for _ in range(bench.times)]
+    for left in [*(journal[:cut] for cut in cuts), *(journal[:cut] + bytes(len(journal) - cut) for cut in tails)]:
+        bench.clear()
+        path.parent.mkdir(parents=True)
+        path.write_bytes(left)
+        bench.tally.tried += 1
+        bench.tally.judge(bench.settle())
+
+
+def _journal(bench: Bench) -> tuple[bytes, Path]:
+    """What is in the journal of a run that was killed after some lines, and where."""
+    bench.clear()
+    process, path = bench.begin(bench.command()), bench.out / "a.parquet.partial"
+    while not path.exists() or path.read_bytes().count(b"\n") < LINES:
+        if not process.is_alive():
+            raise RuntimeError("the run ended before it could be killed: make it longer")
+        time.sleep(0.002)
+    process.kill()
+    process.join()
+    whole = path.read_bytes()
+    return whole[: whole.rindex(b"\n") + 1], path
+
+
+def clock_set_back(bench: Bench) -> None:
+    """Set it back by a day at `times` random moments: the result is equal, and nothing took less than no time."""
+    for _ in range(bench.times):
+        bench.clear()
+        bench.tally.tried += 1
+        code, said = bench.run(bench.command(), partial(_behind, bench.rng.uniform(0.0, bench.took)))
+        bench.tally.end(code, said)
+        times = {path: pd.read_csv(path)["seconds"] for path in bench.out.rglob("history.csv")}
+        times |= {path: pd.Series(read(path).seconds) for path in bench.out.rglob("*.parquet")}
+        odd = [path.name for path, seconds in times.items() if (seconds < 0).any()]
+        bench.tally.judge(bench.difference(bench.whole) or ", ".join(f"negative times in {name}" for name in odd))
+
+
+def _behind(after: float) -> None:
+    """Have the clock of this process be a day behind, `after` seconds from now on. No other clock can go back."""
+    shown, counted, begun = time.time, time.time_ns, time.monotonic()
+
+    def behind() -> float:
+        return DAY if time.monotonic() - begun > after else 0.0
+
+    time.time = lambda: shown() - behind()
+    time.time_ns = lambda: counted() - int(behind()) * 10**9

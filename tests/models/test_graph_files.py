@@ -1,0 +1,197 @@
+"""ONNX files and OpenVINO IR as they come: what is no classifier of images, or damaged, is named; nothing outside is
+opened; and files of weights beside a graph belong to its hash."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import shutil
+from contextlib import nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from models.refusing import check_refusals, refusal
+from nasty import NASTY
+from randsmooth.certification import SmoothedClassifier
+from randsmooth.errors import InputError
+from randsmooth.models import IrModel, OnnxModel, weights_hash
+
+onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+FLOAT, INT = onnx.TensorProto.FLOAT, onnx.TensorProto.INT64
+
+
+def graph(
+    takes: list[object] | None = None, gives: int = FLOAT, op: str = "Identity", name: str = "x", inputs: int = 1
+) -> bytes:
+    """A file that hands its input on: `takes` is the input's shape, `gives` the type of its output."""
+    shape = ["n", 1, 2, 2] if takes is None else takes
+    args = [onnx.helper.make_tensor_value_info(name + "i" * i, FLOAT, shape) for i in range(inputs)]
+    extra = {"to": gives} if op == "Cast" else {}
+    node = onnx.helper.make_node(op, [name], ["y"], **extra)
+    flat = onnx.helper.make_node("Flatten", ["y"], ["z"])
+    out = onnx.helper.make_tensor_value_info("z", gives, None)
+    made = onnx.helper.make_graph([node, flat], "g", args, [out])
+    opset = onnx.helper.make_opsetid("", 17)
+    return bytes(onnx.helper.make_model(made, opset_imports=[opset], ir_version=9).SerializeToString())
+
+
+def test_a_graph_that_takes_images_and_gives_floats_is_read(tmp_path: Path) -> None:
+    (tmp_path / "m.onnx").write_bytes(graph())
+    model = OnnxModel(tmp_path / "m.onnx")
+    assert (model.shape, model.batch, model.input.name, model.output) == ((1, 2, 2), None, "x", "z")
+
+
+def test_what_is_no_classifier_of_images_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "m.onnx"
+    table: list[tuple[bytes, str]] = [
+        *((raw, "is no ONNX file that can be run") for raw in (b"", b"\xff" * 1000, b"\x0a", b"\x07", b"hello")),
+        *((raw, "is no ONNX file that can be run") for raw in (b"\x3a\x7f\x00", b"\x3a\x02\x09\x00", graph()[:-20])),
+        (graph(["n", 1, "h", "w"]), "C, H and W | fixed numbers"),
+        (graph(["n", 4]), "expected (N, C, H, W) | a batch of images as example"),
+        (graph(["n", 1, 2, 0]), "fixed numbers"),
+        (graph(inputs=2), "expected one float32 or uint8 batch"),
+        (graph(op="Cast", gives=INT), "z, int64 | expected logits"),
+        (graph(op="Escape\x1b[2J"), "is no ONNX file that can be run"),
+        (graph(name="x" * 5000, inputs=2), "expected one float32 or uint8 batch"),
+    ]
+    for content, said in table:
+        path.write_bytes(content)
+        check_refusals([(lambda: OnnxModel(path), f"{path} | {said}")])
+        message = refusal(lambda: OnnxModel(path))
+        assert len(message) < 700 and message.isprintable()
+    assert capfd.readouterr() == ("", "")  # ONNX Runtime prints where it tries again
+
+
+@pytest.mark.parametrize("beyond", [False, True], ids=["opened", "run"])
+def test_the_names_in_a_graph_do_not_reach_the_terminal(
+    beyond: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """ONNX Runtime warns of a tensor that nothing uses, and of a node that fails, by their names as they are."""
+    nasty, made = NASTY["title of a terminal"], onnx.load_from_string(graph())
+    index = onnx.numpy_helper.from_array(np.array([9 if beyond else 0, 1]), "index")
+    made.graph.initializer.extend([index, onnx.numpy_helper.from_array(np.ones(3), nasty)])
+    made.graph.node[1].output[0] = nasty + "flat"
+    made.graph.node.append(onnx.helper.make_node("Gather", [nasty + "flat", "index"], ["z"], name=nasty, axis=1))
+    (tmp_path / "m.onnx").write_bytes(made.SerializeToString())
+    smoothed = SmoothedClassifier(OnnxModel(tmp_path / "m.onnx"), sigma=0.5, seed=0, backend="onnx")
+    with pytest.raises(InputError, match="the model refuses images") if beyond else nullcontext() as told:
+        smoothed.certify(torch.rand(1, 1, 2, 2), n0=2, n=20)
+    assert capfd.readouterr() == ("", "")
+    assert told is None or str(told.value).isprintable()
+
+
+def with_weights_beside(folder: Path, seed: int) -> Path:
+    """A linear classifier whose weights lie in `m.onnx.data`, as the exporter of torch writes it."""
+    folder.mkdir(parents=True)
+    made = onnx.load_from_string(graph())
+    weights = np.random.default_rng(seed).normal(size=(4, 3)).astype(np.float32)
+    made.graph.initializer.append(onnx.numpy_helper.from_array(weights, "w"))
+    made.graph.node.append(onnx.helper.make_node("MatMul", ["z", "w"], ["s"]))
+    made.graph.output[0].name = "s"
+    beside: dict[str, Any] = {"save_as_external_data": True, "location": "m.onnx.data", "size_threshold": 0}
+    onnx.save_model(made, folder / "m.onnx", **beside)
+    return folder / "m.onnx"
+
+
+def renamed(path: Path, location: str) -> Path:
+    """The file, with another name for its weights."""
+    model = onnx.load(path, load_external_data=False)
+    for entry in model.graph.initializer[0].external_data:
+        if entry.key == "location":
+            entry.value = location
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def test_two_files_of_one_graph_are_told_apart_by_their_weights(tmp_path: Path) -> None:
+    first, second = with_weights_beside(tmp_path / "a", 0), with_weights_beside(tmp_path / "b", 1)
+    assert first.read_bytes() == second.read_bytes()
+    assert OnnxModel(first).external == ["m.onnx.data"]
+    assert weights_hash(OnnxModel(first)) != weights_hash(OnnxModel(second))
+    shutil.copytree(tmp_path / "a", tmp_path / "c")
+    assert weights_hash(OnnxModel(first)) == weights_hash(OnnxModel(tmp_path / "c" / "m.onnx"))
+    (tmp_path / "one.onnx").write_bytes(graph())
+    assert weights_hash(OnnxModel(tmp_path / "one.onnx")) == f"sha256:{hashlib.sha256(graph()).hexdigest()}"
+    (tmp_path / "snapshot").mkdir()  # links to files that lie together elsewhere, as a cache of the hub keeps them
+    for name in ("m.onnx", "m.onnx.data"):
+        (tmp_path / "snapshot" / name).symlink_to(tmp_path / "a" / name)
+    assert weights_hash(OnnxModel(tmp_path / "snapshot" / "m.onnx")) == weights_hash(OnnxModel(first))
+
+
+def test_weights_in_branches_functions_and_sparse_tensors_are_found(tmp_path: Path) -> None:
+    from randsmooth.models.adapters.graph_file import _external
+
+    helper, proto = onnx.helper, onnx.TensorProto
+
+    def outside(name: str, location: str) -> Any:
+        tensor = proto(name=name, data_type=proto.FLOAT, dims=[1], data_location=proto.EXTERNAL)
+        tensor.external_data.add(key="location", value=location)
+        return tensor
+
+    inner = helper.make_graph([helper.make_node("Constant", [], ["c"], value=outside("c", "branch"))], "i", [], [])
+    branch = helper.make_node("If", ["q"], ["z"], then_branch=inner, else_branch=inner)
+    many = helper.make_node("Custom", [], ["t"], tensors=[outside("d", "listed")])
+    sparse = onnx.SparseTensorProto(values=outside("e", "values"), indices=outside("f", "indices"))
+    model = helper.make_model(
+        helper.make_graph([branch, many], "g", [], [], [outside("w", "initial")], sparse_initializer=[sparse])
+    )
+    node = helper.make_node("Constant", [], ["k"], value=outside("k", "function"))
+    model.functions.append(helper.make_function("d", "f", [], ["k"], [node], [helper.make_opsetid("", 17)]))
+    inside = onnx.numpy_helper.from_array(np.ones(1, np.float32), "inside")
+    inside.external_data.add(key="location", value="left over")  # without data_location it says nothing
+    model.graph.initializer.append(inside)
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    names = ["branch", "function", "indices", "initial", "listed", "values"]
+    for name in names:
+        (tmp_path / name).write_bytes(b"0000")
+    assert _external(tmp_path / "m.onnx") == names
+
+
+def test_no_weights_outside_of_the_folder_are_opened(tmp_path: Path) -> None:
+    path = with_weights_beside(tmp_path / "a", 0)
+    other = with_weights_beside(tmp_path / "b", 1)
+    (tmp_path / "a" / "link").symlink_to(tmp_path / "b" / "m.onnx.data")
+    (tmp_path / "a" / "folder").mkdir()
+    places = ["../b/m.onnx.data", str(other) + ".data", "in/../../b/m.onnx.data", "link", "nul\0l", "missing", "folder"]
+    for location in places:
+        check_refusals([(partial(OnnxModel, renamed(path, location)), "m.onnx")])
+
+
+def test_a_damaged_graph_is_read_or_named(tmp_path: Path) -> None:
+    whole, rng, found, path = graph(), random.Random(0), 0, tmp_path / "m.onnx"
+    for _ in range(300):
+        changed, at = bytearray(whole), rng.randrange(len(whole))
+        if rng.randrange(2):
+            changed[at] ^= 1 << rng.randrange(8)
+        else:
+            changed[at : at + rng.randrange(4)] = rng.randbytes(rng.randrange(4))
+        path.write_bytes(changed)
+        try:
+            OnnxModel(path)
+            found += 1
+        except InputError as error:
+            assert str(path) in str(error)
+    assert 0 < found < 290
+
+
+def test_an_ir_without_its_weights_or_with_a_record_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    openvino = pytest.importorskip("openvino")
+    import openvino.opset13 as ops
+
+    images = ops.parameter([-1, 1, 8, 8], np.float32, name="x")
+    flat = ops.reshape(images, np.array([0, -1]), True)
+    logits = ops.matmul(flat, ops.constant(np.ones((64, 10), np.float32)), False, False)
+    made = openvino.Model([logits], [images], "m")
+    made.set_rt_info("made here", ["randsmooth"])
+    openvino.save_model(made, tmp_path / "net.xml")
+    assert "the record in" in refusal(lambda: IrModel(tmp_path / "net.xml"))
+    (tmp_path / "net.xml").write_bytes((tmp_path / "net.xml").read_bytes().replace(b"made here", b"made \xfeere"))
+    check_refusals([(lambda: IrModel(tmp_path / "net.xml"), "net.xml is no OpenVINO IR")])
+    (tmp_path / "net.bin").unlink()
+    check_refusals([(lambda: IrModel(tmp_path / "net.xml"), f"no file at {tmp_path / 'net.bin'}")])

@@ -1,0 +1,83 @@
+"""The normalisation that a file does not store: found by accuracy where that is clear, and never guessed."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from models.refusing import check_refusals, refusal
+from randsmooth.data import DATASETS
+from randsmooth.models import build, import_checkpoint
+from randsmooth.models.importing.normalisation import ALPHA, Normalisation, Trial, candidates, normalisation, usual
+
+LAYERS = tuple(Normalisation(name, None, None) for name in ("a", "b", "c"))
+
+
+def test_a_data_set_without_images_asks_for_the_layer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANDSMOOTH_DATA", str(tmp_path))
+    torch.save(build("resnet8", in_channels=3, image_size=32, num_classes=10).state_dict(), tmp_path / "a.pth")
+    message = refusal(lambda: import_checkpoint(tmp_path / "a.pth", "cifar10-jpeg"))
+    assert "no images are there to find it out" in message and "--normalise" in message
+
+
+def trial(right: list[list[bool]], guess: float = 0.1) -> Trial:
+    return Trial(LAYERS[: len(right)], np.array(right), guess, 0.25)
+
+
+def test_the_p_value_is_mcnemars_times_the_ordered_pairs() -> None:
+    first = [True] * 12 + [False] * 3 + [True] * 85
+    second = [False] * 12 + [True] * 3 + [True] * 85
+    both = trial([first, second])
+    assert both.wins(1) == (12, 3)
+    one_sided = sum(math.comb(15, k) for k in range(12, 16)) / 2**15
+    assert both.p_value() == pytest.approx(2 * one_sided)
+    third = trial([first, second, [*first[:-1], False]])
+    assert third.p_value() == 1.0  # the best of three leads another by one image only
+    assert "no layer is clearly better" in refusal(third.winner)
+
+
+def test_a_network_that_only_guesses_is_not_taken() -> None:
+    """Random weights may be a little better than chance behind one layer; that says nothing about their training."""
+    lead = trial([[i % 100 < share for i in range(20_000)] for share in (14, 10)])
+    assert lead.p_value() <= ALPHA and not lead.classifies(0)
+    one = trial([[True] * 90 + [False] * 10])
+    assert one.winner() == LAYERS[0]
+    guess = trial([[True] * 12 + [False] * 88])
+    check_refusals([(lead.winner, "hardly does more than guess"), (guess.winner, "hardly does more than guess")])
+
+
+def test_layers_that_are_equally_good_are_seldom_told_apart() -> None:
+    """Of 2,000 trials in which three layers are equally accurate, at most a share of ALPHA may take one."""
+    generator = np.random.default_rng(0)
+    taken = sum(Trial(LAYERS, generator.random((3, 200)) < 0.6, 0.1, 0.25).p_value() <= ALPHA for _ in range(2000))
+    assert taken <= 6  # of 2 expected at most; more than 6 has probability 0.005
+
+
+def test_the_layer_that_was_named_before_is_taken_unless_another_is_clearly_better() -> None:
+    """A table of right answers of 1,000 behind (a, b, c), where c is usual, and of what is taken."""
+    table = {
+        (950, 948, 949): "c",
+        (950, 948, 950): "c",
+        (980, 948, 900): "a",
+        (980, 979, 900): None,
+        (90, 90, 90): None,
+    }
+    for shares, expected in table.items():
+        made = trial([[i < share for i in range(1000)] for share in shares])._replace(prior=LAYERS[2])
+        if expected is None:
+            check_refusals([(made.winner, "--normalise a or b or c")])
+        else:
+            assert made.winner().name == expected, shares
+
+
+def test_the_usual_layers_are_the_fields() -> None:
+    found = {name: usual(DATASETS[name]) for name in ("mnist", "fashion-mnist", "cifar10", "cifar100", "imagenet")}
+    unnormalised = {name for name, layer in found.items() if layer is not None and layer.mean is None}
+    assert unnormalised == {"mnist", "fashion-mnist"}
+    # As `datasets.py` of CAT-RS and of acr-weakness has them.
+    field = Normalisation("cifar100", (0.5071, 0.4867, 0.4408), (0.2675, 0.2565, 0.2761))
+    assert candidates(DATASETS["cifar100"])[0] == normalisation("cifar100", DATASETS["cifar10"]) == field
