@@ -200,23 +200,27 @@ def same(a: Certificates, b: Certificates) -> bool:
 
 
 NO_COUNTS: list[tuple[str, str, str]] = [  # file, text, and what the refusal names
-    ("a.csv", "", "empty"),
+    ("a.csv", "", "No columns"),
     ("a.csv", "label,picked,n_A\n", "n is missing"),  # nothing says it where no image is counted
-    ("a.csv", "label,picked,n_A,n\n0,0,990\n", "line 2: 3 cells under 4"),
-    ("a.csv", "label,picked,n_A,n\n0,0,many,1000\n", "line 2: n_A='many'"),
-    ("a.csv", "label,label\n0,0\n", "column twice"),
-    ("a.csv", 'label,picked,n,counts\n0,0,1000,"[990, ten]"\n', "line 2: counts='[990, ten]'"),
-    ("a.csv", 'label,picked\n0,"0\n', "line 2"),
+    ("a.csv", "label,picked,n_A,n\n0,0,990\n", "n holds nan in row 0"),
+    ("a.csv", "label,picked,n_A,n\n0,0,990,1000,5\n", "cannot be read"),
+    ("a.csv", "label,picked,n_A,n\n0,0,many,1000\n", "n_A holds 'many'"),
+    ("a.csv", "label,picked,n_A,n\n0,0,inf,1000\n", "n_A holds inf"),
+    ("a.csv", "label,label\n0,0\n", "no counts"),
+    ("a.csv", 'label,picked,n,counts\n0,0,1000,"[990, ten]"\n', "counts='[990, ten]'"),
+    ("a.csv", 'label,picked\n0,"0\n', "cannot be read"),
     ("a.jsonl", "", "no counts"),
-    ("a.jsonl", "[1, 2]\n", "line 1: expected a JSON object"),
+    ("a.jsonl", "[1, 2]\n", "no counts"),
+    ("a.jsonl", "[" * 100_000, "cannot be read"),
     ("a.jsonl", '{"label": 0, "n_A": true}\n', "n_A holds 'True'"),
-    ("a.jsonl", '{"label": 0, "n_A": 5}\n{"label": 0}\n', "line 2: expected"),
-    ("a.jsonl", '{"label": 0, "n_A": NaN}\n', "line 1 is not JSON"),
+    ("a.jsonl", '{"label": 0, "n_A": 5}\n{"label": 0}\n', "n_A holds nan in row 1"),
+    ("a.jsonl", '{"label": 0, "n_A": NaN}\n', "n_A"),
+    ("a.jsonl", '{"label": 0, "n_A": 1' + "0" * 400 + "}\n", "a.jsonl"),
     ("a.parquet", "PAR1", "pandas.read_parquet"),
 ]
 
 
-def test_files_that_hold_something_else_are_refused_by_their_line(tmp_path: Path) -> None:
+def test_files_that_hold_something_else_are_refused(tmp_path: Path) -> None:
     for name, text, named in NO_COUNTS:
         (tmp_path / name).write_text(text)
         assert named in refusal(from_counts, tmp_path / name, **FACTS), text

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from randsmooth.certificates.logs.tsv import read_text
-from randsmooth.documents import parse_json, shown
+from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.rules import MOST_SAMPLES
 
@@ -37,8 +37,7 @@ def columns_in(counts: Any) -> tuple[dict[str, Any], str]:
         path = Path(counts)
         if path.suffix == ".parquet":
             raise InputError(f"{path} is a Parquet file; let pandas read it: from_counts(pandas.read_parquet(...))")
-        text = read_text(path)
-        columns = _json_lines(text, path) if path.suffix in JSON_LINES else _delimited(text, path)
+        columns = _columns_of_file(path)
         return _gathered([*columns], lambda name: columns[name], path), path.name
     if isinstance(counts, Mapping) or hasattr(counts, "columns"):
         names = [str(name) for name in (counts if isinstance(counts, Mapping) else counts.columns)]
@@ -65,51 +64,32 @@ def _gathered(names: Sequence[str], of: Callable[[str], Any], where: object) -> 
     return found
 
 
-def _delimited(text: str, path: Path) -> dict[str, list[Any]]:
-    delimiter = next((mark for mark in "\t,;" if mark in text.partition("\n")[0]), ",")
-    reader = csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)
-    names, columns = list[str](), dict[str, list[Any]]()
+def _columns_of_file(path: Path) -> dict[str, Any]:
+    """The columns of comma-, tab- or semicolon-separated values, or of JSON lines, as pandas reads them."""
+    import pandas as pd  # here, since it takes long to load
+
+    text = read_text(path)
+    mark = next((mark for mark in "\t,;" if mark in text.partition("\n")[0]), ",")
     try:
-        for row in filter(None, reader):
-            if not names:
-                names = [name.strip() for name in row]
-                columns = {name: [] for name in names}
-            elif len(row) != len(names):
-                raise ValueError(f"{len(row)} cells under {len(names)} column names")
+        with warnings.catch_warnings(action="error", category=pd.errors.ParserWarning):  # more cells than names
+            if path.suffix in JSON_LINES:
+                frame = pd.read_json(io.StringIO(text), lines=True, dtype=False)
             else:
-                for name, cell in zip(names, row, strict=True):
-                    columns[name].append(_value(name, cell))
-    except (csv.Error, ValueError) as error:
-        raise InputError(f"{path}, line {reader.line_num}: {shown(error)}") from None
-    if not names or len(columns) < len(names):
-        raise InputError(f"{path} is empty or has a column twice; expected a line of column names")
-    return columns
+                frame = pd.read_csv(io.StringIO(text), sep=mark, index_col=False)
+    except (ValueError, OverflowError, pd.errors.ParserWarning) as error:
+        raise InputError(f"{path} cannot be read as a table of counts: {shown(error)}") from None
+    columns = {str(name).strip(): frame[name].tolist() for name in frame.columns}
+    return columns | {name: [_list(name, cell) for cell in columns[name]] for name in LISTS if name in columns}
 
 
-def _value(name: str, cell: str) -> Any:
-    """What a cell says: a number, a list that is written as [990, 10] or 990 10, or words, in a column not known."""
-    if name not in (*NUMBERS, *LISTS) and not WIDE.fullmatch(name):
+def _list(name: str, cell: Any) -> Any:
+    """What a cell of several numbers says: a list, or one that is written as [990, 10] or 990 10."""
+    if not isinstance(cell, str):
         return cell
-    words = cell.strip().removeprefix("[").removesuffix("]").replace(",", " ").split() if name in LISTS else [cell]
     try:
-        numbers = [float(word) for word in words]
+        return [float(word) for word in cell.strip().removeprefix("[").removesuffix("]").replace(",", " ").split()]
     except ValueError:
-        kind = "list of whole numbers such as [990, 10]" if name in LISTS else "number"
-        raise ValueError(f"{name}={cell!r} is no {kind}") from None
-    return numbers if name in LISTS else numbers[0]
-
-
-def _json_lines(text: str, path: Path) -> dict[str, list[Any]]:
-    places = [(place, line) for place, line in enumerate(text.split("\n"), start=1) if line.strip()]
-    rows = [parse_json(line, f"{path}, line {place}") for place, line in places]
-    names = list(rows[0]) if rows and isinstance(rows[0], dict) else []
-    for (place, _), row in zip(places, rows, strict=True):
-        if not isinstance(row, dict) or row.keys() != set(names):
-            raise InputError(
-                f"{path}, line {place}: expected a JSON object with the keys of the first line, such as "
-                '{"label": 3, "picked": 3, "counts": [990, 10]}'
-            )
-    return {name: [row[name] for row in rows] for name in names}
+        raise InputError(f"{name}={shown(repr(cell))} is no list of whole numbers such as [990, 10]") from None
 
 
 def whole_numbers(name: str, values: ArrayLike, shape: Sequence[int | None]) -> NDArray[np.int64]:
