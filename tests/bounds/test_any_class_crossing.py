@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from randsmooth.bounds import any_class_boundary, boundary, crossing_probability, looks
-from randsmooth.bounds.any_class_crossing import PREMIUM, _grows, price
+from randsmooth.bounds.any_class import PREMIUM, _grows, price
 from randsmooth.bounds.binomial import Ints
 from randsmooth.errors import InputError
 from randsmooth.noise import Gaussian
@@ -42,28 +42,28 @@ def falsely_crossed(claim: Ints, n: Ints, p: tuple[float, ...], p0: float) -> fl
 SMALL = np.array([6, 12, 18])
 
 
-@pytest.mark.parametrize(("q0", "alpha"), [(0.35, 0.2), (0.3, 0.1), (0.2, 0.3)])
-def test_all_classes_together_cross_falsely_no_more_often_than_two_at_p0_and_q0(q0: float, alpha: float) -> None:
+def test_all_classes_together_cross_falsely_no_more_often_than_two_at_p0_and_q0() -> None:
     """The theorem, whether or not its price is affordable: at the boundary of full alpha."""
-    p0, claim = 1.0 - q0, boundary(q0, SMALL, alpha).claim
-    assert _grows(claim, SMALL, q0)
-    worst = crossing_probability(claim, SMALL, q0) + crossing_probability(claim, SMALL, p0)
-    two = [(p, 1.0 - p) for p in np.linspace(0.5, p0, 8)] + [(0.9, 0.1)]
-    three = [(1 / 3, 1 / 3, 1 / 3), (0.5, 0.25, 0.25), (p0, q0 / 2, q0 / 2), (0.45, 0.45, 0.1)]
-    found = [falsely_crossed(claim, SMALL, p, p0) for p in (*two, *three)]
-    assert max(found) <= worst * (1.0 + 1e-9)
-    assert falsely_crossed(claim, SMALL, (p0, q0), p0) > 0.95 * worst  # which it nearly reaches
+    for q0, alpha in [(0.35, 0.2), (0.3, 0.1), (0.2, 0.3)]:
+        p0, claim = 1.0 - q0, boundary(q0, SMALL, alpha).claim
+        assert _grows(claim, SMALL, q0), (q0, alpha)
+        worst = crossing_probability(claim, SMALL, q0) + crossing_probability(claim, SMALL, p0)
+        two = [(p, 1.0 - p) for p in np.linspace(0.5, p0, 8)] + [(0.9, 0.1)]
+        three = [(1 / 3, 1 / 3, 1 / 3), (0.5, 0.25, 0.25), (p0, q0 / 2, q0 / 2), (0.45, 0.45, 0.1)]
+        found = [falsely_crossed(claim, SMALL, p, p0) for p in (*two, *three)]
+        assert max(found) <= worst * (1.0 + 1e-9), (q0, alpha)
+        assert falsely_crossed(claim, SMALL, (p0, q0), p0) > 0.95 * worst, (q0, alpha)  # which it nearly reaches
 
 
-@pytest.mark.parametrize("alpha", [0.05, 0.001])
-@pytest.mark.parametrize("r", [0.15, 0.25, 0.5, 1.0, 2.0])
-@pytest.mark.parametrize("cap", [1_000, 100_000])
-def test_the_level_is_kept_and_used_at_every_radius(cap: int, r: float, alpha: float) -> None:
-    n, q0 = looks(cap), tail(r)
-    claim = any_class_boundary(q0, n, alpha).claim
-    level = crossing_probability(claim, n, q0) + crossing_probability(claim, n, 1.0 - q0)
-    assert level <= alpha
-    assert level > (0.95 if cap * q0 * (1.0 - q0) > 1600 else 0.4) * alpha
+def test_the_level_is_kept_and_used_at_every_radius() -> None:
+    for cap in [1_000, 100_000]:
+        for r in [0.15, 0.25, 0.5, 1.0, 2.0]:
+            for alpha in [0.05, 0.001]:
+                n, q0 = looks(cap), tail(r)
+                claim = any_class_boundary(q0, n, alpha).claim
+                level = crossing_probability(claim, n, q0) + crossing_probability(claim, n, 1.0 - q0)
+                assert level <= alpha, (cap, r, alpha)
+                assert level > (0.95 if cap * q0 * (1.0 - q0) > 1600 else 0.4) * alpha, (cap, r, alpha)
 
 
 def test_the_chance_of_two_classes_grows_with_the_larger() -> None:
@@ -80,18 +80,18 @@ def test_the_price_falls_with_the_radius() -> None:
     assert 1e-4 < prices[1] < 1e-2 and 1e-6 < prices[2] < 1e-4 and prices[3] < 1e-7
 
 
-@pytest.mark.parametrize("r", [0.0, 0.01, 0.03])
-def test_near_radius_0_other_samples_must_pick_the_class(r: float) -> None:
-    with pytest.raises(InputError, match=r"so near 1/2.*let other samples pick the class"):
-        any_class_boundary(tail(r), looks(10_000), 0.001)
+def test_near_radius_0_other_samples_must_pick_the_class() -> None:
+    for r in [0.0, 0.01, 0.03]:
+        with pytest.raises(InputError, match=r"so near 1/2.*let other samples pick the class"):
+            any_class_boundary(tail(r), looks(10_000), 0.001)
 
 
-@pytest.mark.parametrize(("n", "refused", "taken"), [(1_000, 0.070, 0.071), (100_000, 0.023, 0.0235)])
-def test_from_which_radius_on_no_samples_need_pick_the_class(n: int, refused: float, taken: float) -> None:
-    facts: dict[str, Any] = {"noise": Gaussian(1.0), "n": n, "alpha": 0.001, "bound": "any-class"}
-    with pytest.raises(InputError, match="n0 samples"):
-        make_rule(f"radius={refused}", **facts)
-    assert make_rule(f"radius={taken}", **facts).n == n
+def test_from_which_radius_on_no_samples_need_pick_the_class() -> None:
+    for n, refused, taken in [(1_000, 0.070, 0.071), (100_000, 0.023, 0.0235)]:
+        facts: dict[str, Any] = {"noise": Gaussian(1.0), "n": n, "alpha": 0.001, "bound": "any-class"}
+        with pytest.raises(InputError, match="n0 samples"):
+            make_rule(f"radius={refused}", **facts)
+        assert make_rule(f"radius={taken}", **facts).n == n, (n, refused, taken)
 
 
 def test_control_at_radius_0_the_boundary_of_one_class_errs_twice_as_often() -> None:
@@ -103,13 +103,13 @@ def test_control_at_radius_0_the_boundary_of_one_class_errs_twice_as_often() -> 
     assert crossed > 1.7 * alpha
 
 
-@pytest.mark.parametrize("p", [(0.6, 0.4), (0.6, 0.2, 0.2), (0.6, *[0.04] * 10)])
-def test_simulated_classes_cross_falsely_no_more_often_than_alpha(p: tuple[float, ...]) -> None:
+def test_simulated_classes_cross_falsely_no_more_often_than_alpha() -> None:
     """At the worst p: the top class a hair below p0, all others far below."""
-    n, alpha, paths = looks(2_000), 0.05, 20_000
-    claim = any_class_boundary(0.4 - 1e-9, n, alpha).claim
-    crossed = _most_frequent(p, n, paths) >= claim
-    assert 0.8 * alpha < crossed.any(axis=1).mean() < alpha + 4.0 * np.sqrt(alpha * (1.0 - alpha) / paths)
+    for p in [(0.6, 0.4), (0.6, 0.2, 0.2), (0.6, *[0.04] * 10)]:
+        n, alpha, paths = looks(2_000), 0.05, 20_000
+        claim = any_class_boundary(0.4 - 1e-9, n, alpha).claim
+        crossed = _most_frequent(p, n, paths) >= claim
+        assert 0.8 * alpha < crossed.any(axis=1).mean() < alpha + 4.0 * np.sqrt(alpha * (1.0 - alpha) / paths), p
 
 
 def _most_frequent(p: tuple[float, ...], n: Ints, paths: int) -> NDArray[np.int64]:
@@ -139,9 +139,7 @@ def test_giving_up_and_claiming_do_not_meet() -> None:
     assert table.alpha == pytest.approx((1.0 - PREMIUM) * 0.001)
 
 
-@pytest.mark.parametrize(
-    ("q0", "alpha", "named"), [(0.0, 0.05, "q0=0.0"), (0.3, 0.0, "alpha"), (0.7, 0.05, "near 1/2")]
-)
-def test_bad_input_is_named(q0: float, alpha: float, named: str) -> None:
-    with pytest.raises(InputError, match=named):
-        any_class_boundary(q0, [10, 20], alpha)
+def test_bad_input_is_named() -> None:
+    for q0, alpha, named in [(0.0, 0.05, "q0=0.0"), (0.3, 0.0, "alpha"), (0.7, 0.05, "near 1/2")]:
+        with pytest.raises(InputError, match=named):
+            any_class_boundary(q0, [10, 20], alpha)

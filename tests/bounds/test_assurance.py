@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from randsmooth.bounds.assurance import assured_accuracy, most_failures
+from randsmooth.bounds.finite import assured_accuracy, most_failures
 from randsmooth.errors import InputError
 
 GRID = list(itertools.product([1, 10, 500, 10_000], [1e-6, 0.001, 0.05, 0.5], [1e-9, 0.001, 0.05, 0.5]))
@@ -22,22 +22,22 @@ def by_bernstein(share: NDArray[np.float64], m: int, alpha: float, rho: float) -
     return np.asarray(np.maximum(0.0, share - lost))
 
 
-@pytest.mark.parametrize(("m", "alpha", "rho"), GRID)
-def test_failures_are_scipys_quantile_and_no_smaller_number_will_do(m: int, alpha: float, rho: float) -> None:
-    w = most_failures(m, alpha, rho)
-    assert stats.binom.sf(w, m, alpha) <= rho
-    assert w == 0 or stats.binom.sf(w - 1, m, alpha) > rho
-    assert w == stats.binom.isf(rho, m, alpha)
+def test_failures_are_scipys_quantile_and_no_smaller_number_will_do() -> None:
+    for m, alpha, rho in GRID:
+        w = most_failures(m, alpha, rho)
+        assert stats.binom.sf(w, m, alpha) <= rho, (m, alpha, rho)
+        assert w == 0 or stats.binom.sf(w - 1, m, alpha) > rho, (m, alpha, rho)
+        assert w == stats.binom.isf(rho, m, alpha), (m, alpha, rho)
 
 
-@pytest.mark.parametrize(("m", "alpha", "rho"), GRID)
-def test_the_quantile_always_beats_the_closed_form(m: int, alpha: float, rho: float) -> None:
-    correct = np.unique(np.linspace(0, m, 101).astype(int))
-    exact, closed = assured_accuracy(correct, m, alpha, rho), by_bernstein(correct / m, m, alpha, rho)
-    assert np.all(exact >= closed) and np.all(exact <= correct / m)
-    lost = alpha + math.sqrt(2.0 * alpha * (1.0 - alpha) * -math.log(rho) / m) - math.log(rho) / (3.0 * m)
-    assert most_failures(m, alpha, rho) / m <= lost
-    assert closed[-1] == pytest.approx(max(0.0, 1.0 - lost))
+def test_the_quantile_always_beats_the_closed_form() -> None:
+    for m, alpha, rho in GRID:
+        correct = np.unique(np.linspace(0, m, 101).astype(int))
+        exact, closed = assured_accuracy(correct, m, alpha, rho), by_bernstein(correct / m, m, alpha, rho)
+        assert np.all(exact >= closed) and np.all(exact <= correct / m), (m, alpha, rho)
+        lost = alpha + math.sqrt(2.0 * alpha * (1.0 - alpha) * -math.log(rho) / m) - math.log(rho) / (3.0 * m)
+        assert most_failures(m, alpha, rho) / m <= lost, (m, alpha, rho)
+        assert closed[-1] == pytest.approx(max(0.0, 1.0 - lost)), (m, alpha, rho)
 
 
 def test_the_usual_table_loses_few_images() -> None:
@@ -51,21 +51,21 @@ def test_shapes_are_kept() -> None:
     assert assured_accuracy([[1, 2], [3, 4]], 10, 0.1, 0.1).shape == (2, 2)
 
 
-@pytest.mark.parametrize(("m", "alpha", "rho"), [(500, 0.05, 0.05), (500, 0.001, 0.05), (50, 0.3, 0.01)])
-@pytest.mark.parametrize("equal", [True, False])
-def test_the_share_is_overstated_no_more_often_than_rho(m: int, alpha: float, rho: float, equal: bool) -> None:
-    rng = np.random.default_rng(1)
-    risks = np.full(m, alpha) if equal else rng.uniform(0.0, alpha, m)
-    truly = m // 2
-    wrong = np.zeros(PATHS, int)
-    for risk in risks:  # every certificate that fails is counted as right
-        wrong += rng.random(PATHS) < risk
-    over = assured_accuracy(np.minimum(m, truly + wrong), m, alpha, rho) > truly / m
-    assert over.mean() <= rho + 3.0 * math.sqrt(rho * (1.0 - rho) / PATHS)
-    if equal and alpha > 0.01:
-        assert over.mean() > rho / 4.0  # not vacuous
-    if equal:
-        assert np.mean(wrong > 0) > 2.0 * rho  # control: the share as printed
+def test_the_share_is_overstated_no_more_often_than_rho() -> None:
+    for equal in [True, False]:
+        for m, alpha, rho in [(500, 0.05, 0.05), (500, 0.001, 0.05), (50, 0.3, 0.01)]:
+            rng = np.random.default_rng(1)
+            risks = np.full(m, alpha) if equal else rng.uniform(0.0, alpha, m)
+            truly = m // 2
+            wrong = np.zeros(PATHS, int)
+            for risk in risks:  # every certificate that fails is counted as right
+                wrong += rng.random(PATHS) < risk
+            over = assured_accuracy(np.minimum(m, truly + wrong), m, alpha, rho) > truly / m
+            assert over.mean() <= rho + 3.0 * math.sqrt(rho * (1.0 - rho) / PATHS), (equal, m, alpha, rho)
+            if equal and alpha > 0.01:
+                assert over.mean() > rho / 4.0, (equal, m, alpha, rho)  # not vacuous
+            if equal:
+                assert np.mean(wrong > 0) > 2.0 * rho, (equal, m, alpha, rho)  # control: the share as printed
 
 
 def test_control_bernsteins_bound_without_its_factor_2_fails_too_often() -> None:
@@ -75,17 +75,14 @@ def test_control_bernsteins_bound_without_its_factor_2_fails_too_often() -> None
     assert stats.binom.sf(most_failures(m, alpha, rho), m, alpha) <= rho
 
 
-@pytest.mark.parametrize(
-    ("correct", "m", "alpha", "rho", "named"),
-    [
+def test_bad_input_is_named() -> None:
+    for correct, m, alpha, rho, named in [
         (11, 10, 0.1, 0.1, "k=11 of n=10"),
         (-1, 10, 0.1, 0.1, "k=-1 of n=10"),
         (0, 0, 0.1, 0.1, "n=0"),
         (5, 10, 0.0, 0.1, "alpha=0.0"),
         (5, 10, 0.1, 1.0, "rho=1.0"),
         (5, 10, 0.1, math.nan, "rho=nan"),
-    ],
-)
-def test_bad_input_is_named(correct: int, m: int, alpha: float, rho: float, named: str) -> None:
-    with pytest.raises(InputError, match=named):
-        assured_accuracy(correct, m, alpha, rho)
+    ]:
+        with pytest.raises(InputError, match=named):
+            assured_accuracy(correct, m, alpha, rho)

@@ -1,5 +1,6 @@
 """Group-sequential boundaries: their exact level, their tightness, and what peeking without paying costs."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -9,8 +10,7 @@ from scipy import special, stats
 
 from bounds.paths import error_of, naive_claim, successes
 from randsmooth.bounds.boundaries import boundary, crossing_probability, smallest_cap
-from randsmooth.bounds.look_times import looks
-from randsmooth.bounds.spending import LATE, SQUARE_ROOT, Spending
+from randsmooth.bounds.schedule import LATE, Spending, looks
 from randsmooth.errors import InputError
 
 ALPHAS = [0.05, 0.001]
@@ -22,33 +22,37 @@ def tail(r: float) -> float:
     return float(special.ndtr(-r))
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize("cap", CAPS)
-def test_every_shipped_boundary_keeps_its_level_and_wastes_little(cap: int, alpha: float) -> None:
-    n = looks(cap)
-    for r in RADII:
-        q0 = tail(r)
-        level = crossing_probability(boundary(q0, n, alpha).claim, n, q0)
-        assert level <= alpha
-        if cap * q0 * (1.0 - q0) > 40**2:  # counts are fine enough
-            assert level >= 0.95 * alpha
-        assert (level > 1e-9 * alpha) == (smallest_cap(q0, alpha) <= cap)
+def test_every_shipped_boundary_keeps_its_level_and_wastes_little() -> None:
+    for cap in CAPS:
+        for alpha in ALPHAS:
+            n = looks(cap)
+            for r in RADII:
+                q0 = tail(r)
+                level = crossing_probability(boundary(q0, n, alpha).claim, n, q0)
+                assert level <= alpha, (cap, alpha)
+                if cap * q0 * (1.0 - q0) > 40**2:  # counts are fine enough
+                    assert level >= 0.95 * alpha, (cap, alpha)
+                assert (level > 1e-9 * alpha) == (smallest_cap(q0, alpha) <= cap), (cap, alpha)
 
 
-@pytest.mark.parametrize(("ratio", "grain"), [(1.25, 32), (1.1, 256), (1.02, 1)])
-@pytest.mark.parametrize("alpha", [0.3, 1e-6, 1e-12])
-def test_other_schedules_and_levels_are_kept_too(alpha: float, ratio: float, grain: int) -> None:
-    n = looks(5_000, ratio=ratio, grain=grain)
-    for q0 in (0.99, 0.5, 0.03):
-        assert 0.65 * alpha < crossing_probability(boundary(q0, n, alpha).claim, n, q0) <= alpha
+def test_other_schedules_and_levels_are_kept_too() -> None:
+    for alpha in [0.3, 1e-6, 1e-12]:
+        for ratio, grain in [(1.25, 32), (1.1, 256), (1.02, 1)]:
+            n = looks(5_000, ratio=ratio, grain=grain)
+            for q0 in (0.99, 0.5, 0.03):
+                assert 0.65 * alpha < crossing_probability(boundary(q0, n, alpha).claim, n, q0) <= alpha, (
+                    alpha,
+                    ratio,
+                    grain,
+                )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize("q0", [0.5, 0.02, 1e-5])
-def test_a_million_samples_keep_their_level(q0: float, alpha: float) -> None:
-    n = looks(1_000_000)
-    assert 0.65 * alpha < crossing_probability(boundary(q0, n, alpha).claim, n, q0) <= alpha
+def test_a_million_samples_keep_their_level() -> None:
+    for q0 in [0.5, 0.02, 1e-5]:
+        for alpha in ALPHAS:
+            n = looks(1_000_000)
+            assert 0.65 * alpha < crossing_probability(boundary(q0, n, alpha).claim, n, q0) <= alpha, (q0, alpha)
 
 
 def test_smaller_p_crosses_less_often() -> None:
@@ -58,132 +62,132 @@ def test_smaller_p_crosses_less_often() -> None:
     assert np.all(np.diff(levels) < 0)
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize(("q0", "cap"), [(0.5, 1_000), (0.1, 2_000), (0.02, 2_000), (0.5, 20)])
-def test_one_success_less_at_any_look_breaks_the_budget(q0: float, cap: int, alpha: float) -> None:
-    n = looks(cap, first=8, grain=8)
-    claim, spent = boundary(q0, n, alpha).claim, SQUARE_ROOT.of_alpha(n, alpha)
-    for k in range(n.size):
-        assert crossing_probability(claim[: k + 1], n[: k + 1], q0) <= spent[k] + 1e-25
-        eager = claim[: k + 1].copy()
-        eager[k] -= 1
-        assert crossing_probability(eager, n[: k + 1], q0) > (1.0 - 1e-8) * spent[k] + 1e-25
+def test_one_success_less_at_any_look_breaks_the_budget() -> None:
+    for q0, cap in [(0.5, 1_000), (0.1, 2_000), (0.02, 2_000), (0.5, 20)]:
+        for alpha in ALPHAS:
+            n = looks(cap, first=8, grain=8)
+            claim, spent = boundary(q0, n, alpha).claim, LATE.of_alpha(n, alpha)
+            for k in range(n.size):
+                assert crossing_probability(claim[: k + 1], n[: k + 1], q0) <= spent[k] + 1e-25, (q0, cap, alpha)
+                eager = claim[: k + 1].copy()
+                eager[k] -= 1
+                assert crossing_probability(eager, n[: k + 1], q0) > (1.0 - 1e-8) * spent[k] + 1e-25, (q0, cap, alpha)
 
 
-@pytest.mark.parametrize("alpha", [0.5, 0.05, 0.001])
-@pytest.mark.parametrize(("n", "q0"), [(10, 0.5), (100, 0.5), (500, 0.01), (100_000, 0.2), (1_000_000, 1e-5)])
-def test_one_look_is_the_exact_binomial_test(n: int, q0: float, alpha: float) -> None:
-    table = boundary(q0, [n], alpha)
-    p0 = 1.0 - q0
-    assert table.claim[0] == stats.binom.isf(alpha, n, p0) + 1
-    level = stats.binom.sf(table.claim[0] - 1, n, p0)
-    assert crossing_probability(table.claim, [n], q0) == pytest.approx(level, rel=1e-9, abs=1e-25)
+def test_one_look_is_the_exact_binomial_test() -> None:
+    for n, q0 in [(10, 0.5), (100, 0.5), (500, 0.01), (100_000, 0.2), (1_000_000, 1e-5)]:
+        for alpha in [0.5, 0.05, 0.001]:
+            table = boundary(q0, [n], alpha)
+            p0 = 1.0 - q0
+            assert table.claim[0] == stats.binom.isf(alpha, n, p0) + 1, (n, q0, alpha)
+            level = stats.binom.sf(table.claim[0] - 1, n, p0)
+            assert crossing_probability(table.claim, [n], q0) == pytest.approx(level, rel=1e-9, abs=1e-25), (
+                n,
+                q0,
+                alpha,
+            )
 
 
-@pytest.mark.parametrize(("q0", "first", "cap"), [(0.5, 40, 100), (0.1, 60, 90), (0.3, 200, 1000)])
-def test_two_looks_by_hand(q0: float, first: int, cap: int) -> None:
-    alpha, p0 = 0.05, 1.0 - q0
-    allowed = 0.5 * alpha * np.sqrt(first / cap)
+def two_looks(q0: float, first: int, cap: int, alpha: float) -> tuple[list[int], float]:
+    """The claims at two looks, from SciPy's binomial, and their level."""
+    p0, allowed = 1.0 - q0, 0.4 * alpha * (first / cap) ** 0.7
     c = next(c for c in range(first + 2) if stats.binom.sf(c - 1, first, p0) <= allowed)
-    alive = np.arange(c)
+    early, alive = stats.binom.sf(c - 1, first, p0), np.arange(c)
 
     def level(d: int) -> float:
-        later = stats.binom.pmf(alive, first, p0) @ stats.binom.sf(d - 1 - alive, cap - first, p0)
-        return float(stats.binom.sf(c - 1, first, p0) + later)
+        return float(early + stats.binom.pmf(alive, first, p0) @ stats.binom.sf(d - 1 - alive, cap - first, p0))
 
     d = next(d for d in range(cap + 2) if level(d) <= alpha)
-    table = boundary(q0, [first, cap], alpha)
-    assert table.claim.tolist() == [c, d]
-    assert crossing_probability(table.claim, table.looks, q0) == pytest.approx(level(d), rel=1e-9)
+    return [c, d], level(d)
 
 
-@pytest.mark.parametrize("claim", [[2, 4, 6], [3, 3, 7], [3, 5, 8], [1, 5, 8], [0, 5, 5], [-2, 9, 9]])
-def test_crossing_probability_is_the_sum_over_all_paths(claim: list[int]) -> None:
-    n, q = [2, 4, 7], Fraction(1, 4)
-    exact = Fraction(0)
-    for path in product([0, 1], repeat=7):
-        if any(sum(path[:m]) >= c for m, c in zip(n, claim, strict=True)):
-            exact += (1 - q) ** sum(path) * q ** (7 - sum(path))
-    assert crossing_probability(claim, n, 0.25) == pytest.approx(float(exact), rel=1e-13, abs=1e-29)
+def test_two_looks_by_hand() -> None:
+    for q0, first, cap in ((0.5, 40, 100), (0.1, 60, 90), (0.3, 200, 1000)):
+        claims, level = two_looks(q0, first, cap, 0.05)
+        table = boundary(q0, [first, cap], 0.05)
+        assert table.claim.tolist() == claims, q0
+        assert crossing_probability(table.claim, table.looks, q0) == pytest.approx(level, rel=1e-9), q0
+
+
+def test_crossing_probability_is_the_sum_over_all_paths() -> None:
+    for claim in [[2, 4, 6], [3, 3, 7], [3, 5, 8], [1, 5, 8], [0, 5, 5], [-2, 9, 9]]:
+        n, q = [2, 4, 7], Fraction(1, 4)
+        exact = Fraction(0)
+        for path in product([0, 1], repeat=7):
+            if any(sum(path[:m]) >= c for m, c in zip(n, claim, strict=True)):
+                exact += (1 - q) ** sum(path) * q ** (7 - sum(path))
+        assert crossing_probability(claim, n, 0.25) == pytest.approx(float(exact), rel=1e-13, abs=1e-29), claim
 
 
 def test_what_is_cut_off_counts_as_crossing() -> None:
     assert 0.0 < crossing_probability([501, 1001], [500, 1000], 0.5) < 1e-25  # none can cross
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize(("q0", "cap"), [(0.5, 1_000), (0.5, 100_000), (0.16, 100_000), (0.02, 10_000)])
-def test_naive_peeking_breaks_the_level(q0: float, cap: int, alpha: float) -> None:
-    n = looks(cap)
-    naive = crossing_probability(naive_claim(n, q0, alpha), n, q0)
-    assert naive > 2.0 * alpha
-    if alpha == 0.05 and cap == 100_000:
-        assert 0.30 < naive < 0.43
+def test_naive_peeking_breaks_the_level() -> None:
+    for q0, cap in [(0.5, 1_000), (0.5, 100_000), (0.16, 100_000), (0.02, 10_000)]:
+        for alpha in ALPHAS:
+            n = looks(cap)
+            naive = crossing_probability(naive_claim(n, q0, alpha), n, q0)
+            assert naive > 2.0 * alpha, (q0, cap, alpha)
+            if alpha == 0.05 and cap == 100_000:
+                assert 0.30 < naive < 0.43, (q0, cap, alpha)
 
 
-@pytest.mark.parametrize("q0", [0.5, 0.16])
-def test_simulated_paths_cross_as_often_as_computed(q0: float) -> None:
-    n, alpha = looks(10_000), 0.05
-    s = successes(n, q0, seed=1)
-    for claim, most in ((boundary(q0, n, alpha).claim, alpha), (naive_claim(n, q0, alpha), 1.0)):
-        rate, level = np.mean((s >= claim).any(axis=1)), crossing_probability(claim, n, q0)
-        assert abs(rate - level) < error_of(level)
-        assert level <= most
-    assert rate > 5.0 * alpha  # of the naive rule, which comes last
+def test_simulated_paths_cross_as_often_as_computed() -> None:
+    for q0 in [0.5, 0.16]:
+        n, alpha = looks(10_000), 0.05
+        s = successes(n, q0, seed=1)
+        for claim, most in ((boundary(q0, n, alpha).claim, alpha), (naive_claim(n, q0, alpha), 1.0)):
+            rate, level = np.mean((s >= claim).any(axis=1)), crossing_probability(claim, n, q0)
+            assert abs(rate - level) < error_of(level), q0
+            assert level <= most, q0
+        assert rate > 5.0 * alpha, q0  # of the naive rule, which comes last
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize("spending", [LATE, Spending(1.0, 2.0, 0.3, 0.1, 0.1), Spending(0.01, 0.1, 1e-6, 1.0, 3.0)])
-def test_every_spending_keeps_its_levels(spending: Spending, alpha: float) -> None:
-    n = looks(10_000)
-    for r in (0.0, 0.25, 1.0, 2.0):
-        table = boundary(tail(r), n, alpha, spending=spending)
-        assert 0.4 * alpha < crossing_probability(table.claim, n, tail(r)) <= alpha
-        p1 = float(table.claim[-1] / n[-1])
-        given_up = crossing_probability((n - table.give_up)[:-1], n[:-1], p1)
-        assert given_up <= spending.beta and np.all(table.give_up < table.claim)
+def test_every_spending_keeps_its_levels() -> None:
+    for spending in [LATE, Spending(1.0, 2.0, 0.3, 0.1, 0.1), Spending(0.01, 0.1, 1e-6, 1.0, 3.0)]:
+        for alpha in ALPHAS:
+            n = looks(10_000)
+            for r in (0.0, 0.25, 1.0, 2.0):
+                table = boundary(tail(r), n, alpha, spending=spending)
+                assert 0.4 * alpha < crossing_probability(table.claim, n, tail(r)) <= alpha, (spending, alpha)
+                p1 = float(table.claim[-1] / n[-1])
+                given_up = crossing_probability((n - table.give_up)[:-1], n[:-1], p1)
+                assert given_up <= spending.beta and np.all(table.give_up < table.claim), (spending, alpha)
 
 
-def test_what_is_spent_late_is_spent_less_on_the_hopeless() -> None:
-    """A half-way image is given up sooner, and what nearly all samples claim is claimed about as soon."""
-    n = looks(100_000)
-    late, early = (boundary(tail(1.0), n, 0.001, spending=each) for each in (LATE, SQUARE_ROOT))
-    assert np.all(late.give_up[1:] >= early.give_up[1:]) and np.mean(late.give_up > early.give_up) > 0.8
-    assert late.claim[-1] <= early.claim[-1]  # more of alpha is left at the cap
-
-
-@pytest.mark.parametrize("beta", [0.05, 0.01])
-@pytest.mark.parametrize(("q0", "cap"), [(0.5, 1_000), (0.16, 10_000), (0.02, 100_000), (1e-3, 100_000)])
-def test_giving_up_costs_at_most_beta(q0: float, cap: int, beta: float) -> None:
-    n = looks(cap)
-    table = boundary(q0, n, 0.001, beta)
-    p1 = float(table.claim[-1] / cap)
-    # Giving up at s <= g is crossing at n - s >= n - g failures, whose own failure probability is p1.
-    assert 0.8 * beta < crossing_probability(n - table.give_up, n, p1) <= beta
-    assert np.all(table.give_up < table.claim)
+def test_giving_up_costs_at_most_beta() -> None:
+    for q0, cap in [(0.5, 1_000), (0.16, 10_000), (0.02, 100_000), (1e-3, 100_000)]:
+        for beta in [0.05, 0.01]:
+            n = looks(cap)
+            table = boundary(q0, n, 0.001, replace(LATE, beta=beta))
+            p1 = float(table.claim[-1] / cap)
+            # Giving up at s <= g is crossing at n - s >= n - g failures, whose own failure probability is p1.
+            assert 0.8 * beta < crossing_probability(n - table.give_up, n, p1) <= beta, (q0, cap, beta)
+            assert np.all(table.give_up < table.claim), (q0, cap, beta)
 
 
 def test_giving_up_comes_early_and_leaves_the_claims_alone() -> None:
     n = looks(100_000)
-    tables = [boundary(tail(1.0), n, 0.001, beta) for beta in (0.05, 0.01, 1e-6)]
+    tables = [boundary(tail(1.0), n, 0.001, replace(LATE, beta=beta)) for beta in (0.05, 0.01, 1e-6)]
     hopeless = [int(n[np.argmax(0.5 * n <= table.give_up)]) for table in tables]
-    assert hopeless == sorted(hopeless) and hopeless[1] <= 64
+    assert hopeless == sorted(hopeless)
     for table in tables[1:]:
         np.testing.assert_array_equal(table.claim, tables[0].claim)
 
 
-@pytest.mark.parametrize("alpha", [0.3, 0.05, 0.001, 1e-9])
-@pytest.mark.parametrize("q0", [0.5, 0.16, 0.02, 1e-4])
-def test_smallest_cap_is_the_first_that_can_claim(q0: float, alpha: float) -> None:
-    cap = smallest_cap(q0, alpha)
-    reach = boundary(q0, looks(cap), alpha)
-    assert reach.claim[-1] == cap and np.all(reach.claim[:-1] == reach.looks[:-1] + 1)
-    np.testing.assert_array_equal(reach.give_up, reach.looks - 1)  # one failure is too many
-    if cap > 1:
-        short = boundary(q0, looks(cap - 1), alpha)
-        np.testing.assert_array_equal(short.claim, short.looks + 1)
-        np.testing.assert_array_equal(short.give_up, short.looks)  # nothing can claim
-        assert crossing_probability(short.claim, short.looks, q0) < 1e-25  # what it cuts away
+def test_smallest_cap_is_the_first_that_can_claim() -> None:
+    for q0 in [0.5, 0.16, 0.02, 1e-4]:
+        for alpha in [0.3, 0.05, 0.001, 1e-9]:
+            cap = smallest_cap(q0, alpha)
+            reach = boundary(q0, looks(cap), alpha)
+            assert reach.claim[-1] == cap and np.all(reach.claim[:-1] == reach.looks[:-1] + 1), (q0, alpha)
+            np.testing.assert_array_equal(reach.give_up, reach.looks - 1)  # one failure is too many
+            if cap > 1:
+                short = boundary(q0, looks(cap - 1), alpha)
+                np.testing.assert_array_equal(short.claim, short.looks + 1)
+                np.testing.assert_array_equal(short.give_up, short.looks)  # nothing can claim
+                assert crossing_probability(short.claim, short.looks, q0) < 1e-25, (q0, alpha)  # what it cuts away
 
 
 def test_a_table_is_read_only_and_leaves_its_input_alone() -> None:
@@ -197,24 +201,21 @@ def test_a_table_is_read_only_and_leaves_its_input_alone() -> None:
             counts[0] = 0
 
 
-@pytest.mark.parametrize(
-    ("call", "named"),
-    [
+def test_bad_input_is_named() -> None:
+    for call, named in [
         (lambda: boundary(0.0, [10], 0.05), "q0=0.0"),
         (lambda: boundary(1.0, [10], 0.05), "q0=1.0"),
         (lambda: boundary(float("nan"), [10], 0.05), "q0=nan"),
         (lambda: boundary("a", [10], 0.05), "q0='a'"),  # type: ignore[arg-type]
         (lambda: boundary(0.5, [10], 0.0), "alpha=0.0"),
         (lambda: boundary(0.5, [10], 1e-16), "alpha=1e-16"),
-        (lambda: boundary(0.5, [10], 0.05, beta=1.0), "beta=1.0"),
+        (lambda: boundary(0.5, [10], 0.05, replace(LATE, beta=1.0)), "beta=1.0"),
         (lambda: boundary(0.5, [], 0.05), "looks must"),
         (lambda: boundary(0.5, [10, 10], 0.05), "looks must"),
         (lambda: smallest_cap(2.0, 0.05), "q0=2.0"),
         (lambda: smallest_cap(0.5, 1.0), "alpha=1.0"),
         (lambda: crossing_probability([3], [4, 8], 0.5), "1 claims for 2 looks"),
         (lambda: crossing_probability([3], [4], 0.0), "q=0.0"),
-    ],
-)
-def test_bad_input_is_named(call, named: str) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(InputError, match=named):
-        call()
+    ]:
+        with pytest.raises(InputError, match=named):
+            call()

@@ -7,9 +7,9 @@ import pytest
 from scipy import integrate, special
 
 from bounds.paths import naive_claim, successes
+from randsmooth.bounds.anytime import anytime_q_upper, log_e
 from randsmooth.bounds.binomial import q_upper
-from randsmooth.bounds.e_process import anytime_q_upper, log_e
-from randsmooth.bounds.look_times import looks
+from randsmooth.bounds.schedule import looks
 from randsmooth.errors import InputError
 
 
@@ -34,57 +34,60 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("s", "n", "q0"), CASES)
-def test_log_e_is_the_mean_likelihood_ratio(s: int, n: int, q0: float) -> None:
-    expected = log_e_by_integration(s, n, q0)
-    assert log_e(s, n, q0) == pytest.approx(expected, rel=1e-8, abs=1e-8)
+def test_log_e_is_the_mean_likelihood_ratio() -> None:
+    for s, n, q0 in CASES:
+        expected = log_e_by_integration(s, n, q0)
+        assert log_e(s, n, q0) == pytest.approx(expected, rel=1e-8, abs=1e-8), (s, n, q0)
 
 
-@pytest.mark.parametrize("q0", [0.5, 0.1, 1e-3, 1e-6])
-@pytest.mark.parametrize("n", [1, 10, 100_000, 10_000_000])
-def test_end_points_are_exact(n: int, q0: float) -> None:
-    # Only successes: the integral of (p / p0)^n. Only failures: of ((1 - p) / q0)^n, which is 1 / (n + 1).
-    power = (n + 1) * math.log1p(-q0)
-    only = math.log(-math.expm1(power)) - power + math.log1p(-q0) - math.log((n + 1) * q0)
-    assert log_e(n, n, q0) == pytest.approx(only, rel=1e-9, abs=1e-7)
-    assert log_e(0, n, q0) == pytest.approx(-math.log(n + 1), rel=1e-12)
-    assert anytime_q_upper(0, n, 0.001) == 1.0
+def test_end_points_are_exact() -> None:
+    for n in [1, 10, 100_000, 10_000_000]:
+        for q0 in [0.5, 0.1, 1e-3, 1e-6]:
+            # Only successes: the integral of (p / p0)^n. Only failures: of ((1 - p) / q0)^n, which is 1 / (n + 1).
+            power = (n + 1) * math.log1p(-q0)
+            only = math.log(-math.expm1(power)) - power + math.log1p(-q0) - math.log((n + 1) * q0)
+            assert log_e(n, n, q0) == pytest.approx(only, rel=1e-9, abs=1e-7), (n, q0)
+            assert log_e(0, n, q0) == pytest.approx(-math.log(n + 1), rel=1e-12), (n, q0)
+            assert anytime_q_upper(0, n, 0.001) == 1.0, (n, q0)
 
 
-@pytest.mark.parametrize(("n", "q0"), [(100_000, 1e-3), (100_000, 0.5), (10_000_000, 0.16)])
-def test_the_two_ways_of_integrating_meet(n: int, q0: float) -> None:
+def test_the_two_ways_of_integrating_meet() -> None:
     """Across the place where the incomplete beta function becomes too small, ln M stays smooth."""
-    f = np.unique((n * q0 + np.linspace(5, 60, 400) * math.sqrt(n * q0)).astype(int))
-    value = log_e(n - f, n, q0)
-    assert np.any(special.betainc(f + 1.0, n - f + 1.0, q0) < 1e-200)
-    assert np.all(np.isfinite(value)) and np.all(np.diff(value) < 0)
-    slope = np.diff(value) / np.diff(f)
-    assert np.all(np.diff(slope) > -1e-6 * np.abs(slope[1:]) - 1e-7)  # convex, as each point of the prior makes it
+    for n, q0 in [(100_000, 1e-3), (100_000, 0.5), (10_000_000, 0.16)]:
+        f = np.unique((n * q0 + np.linspace(5, 60, 400) * math.sqrt(n * q0)).astype(int))
+        value = log_e(n - f, n, q0)
+        assert np.any(special.betainc(f + 1.0, n - f + 1.0, q0) < 1e-200), (n, q0)
+        assert np.all(np.isfinite(value)) and np.all(np.diff(value) < 0), (n, q0)
+        slope = np.diff(value) / np.diff(f)
+        assert np.all(np.diff(slope) > -1e-6 * np.abs(slope[1:]) - 1e-7), (
+            n,
+            q0,
+        )  # convex
 
 
-@pytest.mark.parametrize(("s", "n"), [(0, 5), (1, 5), (3, 5), (5, 5), (80, 100), (100, 100), (700, 1_000), (1, 1_000)])
-def test_log_e_falls_as_p0_grows_so_that_an_interval_is_rejected(s: int, n: int) -> None:
-    q0 = np.linspace(1e-4, 1.0 - 1e-4, 5_000)
-    assert np.all(np.diff(log_e(s, n, q0)) >= -1e-12)
-    p0 = 1.0 - q0
-    # The derivative that the fall is proved with, by differences.
-    slope = (1.0 - np.exp(-log_e(s, n, q0))) / q0 - (s - n * p0) / (p0 * q0)
-    numeric = np.gradient(log_e(s, n, q0), p0, edge_order=2)
-    middle = slice(500, 4500)
-    np.testing.assert_allclose(numeric[middle], slope[middle], rtol=1e-3, atol=1e-3)
+def test_log_e_falls_as_p0_grows_so_that_an_interval_is_rejected() -> None:
+    for s, n in [(0, 5), (1, 5), (3, 5), (5, 5), (80, 100), (100, 100), (700, 1_000), (1, 1_000)]:
+        q0 = np.linspace(1e-4, 1.0 - 1e-4, 5_000)
+        assert np.all(np.diff(log_e(s, n, q0)) >= -1e-12), (s, n)
+        p0 = 1.0 - q0
+        # The derivative that the fall is proved with, by differences.
+        slope = (1.0 - np.exp(-log_e(s, n, q0))) / q0 - (s - n * p0) / (p0 * q0)
+        numeric = np.gradient(log_e(s, n, q0), p0, edge_order=2)
+        middle = slice(500, 4500)
+        np.testing.assert_allclose(numeric[middle], slope[middle], rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize("alpha", [0.9, 0.3, 0.05, 0.001, 1e-9])
-@pytest.mark.parametrize("n", [1, 30, 1_000, 100_000, 10_000_000])
-def test_the_tail_is_where_the_evidence_reaches_its_threshold(n: int, alpha: float) -> None:
-    s = np.unique(np.linspace(0, n, 12).astype(int))
-    q = anytime_q_upper(s, n, alpha)
-    assert np.all(np.diff(q) <= 0)
-    inside = q < 1.0 - 1e-9
-    assert np.all(log_e(s[inside], n, q[inside]) >= -math.log(alpha))  # sound
-    assert np.all(log_e(s[inside], n, q[inside] * (1.0 - 1e-4)) < -math.log(alpha))  # and tight
-    assert q[0] == 1.0 and q[-1] < 1.0
-    assert np.all(q[s > 0] >= q_upper(s[s > 0], n, alpha))  # the price of any n
+def test_the_tail_is_where_the_evidence_reaches_its_threshold() -> None:
+    for n in [1, 30, 1_000, 100_000, 10_000_000]:
+        for alpha in [0.9, 0.3, 0.05, 0.001, 1e-9]:
+            s = np.unique(np.linspace(0, n, 12).astype(int))
+            q = anytime_q_upper(s, n, alpha)
+            assert np.all(np.diff(q) <= 0), (n, alpha)
+            inside = q < 1.0 - 1e-9
+            assert np.all(log_e(s[inside], n, q[inside]) >= -math.log(alpha)), (n, alpha)  # sound
+            assert np.all(log_e(s[inside], n, q[inside] * (1.0 - 1e-4)) < -math.log(alpha)), (n, alpha)  # and tight
+            assert q[0] == 1.0 and q[-1] < 1.0, (n, alpha)
+            assert np.all(q[s > 0] >= q_upper(s[s > 0], n, alpha)), (n, alpha)  # the price of any n
 
 
 def test_tails_broadcast() -> None:
@@ -115,9 +118,8 @@ def test_coverage_of_the_bound_itself() -> None:
     assert rate == np.mean(crossed)  # bound and test agree on every path
 
 
-@pytest.mark.parametrize(
-    ("call", "named"),
-    [
+def test_bad_input_is_named() -> None:
+    for call, named in [
         (lambda: log_e(3, 2, 0.5), "k=3 of n=2"),
         (lambda: log_e(1, 2, 0.0), "q0 must"),
         (lambda: log_e(1, 2, 1.0), "q0 must"),
@@ -125,8 +127,6 @@ def test_coverage_of_the_bound_itself() -> None:
         (lambda: anytime_q_upper(1, 2, 1.0), "alpha=1.0"),
         (lambda: anytime_q_upper(-1, 2, 0.05), "k=-1 of n=2"),
         (lambda: anytime_q_upper(0, 0, 0.05), "n=0"),
-    ],
-)
-def test_bad_input_is_named(call, named: str) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(InputError, match=named):
-        call()
+    ]:
+        with pytest.raises(InputError, match=named):
+            call()

@@ -26,23 +26,23 @@ def failing(drawn: int, total: int, ends: ArrayLike) -> NDArray[np.float64]:
     return np.asarray((mass * outside).sum(axis=1))
 
 
-@pytest.mark.parametrize(("total", "drawn"), SIZES)
-def test_ends_are_where_scipys_tails_reach_half_of_alpha(total: int, drawn: int) -> None:
-    for hits, (low, high) in enumerate(intervals(drawn, total)):
-        possible = np.arange(hits, total - drawn + hits + 1)
-        kept = possible[
-            (stats.hypergeom.sf(hits - 1, total, possible, drawn) >= ALPHA / 2)
-            & (stats.hypergeom.cdf(hits, total, possible, drawn) >= ALPHA / 2)
-        ]
-        assert (low, high) == (kept.min(), kept.max())
+def test_ends_are_where_scipys_tails_reach_half_of_alpha() -> None:
+    for total, drawn in SIZES:
+        for hits, (low, high) in enumerate(intervals(drawn, total)):
+            possible = np.arange(hits, total - drawn + hits + 1)
+            kept = possible[
+                (stats.hypergeom.sf(hits - 1, total, possible, drawn) >= ALPHA / 2)
+                & (stats.hypergeom.cdf(hits, total, possible, drawn) >= ALPHA / 2)
+            ]
+            assert (low, high) == (kept.min(), kept.max()), (total, drawn)
 
 
-@pytest.mark.parametrize(("total", "drawn"), SIZES)
-def test_it_fails_with_probability_alpha_at_most_whatever_the_number(total: int, drawn: int) -> None:
-    worst = failing(drawn, total, intervals(drawn, total)).max()
-    assert worst <= ALPHA
-    if (total, drawn) == (200, 40):
-        assert worst > ALPHA / 2  # the level is used, not given away
+def test_it_fails_with_probability_alpha_at_most_whatever_the_number() -> None:
+    for total, drawn in SIZES:
+        worst = failing(drawn, total, intervals(drawn, total)).max()
+        assert worst <= ALPHA, (total, drawn)
+        if (total, drawn) == (200, 40):
+            assert worst > ALPHA / 2, (total, drawn)  # the level is used, not given away
 
 
 def test_control_the_normal_interval_fails_too_often() -> None:
@@ -75,11 +75,11 @@ def test_of_many_it_is_clopper_pearsons() -> None:
     assert high / 10**7 == pytest.approx(float(bounds.upper(30, 100, ALPHA / 2)), abs=1e-5)
 
 
-@pytest.mark.parametrize(("total", "width"), [(200, 30), (200, 60.5), (57, 9), (33, 1), (150, 149), (100, 10)])
-def test_enough_are_drawn_for_every_number_of_hits_and_no_more(total: int, width: float) -> None:
-    chosen = enough_drawn(total, width, ALPHA)
-    longest = [np.ptp(intervals(drawn, total), axis=1).max() for drawn in (chosen, max(0, chosen - 1))]
-    assert longest[0] <= width < longest[1]
+def test_enough_are_drawn_for_every_number_of_hits_and_no_more() -> None:
+    for total, width in [(200, 30), (200, 60.5), (57, 9), (33, 1), (150, 149), (100, 10)]:
+        chosen = enough_drawn(total, width, ALPHA)
+        longest = [np.ptp(intervals(drawn, total), axis=1).max() for drawn in (chosen, max(0, chosen - 1))]
+        assert longest[0] <= width < longest[1], (total, width)
 
 
 def test_what_cannot_be_is_refused() -> None:

@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 
 from randsmooth.bounds.binomial import Floats, Ints
 from randsmooth.bounds.limits import check_alpha, check_level, check_probability
-from randsmooth.bounds.look_times import check_looks
-from randsmooth.bounds.spending import SQUARE_ROOT, Spending
+from randsmooth.bounds.schedule import LATE, Spending, check_looks
 from randsmooth.errors import InputError
 
 SAFETY = 1e-9  # part of the level left unspent, against rounding (below 1e-10 at a million samples)
@@ -46,20 +45,17 @@ class Boundary:
     give_up: Ints
 
 
-def boundary(
-    q0: float, looks: ArrayLike, alpha: float, beta: float | None = None, spending: Spending = SQUARE_ROOT
-) -> Boundary:
+def boundary(q0: float, looks: ArrayLike, alpha: float, spending: Spending = LATE) -> Boundary:
     """The exact boundary for p > p0 = 1 - q0 that spends `alpha` over `looks`.
 
     P(successes >= claim at any look) <= alpha for every p <= p0, whether one obeys `give_up` or not, and whether
     one leaves out looks or not. It does not hold at sample counts that are not among the looks.
 
     Args:
-        q0: failure probability at the threshold, in (0, 1): Phi(-r / sigma) for a radius r.
+        q0: failure probability at the threshold, in (0, 1): the noise's `tail(r)` for a radius r.
         looks: samples so far, increasing (K,).
         alpha: probability of a false claim, in [1e-15, 1).
-        beta: in place of the one of `spending`.
-        spending: of alpha and beta over the looks.
+        spending: of alpha over the looks, and of beta, the probability of giving up too soon.
 
     Raises:
         InputError: an argument is out of its range.
@@ -70,11 +66,10 @@ def boundary(
         >>> boundary(0.5, [32, 64, 96], alpha=0.05).claim.tolist()  # successes that show p > 1/2
         [23, 42, 57]
     """
-    beta = spending.beta if beta is None else beta
-    looks = check_question(q0, looks, alpha, beta)
+    looks = check_question(q0, looks, alpha, spending)
     failures = largest_counts(q0, 1.0 - q0, looks, spending.of_alpha(looks, alpha))
     claim = looks - failures
-    give_up = np.minimum(_given_up(int(failures[-1]), looks, spending.of_beta(looks, beta)), claim - 1)
+    give_up = np.minimum(_given_up(int(failures[-1]), looks, spending.of_beta(looks, spending.beta)), claim - 1)
     for counts in (looks, claim, give_up):
         counts.flags.writeable = False  # one table is shared by all who ask for it
     return Boundary(float(q0), float(alpha), looks, claim, give_up)
@@ -94,11 +89,11 @@ def smallest_cap(q0: float, alpha: float) -> int:
     return max(1, math.ceil(math.log(alpha * (1.0 - SAFETY)) / math.log1p(-q0)))
 
 
-def check_question(q0: float, looks: ArrayLike, alpha: float, beta: float) -> Ints:
+def check_question(q0: float, looks: ArrayLike, alpha: float, spending: Spending) -> Ints:
     """The looks as integers (K,); InputError unless `boundary` can answer for these arguments."""
     check_probability("q0", q0)
     check_level(alpha)
-    check_probability("beta", beta)
+    check_probability("beta", spending.beta)
     return check_looks(looks)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from randsmooth.bounds.binomial import Floats, Ints
 from randsmooth.bounds.boundaries import largest_counts
 from randsmooth.bounds.limits import check_level, check_probability
-from randsmooth.bounds.look_times import check_looks
+from randsmooth.bounds.schedule import check_looks
 from randsmooth.errors import InputError
 from randsmooth.progress import chosen_progress
 
@@ -28,7 +28,7 @@ def claims_by_deadline(q0: float, looks: ArrayLike, alpha: float, deadline: int)
     whole numbers of successes could not.
 
     Args:
-        q0: failure probability at the threshold, in (0, 1): Phi(-r / sigma) for a radius r.
+        q0: failure probability at the threshold, in (0, 1): the noise's `tail(r)` for a radius r.
         looks: samples so far, increasing (K,).
         alpha: probability of a false claim, in [1e-15, 1).
         deadline: samples by which alpha is spent, up to the last look.

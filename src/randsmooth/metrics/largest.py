@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from randsmooth.bounds.randomised import CAP
+from randsmooth.bounds.binomial import CAP
 from randsmooth.certificates import Certificates, Header, rule_of
 from randsmooth.certificates.logs.inferred import LOOSEST
 from randsmooth.certificates.logs.tsv import LARGEST
