@@ -102,4 +102,4 @@ def test_bad_input_is_named() -> None:
         (lambda: Gaussian(math.inf).tail(0.1), "sigma=inf"),
     ]:
         with pytest.raises(InputError, match=named):
-            call()
+            call()  # type: ignore[no-untyped-call]

@@ -218,4 +218,4 @@ def test_bad_input_is_named() -> None:
         (lambda: crossing_probability([3], [4], 0.0), "q=0.0"),
     ]:
         with pytest.raises(InputError, match=named):
-            call()
+            call()  # type: ignore[no-untyped-call]

@@ -256,4 +256,4 @@ def test_bad_input_is_named() -> None:
         (lambda: cached_boundary(0.5, LOOKS, 0.05, replace(LATE, beta=-1.0)), "beta=-1.0"),
     ]:
         with pytest.raises(InputError, match=named):
-            call()
+            call()  # type: ignore[no-untyped-call]

@@ -1,5 +1,7 @@
 """Boundaries that spend their level by a deadline: exact levels, what they are near, and controls that break them."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -66,6 +68,6 @@ def test_what_cannot_be_asked_is_refused() -> None:
         ({"deadline": 2_001}, "deadline=2001 must lie between the first sample and the last look, 2000"),
         ({"looks": [3, 2]}, "increase"),
     ]:
-        asked = {"q0": 0.5, "looks": LOOKS, "alpha": ALPHA, "deadline": 2_000} | changed
+        asked: dict[str, Any] = {"q0": 0.5, "looks": LOOKS, "alpha": ALPHA, "deadline": 2_000} | dict(changed)  # type: ignore[call-overload]
         with pytest.raises(InputError, match=message):
-            claims_by_deadline(**asked)  # type: ignore[arg-type]
+            claims_by_deadline(**asked)

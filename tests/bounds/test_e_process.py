@@ -129,4 +129,4 @@ def test_bad_input_is_named() -> None:
         (lambda: anytime_q_upper(0, 0, 0.05), "n=0"),
     ]:
         with pytest.raises(InputError, match=named):
-            call()
+            call()  # type: ignore[no-untyped-call]

@@ -55,4 +55,4 @@ def test_bad_input_is_named() -> None:
         (lambda: check_looks(np.array([5, 3], np.uint64)), "got \\[5, 3\\]"),
     ]:
         with pytest.raises(InputError, match=named):
-            call()
+            call()  # type: ignore[no-untyped-call]

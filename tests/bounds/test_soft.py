@@ -141,4 +141,4 @@ def test_bad_input_is_named() -> None:
         (lambda: sample_variance(0.5, 0.5, 1), "n=1"),
     ]:
         with pytest.raises(InputError, match=named):
-            call()
+            call()  # type: ignore[no-untyped-call]
