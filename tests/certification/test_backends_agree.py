@@ -20,9 +20,8 @@ from randsmooth import models
 from randsmooth.certificates import PRECISIONS
 from randsmooth.certification import Engine, count_classes
 from randsmooth.certification.backends import BACKENDS, ROUNDS, Way, candidates, fastest, make_backend
-from randsmooth.certification.backends.folding import fold_batch_norm
-from randsmooth.certification.backends.openvino_backend import computes
-from randsmooth.certification.backends.torch_backend import Torch
+from randsmooth.certification.backends.file_backends import computes
+from randsmooth.certification.backends.torch_backend import Torch, fold_batch_norm
 from randsmooth.certification.engine import WORTH
 from randsmooth.errors import InputError
 from randsmooth.models import OnnxModel

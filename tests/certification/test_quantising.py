@@ -18,8 +18,8 @@ from torch import nn
 from randsmooth import certify, data, models, read
 from randsmooth.certification import export_model, load_model, quantise
 from randsmooth.certification.backends import make_backend, processor
-from randsmooth.certification.conversion.calibration import noisy_batches
 from randsmooth.certification.conversion.int8_files import pools_last
+from randsmooth.certification.conversion.quantising import noisy_batches
 from randsmooth.errors import InputError
 from randsmooth.models import Classifier
 from randsmooth.noise import Stream

@@ -19,10 +19,10 @@ BACKENDS: Registry[type[Backend]] = Registry(
     {
         "torch": "randsmooth.certification.backends.torch_backend:Torch",
         "compile": "randsmooth.certification.backends.torch_backend:Compiled",
-        "onnx": "randsmooth.certification.backends.onnx_backend:Onnx",
-        "openvino": "randsmooth.certification.backends.openvino_backend:OpenVINO",
-        "python": "randsmooth.certification.backends.python_backend:Python",
-        "mixed": "randsmooth.certification.backends.mixed:Mixed",
+        "onnx": "randsmooth.certification.backends.file_backends:Onnx",
+        "openvino": "randsmooth.certification.backends.file_backends:OpenVINO",
+        "python": "randsmooth.certification.backends.file_backends:Python",
+        "mixed": "randsmooth.certification.backends.torch_backend:Mixed",
     },
 )
 

@@ -1,18 +1,23 @@
-"""Backends that run the base classifier in torch, with or without torch.compile."""
+"""Backends in torch, compiled or not, with batch normalisation folded; one takes parts of other kinds, too."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor, fx, nn
+from torch.nn import functional as F
+from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from randsmooth.certificates import Precision
-from randsmooth.certification.backends.base import Backend, frozen, own_copy, refused
-from randsmooth.certification.backends.folding import fold_batch_norm
+from randsmooth.certification.backends.base import Backend, frozen, make_backend, own_copy, refused, usual_backend
 from randsmooth.errors import InputError
-from randsmooth.models import ForeignModel, traceable
+from randsmooth.models import Ensemble, ForeignModel, Wrapped, foreign_parts, traceable
 
+FIRST, THEN = nn.Conv2d, nn.BatchNorm2d
 NEEDS_ROWS = "view size is not compatible"  # says torch of a view of what lies in channels-last memory
 DTYPES = {"32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -76,3 +81,112 @@ class Compiled(Torch):
         answer = super().answer(noisy)
         # The next run of a CUDA graph overwrites the output of this one.
         return answer.clone() if self.device.type == "cuda" and isinstance(answer, Tensor) else answer
+
+
+class Mixed(Torch):
+    """Runs the module in torch and each part of another kind by its usual backend.
+
+    If a part is not padded, nothing is: networks are then asked about full batches inside, and it alone about exactly
+    what is counted.
+    """
+
+    name = "mixed"
+    runs = "runs modules with parts of other kinds; leave the backend open for others"
+
+    @classmethod
+    def accepts(cls, model: nn.Module | ForeignModel) -> bool:
+        return bool(foreign_parts(model))
+
+    def __init__(self, model: nn.Module, device: torch.device, precision: Precision) -> None:
+        if precision != "32":
+            raise InputError(f"precision={precision}: parts of other kinds compute as they do; leave it at 32")
+        super().__init__(model, device, precision)
+        self.parts = foreign_parts(self.model)
+        self.inner = [make_backend(usual_backend(part.model), part.model, device, precision) for part in self.parts]
+        self.padded = all(backend.padded for backend in self.inner)
+        self.parallel = all(backend.parallel for backend in self.inner)  # type: ignore[misc]
+        used = (package for backend in self.inner for package in backend.packages)
+        self.packages = tuple(dict.fromkeys(used))  # type: ignore[misc]
+        for part, backend in zip(self.parts, self.inner, strict=True):
+            part.padded, part.run = backend.padded, partial(self._run, backend.logits, backend.padded)
+
+    @property
+    def processor(self) -> str:
+        """Of the networks and of each part."""
+        return "; ".join(dict.fromkeys([super().processor, *(backend.processor for backend in self.inner)]))
+
+    @property
+    def instructions(self) -> str:
+        return "; ".join(dict.fromkeys([super().instructions, *(backend.instructions for backend in self.inner)]))
+
+    def answer(self, noisy: Tensor) -> Tensor:
+        if not self.padded:
+            for module in self.model.modules():
+                if isinstance(module, Ensemble):
+                    module.rows = self.size
+        answer: Tensor = super().answer(noisy)
+        rules = {module.rule for module in self.model.modules() if isinstance(module, Ensemble)}
+        if self.votes and rules - {"vote"}:
+            raise InputError("a member of the ensemble answers with labels, which have no mean: let the members vote")
+        return answer
+
+    @property
+    def votes(self) -> bool:
+        return any(backend.votes for backend in self.inner)
+
+    def _run(self, logits: Callable[[Tensor], Tensor], padded: bool, x: Tensor) -> Tensor:
+        """What a part answers; one that wants batches of one size is asked about `size` images."""
+        if not padded or self.padded or len(x) >= self.size:
+            return logits(x.contiguous())
+        return logits(F.pad(x, (0, 0) * (x.dim() - 1) + (0, self.size - len(x))))[: len(x)]
+
+
+class _Tracer(fx.Tracer):
+    """Looks into modules only as far as there is something to fold."""
+
+    def is_leaf_module(self, m: nn.Module, qualified_name: str) -> bool:
+        return not any(isinstance(inner, THEN) for inner in m.modules()) or super().is_leaf_module(m, qualified_name)
+
+
+def fold_batch_norm(model: nn.Module) -> nn.Module:
+    """`model` (eval mode; changed in place) with every batch normalisation folded that follows a convolution alone.
+
+    The answers are the same up to rounding. A model that torch.fx cannot trace is returned as it is. Of our own modules
+    around others, which it cannot trace, those others are folded.
+
+    Example:
+        >>> folded = fold_batch_norm(nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU()).eval())
+        >>> any(isinstance(module, nn.BatchNorm2d) for module in folded.modules())
+        False
+    """
+    if isinstance(model, Wrapped):
+        model.inner = fold_batch_norm(model.inner)
+        return model
+    if isinstance(model, Ensemble):
+        model.members = nn.ModuleList(map(fold_batch_norm, model.members)).eval()
+        return model
+    if not any(isinstance(module, THEN) for module in model.modules()):
+        return model
+    try:
+        graph = _Tracer().trace(model)
+    except Exception:  # whatever the model's own code does with a symbol in the place of numbers
+        return model
+    traced = fx.GraphModule(model, graph)
+    calls = Counter(node.target for node in graph.nodes if node.op == "call_module")
+    for norm in list(graph.nodes):
+        conv = norm.args[0] if norm.args else None
+        if not (_is(norm, THEN, traced) and isinstance(conv, fx.Node) and _is(conv, FIRST, traced)):
+            continue
+        if len(conv.users) == 1 and calls[conv.target] == 1:  # nobody else sees the convolution's own output
+            parent, _, name = str(conv.target).rpartition(".")
+            first, then = (traced.get_submodule(str(node.target)) for node in (conv, norm))
+            setattr(traced.get_submodule(parent), name, fuse_conv_bn_eval(first, then))  # type: ignore[type-var, arg-type]
+            norm.replace_all_uses_with(conv)
+            graph.erase_node(norm)
+    traced.delete_all_unused_submodules()
+    traced.recompile()
+    return traced
+
+
+def _is(node: fx.Node, kind: type[nn.Module], within: fx.GraphModule) -> bool:
+    return node.op == "call_module" and isinstance(within.get_submodule(str(node.target)), kind)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import os
@@ -24,7 +23,7 @@ from randsmooth.documents import shown
 from randsmooth.errors import InputError, article
 from randsmooth.extras import needs
 from randsmooth.models import BaseClassifier, GraphFile, OnnxModel, provenance_of
-from randsmooth.models.adapters.graph_file import KEY, WEIGHTS, quiet_runtime
+from randsmooth.models.adapters.graph_file import KEY, WEIGHTS, hash_of, quiet_runtime
 from randsmooth.progress import Reporter
 
 NOTHING = "no layer of the model can be quantised: it has no convolution and no matrix product that is known"
@@ -66,7 +65,8 @@ class IntegerFile(ABC):
         """Raise InputError for a model that cannot be quantised into such a file, or where a package is missing."""
         if provenance_of(base).get("quantised"):
             raise InputError("the model is in int8 already: quantise the one that it was made of")
-        self.check_installed()
+        with needs(f"quantising into such a file by {self.package}", "NET.onnx needs ONNX Runtime alone"):
+            self.load()
         if not self.accepts(base):
             kind = "module whose steps depend on the images" if isinstance(base, nn.Module) else base.kind
             raise InputError(f"the model is {article(kind)}; only {self.takes} can be quantised into such a file")
@@ -76,20 +76,20 @@ class IntegerFile(ABC):
         return f"{self.package} {version(self.package)}"
 
     @abstractmethod
-    def check_installed(self) -> None:
-        """Raise MissingPackage where a package is missing."""
+    def load(self) -> Any:
+        """The package, imported with what else is needed."""
 
     @abstractmethod
     def accepts(self, base: BaseClassifier) -> bool:
         """Whether such a file can be made of models of this kind."""
 
     @abstractmethod
-    def write(self, base: BaseClassifier, images: Calibration, record: dict[str, Any], path: Path) -> None:
-        """Quantise `base` on the calibration images (1, C, H, W), into `path`; the file holds the `record`."""
+    def write(self, base: BaseClassifier, images: Calibration, record: dict[str, Any], path: Path) -> list[Path]:
+        """Quantise `base` on the calibration images (1, C, H, W), into `path`; the file holds the `record`.
 
-    def put(self, made: Path, path: Path) -> None:
-        """Put the file that was `made` in its place."""
-        made.replace(path)
+        Returns:
+            The files that were written, in the order in which they are to be put in place.
+        """
 
 
 class IntegerIr(IntegerFile):
@@ -98,16 +98,20 @@ class IntegerIr(IntegerFile):
     package = "nncf"
     takes = "torch modules whose steps do not depend on the images, ONNX files and OpenVINO IR"
 
-    def check_installed(self) -> None:
-        with needs("quantising into an OpenVINO IR", "NET.onnx needs ONNX Runtime alone"):
-            _nncf()
-            import openvino  # noqa: F401
+    def load(self) -> Any:
+        """NNCF, which says nothing to the terminal nor, as it otherwise would, of its use to its makers."""
+        os.environ.setdefault("NNCF_CI", "1")  # read when it is imported
+        import nncf
+        import openvino  # noqa: F401
+
+        nncf.set_log_level(logging.ERROR)
+        return nncf
 
     def accepts(self, base: BaseClassifier) -> bool:
         return BACKENDS["openvino"].accepts(base)
 
-    def write(self, base: BaseClassifier, images: Calibration, record: dict[str, Any], path: Path) -> None:
-        nncf = _nncf()
+    def write(self, base: BaseClassifier, images: Calibration, record: dict[str, Any], path: Path) -> list[Path]:
+        nncf = self.load()
         import openvino
 
         # Seven bits of weights everywhere, or processors without VNNI compute something else: see `IntegerFile`.
@@ -121,20 +125,15 @@ class IntegerIr(IntegerFile):
                     advanced_parameters=advanced,
                 )
         except Exception as error:  # NNCF and OpenVINO have no base class in common
-            raise InputError(f"NNCF cannot quantise the model ({type(error).__name__}: {shown(error)})") from error
+            raise _failed("NNCF", error) from error
         if not any(layer.get_type_name() == "FakeQuantize" for layer in quantised.get_ops()):
             raise InputError(NOTHING)
         _name(quantised, "int8")
+        weights = path.with_suffix(".bin")
         openvino.save_model(quantised, path, compress_to_fp16=False)
-        with path.with_suffix(".bin").open("rb") as weights:
-            digest = hashlib.file_digest(weights, "sha256").hexdigest()
-        quantised.set_rt_info(json.dumps(record | {WEIGHTS: f"sha256:{digest}"}), [KEY])
+        quantised.set_rt_info(json.dumps(record | {WEIGHTS: f"sha256:{hash_of(weights)}"}), [KEY])
         openvino.save_model(quantised, path, compress_to_fp16=False)
-
-    def put(self, made: Path, path: Path) -> None:
-        """Both files, of which the graph comes last: it knows the weights that belong to it."""
-        made.with_suffix(".bin").replace(path.with_suffix(".bin"))
-        made.replace(path)
+        return [weights, path]  # the graph last: it knows the weights that belong to it
 
 
 class IntegerOnnx(IntegerFile):
@@ -143,25 +142,26 @@ class IntegerOnnx(IntegerFile):
     package = "onnxruntime"
     takes = "torch modules in Python and ONNX files"
 
-    def check_installed(self) -> None:
-        with needs("quantising into an ONNX file"):
-            import onnx  # noqa: F401
+    def load(self) -> Any:
+        import onnx  # noqa: F401
 
-            quiet_runtime()
+        quiet_runtime()
+        from onnxruntime import quantization
+
+        return quantization
 
     def accepts(self, base: BaseClassifier) -> bool:
         return isinstance(base, nn.Module | OnnxModel)
 
-    def write(self, base: BaseClassifier, images: Calibration, record: dict[str, Any], path: Path) -> None:
+    def write(self, base: BaseClassifier, images: Calibration, record: dict[str, Any], path: Path) -> list[Path]:
+        quantization = self.load()
         import onnx
-        from onnxruntime import quantization
 
-        plain, shaped = path.with_name("plain.onnx"), path.with_name("shaped.onnx")
+        plain, shaped, name = path.with_name("plain.onnx"), path.with_name("shaped.onnx"), "images"
         if isinstance(base, OnnxModel):
             plain, name = Path(base.path), base.input.name
         else:
             export_model(base, onnx=plain, shape=images.first.shape[1:])
-            name = "images"
         try:
             quantization.shape_inference.quant_pre_process(plain, shaped, skip_symbolic_shape=True)
             quantization.quantize_static(
@@ -174,17 +174,20 @@ class IntegerOnnx(IntegerFile):
                 weight_type=quantization.QuantType.QInt8,
             )
         except Exception as error:
-            raise InputError(
-                f"ONNX Runtime cannot quantise the model ({type(error).__name__}: {shown(error)})"
-            ) from error
+            raise _failed("ONNX Runtime", error) from error
         made = onnx.load(path)
         if not any(node.op_type == "QuantizeLinear" for node in made.graph.node):
             raise InputError(NOTHING)
         made.metadata_props.add(key=KEY, value=json.dumps(record))
         onnx.save(made, path)
+        return [path]
 
 
 WRITERS: dict[str, IntegerFile] = {".xml": IntegerIr(), ".onnx": IntegerOnnx()}  # by how the file's name ends
+
+
+def _failed(package: str, error: Exception) -> InputError:
+    return InputError(f"{package} cannot quantise the model ({type(error).__name__}: {shown(error)})")
 
 
 class _Reader:
@@ -195,15 +198,6 @@ class _Reader:
 
     def get_next(self) -> dict[str, np.ndarray] | None:
         return next(self.feeds, None)
-
-
-def _nncf() -> Any:
-    """NNCF, which says nothing to the terminal nor, as it otherwise would, of its use to its makers."""
-    os.environ.setdefault("NNCF_CI", "1")  # read when it is imported
-    import nncf
-
-    nncf.set_log_level(logging.ERROR)
-    return nncf
 
 
 def pools_last(graph: Any) -> Any:

@@ -15,7 +15,7 @@ from randsmooth.errors import InputError
 from randsmooth.escape import printable, say
 
 if TYPE_CHECKING:
-    from randsmooth.certification.conversion.calibration import Agreement
+    from randsmooth.certification.conversion.quantising import Agreement
 
 
 class Quantise(Images):

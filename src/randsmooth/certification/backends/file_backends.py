@@ -1,9 +1,10 @@
-"""A backend that runs the base classifier in OpenVINO, for CPUs."""
+"""Backends for models that are no torch modules: ONNX Runtime, OpenVINO, and whatever is called in Python."""
 
 from __future__ import annotations
 
 import threading
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,61 @@ from torch import Tensor, nn
 
 from randsmooth.certificates import ARITHMETICS, Precision
 from randsmooth.certification.backends.base import Backend, frozen, own_copy, refused
-from randsmooth.certification.backends.file_answers import as_logits, in_parts
-from randsmooth.certification.backends.processor import onednn
-from randsmooth.errors import InputError
+from randsmooth.certification.backends.processor import highest, onednn
+from randsmooth.errors import InputError, article
 from randsmooth.extras import needs
-from randsmooth.models import ForeignModel, GraphFile, IrModel, traceable
+from randsmooth.models import ForeignModel, GraphFile, IrModel, OnnxModel, PythonModel, traceable, votes
+from randsmooth.models.adapters.graph_file import quiet_runtime
 
 HINTS = {"32": "f32", "bf16": "bf16", "fp16": "f16"}
 TRIAL = (1, 8, 8, 8)
+
+
+class Onnx(Backend):
+    """ONNX Runtime on the graph of the file, which itself determines the precision of each layer."""
+
+    name = "onnx"
+    runs = "runs ONNX files; export the model with torch.onnx.export and name the file"
+    packages = ("onnxruntime",)
+
+    @classmethod
+    def accepts(cls, model: nn.Module | ForeignModel) -> bool:
+        return isinstance(model, OnnxModel)
+
+    def __init__(self, model: OnnxModel, device: torch.device, precision: Precision) -> None:
+        if precision != "32":
+            raise InputError(
+                f"precision={precision}: an ONNX file computes as it was exported; leave it at 32, or use "
+                "--backend openvino"
+            )
+        self.device, self.precision, self.model = device, precision, model
+        runtime = quiet_runtime()
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = torch.get_num_threads()
+        wanted = [("CUDAExecutionProvider", {"device_id": device.index or 0})] if device.type == "cuda" else []
+        if wanted and wanted[0][0] not in runtime.get_available_providers():
+            raise InputError("this ONNX Runtime has no CUDA: install onnxruntime-gpu, or use --device cpu")
+        self.session = runtime.InferenceSession(model.path, options, providers=[*wanted, "CPUExecutionProvider"])
+
+    @property
+    def instructions(self) -> str:
+        """On a CPU, the highest instruction set, which ONNX Runtime's kernels may use."""
+        return super().instructions if self.device.type == "cuda" else f"ONNX Runtime on {highest()}"
+
+    @property
+    def votes(self) -> bool:
+        return self.model.labels
+
+    def answer(self, noisy: Tensor) -> Tensor:
+        try:
+            found = in_parts(self._run, self.model.input.prepared(noisy.cpu().numpy()), self.model.batch)
+        except Exception as error:  # ONNX Runtime's exceptions have no other common base class
+            raise refused(noisy, error) from error
+        return as_logits(found, self.model).to(self.device)
+
+    def _run(self, images: np.ndarray) -> np.ndarray:
+        answer: np.ndarray = self.session.run([self.model.output], {self.model.input.name: images})[0]
+        return answer
 
 
 class OpenVINO(Backend):
@@ -135,3 +183,61 @@ def _trial() -> Any:
     kernel, matrix = np.ones((channels, channels, 3, 3), np.float32), np.ones((TRIAL[-1], 2), np.float32)
     convolved = layers.convolution(x, layers.constant(kernel), [1, 1], [1, 1], [1, 1], [1, 1])
     return openvino.Model([layers.matmul(convolved, layers.constant(matrix), False, False)], [x])
+
+
+class Python(Backend):
+    """Calls the model, one batch at a time, in the precision in which it computes itself."""
+
+    name = "python"
+    runs = "calls scikit-learn estimators and functions; torch models, ONNX files and OpenVINO IR have their own"
+
+    @classmethod
+    def accepts(cls, model: nn.Module | ForeignModel) -> bool:
+        return isinstance(model, PythonModel)
+
+    def __init__(self, model: PythonModel, device: torch.device, precision: Precision) -> None:
+        if precision != "32":
+            raise InputError(f"precision={precision}: {article(model.kind)} computes as it was made; leave it at 32")
+        self.model, self.device, self.precision = model, device, precision
+        self.padded = model.padded
+
+    @property
+    def votes(self) -> bool:
+        return self.model.labels
+
+    def answer(self, noisy: Tensor) -> Tensor:
+        return self.model.answer(noisy)
+
+
+def in_parts(run: Callable[[np.ndarray], np.ndarray], images: np.ndarray, batch: int | None) -> np.ndarray:
+    """The answers of `run` for `images`, asked in full batches of `batch` images, the last filled up with zeros.
+
+    Example:
+        >>> in_parts(lambda images: images[:, :1] * 2, np.arange(6.0).reshape(3, 2), 2)
+        array([[0.],
+               [4.],
+               [8.]])
+    """
+    if batch is None or len(images) == batch:
+        return run(images)
+    parts = [images[start : start + batch] for start in range(0, len(images), batch)]
+    missing = batch - len(parts[-1])
+    filled = np.concatenate([parts[-1], np.zeros((missing, *images.shape[1:]), images.dtype)])
+    return np.concatenate([run(part) for part in (*parts[:-1], filled)])[: len(images)]
+
+
+def as_logits(answer: np.ndarray, model: ForeignModel) -> Tensor:
+    """Logits as they are; labels (B,) as votes.
+
+    Raises:
+        InputError: the model gives labels, and nobody said how many classes there are.
+    """
+    found = torch.from_numpy(answer)
+    if not model.labels:
+        return found
+    if model.num_classes is None:
+        raise InputError(
+            f"the {model.kind} answers with labels, which do not say how many classes there are: give "
+            "num_classes (--num-classes on the command line)"
+        )
+    return votes(found, model.num_classes)
