@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 
 from randsmooth.errors import InputError
-from randsmooth.urls import StoreError, delivered, delivered_folder, fetched, place_of, unsent_path, with_urls
+from randsmooth.urls import StoreError, delivered, fetched, place_of, unsent_path, with_urls
 
 fsspec = pytest.importorskip("fsspec")
 from fsspec.implementations.memory import MemoryFileSystem  # noqa: E402
@@ -94,19 +94,19 @@ def test_a_folder_is_no_file_and_a_file_no_folder(memory: MemoryFileSystem, tmp_
     for place in ("memory://bucket/runs", tmp_path):
         with pytest.raises(InputError, match="is a folder"), delivered(place):
             pass
-    with pytest.raises(InputError, match="is a file"), delivered_folder("memory://bucket/runs/a.parquet"):
+    with pytest.raises(InputError, match="is a file"), delivered("memory://bucket/runs/a.parquet", folder=True):
         pass
 
 
 def test_a_folder_is_delivered_whole_and_resumed_from_there(memory: MemoryFileSystem, cache: Path) -> None:
     memory.pipe("/bucket/m/old.txt", b"of an earlier run")
-    with delivered_folder("memory://bucket/m", overwrite=True) as folder:
+    with delivered("memory://bucket/m", folder=True, overwrite=True) as folder:
         (folder / "events").mkdir(parents=True)
         for name in ("config.json", "model.safetensors", "events/1"):
             (folder / name).write_text(name)
     assert memory.find("/") == [f"/bucket/m/{name}" for name in ("config.json", "events/1", "model.safetensors")]
     assert files_below(cache / "unsent") == []
-    with delivered_folder("memory://bucket/m", resume=True) as folder:
+    with delivered("memory://bucket/m", folder=True, resume=True) as folder:
         assert files_below(folder) == ["config.json", "events/1", "model.safetensors"]
 
 

@@ -72,8 +72,6 @@ class FrozenRecord(BaseModel):
         """The same with other `fields`, checked like any."""
         return type(self)(**dict(self) | fields)
 
-    having = replace
-
 
 T = TypeVar("T", bound=FrozenRecord)
 

@@ -206,60 +206,41 @@ def _copy(url: str, wanted: Callable[[PurePosixPath], bool], kind: str) -> Path:
 
 
 @contextmanager
-def delivered(out: Place, *, resume: bool = False, overwrite: bool = False) -> Iterator[Path]:
-    """The path at which the file `out` is to be made. If `out` is a URL, the finished file is then sent there.
+def delivered(out: Place, *, folder: bool = False, resume: bool = False, overwrite: bool = False) -> Iterator[Path]:
+    """The path at which the file or folder `out` is to be made. If `out` is a URL, what is finished is then sent there.
 
     What is made, and the journal of an unfinished run, wait in the folder `unsent` of $RANDSMOOTH_CACHE or of the
-    user's cache folder, under the path that the URL names: there another run with `resume` finds them. The file is sent
-    whole, read back and compared by its digest, then removed here. Whether the URL can be written to is tried first.
+    user's cache folder, under the path that the URL names: there another run with `resume` finds them, or else has a
+    copy of what is at the URL. Each file is sent whole, read back and compared by its digest, and all are removed here
+    in the end. Whether the URL can be written to is tried first. A model is not complete without its config.json, which
+    is sent last.
 
     Raises:
-        InputError: `out` is a folder, or a file at a URL and neither flag is given; the URL cannot be written to; or
-            another run on this machine writes to it.
+        InputError: there is a folder in place of a file, or a file in place of a folder; something is at the URL and
+            neither flag is given; the URL cannot be written to; or another run on this machine writes to it.
     """
     kind = kind_at(str(out)) if is_url(out) else "directory" if Path(place_of(out)).is_dir() else None
-    if kind == "directory":
+    if kind == "directory" and not folder:
         raise InputError(f"{out} is a folder: name the file to write, such as {out}/certificates.parquet")
-    if not is_url(out):
-        yield Path(place_of(out))
-        return
-    url, local = str(out), unsent_path(str(out))
-    _check_writable(url, kind is not None and not (resume or overwrite))
-    with claimed(local, output=url, kind="sending"):
-        if resume and kind and not (local.exists() or local.with_name(local.name + ".partial").exists()):
-            shutil.copyfile(fetched(url), local)
-        yield local
-        _send(local, url)
-        local.unlink()
-
-
-@contextmanager
-def delivered_folder(out: Place, *, resume: bool = False, overwrite: bool = False) -> Iterator[Path]:
-    """The path at which the folder `out` is to be made. If `out` is a URL, all its files are then sent there.
-
-    As `delivered`; `resume` goes on in the folder that waits here, or else with a copy of the one at the URL. A model
-    is not complete without its config.json, which is sent last.
-
-    Raises:
-        InputError: as `delivered`.
-    """
+    if kind == "file" and folder:
+        raise InputError(f"{out} is a file: name a folder")
     if not is_url(out):
         yield Path(place_of(out))
         return
     url, local = str(out).rstrip("/"), unsent_path(str(out))
-    kind = kind_at(url)
-    if kind == "file":
-        raise InputError(f"{out} is a file: name a folder")
     _check_writable(url, kind is not None and not (resume or overwrite))
     with claimed(local, output=url, kind="sending"):
-        if resume and kind and not local.exists():
-            shutil.copytree(fetched(url), local)
+        if resume and kind and not (local.exists() or local.with_name(local.name + ".partial").exists()):
+            (shutil.copytree if folder else shutil.copyfile)(fetched(url), local)
         yield local
-        made = {path.relative_to(local).as_posix() for path in local.rglob("*") if path.is_file()}
+        made = {path.relative_to(local).as_posix() for path in local.rglob("*") if path.is_file()} if folder else {"."}
         for name in sorted(made, key=lambda name: (name == LAST, name)):
-            _send(local / name, f"{url}/{name}")
-        _discard_others(url, made)
-        shutil.rmtree(local)
+            _send(local / name, f"{url}/{name}" if folder else url)
+        if folder:
+            _discard_others(url, made)
+            shutil.rmtree(local)
+        else:
+            local.unlink()
 
 
 def _send(local: Path, url: str) -> None:

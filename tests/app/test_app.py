@@ -104,37 +104,6 @@ def test_the_app_answers_programs_and_refuses_what_is_no_image(folder: Path, dig
                 urllib.request.urlopen(url + path)
 
 
-def test_calls_that_the_page_does_not_make_are_refused_in_a_line(folder: Path, tmp_path: Path) -> None:
-    api = "/gradio_api"
-    theirs = {"path": "http://example.com/x.png", "meta": {"_type": "gradio.FileData"}}
-    calls: list[tuple[str, object]] = [
-        (f"{api}/call/certify", {"data": [theirs, 0.25, 500]}),
-        (f"{api}/call/certify", {"data": [None, theirs, 500]}),
-        (f"{api}/call/certify", {"data": []}),
-        (f"{api}/queue/join", {"data": [None, 0.25, 500], "fn_index": 99, "session_hash": "a"}),
-        (f"{api}/run/predict", {"data": [], "fn_index": 2}),
-        (f"{api}/call/v2/certify", {"path": theirs}),
-        (f"{api}/call/nothing", {"data": []}),
-        (f"{api}/component_server", {"session_hash": "a", "component_id": 999, "fn_name": "ls", "data": []}),
-        (f"{api}/call/certify/unknown", None),
-        (f"{api}/queue/data?session_hash=unknown", None),
-        (f"{api}/upload", b"0" * 400_000),
-    ]
-    with running(command(folder, "--most-samples", 1000, "--upload-mb", 0.2), tmp_path) as url:
-        for path, content in calls:
-            body = content if content is None or isinstance(content, bytes) else json.dumps(content).encode()
-            asking = urllib.request.Request(url + path, body, {"content-type": "application/json"})
-            try:
-                said = urllib.request.urlopen(asking, timeout=20).read()
-                assert body is None and b"Not Found" in said, path
-            except urllib.error.HTTPError as error:
-                assert error.code == 422 and "detail" in json.load(error), path
-        assert urllib.request.urlopen(url).status == 200
-    lines = (tmp_path / "printed").read_text().splitlines()
-    assert len([line for line in lines if " failed: " in line]) == 2
-    assert not any("Traceback" in line for line in lines)
-
-
 @pytest.mark.parametrize(("width", "dark"), [(390, False), (1280, True)])
 def test_a_visitor_drops_an_image_and_watches_its_certificate(
     width: int, dark: bool, folder: Path, digit: Path, tmp_path: Path

@@ -13,11 +13,10 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from torch import nn
 
 import randsmooth as rs
 from nasty import NASTY
-from randsmooth import InputError, data, models
+from randsmooth import InputError, data
 from randsmooth.app import Limits, Served, write_space
 from randsmooth.app.served import as_data, refusal, shown
 from randsmooth.documents import parse_yaml
@@ -90,11 +89,6 @@ def test_what_is_beyond_the_limits_is_refused(served: Served) -> None:
         behind.watched(torch.zeros(1, 8, 8), 0.5, 200)
 
 
-def test_a_model_without_sigma_is_not_served() -> None:
-    with pytest.raises(InputError, match="give sigma"):
-        Served.of(nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval(), "mine", dataset="digits")
-
-
 ACTING = ("script", "double quote", "image", "template")
 
 
@@ -126,16 +120,6 @@ def test_a_space_holds_the_model_without_pickles(folder: Path, tmp_path: Path) -
         write_space(folder, tmp_path / "space", title="again")
     with pytest.raises(InputError, match="no folder of yours"):
         write_space(folder, tmp_path / "other", title="other", dataset="path/to/images")
-
-
-def test_a_space_of_a_model_without_a_sigma_is_refused(tmp_path: Path) -> None:
-    if find_spec("gradio") is None:
-        pytest.skip("Gradio is not installed, whose version a Space names")
-    network = models.Classifier(arch="small-cnn", classes=["cat", "dog"], shape=[1, 8, 8]).eval()
-    models.save(network, tmp_path / "mine")
-    with pytest.raises(InputError, match="does not say which sigma"):
-        write_space(tmp_path / "mine", tmp_path / "space", title="mine")
-    assert not (tmp_path / "space").exists()
 
 
 @pytest.mark.skipif(find_spec("gradio") is None, reason="Gradio is not installed")

@@ -1,14 +1,15 @@
-"""What the tests of the command line share."""
+"""What the tests of the command line share: one model that was trained, and one table of its certificates."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 import torch
 
 from cli.run import Result, Run
-from randsmooth import models
+from randsmooth import certify, models, train
 from randsmooth.cli.main import main
 from randsmooth.models import Classifier
 
@@ -38,3 +39,18 @@ def model(tmp_path: Path) -> Path:
     classes = [str(i) for i in range(10)]
     models.save(Classifier(arch="small-cnn", classes=classes, shape=[1, 8, 8], provenance=told).eval(), tmp_path / "m")
     return tmp_path / "m"
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a trained `model` of digits, and certificates of 20 images, `a.parquet`. Nobody writes into it."""
+    folder = tmp_path_factory.mktemp("made")
+    train("digits", sigma=0.25, epochs=6, out=folder / "model")
+    certify(folder / "model", take=20, n=500, out=folder / "a.parquet")
+    return folder
+
+
+@pytest.fixture
+def trained(made: Path, tmp_path: Path) -> Path:
+    """A copy of the trained model, to be changed."""
+    return Path(shutil.copytree(made / "model", tmp_path / "model"))

@@ -44,16 +44,14 @@ def test_as_json_and_under_a_name_of_its_own(cli: Run, model: Path) -> None:
     assert (model.parent / "net-accuracy-0.1.parquet").exists()
 
 
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
+def test_what_cannot_be_is_refused(cli: Run, model: Path) -> None:
+    cases: list[tuple[tuple[str, ...], str]] = [
         ((), "accuracy needs --radius"),
         (("--radius", "0.1", "--within", "2"), "within=2.0 must lie strictly between 0 and 0.5"),
         (("--radius", "nan"), "radius=nan must be a finite number >= 0"),
         (("--radius", "0.1", "--format", "csv"), "unknown format 'csv'"),
         (("--radius", "0.1", "--rule", "grid"), "No such option"),
-    ],
-)
-def test_what_cannot_be_is_refused(cli: Run, model: Path, words: tuple[str, ...], named: str) -> None:
-    code, _, err = cli("accuracy", model, *WORDS, *words)
-    assert code != 0 and named in err
+    ]
+    for words, named in cases:
+        code, _, err = cli("accuracy", model, *WORDS, *words)
+        assert code != 0 and named in err

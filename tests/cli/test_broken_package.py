@@ -60,19 +60,17 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
         vars(registry)["_loaded"].pop("good", None)
 
 
-@pytest.mark.parametrize(
-    ("words", "kind", "ours", "good"),
-    [
+def test_a_listing_goes_on(cli: Run, installed: None) -> None:
+    cases: list[tuple[list[str], str, str, str]] = [
         (["methods"], "method", "ICML 2025", "Good method."),
         (["data", "list"], "data set", "mnist", "Good data. (from fine)"),
         (["certify", "--help"], "rule", "dense", "good: good rule."),
-    ],
-)
-def test_a_listing_goes_on(words: list[str], kind: str, ours: str, good: str, cli: Run, installed: None) -> None:
-    code, out, err = cli(*words)
-    assert code == 0 and ours in out and good in out
-    said = " ".join(out.split())
-    assert f"{kind} 'bad' of the package shaky cannot be loaded (no_such_module:" in said
-    assert "ModuleNotFoundError: No module named 'no_such_module'): update or uninstall that package" in said
-    notes = [line for line in err.splitlines() if line.startswith(f"note: {kind} ")]
-    assert len(notes) == 1 and "of the package shaky is left out" in notes[0]
+    ]
+    for words, kind, ours, good in cases:
+        code, out, err = cli(*words)
+        assert code == 0 and ours in out and good in out
+        said = " ".join(out.split())
+        assert f"{kind} 'bad' of the package shaky cannot be loaded (no_such_module:" in said
+        assert "ModuleNotFoundError: No module named 'no_such_module'): update or uninstall that package" in said
+        notes = [line for line in err.splitlines() if line.startswith(f"note: {kind} ")]
+        assert len(notes) == 1 and "of the package shaky is left out" in notes[0]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -51,22 +49,6 @@ def test_a_folder_is_certified_and_the_certificate_says_what_lies_between(cli: R
     assert np.array_equal(counts(tmp_path / "again.parquet"), counts(tmp_path / "vit.parquet"))
 
 
-def test_classes_in_another_order_give_the_same_certificates(cli: Run, pets: Path, tmp_path: Path) -> None:
-    """The names of the labels are the file's, whatever the order of the network's logits."""
-    network = save_vit(tmp_path / "vit")
-    turned = network.config
-    turned.id2label, turned.label2id = {0: "dog", 1: "owl", 2: "cat"}, {"dog": 0, "owl": 1, "cat": 2}
-    network.save_pretrained(tmp_path / "turned")
-    (tmp_path / "turned" / "preprocessor_config.json").write_bytes(
-        (tmp_path / "vit" / "preprocessor_config.json").read_bytes()
-    )
-    for name in ("vit", "turned"):
-        done = cli("certify", f"hf:{name}", "--dataset", pets, *HOW, "--out", f"{name}.parquet")
-        assert done.code == 0, done.err
-    first, second = (counts(tmp_path / f"{name}.parquet") for name in ("vit", "turned"))
-    assert np.array_equal(first[:, [2, 0, 1]], second)  # its first logit is about dogs
-
-
 def test_predict_names_classes_in_another_order_as_certify_did(cli: Run, pets: Path, tmp_path: Path) -> None:
     """`--like` knows the model, and both name the class that most votes were for."""
     network = save_vit(tmp_path / "vit")
@@ -94,31 +76,3 @@ def test_other_classes_and_other_words_for_the_same(cli: Run, pets: Path, tmp_pa
 
 
 # Runs a command line where the package named in its first argument cannot be imported.
-WITHOUT = """
-import sys
-
-class Refusing:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] == package:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-package = sys.argv.pop(1)
-sys.meta_path.insert(0, Refusing())
-from randsmooth.cli.main import main
-main()
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("package", "extra", "source"),
-    [("transformers", "hub", "hf:vit"), ("timm", "timm", "timm:resnet18")],
-)
-def test_the_extra_that_is_missing_is_named(package: str, extra: str, source: str, pets: Path, tmp_path: Path) -> None:
-    save_vit(tmp_path / "vit")
-    words = ["certify", source, "--dataset", str(pets), *map(str, HOW), "--out", "a.parquet"]
-    command = [sys.executable, "-c", WITHOUT, package, *words]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert f"needs the package {package}, which is not installed" in done.stderr
-    assert f"[{extra}]'" in done.stderr

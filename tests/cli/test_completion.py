@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from openness.plugin import POINTS, announce
 
 
@@ -27,41 +25,35 @@ def completed(*words: str, site: Path | None = None) -> list[str]:
     return done.stdout.split()
 
 
-@pytest.mark.parametrize(
-    ("words", "offered"),
-    [
-        (("cert",), ["certify"]),
-        (("data", ""), ["list", "describe"]),
-        (("certify", "m", "--back"), ["--backend"]),
-        (("certify", "m", "--backend", "o"), ["onnx", "openvino"]),
-        (("train", "mn"), ["mnist"]),
-        (("train", "mnist", "--method", "smooth"), ["smoothadv", "smoothmix"]),
-        (("train", "mnist", "--logger", ""), ["tensorboard", "csv", "mlflow", "wandb"]),
-        (("train", "mnist", "--arch", "len"), ["lenet"]),
-        (("train", "mnist", "--preset", "cat-rs/macer/t"), ["cat-rs/macer/table1"]),
-        (("completion", ""), ["bash", "zsh", "fish", "powershell"]),
-    ],
-    ids=" ".join,
-)
-def test_words_are_completed(words: tuple[str, ...], offered: list[str]) -> None:
-    assert set(completed(*words)) == set(offered)
+OFFERED = {
+    "cert": ["certify"],
+    "data ": ["list", "describe"],
+    "certify m --back": ["--backend"],
+    "certify m --backend o": ["onnx", "openvino"],
+    "train mn": ["mnist"],
+    "train mnist --method smooth": ["smoothadv", "smoothmix"],
+    "train mnist --logger ": ["tensorboard", "csv", "mlflow", "wandb"],
+    "train mnist --preset cat-rs/macer/t": ["cat-rs/macer/table1"],
+    "completion ": ["bash", "zsh", "fish", "powershell"],
+}
 
 
-@pytest.mark.parametrize(
-    ("verb", "setting", "group"),
-    [
-        ("certify", "backend", "randsmooth.backends"),
-        ("train", "arch", "randsmooth.architectures"),
-        ("train", "method", "randsmooth.methods"),
-        ("certify", "dataset", "randsmooth.datasets"),
-    ],
-)
-def test_names_of_other_packages_are_known(verb: str, setting: str, group: str, tmp_path: Path) -> None:
+def test_words_are_completed() -> None:
+    for words, offered in OFFERED.items():
+        assert set(completed(*words.split(" "))) == set(offered), words
+
+
+def test_names_of_other_packages_are_known(tmp_path: Path) -> None:
     announce(tmp_path)
-    names = [*POINTS[group]]
-    assert set(names) <= set(completed(verb, "m", f"--{setting}", "", site=tmp_path))
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-    program = f"import sys; sys.argv = ['randsmooth', '{verb}', '--help']; from randsmooth.cli.main import main; main()"
     environment = os.environ | {"PYTHONPATH": path, "COLUMNS": "200"}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
-    assert all(f"{name} (from smoothing-extras)" in " ".join(done.stdout.split()) for name in names)
+    settings = {"backend": "certify", "arch": "train", "method": "train", "dataset": "certify"}
+    for setting, verb in settings.items():
+        names = [*POINTS[f"randsmooth.{'architecture' if setting == 'arch' else setting}s"]]
+        assert set(names) <= set(completed(verb, "m", f"--{setting}", "", site=tmp_path)), setting
+        program = (
+            f"import sys; sys.argv = ['randsmooth', {verb!r}, '--help']; from randsmooth.cli.main import main; main()"
+        )
+        command = [sys.executable, "-c", program]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        assert all(f"{name} (from smoothing-extras)" in " ".join(done.stdout.split()) for name in names), setting

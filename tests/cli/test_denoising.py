@@ -9,7 +9,6 @@ import torch
 
 from cli.run import Run
 from randsmooth import models, read
-from randsmooth.data import Images, load
 
 SMALL = ("--take", 64, "--epochs", 1, "--device", "cpu")
 CERTIFY = ("--take", 4, "--n0", 20, "--n", 200)
@@ -38,26 +37,11 @@ def test_a_classifier_behind_a_denoiser(cli: Run, trained: Path) -> None:
     assert wrong.code == 2 and "is about another model" in wrong.err
 
 
-def test_predict_behind_a_denoiser(cli: Run, trained: Path) -> None:
-    images: Images = load("digits", "test")
-    x, _ = images.batch(torch.tensor([0]))
-    from PIL import Image
-
-    Image.fromarray((x[0, 0] * 255).round().to(torch.uint8).numpy()).save(trained / "image.png")
-    said = cli("predict", "clean", "image.png", "--denoiser", "denoiser", "--n", 200, "--seed", 0, "--format", "csv")
-    assert said.code == 0 and "0.25" in said.out
-
-
 def test_another_sigma_is_noted(cli: Run, trained: Path) -> None:
     said = cli("certify", "clean", "--denoiser", "denoiser", "--sigma", 0.5, *CERTIFY)
     assert said.code == 0 and "note: the denoiser is for sigma 0.25, not 0.5" in said.out
     alone = cli("certify", "clean", "--sigma", 0.5, *CERTIFY)
     assert "note: the model was trained with sigma 0.0, not 0.5" in alone.out
-
-
-def test_a_clean_model_does_not_say_sigma(cli: Run, trained: Path) -> None:
-    said = cli("certify", "clean", *CERTIFY)
-    assert said.code == 2 and "does not say its sigma; give one (--sigma" in said.err
 
 
 def test_stability_and_resuming(cli: Run, trained: Path) -> None:

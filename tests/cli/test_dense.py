@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from certification.runs import StopAfter, same
 from cli.run import Run
-from randsmooth import certify, models, read
+from randsmooth import certify, read
 
 WORDS = ("--rule", "dense=1", "--take", 6, "--n", 300, "--alpha", 0.01)
 
 
-@pytest.fixture
-def model(tmp_path: Path) -> str:
-    torch.manual_seed(0)
-    told = {"dataset": "digits", "sigma": 0.25}
-    classes = list("0123456789")
-    network = models.Classifier(arch="small-cnn", classes=classes, shape=[1, 8, 8], provenance=told).eval()
-    models.save(network, tmp_path / "m")
-    return "m"
-
-
-def test_it_is_resumed_judged_and_verified(model: str, cli: Run, tmp_path: Path) -> None:
+def test_it_is_resumed_judged_and_verified(model: Path, cli: Run, tmp_path: Path) -> None:
     made = cli("certify", model, *WORDS, "--out", "whole.parquet")
     assert made.code == 0, made.err
     assert "whole was certified by --rule dense=1" in " ".join((made.out + made.err).split())
@@ -48,14 +36,3 @@ def test_it_is_resumed_judged_and_verified(model: str, cli: Run, tmp_path: Path)
     assert cli("evaluate", "whole.parquet").code == 0 and cli("verify", "whole.parquet").code == 0
     refused = cli("export", "whole.parquet", "--out", "a.tsv")
     assert refused.code == 2 and "--rule dense=1, which a TSV log cannot say" in " ".join(refused.err.split())
-
-
-@pytest.mark.slow
-def test_it_is_planned_and_two_workers_make_the_table_of_one(model: str, cli: Run) -> None:
-    for words in (("one.parquet",), ("two.parquet", "--workers", 2)):
-        ran = cli("certify", model, *WORDS, "--out", *words)
-        assert ran.code == 0, ran.err
-    assert same(read("one.parquet"), read("two.parquet"))
-    planned = cli("plan", model, *WORDS, "--format", "json")
-    assert planned.code == 0, planned.err
-    assert json.loads(planned.out)["samples"]["middle"] == pytest.approx(read("one.parquet").samples.sum(), rel=0.3)

@@ -36,19 +36,20 @@ def folders(tmp_path: Path) -> list[Path]:
     return found
 
 
-@pytest.mark.parametrize(("rule", "of"), [("mean-logits", "logits"), ("mean-probabilities", "probabilities")])
-def test_several_models_are_certified_as_one(rule: str, of: str, folders: list[Path], cli: Run) -> None:
-    a, b = folders
-    done = cli("certify", a, b, "--ensemble", rule, "--take", 5, "--n", 300)
-    assert done.code == 0, done.err
-    table = rs.read(a.with_name("model0+model1.parquet"))
-    expected = rs.certify(rs.Ensemble([a, b], of), take=5, n=300, out=a.with_name("same.parquet"))
-    assert table.header.model == expected.header.model
-    assert table.header.sigma == 0.25  # which both say
-    assert table.counts is not None
-    assert expected.counts is not None
-    assert np.array_equal(table.counts, expected.counts)
-    assert f"an ensemble of 2: the mean of the members' {of}" in done.out
+def test_several_models_are_certified_as_one(folders: list[Path], cli: Run) -> None:
+    cases: list[tuple[str, str]] = [("mean-logits", "logits"), ("mean-probabilities", "probabilities")]
+    for rule, of in cases:
+        a, b = folders
+        done = cli("certify", a, b, "--ensemble", rule, "--take", 5, "--n", 300, "--overwrite")
+        assert done.code == 0, done.err
+        table = rs.read(a.with_name("model0+model1.parquet"))
+        expected = rs.certify(rs.Ensemble([a, b], of), take=5, n=300, out=a.with_name("same.parquet"), overwrite=True)
+        assert table.header.model == expected.header.model
+        assert table.header.sigma == 0.25  # which both say
+        assert table.counts is not None
+        assert expected.counts is not None
+        assert np.array_equal(table.counts, expected.counts)
+        assert f"an ensemble of 2: the mean of the members' {of}" in done.out
 
 
 def test_mixed_kinds_vote_with_a_consensus(folders: list[Path], cli: Run) -> None:
@@ -64,9 +65,8 @@ def test_mixed_kinds_vote_with_a_consensus(folders: list[Path], cli: Run) -> Non
     assert "begun differently" in again.err
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
+def test_what_cannot_be_an_ensemble(folders: list[Path], cli: Run) -> None:
+    cases: list[tuple[tuple[str, ...], str]] = [
         (("model0", "model1"), "2 models are given"),
         (("model0", "--ensemble", "vote"), "needs at least two models"),
         (("model0", "model1", "--ensemble", "mean"), "unknown ensemble 'mean'"),
@@ -74,9 +74,8 @@ def test_mixed_kinds_vote_with_a_consensus(folders: list[Path], cli: Run) -> Non
         (("model0", "model1", "--ensemble", "vote", "--consensus", "2"), "consensus=2 must be a whole number from 2"),
         (("model0", "nothing", "--ensemble", "vote"), "nothing"),
         (("model0", "model1", "--ensemble", "vote", "--model-arg", "a=1"), "--model-arg is for one model"),
-    ],
-)
-def test_what_cannot_be_an_ensemble(words: tuple[str, ...], message: str, folders: list[Path], cli: Run) -> None:
-    done = cli("certify", *words)
-    assert done.code == 2
-    assert message in done.err
+    ]
+    for words, message in cases:
+        done = cli("certify", *words)
+        assert done.code == 2
+        assert message in done.err

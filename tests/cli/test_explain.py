@@ -55,17 +55,15 @@ def test_the_command_on_the_page_repeats_it(cli: Run, model: Path, tmp_path: Pat
     assert seed.isdigit() and f"--no-training --seed {seed}<" in (tmp_path / "explanation.html").read_text()
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
+def test_what_cannot_be_explained_is_refused(cli: Run, model: Path) -> None:
+    cases: list[tuple[list[str], str]] = [
         (["none.png"], "no image at none.png"),
         (["digts:3"], "did you mean 'digits'"),
         (["digits:364"], r"has 364 images, 0 to 363"),
         (["digits:3", "--certificate", "a.csv"], "must end in .parquet"),
         (["digits:3", "--n", "3"], "needs n >="),
-    ],
-)
-def test_what_cannot_be_explained_is_refused(cli: Run, model: Path, words: list[str], said: str) -> None:
-    done = cli("explain", model, *words)
-    assert done.code == 2 and re.search(said, done.err), done.err
-    assert not Path("explanation.html").exists()
+    ]
+    for words, said in cases:
+        done = cli("explain", model, *words)
+        assert done.code == 2 and re.search(said, done.err), done.err
+        assert not Path("explanation.html").exists()

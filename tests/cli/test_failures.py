@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from cli.run import Run
-from cli.test_leaderboard import certificates
 from randsmooth.cli.messages import SENTENCES, explained
 
 FULL = [
@@ -20,11 +20,8 @@ FULL = [
 ]
 
 
-@pytest.mark.parametrize(("words", "what", "way"), FULL, ids=[words.split()[0] for words, *_ in FULL])
-def test_a_full_disk_costs_a_sentence(
-    words: str, what: str, way: str, cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    certificates(tmp_path / "a.parquet")
+def test_a_full_disk_costs_a_sentence(cli: Run, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copy(made / "a.parquet", tmp_path)
     for name in ("a.tsv", "a.html"):
         (tmp_path / name).write_text("old")
     before = sorted(path.name for path in tmp_path.iterdir())
@@ -33,19 +30,20 @@ def test_a_full_disk_costs_a_sentence(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    code, _, err = cli(*words.split())
-    last = err.splitlines()[-1]
-    assert code == 1 and last.startswith("randsmooth: ") and what in last and way in last
-    assert (tmp_path / "a.tsv").read_text() == (tmp_path / "a.html").read_text() == "old"
-    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "m") == before
+    for words, what, way in FULL:
+        done = cli(*words.split())
+        last = done.err.splitlines()[-1]
+        assert done.code == 1 and last.startswith("randsmooth: ") and what in last and way in last, (words, last)
+        assert (tmp_path / "a.tsv").read_text() == (tmp_path / "a.html").read_text() == "old"
+        assert sorted(path.name for path in tmp_path.iterdir() if path.name != "m") == before
 
 
-@pytest.mark.parametrize("number", SENTENCES, ids=lambda number: errno.errorcode[number])
-def test_every_refusal_names_the_file_and_what_to_do(number: int) -> None:
-    error = OSError(number, os.strerror(number), "runs/a.parquet")
-    assert "runs/a.parquet" in explained(error, resumes=True)
-    assert explained(error, resumes=True).endswith("the same command with --resume goes on: what is finished is kept")
-    assert explained(error, resumes=False).endswith("then run the same command again")
+def test_every_refusal_names_the_file_and_what_to_do() -> None:
+    for number in SENTENCES:
+        error = OSError(number, os.strerror(number), "runs/a.parquet")
+        assert "runs/a.parquet" in explained(error, resumes=True), number
+        assert "--resume goes on: what is finished is kept" in explained(error, resumes=True), number
+        assert explained(error, resumes=False).endswith("then run the same command again"), number
 
 
 def test_an_error_of_no_number_or_of_an_odd_one_is_told_too() -> None:

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from cli.run import Run
 from randsmooth.certificates import from_counts, read
@@ -40,9 +39,8 @@ def test_a_sequential_rule_takes_its_looks_from_json_lines(cli: Run, tmp_path: P
     assert read(tmp_path / "b.parquet").radius.tolist() == [0.5, 0.5]
 
 
-@pytest.mark.parametrize(
-    ("text", "words", "message"),
-    [
+def test_what_cannot_be_is_refused_and_leaves_no_file(cli: Run, tmp_path: Path) -> None:
+    cases: list[tuple[str | None, list[object], str]] = [
         (None, ["--sigma", 0.5], "no file at a.csv"),
         (COUNTS, ["--sigma", -1], "sigma=-1"),
         (COUNTS, ["--sigma", 0.5, "--alpha", 0], "alpha=0"),
@@ -53,16 +51,13 @@ def test_a_sequential_rule_takes_its_looks_from_json_lines(cli: Run, tmp_path: P
         ("label,counts_0,counts_1\n0,990,10\n", ["--sigma", 0.5], "--bound any-class"),
         ("label;votes\n0;990\n", ["--sigma", 0.5], "a.csv holds no counts"),
         (COUNTS.partition("\n")[0] + "\n", ["--sigma", 0.5], "counts holds no images"),
-    ],
-)
-def test_what_cannot_be_is_refused_and_leaves_no_file(
-    cli: Run, tmp_path: Path, text: str | None, words: list[object], message: str
-) -> None:
-    if text is not None:
-        (tmp_path / "a.csv").write_text(text)
-    refused = cli("from-counts", "a.csv", *words)
-    assert refused.code == 2 and message in refused.err
-    assert {path.name for path in tmp_path.iterdir()} <= {"a.csv"}
+    ]
+    for text, words, message in cases:
+        if text is not None:
+            (tmp_path / "a.csv").write_text(text)
+        refused = cli("from-counts", "a.csv", *words)
+        assert refused.code == 2 and message in refused.err
+        assert {path.name for path in tmp_path.iterdir()} <= {"a.csv"}
 
 
 def test_a_table_is_not_written_over_unasked(cli: Run, tmp_path: Path) -> None:

@@ -102,23 +102,19 @@ def test_a_model_is_trained_to_a_url_and_certified_from_it(cli: Run, s3: S3, mod
     assert cli("verify", url).out.count("verified") >= 2
 
 
-@pytest.mark.parametrize(
-    ("out", "said"),
-    [
+def test_an_output_that_cannot_be_is_refused_before_the_work(cli: Run, s3: S3, model: str, tmp_path: Path) -> None:
+    cases: list[tuple[str, str]] = [
         ("s3://nobucket/a.parquet", "s3://nobucket/a.parquet cannot be written: is there no such bucket or folder?"),
         ("gs://bucket/a.parquet", "gs://bucket/a.parquet cannot be opened: Please install gcsfs"),
         ("nosuch://bucket/a.parquet", "nosuch://bucket/a.parquet cannot be opened: Protocol not known: nosuch"),
         (f"s3://{BUCKET}/folder.parquet", f"s3://{BUCKET}/folder.parquet is a folder: name the file to write"),
         ("s3://bucket/a.tsv", "s3://bucket/a.tsv must end in .parquet"),
-    ],
-)
-def test_an_output_that_cannot_be_is_refused_before_the_work(
-    out: str, said: str, cli: Run, s3: S3, model: str, tmp_path: Path
-) -> None:
-    s3.put("folder.parquet/part", b"")
-    done = cli("certify", model, *CERTIFY, "--out", out)
-    assert done.code == 2 and done.err.count("\n") == 1 and said in done.err, done.err
-    assert waiting(tmp_path) == []
+    ]
+    for out, said in cases:
+        s3.put("folder.parquet/part", b"")
+        done = cli("certify", model, *CERTIFY, "--out", out)
+        assert done.code == 2 and done.err.count("\n") == 1 and said in done.err, done.err
+        assert waiting(tmp_path) == []
 
 
 def test_a_bucket_without_permission_is_refused_before_the_work(cli: Run, s3: S3, model: str, tmp_path: Path) -> None:

@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from PIL import Image
-from torch import nn
 
 import randsmooth as rs
 from cli.run import Run
-from randsmooth import metrics, models
+from randsmooth import models
 from randsmooth.certificates import NO_LABEL
 from randsmooth.cli.verbs.compare import pictures_of
-from randsmooth.errors import InputError
 
 X = np.random.default_rng(0).integers(0, 256, (6, 8, 8), dtype=np.uint8)
 Y = [0, 1, 2, 0, 1, 2]
@@ -151,69 +148,6 @@ def test_beside_a_table_with_labels(cli: Run, model: str, forms: dict[str, str],
         assert done.code == 0, done.err
         page = Path(f"{number}.html").read_text()
         assert "the images have no labels" in page and "–" in page
-
-
-def test_the_leaderboard(cli: Run, unlabelled: Path) -> None:
-    Path("runs").mkdir()
-    unlabelled.rename("runs/a.parquet")
-    done = cli("leaderboard", "runs", "--out", "board.html")
-    assert done.code == 0, done.err
-    (record,) = json.loads(Path("board.json").read_text())
-    assert (record["acr"], record["smoothed_accuracy"], record["p_A"]) == (None, None, [])
-    assert "the images have no labels" in Path("board.html").read_text()
-
-
-def test_metrics_and_logs_refuse(cli: Run, unlabelled: Path) -> None:
-    table = rs.read(unlabelled)
-    for measure in (metrics.acr, metrics.p_a, metrics.accuracy_curve, lambda t: metrics.certified_accuracy(t, 0.5)):
-        with pytest.raises(InputError, match=r"a is about images without labels.*certify images with labels"):
-            measure(table)
-    with pytest.raises(InputError, match="a is about images without labels"):
-        metrics.pair(table, table)
-    assert metrics.summarise(table).acr is None and not metrics.knows_accuracy(table)
-    done = cli("export", unlabelled, "--tsv", "log.tsv")
-    assert done.code == 2
-
-
-def test_verify_and_resume(cli: Run, model: str, forms: dict[str, str], unlabelled: Path) -> None:
-    assert cli("verify", unlabelled).code == 0
-    again = cli("certify", model, "--dataset", forms["flat"], *QUICK, "--out", unlabelled, "--resume")
-    assert again.code == 0, again.err
-
-
-def test_label_aware_needs_labels(cli: Run, model: str, forms: dict[str, str]) -> None:
-    done = cli("certify", model, "--dataset", forms["flat"], *QUICK, "--label-aware", "--out", "b.parquet")
-    assert done.code == 2 and "label" in done.err
-
-
-def test_an_attack_finds_the_images_by_their_pixels(tmp_path: Path) -> None:
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Flatten(), nn.Linear(64, 3)).eval()
-    table = rs.certify(model, X, sigma=0.25, n=1000, out=tmp_path / "a.parquet")
-    attacks = rs.certification.attack(model, table, X, steps=1, m=2, n=1000, take=1)
-    assert len(attacks) == 1
-    with pytest.raises(InputError, match="does not hold the images of a"):
-        rs.certification.attack(model, table, X[::-1].copy(), steps=1, m=2, n=1000, take=1)
-
-
-FORMS: dict[str, Any] = {"arrays": (X, Y), "list": list(zip(X[:, None], Y, strict=True)), "npz": "mine.npz"}
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_train(form: str, forms: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    model = rs.train(FORMS[form], sigma=0.5, epochs=1, out=tmp_path / "run")
-    assert (model.shape, model.classes) == ((1, 8, 8), ["0", "1", "2"])
-    again = rs.train(FORMS[form], sigma=0.5, epochs=1, out=tmp_path / "run", resume=True)
-    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))
-    if form != "npz":
-        with pytest.raises(InputError, match=r"dataset: .*sha256"):
-            rs.train((255 - X, Y), sigma=0.5, epochs=1, out=tmp_path / "run", resume=True)
-
-
-def test_train_needs_labels(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="arrays has no labels, and training needs them"):
-        rs.train(X, sigma=0.5, epochs=1, out=tmp_path / "run")
 
 
 def test_train_on_photographs_of_several_sizes(cli: Run, tmp_path: Path) -> None:

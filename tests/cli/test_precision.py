@@ -33,28 +33,25 @@ def test_a_run_in_bfloat16_says_where_the_processor_has_no_units_for_it(
         assert "has no units" not in cli("certify", model, "--precision", "bf16", *options).out
 
 
-@pytest.mark.parametrize(
-    ("level", "said"),
-    [
+def test_which_processors_lack_the_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    cases: list[tuple[str, bool]] = [
         *((each, True) for each in ("SSE41", "AVX2", "AVX512_CORE_VNNI")),
         *((each, False) for each in ("AVX512_CORE_BF16", "AVX512_CORE_AMX")),
         ("aarch64", False),  # nothing is known
-    ],
-)
-def test_which_processors_lack_the_units(level: str, said: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processor, "onednn", lambda: f"oneDNN {level}")
-    assert processor.lacks_bfloat16(CPU) == (f"this processor ({level})" if said else None)
+    ]
+    for level, said in cases:
+        monkeypatch.setattr(processor, "onednn", lambda found=level: f"oneDNN {found}")
+        assert processor.lacks_bfloat16(CPU) == (f"this processor ({level})" if said else None)
 
 
-@pytest.mark.parametrize(("capability", "told"), [((7, 5), "a Turing"), ((8, 0), None), ((9, 0), None)])
-def test_older_gpus_are_told_to_use_fp16(
-    capability: tuple[int, int], told: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
-    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "a Turing")
-    cuda = torch.device("cuda")
-    assert processor.lacks_bfloat16(cuda) == told
-    assert backends.weighed(cuda) == ("32", "fp16" if told else "bf16")
+def test_older_gpus_are_told_to_use_fp16(monkeypatch: pytest.MonkeyPatch) -> None:
+    cases: list[tuple[tuple[int, int], str | None]] = [((7, 5), "a Turing"), ((8, 0), None), ((9, 0), None)]
+    for capability, told in cases:
+        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device, found=capability: found)
+        monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "a Turing")
+        cuda = torch.device("cuda")
+        assert processor.lacks_bfloat16(cuda) == told
+        assert backends.weighed(cuda) == ("32", "fp16" if told else "bf16")
 
 
 @pytest.mark.parametrize(("faster", "chosen"), [(0.9, "32"), (1.1, "bf16")])

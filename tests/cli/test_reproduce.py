@@ -20,19 +20,17 @@ def test_the_list_names_every_object_and_its_needs(cli: Run) -> None:
     assert any(line.startswith("acr/figure2") and "needs nothing" in line for line in lines)
 
 
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
+def test_bad_input(cli: Run) -> None:
+    cases: list[tuple[tuple[str, ...], str]] = [
         ((), "--list prints them all"),
         (("acr/tabel2",), "did you mean 'acr/table2'"),
         (("acr/table2", "--scale", "huge"), "--scale"),
         (("acr/table2", "--from", "nowhere"), "nowhere is no folder"),
-    ],
-)
-def test_bad_input(cli: Run, words: tuple[str, ...], named: str) -> None:
-    code, _, err = cli("reproduce", *words)
-    assert code == 2
-    assert named in err
+    ]
+    for words, named in cases:
+        code, _, err = cli("reproduce", *words)
+        assert code == 2
+        assert named in err
 
 
 @pytest.mark.slow

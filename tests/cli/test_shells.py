@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
 import select
 import shutil
 import sys
@@ -37,6 +36,8 @@ class Terminal:
     """A shell at a terminal of its own, with `randsmooth` on its path."""
 
     def __init__(self, command: Sequence[str], folder: Path) -> None:
+        import pty
+
         binaries = folder / "bin"
         binaries.mkdir()
         program = binaries / "randsmooth"
@@ -68,6 +69,7 @@ class Terminal:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="this system has no terminals of this kind")
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_shell_completes_verbs_options_names_and_files(shell: str, tmp_path: Path) -> None:
     if shutil.which(shell) is None:
@@ -86,15 +88,8 @@ def test_a_shell_completes_verbs_options_names_and_files(shell: str, tmp_path: P
         terminal.close()
 
 
-def test_a_shell_that_is_unknown_is_refused(cli: Run) -> None:
-    done = cli("completion", "tcsh")
-    assert done.code == 2
-    assert "unknown shell 'tcsh'" in done.err
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
-def test_the_script_says_how_it_is_kept(cli: Run, shell: str) -> None:
-    done = cli("completion", shell)
-    assert done.code == 0
-    assert f"complete_{shell}" in done.out
-    assert done.out.splitlines()[-1].startswith("# To have this in every new shell: ")
+def test_the_script_says_how_it_is_kept(cli: Run) -> None:
+    for shell in (*SHELLS, "powershell"):
+        done = cli("completion", shell)
+        assert done.code == 0 and f"complete_{shell}" in done.out, shell
+        assert done.out.splitlines()[-1].startswith("# To have this in every new shell: ")

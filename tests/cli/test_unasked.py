@@ -46,11 +46,9 @@ def trap(tmp_path: Path) -> Iterator[Trap]:
     _watched.clear()
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("model") / "m"
-    train("digits", sigma=0.25, epochs=1, take=64, out=folder)
-    return folder
+@pytest.fixture
+def model(made: Path) -> Path:
+    return made / "model"
 
 
 def naming(model: Path, dataset: object, folder: Path) -> Path:
@@ -72,11 +70,12 @@ def test_certify_asks_before_it_opens_a_models_folder(cli: Run, model: Path, tra
     assert seen
 
 
-@pytest.mark.parametrize("dataset", [["digits"], {"a": "digits"}, 3, "../digits", "/etc", "digits\n"])
-def test_certify_takes_names_of_data_sets_alone(cli: Run, model: Path, tmp_path: Path, dataset: object) -> None:
-    named = naming(model, dataset, tmp_path / "m")
-    code, _, err = cli("certify", named, "--n", 100, "--out", tmp_path / "a.parquet")
-    assert code == 2 and "the model names the data set" in err and "not opened unasked" in err
+def test_certify_takes_names_of_data_sets_alone(cli: Run, model: Path, tmp_path: Path) -> None:
+    datasets: list[object] = [["digits"], {"a": "digits"}, 3, "../digits", "/etc", "digits\n"]
+    for number, dataset in enumerate(datasets):
+        named = naming(model, dataset, tmp_path / str(number))
+        code, _, err = cli("certify", named, "--n", 100, "--out", tmp_path / "a.parquet")
+        assert code == 2 and "the model names the data set" in err and "not opened unasked" in err, dataset
 
 
 def test_attack_and_compare_do_not_follow_a_table(

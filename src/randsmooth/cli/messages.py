@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,12 @@ SENTENCES = {
 def note(text: object) -> None:
     """Print something that a user may want to know, on one line of stderr."""
     say(f"note: {one_line(text)}", file=sys.stderr)
+
+
+def say_lines(lines: Iterable[str]) -> None:
+    """Print each of `lines`, whatever names they quote."""
+    for line in lines:
+        say(printable(line))
 
 
 def one_line(text: object) -> str:

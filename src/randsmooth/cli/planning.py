@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from randsmooth.cli.certification import WhatToCertify, check_names, run_of
-from randsmooth.escape import printable, say
+from randsmooth.cli.messages import say_lines
+from randsmooth.escape import say
 from randsmooth.progress import clock
 
 if TYPE_CHECKING:
@@ -29,8 +30,7 @@ def show_plan(settings: WhatToCertify, format: str = "text", **asked: Any) -> No
     if format == "json":
         say(json.dumps({"model": settings.model, **found.to_dict()}, indent=1))
         return
-    for line in plan_lines(found):
-        say(printable(line))
+    say_lines(plan_lines(found))
 
 
 def plan_lines(plan: Plan) -> Iterator[str]:

@@ -11,6 +11,7 @@ from randsmooth import bounds, certificates
 from randsmooth.certificates import Certificates, check_budget
 from randsmooth.errors import InputError, SeveralErrors, about
 from randsmooth.noise import check_sigma
+from randsmooth.rules import check_samples
 from randsmooth.urls import Place, fetched, with_urls
 
 T = TypeVar("T")
@@ -26,10 +27,7 @@ def load(
     """
     if not places:
         raise InputError("no certificate file given")
-    if sigma is not None:
-        check_sigma(sigma)
-    if alpha is not None:
-        bounds.check_level(alpha)
+    check_asked(sigma, n, alpha)
     files = _all(places, [partial(fetched, place) for place in places])
     tables = _all(files, [partial(certificates.read, file) for file in files])
     known = {table.header.sigma for table in tables}
@@ -40,6 +38,16 @@ def load(
         )
     named = zip(_by_path(tables, files), files, strict=True)
     return _all(files, [partial(_judged, table, file, sigma, n, alpha) for table, file in named])
+
+
+def check_asked(sigma: float | None, n: int | None, alpha: float | None) -> None:
+    """Raise InputError for a sigma, n or alpha that no log can have been made with."""
+    if sigma is not None:
+        check_sigma(sigma)
+    if alpha is not None:
+        bounds.check_level(alpha)
+    if n is not None:
+        check_samples("n", n)
 
 
 def _all(files: Sequence[Place], makers: Sequence[Callable[[], T]]) -> list[T]:

@@ -29,7 +29,7 @@ from randsmooth.training.loop import Callback, Trainer
 from randsmooth.training.networks import its_classifier, new_classifier, new_denoiser, weights_of_other_models
 from randsmooth.training.recipe import Recipe, resolve, resolve_denoiser
 from randsmooth.training.settings import DenoiserSettings, TrainingSettings
-from randsmooth.urls import Place, delivered_folder
+from randsmooth.urls import Place, delivered
 
 TOGETHER = 256  # images that are read at once
 STEPS = 6  # that are timed for an estimate
@@ -62,7 +62,7 @@ def train(
         dataset: a name, a path, arrays (x, y), or any other form that `data.load` takes, with labels.
         settings: how to train.
         out: the folder of the run, or its URL: then the run's files lie on this machine until it is finished (see
-            `transfer.delivered_folder`).
+            `transfer.delivered`).
         device: "auto", "cpu", "cuda" or, where there are several, "cuda:1".
         devices: how many devices of this machine share every batch: GPUs or, with device="cpu", processes, which this
             one starts and ends. Batch, noise, order and augmentation do not depend on their number. Default: as many as
@@ -180,7 +180,7 @@ def _folder(out: Place, options: Options) -> AbstractContextManager[Path]:
     """The folder of the run, for the first rank; the others open and write none."""
     if not leads():
         return nullcontext(Path(os.devnull))
-    return delivered_folder(out, resume=options.resume, overwrite=options.overwrite)
+    return delivered(out, folder=True, resume=options.resume, overwrite=options.overwrite)
 
 
 def _resolved(

@@ -18,7 +18,7 @@ from randsmooth.cli.certification import (
     out_file,
     run_of,
 )
-from randsmooth.cli.messages import note
+from randsmooth.cli.messages import note, say_lines
 from randsmooth.cli.planning import show_plan
 from randsmooth.cli.settings import option, words
 from randsmooth.errors import InputError
@@ -105,8 +105,7 @@ def submit(settings: Certify) -> None:
     found = submit_shards(
         run_of(settings), out, settings.array, command_of(settings), resources, at_once=settings.parallel
     )
-    for line in found.lines("tasks"):
-        say(printable(line))
+    say_lines(found.lines("tasks"))
     say(printable(f"the last merges what the others make into {out}; the same command says how far they are"))
 
 

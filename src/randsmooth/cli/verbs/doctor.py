@@ -11,16 +11,13 @@ import tempfile
 from collections.abc import Callable, Iterator
 from importlib import metadata
 from importlib.util import find_spec
-from itertools import islice
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any
 
 import typer
 
 from randsmooth import __version__
 from randsmooth.caches import cache_folder
-from randsmooth.cli.command import REGISTRIES
 from randsmooth.cli.messages import FAILURE
 from randsmooth.cli.settings import Unsaved, option
 from randsmooth.documents import shown
@@ -35,8 +32,6 @@ VARIABLES = (
 )
 USER_INFO = re.compile(r"//[^@\s]+@")  # a name and a password in a URL; keys of S3 may hold slashes
 REQUIREMENT = re.compile(r"(?!randsmooth)([\w.-]+)[^;>]*(?:>=\s*([\d.]+))?")
-EXTRA = re.compile(r"extra == ['\"]([\w-]+)['\"]")
-MOST_FILES = 10_000  # that are counted in a cache: a moment
 SHAPE, SIGMA = (1, 28, 28), 0.5  # of the noisy images that are timed
 GIB, MIB = 2**30, 2**20
 WIDTH = 15  # of the names at the beginning of lines
@@ -93,13 +88,12 @@ def examine(*, quick: bool) -> dict[str, Any]:
         "python": lambda: f"{platform.python_version()} ({platform.python_implementation()}), {tidy(sys.executable)}",
         "system": lambda: f"{platform.system()} {platform.release()}, {platform.machine()}",
         "processor": _processor,
-        "memory": _memory,
+        "disk": lambda: f"{shutil.disk_usage(Path.cwd()).free / GIB:.0f} GiB free",
         "environment": lambda: {name: tidy(os.environ[name]) for name in VARIABLES if os.environ.get(name)},
         "devices": _devices,
         "packages": lambda: _packages(broken),
         "missing": _missing,
         "backends": lambda: _backends(broken, quick=quick),
-        "plugins": _plugins,
         "data sets": _data_sets,
         "caches": lambda: _caches(broken),
     }
@@ -150,14 +144,6 @@ def _processor() -> str:
     return f"{processor()}, {cores}, {torch.get_num_threads()} threads in torch, {how}"
 
 
-def _memory() -> str:
-    try:
-        size = f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / GIB:.1f} GiB"
-    except (ValueError, AttributeError):  # of another system
-        size = "not known"
-    return f"{size}; {shutil.disk_usage(Path.cwd()).free / GIB:.0f} GiB free on this disk"
-
-
 def _devices() -> Facts:
     if not _installed("torch"):
         return {}
@@ -176,8 +162,8 @@ def _packages(broken: list[str]) -> Facts:
     """Versions of what is installed of our dependencies; those that are too old are broken."""
     found: Facts = {}
     for line in metadata.requires("randsmooth") or []:
-        parts, extra = REQUIREMENT.match(line), EXTRA.search(line)
-        if not parts or parts[1] in found or (extra and extra[1] not in EXTRAS.values()):
+        parts = REQUIREMENT.match(line)
+        if not parts or parts[1] in found or re.search("extra == .(dev|docs|bench)", line):
             continue
         name, least = parts.groups()
         try:
@@ -250,60 +236,37 @@ def _speed(name: str) -> str:
     return f"LeNet images a second on {device}: {', '.join(rates)}"
 
 
-def _plugins() -> Facts:
-    """What other packages registered here, by the setting that takes it."""
-    registries = {setting: resolve_name(place) for setting, place in REGISTRIES.items()}
-    return {
-        setting: ", ".join(f"{name} {registry.credit(name)}" for name in others)
-        for setting, registry in registries.items()
-        if (others := [name for name in registry if registry.source(name) != "randsmooth"])
-    }
-
-
 def _data_sets() -> Facts:
     """Data set -> where `data.load` would find it, without opening it."""
-    from randsmooth.data import DATASETS
+    from randsmooth.data import DATASETS, is_at_hand
 
     home = os.environ.get("RANDSMOOTH_DATA")
     found: Facts = {}
     for name, spec in DATASETS.items():
-        if spec.read is not None:
-            found[name] = "made here, or comes with a package"
-        elif home and (Path(home) / name).is_dir():
+        if home and (Path(home) / name).is_dir():
             found[name] = tidy(Path(home) / name)
-        elif spec.hub and (_hub_cache() / f"datasets--{spec.hub.replace('/', '--')}").is_dir():
-            found[name] = f"{spec.hub}, in the cache of the hub"
+        elif is_at_hand(name):
+            found[name] = "comes with a package"
         else:
-            way = f"set RANDSMOOTH_DATA to a folder that holds {name}/"
-            found[name] = f"not here: {way}{', or it is fetched from the hub' if spec.hub else ''}"
+            hub = ", or it is fetched from the hub" if spec.hub else ""
+            found[name] = f"not here: set RANDSMOOTH_DATA to a folder that holds {name}/{hub}"
     return found
-
-
-def _hub_cache() -> Path:
-    home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "huggingface"
-    return Path(os.environ.get("HF_HUB_CACHE") or Path(home) / "hub")
 
 
 def _caches(broken: list[str]) -> Facts:
     """Folder -> what it holds; one that cannot be written is broken."""
     root = cache_folder("")
-    found = {"randsmooth": f"{tidy(root)}{'' if root.is_dir() else ' (not there yet)'}"}
-    if root.exists():
-        try:
-            tempfile.TemporaryFile(dir=root).close()
-        except OSError as error:
-            broken.append(f"the cache {tidy(root)} cannot be written ({_said(error)}): set RANDSMOOTH_CACHE to another")
-    if root.is_dir():
-        found |= {f"  {path.name}": _size(path) for path in sorted(root.iterdir()) if path.is_dir()}
-    if _hub_cache().is_dir():
-        found["hugging face"] = f"{tidy(_hub_cache())}, {_size(_hub_cache())}"
-    return found
+    if not root.exists():
+        return {"randsmooth": f"{tidy(root)} (not there yet)"}
+    try:
+        tempfile.TemporaryFile(dir=root).close()
+    except OSError as error:
+        broken.append(f"the cache {tidy(root)} cannot be written ({_said(error)}): set RANDSMOOTH_CACHE to another")
+    folders = sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
+    return {"randsmooth": tidy(root), **{f"  {path.name}": _size(path) for path in folders}}
 
 
 def _size(folder: Path) -> str:
-    """Files and bytes below a folder, as far as they can be counted in a moment."""
-    files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
-    sizes = [path.lstat().st_size for path in islice(files, MOST_FILES)]
-    more = "more than " if len(sizes) == MOST_FILES else ""
+    sizes = [path.lstat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
     waits = ", to be sent: run its command again" if folder.name == "unsent" and sizes else ""
-    return f"{more}{len(sizes):,} files, {sum(sizes) / MIB:,.1f} MiB{waits}"
+    return f"{len(sizes):,} files, {sum(sizes) / MIB:,.1f} MiB{waits}"

@@ -9,14 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from randsmooth import bounds, certificates, rules
+from randsmooth import certificates
 from randsmooth.certificates.files import OTHERS, grouped, names_of
 from randsmooth.cli.messages import note, writing
 from randsmooth.cli.options import Judged
+from randsmooth.cli.reading import check_asked
 from randsmooth.cli.settings import argument, option
 from randsmooth.errors import InputError, about
 from randsmooth.escape import say
-from randsmooth.noise import check_sigma
 from randsmooth.progress import console, silent
 from randsmooth.urls import Place, fetched, with_urls
 
@@ -58,7 +58,9 @@ def leaderboard(settings: Leaderboard) -> None:
     from randsmooth import report
 
     pages = outputs(settings.out)
-    check(settings)
+    check_asked(settings.sigma, settings.n, settings.alpha)
+    if settings.n is not None and settings.alpha is not None:
+        certificates.check_budget(1, settings.n, settings.alpha)
     with writing(pages, overwrite=settings.overwrite):
         entries, left_out = load(settings)
         report.write_leaderboard(
@@ -75,24 +77,9 @@ def leaderboard(settings: Leaderboard) -> None:
 
 def outputs(out: Path) -> list[Path]:
     """The page and its JSON; InputError where they would be none or one file."""
-    if not out.name:
-        raise InputError(f"--out {out} names no file; give one such as leaderboard.html")
-    beside = out.with_suffix(".json")
-    if beside == out:
-        raise InputError(f"--out {out} is where the JSON goes; name the page, such as {out.with_suffix('.html')}")
-    return [out, beside]
-
-
-def check(settings: Leaderboard) -> None:
-    """Raise InputError for a sigma, n or alpha that no log can have been made with."""
-    if settings.sigma is not None:
-        check_sigma(settings.sigma)
-    if settings.alpha is not None:
-        bounds.check_level(settings.alpha)
-    if settings.n is not None:
-        rules.check_samples("n", settings.n)
-    if settings.n is not None and settings.alpha is not None:
-        certificates.check_budget(1, settings.n, settings.alpha)
+    if out.suffix in ("", ".json"):
+        raise InputError(f"--out {out}: name the page, such as leaderboard.html; its JSON is written beside it")
+    return [out, out.with_suffix(".json")]
 
 
 def load(settings: Leaderboard) -> tuple[list[Entry], dict[str, list[str]]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from randsmooth.cli.messages import FAILURE
+from randsmooth.cli.messages import FAILURE, say_lines
 from randsmooth.cli.options import Slurm
 from randsmooth.cli.planning import objects_plan, steps_plan
 from randsmooth.cli.settings import argument, option
@@ -72,47 +72,23 @@ def reproduce(settings: Reproduce) -> None:
     from randsmooth.papers.published_values import find_object
 
     workers = settings.where() if settings.run else None
+    resources = settings.resources() if settings.slurm else None
     find_object(settings.object)  # refuses an unknown name before pandas is loaded
-    if settings.plan:
-        say_plan(settings.object, settings)
-        return
-    if settings.slurm:
-        submit(settings.object, settings)
-        return
-    from randsmooth.papers.reproduction import reproduce as run
+    from randsmooth.papers import reproduction
     from randsmooth.progress import console
 
-    result = run(
-        settings.object,
-        source=settings.source,
-        out=settings.out,
-        scale=settings.scale,
-        run_missing=settings.run,
-        workers=workers,
-        progress=console,
-    )
+    name, how = settings.object, settings.model_dump(include={"source", "out", "scale"})
+    if settings.plan:
+        say_lines(steps_plan(reproduction.missing_steps(name, **how), settings.workers or 1))
+        return
+    if resources is not None:
+        say_lines(reproduction.submit_missing(name, **how, resources=resources).lines("models"))
+        say("once they have ended, the same command without --slurm draws what there is")
+        return
+    result = reproduction.reproduce(name, **how, run_missing=settings.run, workers=workers, progress=console)
     say(described(result), end="")
     if result.failed:
         raise typer.Exit(FAILURE)
-
-
-def say_plan(name: str, settings: Reproduce) -> None:
-    """Print what it takes to make what a table or figure lacks."""
-    from randsmooth.papers.reproduction import missing_steps
-
-    for line in steps_plan(missing_steps(name, settings.source, settings.out, settings.scale), settings.workers or 1):
-        say(printable(line))
-
-
-def submit(name: str, settings: Reproduce) -> None:
-    """Submit what a table or figure lacks to Slurm, and say what to do next."""
-    resources = settings.resources()
-    from randsmooth.papers.reproduction import submit_missing
-
-    found = submit_missing(name, source=settings.source, out=settings.out, scale=settings.scale, resources=resources)
-    for line in found.lines("models"):
-        say(printable(line))
-    say("once they have ended, the same command without --slurm draws what there is")
 
 
 def survey_of(settings: Reproduce) -> Path | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from randsmooth.cli.messages import FAILURE
+from randsmooth.cli.messages import FAILURE, say_lines
 from randsmooth.cli.options import Slurm
 from randsmooth.cli.planning import steps_plan
 from randsmooth.cli.settings import argument, option
@@ -61,13 +61,10 @@ def sweep(settings: Sweep) -> None:
 
     grid, out = Grid.read(Path(first)), settings.out or Path("runs") / Path(first).stem
     if settings.plan:
-        for line in steps_plan(steps_of(grid, out), settings.workers or 1):
-            say(printable(line))
+        say_lines(steps_plan(steps_of(grid, out), settings.workers or 1))
         return
     if resources is not None:
-        for line in submit_sweep(grid, out, resources).lines("models"):
-            say(printable(line))
-        say(printable(f"to watch: randsmooth sweep status {out}"))
+        say_lines([*submit_sweep(grid, out, resources).lines("models"), f"to watch: randsmooth sweep status {out}"])
         return
     from randsmooth.launch import sweep as run
     from randsmooth.progress import console

@@ -1,30 +1,36 @@
-"""`randsmooth verify`."""
+"""`randsmooth verify`: the kinds of files that randsmooth writes or reads, and what is checked in each."""
 
 from __future__ import annotations
 
 import re
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import typer
 
-from randsmooth.cli.settings import Settings, argument, option
+from randsmooth.atomic import is_scrap
+from randsmooth.cli.command import settings_of
+from randsmooth.cli.messages import FAILURE
+from randsmooth.cli.settings import Settings, argument, option, read_config, read_document, validate
+from randsmooth.cli.verbs import DATA_VERBS, VERBS
 from randsmooth.errors import ForeignFile, InputError, NoDigest, Note, unknown
 from randsmooth.escape import printable, say, to_json
 from randsmooth.urls import Place, fetched, is_url, with_urls
 
-FORMATS = ("text", "json")
 STATES = ("verified", "read", "refused", "unknown")  # by its digests; without; not as it should be; not one of ours
-REFUSED = 1  # exit code
+MODEL = {"config.json", "model.safetensors"}  # the two that make a folder a model folder
+FIRST = 4096  # bytes at the beginning of a file that show what it is
+BOUNDARY = re.compile(rb"[0-9a-f]{64}\n")
 
 
 class Verify(Settings):
     """Settings of `randsmooth verify`."""
 
     files: list[Place] = argument("Files, model folders, or folders in which both are looked for; or URLs of these.")
-    format: str = option("text or json.", "text")
+    format: Literal["text", "json"] = option("Of the answer.", "text")
 
 
 class Found(NamedTuple):
@@ -40,24 +46,23 @@ def verify(settings: Verify) -> None:
     """Say what files are, and whether their digests show that they are as they were written.
 
     Certificate tables, journals, model folders, checkpoints, teachers' answers and stored boundaries carry digests.
-    Logs, YAML, ONNX files and files of versions before there were digests carry none; for these it says what else
-    could be checked. Digests find accidental changes, not forgeries.
+    Logs, YAML and ONNX files carry none; for these it says what else could be checked. Digests find accidental changes,
+    not forgeries.
 
     The exit code is 1 if a file is refused, or if a file that you name (rather than one found in a folder) is of no
     kind that is checked.
 
     Example: randsmooth verify runs/gaussian runs/gaussian.parquet
     """
-    if settings.format not in FORMATS:
-        raise unknown("format", settings.format, FORMATS)
-    found = [_of_urls(examined(path)) for path in _named(settings.files)]
+    found = [examined(path) for path in _named(settings.files)]
+    found = [one._replace(file=with_urls(one.file), finding=with_urls(one.finding)) for one in found]
     if settings.format == "json":
         say(to_json([one._asdict() for one in found]))
     else:
         say("\n".join(_lines(found)))
     named = {str(place).rstrip("/") if is_url(place) else str(place) for place in settings.files}
     if any(one.state == "refused" or (one.state == "unknown" and one.file in named) for one in found):
-        raise typer.Exit(REFUSED)
+        raise typer.Exit(FAILURE)
 
 
 def examined(path: Path) -> Found:
@@ -68,10 +73,8 @@ def examined(path: Path) -> Found:
             raise InputError(f"no file at {path}")
         if not (path.is_file() or path.is_dir()):
             raise InputError(f"{path} is a pipe or a device; expected a file or a folder")
-        from randsmooth.cli.file_kinds import is_model, kind_of
-
         kind = kind_of(path)
-        if kind is None or (path.is_dir() and not is_model(path)):
+        if kind is None:
             return Found(str(path), None, "unknown", "of no kind that is checked here")
         return _checked(path, kind)
     except ForeignFile as error:
@@ -80,20 +83,14 @@ def examined(path: Path) -> Found:
         return Found(str(path), kind, "refused", str(error))
 
 
-def _of_urls(found: Found) -> Found:
-    return found._replace(file=with_urls(found.file), finding=with_urls(found.finding))
-
-
 def _checked(path: Path, kind: str) -> Found:
     """A file of a known kind: `verified` where it has all its digests, else `read`."""
-    from randsmooth.cli.file_kinds import KINDS
-
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", Note)
-        finding = KINDS[kind].check(path)
+        finding = KINDS[kind][1](path)
     unsigned = any(issubclass(warning.category, NoDigest) for warning in caught)  # which the check says, too
     notes = [str(warning.message) for warning in caught if not issubclass(warning.category, NoDigest)]
-    state = "verified" if KINDS[kind].signed and not unsigned else "read"
+    state = "read" if kind in UNSIGNED or unsigned else "verified"
     return Found(str(path), kind, state, "; ".join([finding, *notes]))
 
 
@@ -101,11 +98,6 @@ def _named(files: list[Place]) -> list[Path]:
     """Each file once; for a folder the files in it that are of a known kind, and for a file of a model its folder."""
     paths: list[Path] = []
     for path in map(fetched, files):
-        if not path.exists():  # nothing needs to be loaded to say so
-            paths.append(path)
-            continue
-        from randsmooth.cli.file_kinds import MODEL, below
-
         if path.is_dir():
             paths += below(path) or [path]
         else:
@@ -113,15 +105,118 @@ def _named(files: list[Place]) -> list[Path]:
     return list(dict.fromkeys(paths))
 
 
+def below(folder: Path) -> list[Path]:
+    """The model folders and files of a known kind in `folder` at any depth, itself among them, sorted."""
+    paths = (path for path in sorted([folder, *folder.rglob("*")]) if not path.name.startswith(".saving-"))
+    return [path for path in paths if path.name not in MODEL and not is_scrap(path) and kind_of(path)]
+
+
 def _lines(found: list[Found]) -> list[str]:
     lines = [f"{one.state:8}  {printable(_line(one))}" for one in found]
-    if len(found) < 2:
-        return lines
     counted = Counter(one.state for one in found)
     states = ", ".join(f"{counted[state]} {state}" for state in STATES if counted[state])
-    return [*lines, f"{len(found)} files: {states}"]
+    return [*lines, f"{len(found)} files: {states}"] if len(found) > 1 else lines
 
 
 def _line(one: Found) -> str:
     """The file and what was found; most errors begin with its name already."""
     return one.finding if re.match(re.escape(one.file) + r"\W", one.finding) else f"{one.file}: {one.finding}"
+
+
+def kind_of(path: Path) -> str | None:
+    """The name in KINDS of what lies at `path`; None for what randsmooth does not read back."""
+    return next((name for name, (recognises, _) in KINDS.items() if recognises(path)), None)
+
+
+def _first(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(FIRST)
+
+
+def _is_configuration(path: Path) -> bool:
+    begins = path.suffix in (".yaml", ".yml") and re.search(rb"^verb:", _first(path), re.MULTILINE)
+    return path.name == "run.yaml" or bool(begins)
+
+
+def _is_boundary(path: Path) -> bool:
+    return path.suffix == ".json" and (path.parent.name == "boundaries" or BOUNDARY.match(_first(path)) is not None)
+
+
+def _is_log(path: Path) -> bool:
+    from randsmooth.certificates import looks_like_log
+    from randsmooth.certificates.files import OTHERS
+
+    known = path.suffix in (".tsv", ".mat")
+    return path.is_file() and (known or (path.suffix not in OTHERS and looks_like_log(path)))
+
+
+def _check_model(folder: Path) -> str:
+    from randsmooth import models
+
+    return models.check_folder(folder)
+
+
+def _check_table(path: Path) -> str:
+    from randsmooth.certificates import check_file
+
+    return check_file(path)
+
+
+def _check_checkpoint(path: Path) -> str:
+    from randsmooth.training import checkpoint
+
+    return checkpoint.check(path)
+
+
+def _check_teacher(path: Path) -> str:
+    from randsmooth.training.predictions import check_answers
+
+    return check_answers(path)
+
+
+def _check_boundary(path: Path) -> str:
+    from randsmooth.bounds import boundary_cache
+
+    return boundary_cache.check(path)
+
+
+def _check_configuration(path: Path) -> str:
+    """That the file names a verb of randsmooth, and settings that this verb takes."""
+    verbs = {**VERBS, **DATA_VERBS}
+    verb = read_document(path).get("verb")
+    if verb not in verbs:
+        raise unknown("verb", str(verb), verbs)
+    validate(settings_of(verbs[verb].load()), verb, read_config(path, verb))
+    return f"configuration of `randsmooth {verb}`; it has no digest; its keys and their types are those of the verb"
+
+
+def _check_onnx(path: Path) -> str:
+    from randsmooth.models import OnnxModel
+
+    model = OnnxModel(path)
+    return f"{model.kind} for images of shape {model.shape}; it has no digest, and ONNX Runtime opens it"
+
+
+def _check_ir(path: Path) -> str:
+    """Also that the weights beside it are those that it was written with, where it says which these are."""
+    from randsmooth.models import IrModel
+
+    model = IrModel(path)
+    weights = "its weights are those that it was written with" if model.quantised else "it has no digest"
+    return f"{model.kind} for images of shape {model.shape}; {weights}, and OpenVINO opens it"
+
+
+# Kind -> whether a path is of it, by its name or first bytes; and what is right in it, in a sentence, or an InputError.
+KINDS: dict[str, tuple[Callable[[Path], bool], Callable[[Path], str]]] = {
+    "model folder": (lambda path: path.is_dir() and any((path / name).is_file() for name in MODEL), _check_model),
+    "certificate table": (lambda path: path.suffix == ".parquet", _check_table),
+    "journal": (lambda path: path.suffix == ".partial", _check_table),
+    "checkpoint": (lambda path: path.name == "checkpoint.pt", _check_checkpoint),
+    "teacher": (lambda path: path.name == "teacher.safetensors", _check_teacher),
+    "boundary": (_is_boundary, _check_boundary),
+    "configuration": (_is_configuration, _check_configuration),
+    "ONNX file": (lambda path: path.suffix == ".onnx", _check_onnx),
+    "OpenVINO IR": (lambda path: path.suffix == ".xml" and path.with_suffix(".bin").exists(), _check_ir),
+    "log": (_is_log, _check_table),
+}
+UNSIGNED = {"configuration", "ONNX file", "OpenVINO IR", "log"}
