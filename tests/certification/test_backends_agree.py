@@ -239,7 +239,7 @@ def test_what_cannot_run_is_refused_by_name(
     monkeypatch.setitem(sys.modules, "openvino", None)
     table: list[tuple[str, Callable[[], object]]] = [
         ("flat.onnx", lambda: OnnxModel(tmp_path / "flat.onnx")),
-        ("without a batch axis", lambda: OnnxModel(tmp_path / "flat.onnx")),
+        ("expected (N, C, H, W)", lambda: OnnxModel(tmp_path / "flat.onnx")),
         ("no ONNX file that can be run", lambda: OnnxModel(tmp_path / "text.onnx")),
         ("gone.onnx", lambda: OnnxModel(tmp_path / "gone.onnx")),
         ("tensorrt", lambda: make_backend("tensorrt", model, CPU, "32")),

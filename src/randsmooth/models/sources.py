@@ -88,40 +88,24 @@ def _check_module(source: str) -> None:
 
 
 # In this order: the first whose pattern a source matches opens it.
+_CODE, _PROGRAMS = "adapters.factories", "adapters.programs"
+_TRANSFORMERS, _TIMM = "hub.transformers_model:from_transformers", "hub.timm_model:from_timm"
 FORMS = (
-    Form(
-        "hf:user/name or hf:FOLDER",
-        "an image classifier of transformers",
-        "hf:.*",
-        _check_hub,
-        "hub.transformers_model:from_transformers",
-    ),
-    Form("timm:NAME", "an image classifier of timm", "timm:.*", _check_hub, "hub.timm_model:from_timm"),
+    Form("hf:user/name or hf:FOLDER", "an image classifier of transformers", "hf:.*", _check_hub, _TRANSFORMERS),
+    Form("timm:NAME", "an image classifier of timm", "timm:.*", _check_hub, _TIMM),
     Form("FOLDER", "a model folder", "", check_place, "classifier:load"),
-    Form(
-        "file.py:NAME",
-        "a function in a Python file that returns the model, or the model itself",
-        r".*\.py:[A-Z_][\w.]*",
-        check_file,
-        "adapters.factories:from_file",
-    ),
+    Form("file.py:NAME", "what returns the model, or is it", r".*\.py:[A-Z_][\w.]*", check_file, f"{_CODE}:from_file"),
     Form(
         "package.module:NAME",
-        "the same in a module that can be imported, from the current folder too",
+        "the same in a module, of the current folder too",
         r"[A-Z_][\w.]*:[A-Z_][\w.]*",
         _check_module,
-        "adapters.factories:from_module",
+        f"{_CODE}:from_module",
     ),
     Form("NET.onnx", "an ONNX file", r".*\.onnx", check_file, "adapters.graph_file:OnnxModel"),
     Form("NET.xml", "an OpenVINO IR, with NET.bin beside it", r".*\.xml", check_file, "adapters.graph_file:IrModel"),
-    Form("NET.pt2", "a program of torch.export", r".*\.pt2", check_file, "adapters.programs:exported"),
-    Form(
-        "NET.pt or NET.torchscript",
-        "a TorchScript file",
-        r".*\.(pt|torchscript|ts|jit)",
-        check_file,
-        "adapters.programs:scripted",
-    ),
+    Form("NET.pt2", "a program of torch.export", r".*\.pt2", check_file, f"{_PROGRAMS}:exported"),
+    Form("NET.pt", "a TorchScript file", r".*\.(pt|torchscript|ts|jit)", check_file, f"{_PROGRAMS}:scripted"),
     Form("user/name", "a model folder on the Hugging Face hub", HUB_ID.pattern, check_place, "classifier:load"),
 )
 

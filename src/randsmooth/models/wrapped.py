@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import torch
@@ -19,131 +19,112 @@ SMALLEST = 1e-30  # a probability below is taken for it, so that its logarithm i
 
 
 class Step(nn.Module):
-    """A step without a train mode, which says in `words` what it does."""
+    """A step without a train mode: a function of a batch, settings and tensors, which says in `words` what it does."""
 
-    words: str
-
-    def __init__(self) -> None:
+    def __init__(self, words: str, function: Callable[..., Tensor], *settings: Any, **tensors: Tensor) -> None:
         super().__init__()
+        self.words, self.function, self.settings = words, function, settings
+        for name, tensor in tensors.items():  # which move with the model
+            self.register_buffer(name, tensor, persistent=False)
         self.training = False
 
+    def forward(self, x: Tensor) -> Tensor:
+        return self.function(x, *self.settings, *self.buffers())
 
-class Channels(Step):
+
+def channels_step(wanted: int | str) -> Step:
     """Another number or order of channels: 3 repeats a grey one, 1 makes grey of red, green and blue, "bgr" swaps."""
-
-    def __init__(self, wanted: int | str) -> None:
-        super().__init__()
-        words: dict[int | str, str] = {
-            1: "grey values of red, green and blue",
-            3: "a grey channel repeated as red, green and blue",
-            "bgr": "channels in the order blue, green, red",
-        }
-        if wanted not in words or isinstance(wanted, bool):
-            raise InputError(f"channels={shown(repr(wanted))} must be 1, 3 or 'bgr'")
-        self.wanted, self.words = wanted, words[wanted]
-        self.register_buffer("luma", torch.tensor(LUMA).reshape(1, 3, 1, 1), persistent=False)
-        self.luma: Tensor
-
-    def forward(self, x: Tensor) -> Tensor:
-        if self.wanted == 3:
-            return x.expand(-1, 3, -1, -1) if x.shape[1] == 1 else x
-        if x.shape[1] == 1:
-            return x
-        return x.flip(1) if self.wanted == "bgr" else (x * self.luma).sum(dim=1, keepdim=True)
+    words: dict[int | str, str] = {
+        1: "grey values of red, green and blue",
+        3: "a grey channel repeated as red, green and blue",
+        "bgr": "channels in the order blue, green, red",
+    }
+    if wanted not in words or isinstance(wanted, bool):
+        raise InputError(f"channels={shown(repr(wanted))} must be 1, 3 or 'bgr'")
+    return Step(words[wanted], _channels, wanted, luma=_per_channel(LUMA))
 
 
-class Resize(Step):
+def _channels(x: Tensor, wanted: int | str, luma: Tensor) -> Tensor:
+    if x.shape[1] == 1:
+        return x.expand(-1, 3, -1, -1) if wanted == 3 else x
+    if wanted == 1:
+        return (x * luma).sum(dim=1, keepdim=True)
+    return x.flip(1) if wanted == "bgr" else x
+
+
+def resize_step(size: int | Sequence[int], interpolation: str) -> Step:
     """Resizes to (H, W), or the shorter side to one length, as Pillow does: shrinking filters first."""
-
-    def __init__(self, size: int | Sequence[int], interpolation: str) -> None:
-        super().__init__()
-        if interpolation not in INTERPOLATIONS:
-            raise unknown("interpolation", interpolation, INTERPOLATIONS)
-        self.size, self.interpolation = _size("resize", size), interpolation
-        to = " x ".join(map(str, self.size)) if len(self.size) == 2 else f"{self.size[0]} on the shorter side"
-        self.words = f"resized to {to} ({interpolation})"
-
-    def forward(self, x: Tensor) -> Tensor:
-        old = int(x.shape[2]), int(x.shape[3])
-        new = self.size
-        if len(new) == 1:
-            new = tuple(max(new[0], new[0] * side // min(old)) for side in old)
-        if new == old:
-            return x
-        if self.interpolation == "nearest":
-            return F.interpolate(x, size=new, mode="nearest-exact")
-        # antialias filters where an image shrinks, and makes the bicubic kernel Pillow's
-        filters = new[0] < old[0] or new[1] < old[1] or self.interpolation == "bicubic"
-        return F.interpolate(x, size=new, mode=self.interpolation, align_corners=False, antialias=filters)
+    if interpolation not in INTERPOLATIONS:
+        raise unknown("interpolation", interpolation, INTERPOLATIONS)
+    sides = _size("resize", size)
+    to = " x ".join(map(str, sides)) if len(sides) == 2 else f"{sides[0]} on the shorter side"
+    return Step(f"resized to {to} ({interpolation})", _resize, sides, interpolation)
 
 
-class Crop(Step):
+def _resize(x: Tensor, new: tuple[int, ...], interpolation: str) -> Tensor:
+    old = int(x.shape[2]), int(x.shape[3])
+    if len(new) == 1:
+        new = tuple(max(new[0], new[0] * side // min(old)) for side in old)
+    if new == old:
+        return x
+    if interpolation == "nearest":
+        return F.interpolate(x, size=new, mode="nearest-exact")
+    # antialias filters where an image shrinks, and makes the bicubic kernel Pillow's
+    filters = new[0] < old[0] or new[1] < old[1] or interpolation == "bicubic"
+    return F.interpolate(x, size=new, mode=interpolation, align_corners=False, antialias=filters)
+
+
+def crop_step(size: int | Sequence[int]) -> Step:
     """The middle (H, W) of an image."""
-
-    def __init__(self, size: int | Sequence[int]) -> None:
-        super().__init__()
-        self.height, self.width = 2 * given if len(given := _size("crop", size)) == 1 else given
-        self.words = f"the middle {self.height} x {self.width} cut out"
-
-    def forward(self, x: Tensor) -> Tensor:
-        top, left = (int(x.shape[2]) - self.height) // 2, (int(x.shape[3]) - self.width) // 2
-        if top < 0 or left < 0:
-            raise InputError(f"images of {tuple(x.shape[2:])} have no middle {self.height} x {self.width} to crop")
-        return x[:, :, top : top + self.height, left : left + self.width]
+    height, width = 2 * sides if len(sides := _size("crop", size)) == 1 else sides
+    return Step(f"the middle {height} x {width} cut out", _crop, height, width)
 
 
-class Normalise(Step):
+def _crop(x: Tensor, height: int, width: int) -> Tensor:
+    top, left = (int(x.shape[2]) - height) // 2, (int(x.shape[3]) - width) // 2
+    if top < 0 or left < 0:
+        raise InputError(f"images of {tuple(x.shape[2:])} have no middle {height} x {width} to crop")
+    return x[:, :, top : top + height, left : left + width]
+
+
+def normalise_step(mean: float | Sequence[float] | None, std: float | Sequence[float] | None, scale: float) -> Step:
     """(scale * x - mean) / std, with a number for each channel or one for all."""
+    means, stds = _numbers("mean", 0.0 if mean is None else mean), _numbers("std", 1.0 if std is None else std)
+    scale = _numbers("scale", scale)[0]
+    if not min(*stds, scale) > 0.0:
+        raise InputError(f"std={shown(stds)} and scale={scale} must be numbers above 0")
+    if len(means) != len(stds) and 1 not in (len(means), len(stds)):
+        raise InputError(f"mean={shown(means)} and std={shown(stds)} must be as many numbers, one for each channel")
+    told = (", ".join(f"{value:g}" for value in values) for values in (means, stds))
+    times = "" if scale == 1.0 else f"multiplied by {scale:g}"
+    normalised = "" if mean is None and std is None else "normalised by mean {} and std {}".format(*told)
+    tensors = {"mean": _per_channel(means), "std": _per_channel(stds)}
+    return Step(" and ".join(filter(None, [times, normalised])), _normalise, scale, **tensors)
 
-    def __init__(self, mean: float | Sequence[float] | None, std: float | Sequence[float] | None, scale: float) -> None:
-        super().__init__()
-        means, stds = _numbers("mean", 0.0 if mean is None else mean), _numbers("std", 1.0 if std is None else std)
-        self.scale = _numbers("scale", scale)[0]
-        if not min(*stds, self.scale) > 0.0:
-            raise InputError(f"std={shown(stds)} and scale={scale} must be numbers above 0")
-        if len(means) != len(stds) and 1 not in (len(means), len(stds)):
-            raise InputError(f"mean={shown(means)} and std={shown(stds)} must be as many numbers, one for each channel")
-        self.register_buffer("mean", torch.tensor(means).reshape(1, -1, 1, 1), persistent=False)
-        self.register_buffer("std", torch.tensor(stds).reshape(1, -1, 1, 1), persistent=False)
-        self.mean: Tensor
-        self.std: Tensor
-        told = (", ".join(f"{value:g}" for value in values) for values in (means, stds))
-        times = "" if self.scale == 1.0 else f"multiplied by {self.scale:g}"
-        given = mean is not None or std is not None
-        self.words = " and ".join(
-            filter(None, [times, "normalised by mean {} and std {}".format(*told) if given else ""])
+
+def _normalise(x: Tensor, scale: float, mean: Tensor, std: Tensor) -> Tensor:
+    numbers = max(mean.shape[1], std.shape[1])
+    if numbers not in (1, x.shape[1]):  # torch would repeat a single channel, which no note says
+        raise InputError(
+            f"mean and std are {numbers} numbers for images of {x.shape[1]} channels: give channels, or one each"
         )
-
-    def forward(self, x: Tensor) -> Tensor:
-        numbers = max(self.mean.shape[1], self.std.shape[1])
-        if numbers not in (1, x.shape[1]):  # torch would repeat a single channel, which no note says
-            raise InputError(
-                f"mean and std are {numbers} numbers for images of {x.shape[1]} channels: give channels, or one each"
-            )
-        return ((x if self.scale == 1.0 else self.scale * x) - self.mean) / self.std
+    return ((x if scale == 1.0 else scale * x) - mean) / std
 
 
-class ChannelsLast(Step):
-    """From (B, C, H, W) to (B, H, W, C)."""
-
-    words = "channels on the last axis"
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x.permute(0, 2, 3, 1).contiguous()
+def _channels_last(x: Tensor) -> Tensor:
+    return x.permute(0, 2, 3, 1).contiguous()
 
 
-class Softmax(Step):
+def softmax_step(what: str) -> Step:
     """Adds a softmax to the answers, or removes it by a logarithm."""
+    if what not in ("add", "remove"):
+        raise unknown("softmax", what, ("add", "remove"))
+    added = what == "add"
+    return Step("a softmax over the logits" if added else "the logarithm of the probabilities", _softmax, added)
 
-    def __init__(self, what: str) -> None:
-        super().__init__()
-        if what not in ("add", "remove"):
-            raise unknown("softmax", what, ("add", "remove"))
-        self.what = what
-        self.words = "a softmax over the logits" if what == "add" else "the logarithm of the probabilities"
 
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.softmax(x, dim=1) if self.what == "add" else x.clamp_min(SMALLEST).log()
+def _softmax(x: Tensor, added: bool) -> Tensor:
+    return torch.softmax(x, dim=1) if added else x.clamp_min(SMALLEST).log()
 
 
 class Wrapped(Around):
@@ -240,16 +221,16 @@ def wrap(
         raise unknown("layout", layout, ("NCHW", "NHWC"))
     before: list[Step] = []
     if channels is not None:
-        before.append(Channels(channels))
+        before.append(channels_step(channels))
     if resize is not None:
-        before.append(Resize(resize, interpolation))
+        before.append(resize_step(resize, interpolation))
     if crop is not None:
-        before.append(Crop(crop))
+        before.append(crop_step(crop))
     if mean is not None or std is not None or scale not in (None, 1.0):
-        before.append(Normalise(mean, std, 1.0 if scale is None else scale))
+        before.append(normalise_step(mean, std, 1.0 if scale is None else scale))
     if layout == "NHWC":
-        before.append(ChannelsLast())
-    return Wrapped(before, as_module(model, num_classes), [] if softmax is None else [Softmax(softmax)])
+        before.append(Step("channels on the last axis", _channels_last))
+    return Wrapped(before, as_module(model, num_classes), [] if softmax is None else [softmax_step(softmax)])
 
 
 def _size(name: str, size: int | Sequence[int]) -> tuple[int, ...]:
@@ -264,3 +245,7 @@ def _numbers(name: str, given: float | Sequence[float]) -> list[float]:
     if not values or not all(isinstance(v, int | float) and abs(v) <= 1e30 for v in values):
         raise InputError(f"{name}={shown(repr(given))} must be a finite number, or one for each channel")
     return [float(value) for value in values]
+
+
+def _per_channel(values: Sequence[float]) -> Tensor:
+    return torch.tensor(values).reshape(1, -1, 1, 1)

@@ -7,6 +7,7 @@ xternalz/WideResNet-pytorch for the wide ones (denoised smoothing's `cifar_wrn`,
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -72,47 +73,44 @@ class Bottleneck(Block):
         return self.bn3(self.conv3(hidden))  # type: ignore[no-any-return]
 
 
-class CifarResNet(nn.Module):
-    """Three stages of n basic blocks with 16, 32 and 64 channels: depth 6n + 2 (section 4.2, projection shortcuts)."""
+class ResNet(nn.Module):
+    """Stages of blocks, each after the first with twice the channels and half the side.
 
-    def __init__(self, n: int, *, in_channels: int, image_size: int, num_classes: int) -> None:
+    Args:
+        block: of the stages.
+        depths: how many blocks each stage has: n, n, n for CIFAR's depth 6n + 2; 3, 4, 6, 3 for ResNet-50.
+        width: channels of the first stage.
+        stem: the side of the first kernel: 3, or 7 with a stride of 2 and a pool, which divide sides by 4.
+    """
+
+    def __init__(
+        self,
+        block: type[Block],
+        depths: Sequence[int],
+        width: int,
+        stem: int,
+        *,
+        in_channels: int,
+        image_size: int,
+        num_classes: int,
+    ) -> None:
         super().__init__()
-        self.conv1 = nn.Conv2d(in_channels, 16, 3, padding=1, bias=False)
-        self.bn1 = nn.BatchNorm2d(16)
+        self.conv1 = nn.Conv2d(in_channels, width, stem, stride=2 if stem == 7 else 1, padding=stem // 2, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
         self.relu = nn.ReLU(inplace=True)
-        self.layer1 = stage(BasicBlock, 16, 16, n, stride=1)
-        self.layer2 = stage(BasicBlock, 16, 32, n, stride=2)
-        self.layer3 = stage(BasicBlock, 32, 64, n, stride=2)
+        self.maxpool = nn.MaxPool2d(3, stride=2, padding=1) if stem == 7 else nn.Identity()
+        self.stages, inputs = tuple(f"layer{place + 1}" for place in range(len(depths))), width
+        for place, (name, depth) in enumerate(zip(self.stages, depths, strict=True)):
+            self.add_module(name, stage(block, inputs, width * 2**place, depth, stride=2 if place else 1))
+            inputs = width * 2**place * block.expansion
         self.avgpool = nn.AdaptiveAvgPool2d(1)
-        self.fc = nn.Linear(64, num_classes)
-        he_normal(self)
-
-    def forward(self, x: Tensor) -> Tensor:
-        x = self.relu(self.bn1(self.conv1(x)))
-        x = self.layer3(self.layer2(self.layer1(x)))
-        return self.fc(self.avgpool(x).flatten(1))  # type: ignore[no-any-return]
-
-
-class ImageNetResNet50(nn.Module):
-    """A 7x7 stem with a pool, then 3, 4, 6, 3 bottlenecks: every image side is divided by 32."""
-
-    def __init__(self, *, in_channels: int, image_size: int, num_classes: int) -> None:
-        super().__init__()
-        self.conv1 = nn.Conv2d(in_channels, 64, 7, stride=2, padding=3, bias=False)
-        self.bn1 = nn.BatchNorm2d(64)
-        self.relu = nn.ReLU(inplace=True)
-        self.maxpool = nn.MaxPool2d(3, stride=2, padding=1)
-        self.layer1 = stage(Bottleneck, 64, 64, 3, stride=1)
-        self.layer2 = stage(Bottleneck, 256, 128, 4, stride=2)
-        self.layer3 = stage(Bottleneck, 512, 256, 6, stride=2)
-        self.layer4 = stage(Bottleneck, 1024, 512, 3, stride=2)
-        self.avgpool = nn.AdaptiveAvgPool2d(1)
-        self.fc = nn.Linear(2048, num_classes)
+        self.fc = nn.Linear(inputs, num_classes)
         he_normal(self)
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
-        x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
+        for name in self.stages:
+            x = self.get_submodule(name)(x)
         return self.fc(self.avgpool(x).flatten(1))  # type: ignore[no-any-return]
 
 
@@ -186,7 +184,7 @@ def resnet(depth: int) -> Architecture:
     n, rest = divmod(depth - 2, 6)
     if n < 1 or rest:
         raise InputError(f"resnet{depth}: CIFAR ResNets have depth 6n + 2, such as resnet20, resnet56 or resnet110")
-    return Architecture(partial(CifarResNet, n), min_size=8)  # two halvings leave 2x2 pixels
+    return Architecture(partial(ResNet, BasicBlock, (n, n, n), 16, 3), min_size=8)  # two halvings leave 2x2 pixels
 
 
 def wide_resnet(depth: int, k: int) -> Architecture:
@@ -198,5 +196,6 @@ def wide_resnet(depth: int, k: int) -> Architecture:
 
 
 RESNET8, RESNET20, RESNET32, RESNET44, RESNET56, RESNET110 = map(resnet, (8, 20, 32, 44, 56, 110))
-CIFAR_RESNET50, RESNET50 = resnet(50), Architecture(ImageNetResNet50, min_size=32)
+CIFAR_RESNET50 = resnet(50)
+RESNET50 = Architecture(partial(ResNet, Bottleneck, (3, 4, 6, 3), 64, 7), min_size=32)
 WRN28_10, WRN40_2 = wide_resnet(28, 10), wide_resnet(40, 2)

@@ -13,7 +13,7 @@ from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.extras import needs
 from randsmooth.models.hub.classifier import HubClassifier
-from randsmooth.models.wrapped import Crop, Normalise, Resize, Step
+from randsmooth.models.wrapped import Step, crop_step, normalise_step, resize_step
 
 
 def from_timm(source: Path | str, *, classes: Sequence[str] | None = None) -> HubClassifier:
@@ -71,5 +71,5 @@ def timm_steps(config: Mapping[str, Any]) -> list[Step]:
     larger = math.floor(height / share), math.floor(width / share)
     if mode not in ("squash", "center") or (mode == "center" and height != width):
         raise InputError(f"crop_mode={mode!r} of timm for {height} x {width} is not known: expected center or squash")
-    resize = Resize(larger if mode == "squash" else larger[0], config["interpolation"])
-    return [resize, Crop((height, width)), Normalise(config["mean"], config["std"], 1.0)]
+    resize = resize_step(larger if mode == "squash" else larger[0], config["interpolation"])
+    return [resize, crop_step((height, width)), normalise_step(config["mean"], config["std"], 1.0)]

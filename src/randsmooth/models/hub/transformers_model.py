@@ -17,7 +17,7 @@ from randsmooth.documents import parse_json, read_file, shown
 from randsmooth.errors import InputError
 from randsmooth.extras import needs
 from randsmooth.models.hub.classifier import HubClassifier
-from randsmooth.models.wrapped import Crop, Normalise, Resize, Step
+from randsmooth.models.wrapped import Step, crop_step, normalise_step, resize_step
 
 PROCESSOR = "preprocessor_config.json"
 FILES = ["config.json", PROCESSOR, "*.safetensors", "*.safetensors.index.json"]
@@ -86,12 +86,12 @@ def _geometry(kind: str, settings: Mapping[str, Any]) -> list[Step]:
     if settings["do_resize"]:
         size, filter_ = _size(settings["size"], KINDS[kind][0]), FILTERS[settings["resample"]]
         if kind == "ConvNext" and isinstance(size, int) and size < WARPED:  # resized to more, and cropped to it
-            steps += [Resize(int(size / float(settings.get("crop_pct", 224 / 256))), filter_), Crop(size)]
+            steps += [resize_step(int(size / float(settings.get("crop_pct", 224 / 256))), filter_), crop_step(size)]
         elif kind == "ConvNext" and isinstance(size, int):
-            steps.append(Resize((size, size), filter_))
+            steps.append(resize_step((size, size), filter_))
         else:
-            steps.append(Resize(size, filter_))
-    return [*steps, Crop(_size(settings["crop_size"], True))] if settings["do_center_crop"] else steps
+            steps.append(resize_step(size, filter_))
+    return [*steps, crop_step(_size(settings["crop_size"], True))] if settings["do_center_crop"] else steps
 
 
 def _values(settings: Mapping[str, Any]) -> list[Step]:
@@ -99,8 +99,8 @@ def _values(settings: Mapping[str, Any]) -> list[Step]:
     scale = 255 * float(settings["rescale_factor"]) if settings["do_rescale"] else 255.0
     scale = 1.0 if abs(scale - 1.0) < 1e-6 else scale
     if settings["do_normalize"]:
-        return [Normalise(settings["image_mean"], settings["image_std"], scale)]
-    return [] if scale == 1.0 else [Normalise(None, None, scale)]
+        return [normalise_step(settings["image_mean"], settings["image_std"], scale)]
+    return [] if scale == 1.0 else [normalise_step(None, None, scale)]
 
 
 def _size(size: Any, square: bool) -> int | tuple[int, int]:
