@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import FrozenRecord
@@ -29,12 +28,12 @@ class LearningRate(FrozenRecord):
         (10, 20)
     """
 
-    epochs: int = Field(description="length of the run")
-    lr: float = Field(description="first learning rate")
+    epochs: int = Field(description="length of the run", ge=1, le=MOST)
+    lr: float = Field(description="first learning rate", gt=0, allow_inf_nan=False)
     lr_milestones: tuple[int, ...] = Field(
         default=(), description="epochs, counted from 0, at which it is multiplied by `lr_gamma`"
     )
-    lr_gamma: float = Field(default=0.1, description="what it is multiplied by")
+    lr_gamma: float = Field(default=0.1, description="what it is multiplied by", gt=0, allow_inf_nan=False)
 
     def lr_at(self, epoch: int) -> float:
         """The learning rate in `epoch`, counted from 0."""
@@ -61,13 +60,6 @@ class LearningRate(FrozenRecord):
             raise InputError(f"lr_milestones={value!r} must be epochs above 0 in rising order, such as [50, 100]")
         return tuple(milestones)
 
-    @model_validator(mode="after")
-    def _rates_above_0(self) -> Self:
-        for name in ("lr", "lr_gamma"):
-            if not (math.isfinite(value := getattr(self, name)) and value > 0):
-                raise InputError(f"{name}={value} must be a finite number above 0")
-        return self
-
 
 class Optimisation(LearningRate):
     """The optimiser's settings. `batch` counts noisy samples: m noises for each of batch / m images.
@@ -77,24 +69,14 @@ class Optimisation(LearningRate):
         '90 epochs, lr 0.1 (x0.1 at epochs 30, 60), batch 256, weight decay 0.0001'
     """
 
-    batch: int = Field(default=256, description="noisy samples a step: m for each of batch / m images")
-    momentum: float = Field(default=0.9, description="of SGD")
-    weight_decay: float = Field(default=1e-4, description="of SGD")
+    batch: int = Field(default=256, description="noisy samples a step: m for each of batch / m images", ge=1, le=MOST)
+    momentum: float = Field(default=0.9, description="of SGD", ge=0, lt=1)
+    weight_decay: float = Field(default=1e-4, description="of SGD", ge=0, allow_inf_nan=False)
 
     def summary(self) -> str:
         """The settings in one line."""
         epochs = f"{self.epochs} epoch{'s' * (self.epochs != 1)}"
         return f"{epochs}, {self.rate_in_words()}, batch {self.batch}, weight decay {self.weight_decay:g}"
-
-    @model_validator(mode="after")
-    def _in_range(self) -> Self:
-        for name in ("epochs", "batch"):
-            if not 1 <= (value := getattr(self, name)) <= MOST:
-                raise InputError(f"{name}={value} must lie from 1 to {MOST:,}")
-        for name, most in (("momentum", 1.0), ("weight_decay", math.inf)):
-            if not 0.0 <= (value := getattr(self, name)) < most:
-                raise InputError(f"{name}={value} must lie in [0, {most})")
-        return self
 
 
 def scaled(epoch: int, factor: float) -> int:

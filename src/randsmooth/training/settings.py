@@ -12,7 +12,7 @@ from randsmooth.errors import InputError
 from randsmooth.frozen_record import FrozenRecord
 from randsmooth.methods import METHODS
 from randsmooth.noise import check_sigma
-from randsmooth.training import presets, schedule
+from randsmooth.training import schedule
 
 TrainingPrecision = Literal["32", "bf16-mixed"]
 Objective = Literal["mse", "stability"]
@@ -100,7 +100,9 @@ class TrainingSettings(FrozenRecord):
         if self.method is not None:
             METHODS.check(self.method)
         if self.preset is not None:
-            presets.named(self.preset)
+            from randsmooth.training.presets import named  # which reads the papers' files
+
+            named(self.preset)
         return self
 
 

@@ -1,34 +1,41 @@
-"""The settings that the papers trained with. Each preset cites its source; each paper has a file."""
+"""The settings that the papers trained with. Each preset cites its source; each paper has a file of them, in YAML."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import resources
+from typing import Any
 
+from randsmooth.documents import parse_yaml
 from randsmooth.errors import InputError, unknown
-from randsmooth.training.presets import acr, cat_rs, jeong, macer
-from randsmooth.training.presets.base import SIGMAS, Preset, usual_optimisation
+from randsmooth.training.presets.base import SIGMAS, Preset, read, usual_optimisation
 
 __all__ = ["PAPERS", "PRESETS", "SIGMAS", "Preset", "default", "find", "named", "usual_optimisation"]
 
-# The paper that the first part of a preset's name stands for.
-PAPERS = {
-    "acr": acr.PAPER,
-    "cat-rs": cat_rs.PAPER,
-    "macer": macer.PAPER,
-    "consistency": jeong.CONSISTENCY,
-    "smoothmix": jeong.SMOOTHMIX,
-    "randsmooth": "not from a paper",
-}
-
+# The first preset for a data set and a method is the default there, unless it is a variation: so the order matters.
+FILES = ("acr", "cat-rs", "macer", "jeong", "acr-baselines")
 GREY = ("digits", "mnist", "fashion-mnist")
 
+PAPERS: dict[str, str] = {}  # the paper that the first part of a preset's name stands for
+_found: list[Preset] = []
 
-def _borrowed(preset: Preset, datasets: tuple[str, ...] = ()) -> Preset:
-    """The values of `preset` on other data sets; what is measured in epochs is scaled to their schedules.
+
+def _read(name: str) -> None:
+    """Add the presets of a file to those found."""
+    text = resources.files(__name__).joinpath(f"{name}.yaml").read_text()
+    facts: dict[str, Any] = parse_yaml(text, name)
+    PAPERS.update(facts["paper"])
+    for entry in facts["presets"]:
+        _found.extend(read(facts["paper"], entry, _found))
+
+
+def _borrowed(name: str, dataset: str, datasets: tuple[str, ...] = ()) -> Preset:
+    """The values of a preset on other data sets; what is measured in epochs is scaled to their schedules.
 
     MACER is deferred to a third of the schedule, and takes 64 images a step: without this beginning, or with the 16
     images of a usual batch, small networks became constant classifiers.
     """
+    preset = next(each for each in _found if each.name == name and each.serves(dataset))
     assert preset.optimisation is not None
     source = f"not from a paper: {preset.name} of {preset.datasets[0]} on the data set's usual schedule"
     borrowed = replace(
@@ -42,27 +49,24 @@ def _borrowed(preset: Preset, datasets: tuple[str, ...] = ()) -> Preset:
     if preset.method != "macer":
         return borrowed
     deferred = {sigma: {**values, "lbd_from": 50} for sigma, values in preset.by_sigma.items()}
-    source = f"{source}, deferred, 64 images per step"
-    return replace(borrowed, source=source, batch=macer.OWN.batch, by_sigma=deferred)
+    return replace(borrowed, source=f"{source}, deferred, 64 images per step", batch=64 * 16, by_sigma=deferred)
 
 
-BORROWED = (
-    _borrowed(acr.GAUSSIAN),
-    *(_borrowed(preset, GREY) for preset in cat_rs.ON_MNIST if preset.method != "gaussian"),
-    *(_borrowed(preset) for preset in cat_rs.ON_CIFAR if preset.method != "gaussian"),
-    _borrowed(acr.AMPLIFY),
-)
-
-# The first preset for a data set and a method is the default there, unless it is a variation. The last needs a teacher.
-PRESETS = (
-    *acr.PRESETS,
-    *cat_rs.PRESETS,
-    *macer.PRESETS,
-    *jeong.PRESETS,
-    *acr.BASELINES,
-    *BORROWED,
-    cat_rs.ON_IMAGENET,
-)
+for _name in FILES:
+    _read(_name)
+_lent = ("stability", "smoothadv", "macer", "consistency", "smoothmix", "cat-rs")
+_found += [
+    _borrowed("acr/gaussian", "cifar10"),
+    *(
+        _borrowed(f"cat-rs/{method}/prose".removesuffix("/prose" * (method == "cat-rs")), "mnist", GREY)
+        for method in _lent
+    ),
+    *(_borrowed(f"cat-rs/{method}", "cifar10") for method in _lent),
+    _borrowed("acr/amplify", "cifar10"),
+]
+_read("cat-rs-imagenet")
+PAPERS["randsmooth"] = "not from a paper"
+PRESETS = tuple(_found)
 
 
 def default(method: str, dataset: str) -> Preset:

@@ -1,8 +1,8 @@
-"""What a preset is, the schedules that presets share, and functions that write down the rows of a table."""
+"""What a preset is, the schedules that presets share, and how an entry of a paper's file is read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,22 +12,23 @@ from randsmooth.training.schedule import Optimisation
 SIGMAS = (0.25, 0.5, 1.0)
 
 
-CIFAR = Optimisation(epochs=150, lr=0.1, lr_milestones=(50, 100))
-MNIST = Optimisation(epochs=150, lr=0.01, lr_milestones=(50, 100))
-IMAGENET = Optimisation(epochs=90, lr=0.1, lr_milestones=(30, 60))
-DIGITS = Optimisation(epochs=40, lr=0.05, lr_milestones=(15, 30))
-LOGGED = Optimisation(epochs=90, lr=0.01, lr_milestones=(30, 60))  # in the Consistency and SmoothMix papers' MNIST logs
-
+SCHEDULES = {
+    "cifar": Optimisation(epochs=150, lr=0.1, lr_milestones=(50, 100)),
+    "mnist": Optimisation(epochs=150, lr=0.01, lr_milestones=(50, 100)),
+    "imagenet": Optimisation(epochs=90, lr=0.1, lr_milestones=(30, 60)),
+    "digits": Optimisation(epochs=40, lr=0.05, lr_milestones=(15, 30)),
+    "logged": Optimisation(epochs=90, lr=0.01, lr_milestones=(30, 60)),  # in logs of Consistency and SmoothMix on MNIST
+}
 CIFAR10 = ("cifar10", "cifar10-jpeg")  # the same images
-
-USUAL = {"digits": DIGITS, "imagenet": IMAGENET}
-USUAL |= dict.fromkeys(("mnist", "fashion-mnist"), MNIST) | dict.fromkeys((*CIFAR10, "cifar100", "svhn"), CIFAR)
-USUAL_OF_ARCH = {"small-cnn": DIGITS, "lenet": MNIST}
+USUAL = {name: SCHEDULES[name] for name in ("digits", "imagenet", "mnist")} | {"fashion-mnist": SCHEDULES["mnist"]}
+USUAL_OF_ARCH = {"small-cnn": SCHEDULES["digits"], "lenet": SCHEDULES["mnist"]}
 
 
 def usual_optimisation(dataset: str, arch: str) -> Optimisation:
     """The schedule usual in the literature for a data set or, for a user's own data set, for the architecture."""
-    return USUAL.get(dataset) or USUAL_OF_ARCH.get(arch, CIFAR)
+    if dataset in (*CIFAR10, "cifar100", "svhn"):
+        return SCHEDULES["cifar"]
+    return USUAL.get(dataset) or USUAL_OF_ARCH.get(arch, SCHEDULES["cifar"])
 
 
 # Two versions of one row of a main table: as the text describes it, and as the table's figures were made.
@@ -109,20 +110,65 @@ class Preset:
         return min(self.by_sigma, key=lambda known: abs(known - sigma), default=sigma)
 
 
-def each(*, sigmas: tuple[float, ...] = SIGMAS, **columns: tuple[Any, ...]) -> dict[float, dict[str, Any]]:
-    """Hyperparameters by sigma, from a column for each hyperparameter: lbd=(20.0, 10.0, 10.0)."""
-    return {sigma: {key: column[i] for key, column in columns.items()} for i, sigma in enumerate(sigmas)}
+def read(papers: Mapping[str, str], entry: dict[str, Any], known: Sequence[Preset]) -> Iterator[Preset]:
+    """The preset of an entry of a paper's file, or the rows of a table that it has, each an entry that varies it.
+
+    Args:
+        papers: the first part of a preset's name -> how its paper is cited.
+        entry: fields of a `Preset`, with a column for each hyperparameter in `by_sigma`, one value for each of the
+            `sigmas`; and the name or the values of its `schedule`. Those of another preset are taken where there are
+            none: `like: NAME DATASET`.
+        known: the presets before.
+    """
+    main = Preset(entry.get("name", ""), "", "")
+    if "like" in entry:
+        name, dataset = entry["like"].split()
+        main = next(preset for preset in known if preset.name == name and preset.serves(dataset))
+    name, sigmas, rows = entry.get("name", main.name), entry.get("sigmas", SIGMAS), entry.get("rows", ())
+    plain = {key: entry[key] for key in ("arch", "fixed") if key in entry}
+    if "name" in entry:
+        plain |= {"name": name, "method": name.split("/")[1].split("+")[-1]}
+    if "source" in entry:
+        plain["source"] = _cited(papers, name, entry["source"])
+    if "datasets" in entry:
+        several = isinstance(entry["datasets"], list)
+        plain["datasets"] = tuple(entry["datasets"]) if several else _ALIKE.get(entry["datasets"], (entry["datasets"],))
+    if "by_sigma" in entry or not main.by_sigma:
+        columns = entry.get("by_sigma", {})
+        plain["by_sigma"] = {sigma: {key: columns[key][i] for key in columns} for i, sigma in enumerate(sigmas)}
+    made = replace(main, **plain, optimisation=_schedule(entry.get("schedule"), main.optimisation))
+    if not rows:
+        yield made
+    for row in rows:
+        for value in row.get("values", [None]):
+            yield _row(papers, made, row, value)
 
 
-def row(main: Preset, variation: str, source: str, *, sigmas: Iterable[float] = (), **changes: Any) -> Preset:
-    """`main` with some hyperparameters changed as in a row of a table, at the table's `sigmas`."""
-    by_sigma = {sigma: {**main.by_sigma.get(sigma, {}), **changes} for sigma in sigmas or main.by_sigma}
-    return replace(main, name=f"{main.base}/{variation}", source=source, by_sigma=by_sigma)
+_ALIKE = {"cifar10": CIFAR10}
 
 
-def rows(
-    main: Preset, key: str, values: Iterable[float], source: str, *, prefix: str = "", **same: Any
-) -> tuple[Preset, ...]:
-    """A `row` for each of the `values` of the hyperparameter `key`; `same` are the changes common to all rows."""
-    changes: dict[float, dict[str, Any]] = {value: {key: value, **same} for value in values}
-    return tuple(row(main, f"{prefix}{key}={value:g}", source, **change) for value, change in changes.items())
+def _row(papers: Mapping[str, str], main: Preset, row: dict[str, Any], value: Any) -> Preset:
+    """`main` with some hyperparameters changed as in a row of a table, at the table's sigmas."""
+    varied = {} if value is None else {row["vary"]: value}
+    variation = row.get("row", "") + "".join(f"{key}={number:g}" for key, number in varied.items())
+    changes, source = row.get("set", {}) | varied, row.get("source")
+    return replace(
+        main,
+        name=f"{main.base}/{variation}",
+        source=_cited(papers, main.name, source) if source else main.source,
+        by_sigma={sigma: main.by_sigma.get(sigma, {}) | changes for sigma in row.get("sigmas", main.by_sigma)},
+        optimisation=_schedule(row.get("schedule"), main.optimisation),
+    )
+
+
+def _cited(papers: Mapping[str, str], name: str, source: str) -> str:
+    return f"{papers[name.split('/')[0]]}{':' if source.startswith('the authors') else ','} {source}"
+
+
+def _schedule(given: str | dict[str, Any] | None, before: Optimisation | None) -> Optimisation | None:
+    """A schedule by name, the values that it changes in the one `before`, or all of its own."""
+    if given is None:
+        return before
+    if isinstance(given, str):
+        return SCHEDULES[given]
+    return Optimisation(**given) if before is None else before.replace(**given)
