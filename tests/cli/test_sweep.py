@@ -40,7 +40,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"train": {"epochs": -1}}, "digits-gaussian-0.25-seed0/train: epochs=-1"),
     ({"sigmas": -1}, "digits-gaussian--1-seed0/train: sigma"),
     ({"train": {"batch": "half"}}, "batch='half' must be"),
-    ({"methods": {"consistency": {"lbd": "five"}}}, "lbd='five' must be of type float"),
+    ({"methods": {"consistency": {"lbd": "five"}}}, "lbd='five'"),
     ({"train": {"preset": "nosuch"}}, "preset"),
     ({"train": {"arch": "nosuch"}}, "nosuch"),
     ({"datasets": "no/such"}, "no folder at no/such"),
