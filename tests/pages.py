@@ -69,7 +69,7 @@ def commands(document: Path) -> Iterator[tuple[int, list[str]]]:
     """The `randsmooth` commands of a document: the line that each stands on, and its words."""
     for block in blocks(document):
         if block.language == "console":
-            for line, text in enumerate(block.text.splitlines(), block.line):
+            for line, text in enumerate(block.text.replace("\\\n", " ").splitlines(), block.line):
                 words = shlex.split(text.removeprefix("$ "), comments=True)
                 if words[:1] == ["randsmooth"]:
                     yield line, words[1:]

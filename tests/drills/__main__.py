@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,7 +20,6 @@ from drills.bench import Bench, Tally, stage
 from drills.subjects import SUBJECTS
 
 OUT = Path("runs/drills.json")
-INSIDE = "DRILLS_INSIDE"  # set for the process that may mount
 # Imported once, before the processes are forked that run the commands.
 HEAVY = [
     *("randsmooth.training.run", "randsmooth.certification", "randsmooth.papers.reproduction", "randsmooth.report"),
@@ -39,7 +37,6 @@ DRILLS: tuple[tuple[str, Callable[[Bench], None], tuple[str, ...]], ...] = (
     ("rank killed", disturb.rank_killed, ("train ranks",)),
     ("shards killed", disturb.shards_killed, ("certify fixed", "certify grid")),
     ("disk full", disks.disk_full, (*QUICK, *PARTS)),
-    ("small disk", disks.small_disk, QUICK),
     ("read-only", disks.read_only, QUICK),
     ("folder removed", disturb.folder_removed, EACH),
     ("clock set back", disturb.clock_set_back, (*EACH[:2], *PARTS)),
@@ -52,7 +49,6 @@ DRILLS: tuple[tuple[str, Callable[[Bench], None], tuple[str, ...]], ...] = (
 
 
 def main() -> None:
-    _enter_a_space_of_our_own()
     times, seed = int(os.environ.get("DRILLS_TIMES", "20")), int(os.environ.get("DRILLS_SEED", "0"))
     chosen = list(_chosen(os.environ.get("DRILLS", "")))
     if not chosen:
@@ -87,11 +83,8 @@ def _drilled(name: str, drill: Callable[[Bench], None], subject: str, root: Path
     here = Path(tempfile.mkdtemp(dir=root))
     bench, begun = Bench(SUBJECTS[subject], root / "stage", here, seed, times, name), time.monotonic()
     try:
-        if drill is disks.small_disk and not disks.may_mount():
-            bench.tally.skipped = "not tried: a small disk cannot be mounted here"
-        else:
-            bench.measure()
-            drill(bench)
+        bench.measure()
+        drill(bench)
     except Exception as error:  # one drill that breaks down is told, and the others go on
         bench.tally.note(f"the drill broke down: {error!r}")
     bench.tally.seconds = round(time.monotonic() - begun, 1)
@@ -103,19 +96,9 @@ def _drilled(name: str, drill: Callable[[Bench], None], subject: str, root: Path
 def line(tally: Tally) -> str:
     """A row of the table."""
     counts = {key: getattr(tally, key) for key in ("tried", "missed", "refused", "ended", "equal", "unequal", "raw")}
-    told = tally.skipped or "  ".join(f"{key} {value}" for key, value in counts.items() if value or key != "missed")
+    told = "  ".join(f"{key} {value}" for key, value in counts.items() if value or key != "missed")
     wrong = "".join(f"\n    {one}" for one in tally.wrong)
     return f"{tally.drill:32} {'' if tally.passed else 'WRONG  '}{told}  ({tally.seconds:.0f} s){wrong}"
-
-
-def _enter_a_space_of_our_own() -> None:
-    """Start again where a small disk may be mounted that nobody else sees, if the system lets us."""
-    ours = ["unshare", "--user", "--map-root-user", "--mount"]
-    if INSIDE in os.environ or not shutil.which("unshare"):
-        return
-    if subprocess.run([*ours, "true"], capture_output=True).returncode == 0:
-        os.environ[INSIDE] = "1"
-        os.execvp("unshare", [*ours, sys.executable, "-m", "drills"])
 
 
 if __name__ == "__main__":

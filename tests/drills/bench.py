@@ -42,11 +42,10 @@ class Tally:
     seconds: float = 0.0
     wrong: list[str] = field(default_factory=list)
     sentence: str = ""
-    skipped: str = ""
 
     @property
     def passed(self) -> bool:
-        return not (self.unequal or self.raw or self.wrong) and bool(self.equal or self.skipped)
+        return not (self.unequal or self.raw or self.wrong) and self.equal > 0
 
     def judge(self, wrong: str) -> None:
         """Count a result that is equal, unless something is `wrong` with it."""

@@ -1,4 +1,4 @@
-"""A disk that is full, or may only be read, from each write on; and a small one that really fills up."""
+"""A disk that is full, or may only be read, from each write on."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import builtins
 import errno
 import io
 import os
-import subprocess
-import tempfile
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -18,7 +16,6 @@ import safetensors.torch
 
 from drills.bench import Bench
 
-PAGE, ROOM = 4096, 256 * 1024 * 1024  # bytes: of a page, and enough for any subject
 # What takes room, and with it what gives room back, which a full disk allows and one that may only be read does not.
 TAKES = ("mkdir", "replace", "rename", "link", "symlink", "truncate", "ftruncate", "fsync")
 GIVES = ("unlink", "rmdir")
@@ -136,61 +133,8 @@ def _from_each_write_on(bench: Bench, number: int, every: Callable[[int], int]) 
     calls = int(counted.read_bytes())
     for at in range(1, calls + 1, every(calls)):
         bench.clear()
-        _run_out(bench, partial(install, bench.folder, at, number))
-
-
-def _run_out(bench: Bench, before: Callable[[], None] | None = None, restore: Callable[[], None] | None = None) -> bool:
-    """Run on a disk that fails, then on one that does not; whether the first got through."""
-    bench.tally.tried += 1
-    code, said = bench.run(bench.command(), before)
-    bench.tally.end(code, said)
-    bench.tally.note(bench.torn())
-    if restore is not None:
-        restore()
-    bench.tally.judge(bench.settle() if code != 0 else bench.difference(bench.whole))
-    return code == 0
-
-
-def small_disk(bench: Bench) -> None:
-    """A tmpfs of sizes, page by page, until a run gets through; of more than 3 x times sizes, so many."""
-    above = bench.root / "small"
-    above.mkdir()
-    mount("-t", "tmpfs", "-o", f"size={ROOM}", "none", str(above))
-    before, bench.folder = bench.folder, above / "work"
-
-    def resize(size: int = ROOM) -> None:
-        mount("-o", f"remount,size={size}", str(above))
-
-    def taken() -> int:
-        state = os.statvfs(above)
-        return (state.f_blocks - state.f_bfree) * state.f_frsize // PAGE
-
-    try:
-        bench.clear()
-        first = max(1, taken())  # a tmpfs of size 0 has no limit
-        bench.finish(bench.command())
-        most = 2 * taken() + 16  # what a run leaves, and as much again for what it writes beside
-        for pages in [*range(first, most + 1, max(1, (most - first) // (3 * bench.times))), most]:
-            resize()
-            bench.clear()
-            resize(pages * PAGE)
-            if _run_out(bench, restore=resize):
-                return
-    finally:
-        bench.folder = before
-        subprocess.run(["umount", "--lazy", str(above)], check=True)
-
-
-def mount(*words: str) -> None:
-    subprocess.run(["mount", *words], check=True, capture_output=True)
-
-
-def may_mount() -> bool:
-    """Whether this process may mount a tmpfs."""
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            mount("-t", "tmpfs", "none", folder)
-        except (OSError, subprocess.CalledProcessError):
-            return False
-        subprocess.run(["umount", folder], check=True)
-        return True
+        bench.tally.tried += 1
+        code, said = bench.run(bench.command(), partial(install, bench.folder, at, number))
+        bench.tally.end(code, said)
+        bench.tally.note(bench.torn())
+        bench.tally.judge(bench.settle() if code != 0 else bench.difference(bench.whole))

@@ -16,8 +16,7 @@ import pandas as pd
 from drills.bench import PATIENCE, Bench
 from drills.facts import facts, made_twice
 from randsmooth import read
-from randsmooth.certificates import Certificates, NotWhole, merge, read_parquet
-from randsmooth.certificates.journal import read_journal
+from randsmooth.certificates import Certificates, read_parquet
 
 CHAIN = 4  # kills of one run, at most, before it is let go on to its end
 SHARDS = 4
@@ -96,7 +95,7 @@ def ranks_of(pid: int) -> list[int]:
 
 
 def shards_killed(bench: Bench) -> None:
-    """Kill shards `times` times; what is missing is told all along, and each merged table is the undisturbed one."""
+    """Kill shards `times` times; each merged table is the undisturbed one."""
     whole, tally = read_parquet(bench.out / "a.parquet"), bench.tally
     files = [bench.out / f"a-{shard}-of-{SHARDS}.parquet" for shard in range(1, SHARDS + 1)]
     while tally.tried < bench.times:
@@ -110,30 +109,9 @@ def shards_killed(bench: Bench) -> None:
             if kills <= 0 or not _killed(bench, words):
                 left.remove(shard)
             kills -= 1
-            tally.note(_told(files, whole))
         code, said = bench.run(["merge", *map(str, files), "--out", "merged.parquet"])
         merged = _differs(whole, read_parquet(bench.folder / "merged.parquet")) if code == 0 else said.strip()[-300:]
         tally.judge(merged)
-
-
-def _told(files: list[Path], whole: Certificates) -> str:
-    """What is wrong with what a merge says of the shards as they are; empty if it tells every image that is missing."""
-    there: set[int] = set()
-    for file in files:
-        journal = file.with_name(file.name + ".partial")
-        if file.exists():
-            there |= set(read_parquet(file).idx.tolist())
-        elif journal.exists() and (content := read_journal(journal)):
-            there |= {row.idx for row in content.rows}
-    missing = [image for image in whole.idx.tolist() if image not in there]
-    try:
-        merge(files)
-    except NotWhole as error:
-        right = list(error.missing) == missing and not error.doubled and bool(error.commands) == bool(missing)
-        return "" if right else f"told are {error.missing} and {error.doubled}, missing {missing}"
-    except ValueError as error:  # no shard has begun yet
-        return "" if not there else str(error)
-    return "" if not missing else f"merged without {missing}"
 
 
 def _differs(whole: Certificates, merged: Certificates) -> str:

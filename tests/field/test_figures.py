@@ -16,10 +16,10 @@ import pytest
 from docs.field import page
 from docs.field.curves import write_json
 from docs.field.findings import coverage_table, headline, sentences, settings_table
-from docs.field.judging import Judged, judge, network, reference_of
+from docs.field.judging import Judged, judge, reference_of
 from docs.field.logs import Place
 from docs.field.make import GUIDES, INDEX, guide_with, judge_folders, main
-from docs.field.pairs import LEVELS, USUAL, judged_of, pairs_of, setting_of
+from docs.field.pairs import LEVELS, USUAL, judged_of, pairs_of
 from docs.field.rows import COLUMNS, Row, read_csv, write_csv
 from numpy.typing import NDArray
 
@@ -64,24 +64,6 @@ def test_every_released_log_is_judged_or_refused(kept: tuple[list[Row], dict[str
     assert max(path.stat().st_size for path in (page.CSV, page.JSON)) < 2e6
 
 
-def test_a_gaussian_model_is_missed_only_where_there_is_none(kept: tuple[list[Row], dict[str, Any]]) -> None:
-    judged = judged_of(kept[0])
-    unknown = [row for row in judged if not row["n"]]  # one alone, and five whose repositories used two alphas
-    assert len(unknown) == 6 and {row["sigma"] for row in unknown} == {0.5, 1.0}
-    assert not any(row["outcome"] for row in unknown)
-    assert all(row["p_a_0.5"] == row["accuracy_0"] for row in judged)
-    assert sum(row["method"] == "gaussian" and row["sigma"] == 1 and row["dataset"] == "mnist" for row in judged) == 10
-    there = {(setting_of(row), network(row["dataset"], row["arch"])) for row in judged if is_gaussian(row)}
-    for row in judged:
-        missed = not row["gaussian"]
-        assert missed == row["verdict"].startswith(("no Gaussian model", "not compared: its n"))
-        assert missed != ((setting_of(row), network(row["dataset"], row["arch"])) in there), row["path"]
-
-
-def is_gaussian(row: Row) -> bool:
-    return bool(row["method"] == "gaussian" and row["trained_sigma"] in (None, row["sigma"]))
-
-
 def test_reversals_are_those_that_a_plain_count_of_the_file_finds(kept: tuple[list[Row], dict[str, Any]]) -> None:
     with page.CSV.open() as file:
         judged = [row for row in csv.DictReader(file) if row["status"] == "judged" and not row["copy_of"] and row["n"]]
@@ -104,17 +86,6 @@ def test_reversals_are_those_that_a_plain_count_of_the_file_finds(kept: tuple[li
     assert f", {100 * counts['usual, reversed'] / counts['usual']:.0f}% and " in said[1]  # at 0.75, of three
     assert f"{counts['corrupted']:,} pairs of corrupted" in said[4] and f"{counts['more data']:,} pairs with" in said[4]
     assert all(counts[f"{kind}, reversed"] for kind in ("usual", "corrupted", "more data"))
-
-
-def test_the_seven_logs_of_the_acr_paper_show_what_it_says(kept: tuple[list[Row], dict[str, Any]]) -> None:
-    (ours,) = [row for row in kept[0] if row["path"] == "data/certify/cifar10/ours/noise_0.5.tsv"]
-    assert (ours["method"], ours["paper_table"], ours["paper_says"]) == ("amplify", "acr/table2", "as printed")
-    assert ours["gaussian"] == "eth-sri/acr-weakness/data/certify/cifar10/gaussian/noise_0.5.tsv"
-    assert ours["outcome"] == "crosses" and round(ours["acr"], 3) == ours["paper_acr"] == 0.76
-    mine = [p for p in pairs_of(*kept) if {p.ahead["path"], p.behind["path"]} == {ours["path"], ours["gaussian"][21:]}]
-    assert [(pair.ahead["method"], pair.reversed, pair.shown) for pair in mine] == [
-        ("amplify", (True, True, False), (True, True, False))  # they cross at r = 0.375, where p_A is 0.77
-    ]
 
 
 @pytest.mark.slow

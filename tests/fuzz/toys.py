@@ -45,11 +45,6 @@ def raising(error: BaseException) -> Callable[[bytes], NoReturn]:
     return other
 
 
-def nest(content: bytes) -> NoReturn:
-    nest(content)
-    raise AssertionError
-
-
 def loop(content: bytes) -> NoReturn:
     while True:
         pass
@@ -75,17 +70,12 @@ _ALL = (
     Toy("refuse", REFUSED, refuse),
     Toy("honest", REFUSED, lambda content: 9 if content == b"forged 9" else refuse(content)),
     Toy("make-anew", NOTED, make_anew),
-    Toy("mumble", RAW, raising(InputError(" "))),
-    Toy("talk", RAW, raising(InputError("no number: " + 10_000 * "x"))),
     Toy("trip", RAW, raising(KeyError("number"))),
-    Toy("leave", RAW, raising(SystemExit(0))),
-    Toy("nest", RAW, nest),
     Toy("warn", RAW, warn),
     Toy("crash", RAW, lambda content: os.kill(os.getpid(), signal.SIGSEGV)),
     Toy("loop", HANG, loop),
     Toy("wait", HANG, doze),
     Toy("allocate", FLOOD, lambda content: bytearray(b"x") * (36 * 2**20)),
-    Toy("demand", FLOOD, raising(MemoryError("no room"))),
     Toy("bend", CHANGED, lambda content: 5),
     Toy("below", CHANGED, lambda content: -1, signed=False),
     Toy("unsigned", OTHER, lambda content: 5, signed=False),

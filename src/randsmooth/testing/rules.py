@@ -142,7 +142,15 @@ def _check_errors(contract: Contract, rule: Rule) -> None:
 
 
 def walks(rule: Rule, q: NDArray[np.float64], rng: np.random.Generator) -> list[tuple[int, ...]]:
-    """The path of an image for each failure probability in `q` (N,): successes are drawn as the rule asks for them."""
+    """The path of an image for each failure probability in `q` (N,): successes are drawn as the rule asks for them.
+
+    Example:
+        >>> from randsmooth.noise import Gaussian
+        >>> from randsmooth.rules import make_rule
+        >>> fixed = make_rule("fixed", noise=Gaussian(0.5), n=100, alpha=0.05)
+        >>> walks(fixed, np.array([0.0]), np.random.default_rng(0))
+        [(100,)]
+    """
     next_look = cache(rule.next_look)  # many paths begin alike
     paths: list[tuple[int, ...]] = [()] * len(q)
     seen = np.zeros(len(q), np.int64)
@@ -161,7 +169,14 @@ def walks(rule: Rule, q: NDArray[np.float64], rng: np.random.Generator) -> list[
 
 
 def evidence_of(rule: Rule, paths: Sequence[Sequence[int]]) -> Evidence:
-    """The evidence of images with two classes, of which the first was picked."""
+    """The evidence of images with two classes, of which the first was picked.
+
+    Example:
+        >>> from randsmooth.noise import Gaussian
+        >>> from randsmooth.rules import make_rule
+        >>> evidence_of(make_rule("fixed", noise=Gaussian(0.5), n=100, alpha=0.05), [(90,)]).counts
+        array([[90, 10]])
+    """
     counts = np.array([(path[-1], rule.samples(path) - path[-1]) for path in paths], np.int64)
     arrays = tuple(np.array(path, np.int64) for path in paths)
     return Evidence(np.arange(len(paths)), np.zeros(len(paths), np.int64), counts, arrays)
