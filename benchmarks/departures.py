@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from randsmooth import data, methods, models
 from randsmooth.attacks import DAMP, ball_attack, ddn, noisy_logits, pgd
-from randsmooth.attacks.geometry import norms, within_ball
+from randsmooth.attacks.shared import norms, within_ball
 from randsmooth.noise import Stream, draw
 
 

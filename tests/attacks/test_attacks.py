@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from attacks import slow
 from randsmooth.attacks import ball_attack, ddn, gradient_free, pgd, sphere_attack
-from randsmooth.attacks.attacked import Attacked
+from randsmooth.attacks.shared import Attacked
 from randsmooth.errors import InputError
 
 EPS = 0.4

@@ -39,14 +39,14 @@ def expected(
     return np.array([point for point, _ in found]), [fooled for _, fooled in found]
 
 
-@pytest.mark.parametrize(("steps", "eps", "gamma"), WALKS)
-@pytest.mark.parametrize("m", [1, 3])
-@pytest.mark.parametrize("seed", [0, 1])
-def test_it_is_its_slow_version(seed: int, m: int, steps: int, eps: float, gamma: float) -> None:
-    model, x, y, noise = problem(seed, m)
-    points, _ = expected(model, x, y, noise, steps, eps, gamma)
-    found = ddn(model, x, y, noise, steps=steps, eps=eps, gamma=gamma).points
-    np.testing.assert_allclose(slow.flat(found), points, rtol=0, atol=1e-6)
+def test_it_is_its_slow_version() -> None:
+    for seed in [0, 1]:
+        for m in [1, 3]:
+            for steps, eps, gamma in WALKS:
+                model, x, y, noise = problem(seed, m)
+                points, _ = expected(model, x, y, noise, steps, eps, gamma)
+                found = ddn(model, x, y, noise, steps=steps, eps=eps, gamma=gamma).points
+                np.testing.assert_allclose(slow.flat(found), points, rtol=0, atol=1e-6)
 
 
 @pytest.mark.slow
@@ -80,16 +80,16 @@ def test_the_problem_has_images_of_every_fate() -> None:
     )  # lost as the norm shrank
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, 4])
-def test_it_returns_the_image_or_a_point_that_fools(seed: int) -> None:
-    model, x, y, noise = problem(seed, 3)
-    points = ddn(model, x, y, noise, steps=10, eps=2.0).points  # a ball that holds every iterate
-    theta = slow.parameters(model)
-    moved = (points != x).flatten(1).any(dim=1)
-    assert moved.any() and not moved.all()
-    for i in moved.nonzero()[:, 0].tolist():
-        mean = slow.mean_prediction(theta, slow.flat(points)[i], slow.flat(noise)[:, i])
-        assert mean.argmax() != int(y[i])
+def test_it_returns_the_image_or_a_point_that_fools() -> None:
+    for seed in [0, 1, 2, 4]:
+        model, x, y, noise = problem(seed, 3)
+        points = ddn(model, x, y, noise, steps=10, eps=2.0).points  # a ball that holds every iterate
+        theta = slow.parameters(model)
+        moved = (points != x).flatten(1).any(dim=1)
+        assert moved.any() and not moved.all(), seed
+        for i in moved.nonzero()[:, 0].tolist():
+            mean = slow.mean_prediction(theta, slow.flat(points)[i], slow.flat(noise)[:, i])
+            assert mean.argmax() != int(y[i]), seed
 
 
 def test_what_is_misclassified_already_stays_bit_for_bit() -> None:
@@ -101,15 +101,15 @@ def test_what_is_misclassified_already_stays_bit_for_bit() -> None:
     assert torch.equal(ddn(model, x, y, noise, steps=10, eps=1.0).points[wrong], x[wrong])
 
 
-@pytest.mark.parametrize("scale", [1.0, 20.0, 50.0])  # margins of 2 to 86
-def test_how_sure_the_network_is_changes_nothing(scale: float) -> None:
+def test_how_sure_the_network_is_changes_nothing() -> None:
     """Scaled logits move no boundary, so the walk is the same where the label's probability rounds to 1."""
-    w = torch.tensor([[2.0, -1.0, 0.5, 0.0], [-1.0, 1.0, 0.2, 0.3]])
-    model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2, bias=False))
-    x = torch.tensor([0.75, 0.25, 0.65, 0.4]).view(1, 1, 2, 2)
-    label, noise = torch.tensor([0]), torch.zeros(1, 1, 1, 2, 2)
-    model[1].weight.data = w
-    plain = ddn(model, x, label, noise, steps=10, eps=0.5).points
-    assert not torch.equal(plain, x)
-    model[1].weight.data = scale * w
-    torch.testing.assert_close(ddn(model, x, label, noise, steps=10, eps=0.5).points, plain, rtol=0, atol=1e-5)
+    for scale in [1.0, 20.0, 50.0]:
+        w = torch.tensor([[2.0, -1.0, 0.5, 0.0], [-1.0, 1.0, 0.2, 0.3]])
+        model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2, bias=False))
+        x = torch.tensor([0.75, 0.25, 0.65, 0.4]).view(1, 1, 2, 2)
+        label, noise = torch.tensor([0]), torch.zeros(1, 1, 1, 2, 2)
+        model[1].weight.data = w
+        plain = ddn(model, x, label, noise, steps=10, eps=0.5).points
+        assert not torch.equal(plain, x), scale
+        model[1].weight.data = scale * w
+        torch.testing.assert_close(ddn(model, x, label, noise, steps=10, eps=0.5).points, plain, rtol=0, atol=1e-5)

@@ -28,15 +28,15 @@ def losses(model: slow.TinyNet, points: Tensor, y: Tensor, noise: Tensor) -> np.
 WALKS = [(1, 0.3, np.inf), (4, 0.1, np.inf), (4, 0.5, np.inf), (4, 0.2, 0.4), (10, 0.1, 0.5), (3, 2.0, 1.0)]
 
 
-@pytest.mark.parametrize(("steps", "step", "eps"), WALKS)
-@pytest.mark.parametrize("m", [1, 3])
-@pytest.mark.parametrize("seed", [0, 1])
-def test_pgd_is_its_slow_version(seed: int, m: int, steps: int, step: float, eps: float) -> None:
-    model, x, y, noise = problem(seed, m)
-    points = pgd(model, x, y, noise, steps=steps, step=step, eps=eps).points
-    theta = slow.parameters(model)
-    expected = [slow.pgd(theta, *one(x, y, noise, i), steps, step, eps) for i in range(IMAGES)]
-    np.testing.assert_allclose(slow.flat(points), expected, rtol=0, atol=1e-6)
+def test_pgd_is_its_slow_version() -> None:
+    for seed in [0, 1]:
+        for m in [1, 3]:
+            for steps, step, eps in WALKS:
+                model, x, y, noise = problem(seed, m)
+                points = pgd(model, x, y, noise, steps=steps, step=step, eps=eps).points
+                theta = slow.parameters(model)
+                expected = [slow.pgd(theta, *one(x, y, noise, i), steps, step, eps) for i in range(IMAGES)]
+                np.testing.assert_allclose(slow.flat(points), expected, rtol=0, atol=1e-6)
 
 
 def test_the_box_and_the_ball_both_hold_points_back() -> None:
@@ -50,14 +50,18 @@ def test_the_box_and_the_ball_both_hold_points_back() -> None:
     assert max(on_the_sphere) > 0.5 and 0.0 in on_the_sphere
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_it_may_begin_elsewhere_but_keeps_to_the_ball_around_the_image(seed: int) -> None:
-    model, x, y, noise = problem(seed, 2)
-    start = (x + 0.1 * torch.randn(x.shape, dtype=x.dtype, generator=torch.Generator().manual_seed(seed))).clamp(0, 1)
-    points = pgd(model, x, y, noise, steps=3, step=0.2, eps=0.3, start=start).points
-    theta = slow.parameters(model)
-    expected = [slow.pgd(theta, *one(x, y, noise, i), 3, 0.2, 0.3, start=slow.flat(start)[i]) for i in range(IMAGES)]
-    np.testing.assert_allclose(slow.flat(points), expected, rtol=0, atol=1e-6)
+def test_it_may_begin_elsewhere_but_keeps_to_the_ball_around_the_image() -> None:
+    for seed in [0, 1]:
+        model, x, y, noise = problem(seed, 2)
+        start = (x + 0.1 * torch.randn(x.shape, dtype=x.dtype, generator=torch.Generator().manual_seed(seed))).clamp(
+            0, 1
+        )
+        points = pgd(model, x, y, noise, steps=3, step=0.2, eps=0.3, start=start).points
+        theta = slow.parameters(model)
+        expected = [
+            slow.pgd(theta, *one(x, y, noise, i), 3, 0.2, 0.3, start=slow.flat(start)[i]) for i in range(IMAGES)
+        ]
+        np.testing.assert_allclose(slow.flat(points), expected, rtol=0, atol=1e-6)
 
 
 def test_each_image_is_attacked_by_itself() -> None:
@@ -67,66 +71,68 @@ def test_each_image_is_attacked_by_itself() -> None:
     torch.testing.assert_close(together, torch.cat(alone), rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_small_steps_never_lower_the_loss(seed: int) -> None:
-    model, x, y, noise = problem(seed, 3)
-    path = [losses(model, x, y, noise)]
-    for steps in range(1, 25, 3):
-        points = pgd(model, x, y, noise, steps=steps, step=0.005, eps=0.1).points
-        path.append(losses(model, points, y, noise))
-    assert (np.diff(path, axis=0) > -1e-6).all()
-    assert (path[-1] > path[0]).all()
+def test_small_steps_never_lower_the_loss() -> None:
+    for seed in range(4):
+        model, x, y, noise = problem(seed, 3)
+        path = [losses(model, x, y, noise)]
+        for steps in range(1, 25, 3):
+            points = pgd(model, x, y, noise, steps=steps, step=0.005, eps=0.1).points
+            path.append(losses(model, points, y, noise))
+        assert (np.diff(path, axis=0) > -1e-6).all(), seed
+        assert (path[-1] > path[0]).all(), seed
 
 
 W3 = torch.tensor([[2.0, -1.0, 0.5, 0.0], [-1.0, 1.0, 0.2, 0.3], [0.0, 0.5, -1.0, 1.0]])
 
 
-@pytest.mark.parametrize("scale", [1.0, 8.0, 16.0, 25.0])  # margins of 3 to 85
-def test_the_direction_is_right_where_the_probability_rounds_to_one(scale: float) -> None:
+def test_the_direction_is_right_where_the_probability_rounds_to_one() -> None:
     """In float32 against float64 by logits: sum_i p_i slope_i, with 1 - p_i taken as it is, not from p_i."""
-    model = nn.Sequential(nn.Flatten(), nn.Linear(4, 3, bias=False))
-    model[1].weight.data = 2 * scale * W3
-    x = torch.tensor([0.75, 0.25, 0.65, 0.4])
-    noise = torch.tensor([[0.01, 0.0, 0.02, -0.02], [-0.02, 0.01, 0.0, 0.03]])
-    w = 2 * scale * W3.numpy().astype(np.float64)
-    slope = np.zeros(4)
-    for delta in noise.numpy():
-        z = w @ (x.numpy().astype(np.float64) + delta)
-        others = np.exp(z[1:] - z[0]) / (1 + np.exp(z[1:] - z[0]).sum())  # probabilities of classes 1 and 2
-        slope += others @ (w[1:] - w[0])  # times p_0, which is 1 to all digits here
-    found = (
-        pgd(model, x.view(1, 1, 2, 2), torch.tensor([0]), noise.view(2, 1, 1, 2, 2), steps=1, step=0.1).points.flatten()
-        - x
-    )
-    if scale > 1:
-        np.testing.assert_allclose(found.numpy(), 0.1 * slow.unit(slope), rtol=0, atol=1e-4)
-    assert found.norm().item() == pytest.approx(0.1, rel=1e-4)
+    for scale in [1.0, 8.0, 16.0, 25.0]:
+        model = nn.Sequential(nn.Flatten(), nn.Linear(4, 3, bias=False))
+        model[1].weight.data = 2 * scale * W3
+        x = torch.tensor([0.75, 0.25, 0.65, 0.4])
+        noise = torch.tensor([[0.01, 0.0, 0.02, -0.02], [-0.02, 0.01, 0.0, 0.03]])
+        w = 2 * scale * W3.numpy().astype(np.float64)
+        slope = np.zeros(4)
+        for delta in noise.numpy():
+            z = w @ (x.numpy().astype(np.float64) + delta)
+            others = np.exp(z[1:] - z[0]) / (1 + np.exp(z[1:] - z[0]).sum())  # probabilities of classes 1 and 2
+            slope += others @ (w[1:] - w[0])  # times p_0, which is 1 to all digits here
+        found = (
+            pgd(
+                model, x.view(1, 1, 2, 2), torch.tensor([0]), noise.view(2, 1, 1, 2, 2), steps=1, step=0.1
+            ).points.flatten()
+            - x
+        )
+        if scale > 1:
+            np.testing.assert_allclose(found.numpy(), 0.1 * slow.unit(slope), rtol=0, atol=1e-4)
+        assert found.norm().item() == pytest.approx(0.1, rel=1e-4), scale
 
 
-@pytest.mark.parametrize("m", [1, 3])
-def test_an_image_goes_on_after_its_label_has_lost_all_probability(m: int) -> None:
+def test_an_image_goes_on_after_its_label_has_lost_all_probability() -> None:
     """In float32 as in float64, on logits so large that the label's probability falls far below 1e-20."""
-    model, x, y, noise = problem(0, m)
-    with torch.no_grad():
-        model.second.weight.mul_(60.0)
-    theta = slow.parameters(model)
-    expected = np.array([slow.pgd(theta, *one(x, y, noise, i), 6, 0.3) for i in range(IMAGES)])
-    last_but_one = np.array([slow.pgd(theta, *one(x, y, noise, i), 5, 0.3) for i in range(IMAGES)])
-    lost = losses(model, torch.from_numpy(last_but_one).view_as(x), y, noise) > -np.log(1e-20)
-    points = pgd(model.float(), x.float(), y, noise.float(), steps=6, step=0.3).points
-    assert 3 <= lost.sum() < IMAGES
-    np.testing.assert_allclose(slow.flat(points)[lost], expected[lost], rtol=0, atol=1e-4)
+    for m in [1, 3]:
+        model, x, y, noise = problem(0, m)
+        with torch.no_grad():
+            model.second.weight.mul_(60.0)
+        theta = slow.parameters(model)
+        expected = np.array([slow.pgd(theta, *one(x, y, noise, i), 6, 0.3) for i in range(IMAGES)])
+        last_but_one = np.array([slow.pgd(theta, *one(x, y, noise, i), 5, 0.3) for i in range(IMAGES)])
+        lost = losses(model, torch.from_numpy(last_but_one).view_as(x), y, noise) > -np.log(1e-20)
+        points = pgd(model.float(), x.float(), y, noise.float(), steps=6, step=0.3).points
+        assert 3 <= lost.sum() < IMAGES, m
+        np.testing.assert_allclose(slow.flat(points)[lost], expected[lost], rtol=0, atol=1e-4)
 
 
-@pytest.mark.parametrize(("steps", "eps"), [(1, 0.3), (4, 0.5), (10, 1.0)])
-@pytest.mark.parametrize("m", [2, 4])
-@pytest.mark.parametrize("seed", [0, 1])
-def test_gradient_free_is_its_slow_version(seed: int, m: int, steps: int, eps: float) -> None:
-    model, x, y, noise = problem(seed, m)
-    points = gradient_free(model, x, y, noise, steps=steps, eps=eps).points
-    theta = slow.parameters(model)
-    expected = [slow.gradient_free(theta, *one(x, y, noise, i), steps, eps) for i in range(IMAGES)]
-    np.testing.assert_allclose(slow.flat(points), expected, rtol=0, atol=1e-6)
+def test_gradient_free_is_its_slow_version() -> None:
+    for seed in [0, 1]:
+        for m in [2, 4]:
+            for steps, eps in [(1, 0.3), (4, 0.5), (10, 1.0)]:
+                model, x, y, noise = problem(seed, m)
+                points = gradient_free(model, x, y, noise, steps=steps, eps=eps).points
+                theta = slow.parameters(model)
+                expected = [slow.gradient_free(theta, *one(x, y, noise, i), steps, eps) for i in range(IMAGES)]
+                np.testing.assert_allclose(slow.flat(points), expected, rtol=0, atol=1e-6)
 
 
 def test_gradient_free_takes_no_backward_pass() -> None:

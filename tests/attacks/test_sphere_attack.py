@@ -33,27 +33,29 @@ def right(model: nn.Module, x: Tensor, y: Tensor, noise: Tensor) -> Tensor:
         return result
 
 
-@pytest.mark.parametrize("norm", ["l2", "linf"])
-@pytest.mark.parametrize(("steps", "eps"), [(1, 0.25), (3, 0.25), (6, 0.25), (4, 0.5), (1, 2.0)])
-@pytest.mark.parametrize("seed", [0, 1])
-def test_it_is_algorithm_1(seed: int, steps: int, eps: float, norm: str) -> None:
-    model, x, y, noise = problem(seed)
-    attacked = sphere_attack(model, x, y, noise, steps=steps, eps=eps, norm=norm).points  # type: ignore[arg-type]
-    theta = slow.parameters(model)
-    for i in range(NOISES):
-        expected = slow.walk(theta, x[i].numpy().ravel(), int(y[i]), noise[i].numpy().ravel(), steps, eps, norm)
-        np.testing.assert_allclose(attacked[i].numpy().ravel(), expected, rtol=0, atol=1e-6)
+def test_it_is_algorithm_1() -> None:
+    for seed in [0, 1]:
+        for steps, eps in [(1, 0.25), (3, 0.25), (6, 0.25), (4, 0.5), (1, 2.0)]:
+            for norm in ["l2", "linf"]:
+                model, x, y, noise = problem(seed)
+                attacked = sphere_attack(model, x, y, noise, steps=steps, eps=eps, norm=norm).points  # type: ignore[arg-type]
+                theta = slow.parameters(model)
+                for i in range(NOISES):
+                    expected = slow.walk(
+                        theta, x[i].numpy().ravel(), int(y[i]), noise[i].numpy().ravel(), steps, eps, norm
+                    )
+                    np.testing.assert_allclose(attacked[i].numpy().ravel(), expected, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("damp", [1e-8, 0.05, 1.0])
-@pytest.mark.parametrize("seed", [0, 1])
-def test_a_damped_gradient_makes_shorter_steps(seed: int, damp: float) -> None:
-    model, x, y, noise = problem(seed)
-    attacked = sphere_attack(model, x, y, noise, steps=4, eps=0.5, damp=damp).points
-    theta = slow.parameters(model)
-    for i in range(NOISES):
-        found = slow.walk(theta, x[i].numpy().ravel(), int(y[i]), noise[i].numpy().ravel(), 4, 0.5, damp=damp)
-        np.testing.assert_allclose(attacked[i].numpy().ravel(), found, rtol=0, atol=1e-6)
+def test_a_damped_gradient_makes_shorter_steps() -> None:
+    for seed in [0, 1]:
+        for damp in [1e-8, 0.05, 1.0]:
+            model, x, y, noise = problem(seed)
+            attacked = sphere_attack(model, x, y, noise, steps=4, eps=0.5, damp=damp).points
+            theta = slow.parameters(model)
+            for i in range(NOISES):
+                found = slow.walk(theta, x[i].numpy().ravel(), int(y[i]), noise[i].numpy().ravel(), 4, 0.5, damp=damp)
+                np.testing.assert_allclose(attacked[i].numpy().ravel(), found, rtol=0, atol=1e-6)
 
 
 class Sure(nn.Module):
@@ -64,18 +66,19 @@ class Sure(nn.Module):
         return torch.stack([-half, half], dim=1)
 
 
-@pytest.mark.parametrize(("margin", "share"), [(5.0, 1.0), (15.0, 0.88), (20.0, 0.046), (30.0, 0.0)])
-def test_noises_of_a_large_margin_walk_on_but_hardly_move_damped(margin: float, share: float) -> None:
+def test_noises_of_a_large_margin_walk_on_but_hardly_move_damped() -> None:
     """A step that may turn the noise by 0.25 at most; damped by 4e-8, as the authors' code is at m = 4."""
-    x = torch.zeros(1, 1, 2, 2)
-    noise = torch.tensor([1.0, 0.0, 0.0, 0.0]).view(1, 1, 2, 2) * margin
-    label, model = torch.tensor([1]), Sure()
-    turns = [
-        (sphere_attack(model, x, label, noise, steps=1, eps=0.25 * margin, damp=damp).points - noise).norm() / margin
-        for damp in (0.0, 4e-8)
-    ]
-    assert turns[0].item() == pytest.approx(0.24, abs=0.01)
-    assert turns[1].item() == pytest.approx(share * turns[0].item(), abs=0.02)
+    for margin, share in [(5.0, 1.0), (15.0, 0.88), (20.0, 0.046), (30.0, 0.0)]:
+        x = torch.zeros(1, 1, 2, 2)
+        noise = torch.tensor([1.0, 0.0, 0.0, 0.0]).view(1, 1, 2, 2) * margin
+        label, model = torch.tensor([1]), Sure()
+        turns = [
+            (sphere_attack(model, x, label, noise, steps=1, eps=0.25 * margin, damp=damp).points - noise).norm()
+            / margin
+            for damp in (0.0, 4e-8)
+        ]
+        assert turns[0].item() == pytest.approx(0.24, abs=0.01), (margin, share)
+        assert turns[1].item() == pytest.approx(share * turns[0].item(), abs=0.02), (margin, share)
 
 
 def test_the_problem_has_noises_of_every_fate() -> None:
@@ -86,14 +89,14 @@ def test_the_problem_has_noises_of_every_fate() -> None:
     assert path[6].any()  # never
 
 
-@pytest.mark.parametrize("norm", ["l2", "linf"])
-@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
-def test_norms_are_kept(norm: str, size: float) -> None:
-    model, x, y, noise = problem(2)
-    model, x, noise = model.float(), x.float(), noise.float() * size
-    attacked = sphere_attack(model, x, y, noise, steps=6, eps=0.5, norm=norm).points  # type: ignore[arg-type]
-    assert not torch.equal(attacked, noise)
-    torch.testing.assert_close(attacked.flatten(1).norm(dim=1), noise.flatten(1).norm(dim=1), rtol=1e-5, atol=0)
+def test_norms_are_kept() -> None:
+    for size in [1e-3, 1.0, 1e3]:
+        for norm in ["l2", "linf"]:
+            model, x, y, noise = problem(2)
+            model, x, noise = model.float(), x.float(), noise.float() * size
+            attacked = sphere_attack(model, x, y, noise, steps=6, eps=0.5, norm=norm).points  # type: ignore[arg-type]
+            assert not torch.equal(attacked, noise), (size, norm)
+            torch.testing.assert_close(attacked.flatten(1).norm(dim=1), noise.flatten(1).norm(dim=1), rtol=1e-5, atol=0)
 
 
 def test_what_is_misclassified_already_stays_bit_for_bit() -> None:
@@ -151,22 +154,22 @@ W = torch.tensor([3.0, -1.0, 0.5, -0.25])
 STEPS = {"l2": W / W.norm(), "linf": W.sign() / 2.0}  # up the loss of class 0; d = 4, so 1 / sqrt(d) = 1/2
 
 
-@pytest.mark.parametrize("norm", STEPS)
-def test_one_step_has_the_length_eps_in_the_known_direction(norm: str) -> None:
-    x, y = torch.zeros(2, 1, 2, 2), torch.tensor([0, 0])
-    noise = torch.tensor([[-1.0, 2.0, 0.3, 0.1], [-2.0, -1.0, 1.0, 0.5]]).view(2, 1, 2, 2)
-    attacked = sphere_attack(Linear(W.clone()), x, y, noise, steps=1, eps=0.4, norm=norm).points  # type: ignore[arg-type]
-    moved = noise.flatten(1) + 0.4 * STEPS[norm]
-    expected = moved / moved.norm(dim=1, keepdim=True) * noise.flatten(1).norm(dim=1, keepdim=True)
-    torch.testing.assert_close(attacked.flatten(1), expected)
+def test_one_step_has_the_length_eps_in_the_known_direction() -> None:
+    for norm in STEPS:
+        x, y = torch.zeros(2, 1, 2, 2), torch.tensor([0, 0])
+        noise = torch.tensor([[-1.0, 2.0, 0.3, 0.1], [-2.0, -1.0, 1.0, 0.5]]).view(2, 1, 2, 2)
+        attacked = sphere_attack(Linear(W.clone()), x, y, noise, steps=1, eps=0.4, norm=norm).points  # type: ignore[arg-type]
+        moved = noise.flatten(1) + 0.4 * STEPS[norm]
+        expected = moved / moved.norm(dim=1, keepdim=True) * noise.flatten(1).norm(dim=1, keepdim=True)
+        torch.testing.assert_close(attacked.flatten(1), expected)
 
 
-@pytest.mark.parametrize("norm", ["l2", "linf"])
-def test_a_constant_model_moves_nothing_and_gives_no_nan(norm: str) -> None:
-    x, y = torch.rand(3, 1, 2, 2), torch.zeros(3, dtype=torch.int64)
-    noise = torch.stack([torch.zeros(1, 2, 2), torch.ones(1, 2, 2), -torch.ones(1, 2, 2)])
-    attacked = sphere_attack(Linear(torch.zeros(4)), x, y, noise, steps=3, eps=0.5, norm=norm).points  # type: ignore[arg-type]
-    torch.testing.assert_close(attacked, noise)  # a noise of norm 0 stays on its sphere too
+def test_a_constant_model_moves_nothing_and_gives_no_nan() -> None:
+    for norm in ["l2", "linf"]:
+        x, y = torch.rand(3, 1, 2, 2), torch.zeros(3, dtype=torch.int64)
+        noise = torch.stack([torch.zeros(1, 2, 2), torch.ones(1, 2, 2), -torch.ones(1, 2, 2)])
+        attacked = sphere_attack(Linear(torch.zeros(4)), x, y, noise, steps=3, eps=0.5, norm=norm).points  # type: ignore[arg-type]
+        torch.testing.assert_close(attacked, noise)  # a noise of norm 0 stays on its sphere too
 
 
 def test_the_model_is_as_it_was() -> None:
@@ -187,15 +190,17 @@ def test_the_model_is_as_it_was() -> None:
 W3 = torch.tensor([[2.0, -1.0, 0.5, 0.0], [-1.0, 1.0, 0.2, 0.3], [0.0, 0.5, -1.0, 1.0]])
 
 
-@pytest.mark.parametrize("scale", [1.0, 4.0, 8.0, 16.0])  # margins of 6 to 98
-def test_sure_images_take_whole_steps_too(scale: float) -> None:
+def test_sure_images_take_whole_steps_too() -> None:
     """Where the label's probability rounds to 1 in float32, the step keeps its length and its direction."""
-    model = nn.Sequential(nn.Flatten(), nn.Linear(4, 3, bias=False))
-    model[1].weight.data = scale * W3
-    noise = torch.tensor([2.0, -1.0, 0.5, 0.1])
-    logits = scale * W3.double() @ noise.double()
-    uphill = torch.softmax(logits[1:], 0) @ W3[1:].double() - W3[0].double()
-    moved = noise.double() + 0.5 * uphill / uphill.norm()
-    found = sphere_attack(model, torch.zeros(1, 1, 2, 2), torch.tensor([0]), noise.view(1, 1, 2, 2), steps=1, eps=0.5)
-    want = (moved / moved.norm() * noise.norm()).float()
-    torch.testing.assert_close(found.points.flatten(), want, rtol=1e-5, atol=1e-5)
+    for scale in [1.0, 4.0, 8.0, 16.0]:
+        model = nn.Sequential(nn.Flatten(), nn.Linear(4, 3, bias=False))
+        model[1].weight.data = scale * W3
+        noise = torch.tensor([2.0, -1.0, 0.5, 0.1])
+        logits = scale * W3.double() @ noise.double()
+        uphill = torch.softmax(logits[1:], 0) @ W3[1:].double() - W3[0].double()
+        moved = noise.double() + 0.5 * uphill / uphill.norm()
+        found = sphere_attack(
+            model, torch.zeros(1, 1, 2, 2), torch.tensor([0]), noise.view(1, 1, 2, 2), steps=1, eps=0.5
+        )
+        want = (moved / moved.norm() * noise.norm()).float()
+        torch.testing.assert_close(found.points.flatten(), want, rtol=1e-5, atol=1e-5)

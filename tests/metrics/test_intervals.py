@@ -16,13 +16,16 @@ Floats = NDArray[np.float64]
 Z = float(stats.norm.ppf(0.975))
 
 
-@pytest.mark.parametrize("z", [Z, 3.6, 5.0])
-def test_of_a_share_it_is_clopper_and_pearsons(z: float) -> None:
-    tail = stats.norm.sf(z)
-    for n, k in [(1, 0), (1, 1), (5, 2), (20, 19), (50, 0), (300, 0), (300, 300), (300, 7), (10_000, 9_990)]:
-        low, high = mean_interval([0.0, 1.0], (0.0, 1.0), z, [n - k, k])
-        exact = stats.beta.ppf(tail, k, n - k + 1) if k else 0.0, stats.beta.isf(tail, k + 1, n - k) if k < n else 1.0
-        assert (k / n - low, high - k / n) == pytest.approx((k / n - exact[0], exact[1] - k / n), rel=0.007), (n, k)
+def test_of_a_share_it_is_clopper_and_pearsons() -> None:
+    for z in [Z, 3.6, 5.0]:
+        tail = stats.norm.sf(z)
+        for n, k in [(1, 0), (1, 1), (5, 2), (20, 19), (50, 0), (300, 0), (300, 300), (300, 7), (10_000, 9_990)]:
+            low, high = mean_interval([0.0, 1.0], (0.0, 1.0), z, [n - k, k])
+            exact = (
+                stats.beta.ppf(tail, k, n - k + 1) if k else 0.0,
+                stats.beta.isf(tail, k + 1, n - k) if k < n else 1.0,
+            )
+            assert (k / n - low, high - k / n) == pytest.approx((k / n - exact[0], exact[1] - k / n), rel=0.007), (n, k)
 
 
 def test_the_quantile_is_that_of_drawn_weights() -> None:
@@ -75,29 +78,29 @@ def test_paired_shares_contain_0_where_mcnemars_test_does_not_reject() -> None:
             assert (p < 0.05) == (not estimate.low <= 0.0 <= estimate.high), (only_a, only_b)
 
 
-@pytest.mark.parametrize("images", [60, 500, 10_000])
-def test_fresh_differences_are_covered(images: int) -> None:
+def test_fresh_differences_are_covered() -> None:
     """Exactly, by the probability of all counts whose interval holds the truth."""
-    for expected in (0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0):
-        for share in (0.0, 0.2, 0.5):  # of the differing images, for b
-            p = expected / images
-            a, b = (np.arange(int(stats.binom.isf(1e-7, images, p * part)) + 2) for part in (1.0 - share, share))
-            only_a, only_b = (grid.ravel() for grid in np.meshgrid(a, b))
-            kept = only_a + only_b <= images
-            only_a, only_b = only_a[kept], only_b[kept]
-            low, high = paired_shares(only_a, only_b, images, Z)
-            counts = np.stack([only_a, only_b, images - only_a - only_b], -1)
-            chances = stats.multinomial.pmf(counts, images, [p * (1.0 - share), p * share, 1.0 - p])
-            truth = p * (1.0 - 2.0 * share)
-            assert chances[(low <= truth) & (truth <= high)].sum() >= 0.95, (expected, share)
+    for images in [60, 500, 10_000]:
+        for expected in (0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0):
+            for share in (0.0, 0.2, 0.5):  # of the differing images, for b
+                p = expected / images
+                a, b = (np.arange(int(stats.binom.isf(1e-7, images, p * part)) + 2) for part in (1.0 - share, share))
+                only_a, only_b = (grid.ravel() for grid in np.meshgrid(a, b))
+                kept = only_a + only_b <= images
+                only_a, only_b = only_a[kept], only_b[kept]
+                low, high = paired_shares(only_a, only_b, images, Z)
+                counts = np.stack([only_a, only_b, images - only_a - only_b], -1)
+                chances = stats.multinomial.pmf(counts, images, [p * (1.0 - share), p * share, 1.0 - p])
+                truth = p * (1.0 - 2.0 * share)
+                assert chances[(low <= truth) & (truth <= high)].sum() >= 0.95, (expected, share)
 
 
-@pytest.mark.parametrize(("p_a", "p_b"), [(0.0, 0.01), (0.0, 0.03), (0.1, 0.1), (0.002, 0.002), (0.3, 0.1)])
-def test_paired_shares_cover_at_the_critical_value_of_many_radii(p_a: float, p_b: float) -> None:
-    z = float(stats.norm.ppf(1.0 - 0.001))
-    drawn = np.random.default_rng(0).multinomial(500, [p_a, p_b, 1.0 - p_a - p_b], size=100_000)
-    low, high = paired_shares(drawn[:, 0], drawn[:, 1], 500, z)
-    assert np.mean((low > p_a - p_b) | (high < p_a - p_b)) < 1.5 * 0.002
+def test_paired_shares_cover_at_the_critical_value_of_many_radii() -> None:
+    for p_a, p_b in [(0.0, 0.01), (0.0, 0.03), (0.1, 0.1), (0.002, 0.002), (0.3, 0.1)]:
+        z = float(stats.norm.ppf(1.0 - 0.001))
+        drawn = np.random.default_rng(0).multinomial(500, [p_a, p_b, 1.0 - p_a - p_b], size=100_000)
+        low, high = paired_shares(drawn[:, 0], drawn[:, 1], 500, z)
+        assert np.mean((low > p_a - p_b) | (high < p_a - p_b)) < 1.5 * 0.002, (p_a, p_b)
 
 
 GAINS: dict[
@@ -149,24 +152,24 @@ def test_few_runs_bear_out_the_coverage_of_rare_differences() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("images", [500, 10_000])
-@pytest.mark.parametrize("kind", GAINS)
-def test_means_are_covered_however_rarely_images_differ(kind: str, images: int) -> None:
-    for share in DISCORDANT:
-        runs = 2000 if share * images < 1000 else 1000
-        held, control, width = covered(kind, share, images, runs, seed=int(1000 * share))
-        assert held >= 0.94 - 2.0 * np.sqrt(0.06 * 0.94 / runs), (share, held)
-        if share == 0.5:
-            assert width <= 1.05, width
-        elif share * images < 2.0:
-            assert control < 0.75, control
+def test_means_are_covered_however_rarely_images_differ() -> None:
+    for kind in GAINS:
+        for images in [500, 10_000]:
+            for share in DISCORDANT:
+                runs = 2000 if share * images < 1000 else 1000
+                held, control, width = covered(kind, share, images, runs, seed=int(1000 * share))
+                assert held >= 0.94 - 2.0 * np.sqrt(0.06 * 0.94 / runs), (share, held)
+                if share == 0.5:
+                    assert width <= 1.05, width
+                elif share * images < 2.0:
+                    assert control < 0.75, control
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("certified", [0.01, 0.05, 0.5, 0.95])
-def test_the_acr_of_one_table_is_covered(certified: float) -> None:
-    rng = np.random.default_rng(0)
-    facts: Any = {"sigma": 0.5, "n": 100_000, "alpha": 0.001}
-    radii = np.where(rng.random((1000, 500)) < certified, 1.5 * rng.random((1000, 500)), 0.0)
-    found = [metrics.acr(from_radii(row, **facts)) for row in radii]
-    assert np.mean([one.low <= 0.75 * certified <= one.high for one in found]) >= 0.94
+def test_the_acr_of_one_table_is_covered() -> None:
+    for certified in [0.01, 0.05, 0.5, 0.95]:
+        rng = np.random.default_rng(0)
+        facts: Any = {"sigma": 0.5, "n": 100_000, "alpha": 0.001}
+        radii = np.where(rng.random((1000, 500)) < certified, 1.5 * rng.random((1000, 500)), 0.0)
+        found = [metrics.acr(from_radii(row, **facts)) for row in radii]
+        assert np.mean([one.low <= 0.75 * certified <= one.high for one in found]) >= 0.94, certified

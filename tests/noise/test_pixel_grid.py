@@ -12,10 +12,9 @@ from scipy import stats
 
 from randsmooth.errors import InputError
 from randsmooth.noise import Copies, Gaussian, Stream, check_on_grid, grid_sampler
-from randsmooth.noise.first_looks import OPEN
 from randsmooth.noise.grid_on_device import GridOnDevice
 from randsmooth.noise.pixel_grid import GridSampler
-from randsmooth.noise.thresholds import EXTRA, Thresholds
+from randsmooth.noise.thresholds import EXTRA, OPEN, Thresholds
 
 SIGMAS = [0.12, 0.25, 1.0]
 

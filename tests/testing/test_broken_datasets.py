@@ -60,10 +60,10 @@ DATA = [
 ]
 
 
-@pytest.mark.parametrize(("dataset", "message"), DATA)
-def test_datasets(dataset: Any, message: str) -> None:
-    with pytest.raises(AssertionError, match=message):
-        testing.check_dataset(dataset)
+def test_datasets() -> None:
+    for dataset, message in DATA:
+        with pytest.raises(AssertionError, match=message):
+            testing.check_dataset(dataset)
 
 
 def test_a_data_set_by_another_name(monkeypatch: pytest.MonkeyPatch) -> None:

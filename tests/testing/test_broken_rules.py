@@ -139,10 +139,10 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "message"), BROKEN)
-def test_rules(rule: Any, message: str) -> None:
-    with pytest.raises(AssertionError, match=f"rule '.*' .*{message}"):
-        testing.check_rule(rule)
+def test_rules() -> None:
+    for rule, message in BROKEN:
+        with pytest.raises(AssertionError, match=f"rule '.*' .*{message}"):
+            testing.check_rule(rule)
 
 
 HOME = f"{__name__}:Half"

@@ -18,9 +18,9 @@ LARGE = {"wrn28-10", "resnet50", "cifar-resnet50", "resnet110"}
 GREY = {"small-cnn": 8, "lenet": 28}  # architectures that are published for grey images, and their side
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_methods(name: str) -> None:
-    testing.check_method(name)
+def test_methods() -> None:
+    for name in METHODS:
+        testing.check_method(name)
 
 
 @pytest.mark.parametrize(
@@ -31,19 +31,19 @@ def test_architectures(name: str) -> None:
     testing.check_architecture(name)
 
 
-@pytest.mark.parametrize("name", GREY)
-def test_architectures_of_grey_images(name: str) -> None:
-    testing.check_architecture(name, in_channels=1, image_size=GREY[name])
+def test_architectures_of_grey_images() -> None:
+    for name in GREY:
+        testing.check_architecture(name, in_channels=1, image_size=GREY[name])
 
 
-@pytest.mark.parametrize("name", DATASETS)
-def test_datasets(name: str) -> None:
-    testing.check_dataset(name)
+def test_datasets() -> None:
+    for name in DATASETS:
+        testing.check_dataset(name)
 
 
-@pytest.mark.parametrize("name", PANELS)
-def test_panels(name: str) -> None:
-    testing.check_panel(name)
+def test_panels() -> None:
+    for name in PANELS:
+        testing.check_panel(name)
 
 
 FOREIGN = {"onnx", "python", "mixed"}  # run no torch modules

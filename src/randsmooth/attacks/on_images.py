@@ -8,11 +8,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from randsmooth.attacks.attacked import Attacked, check_attack
-from randsmooth.attacks.fixed_noise import FixedNoise
-from randsmooth.attacks.freezing import frozen
-from randsmooth.attacks.geometry import norms, unit, within_ball
-from randsmooth.attacks.losses import mean_cross_entropy
+from randsmooth.attacks.shared import (
+    Attacked,
+    FixedNoise,
+    check_attack,
+    frozen,
+    mean_cross_entropy,
+    norms,
+    unit,
+    within_ball,
+)
 from randsmooth.errors import InputError
 
 

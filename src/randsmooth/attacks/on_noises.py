@@ -8,10 +8,18 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from randsmooth.attacks.attacked import Attacked, check_attack
-from randsmooth.attacks.freezing import frozen
-from randsmooth.attacks.geometry import norms, unit, with_moments_of, within_ball
-from randsmooth.attacks.losses import at_least_float32, cross_entropy, divergence
+from randsmooth.attacks.shared import (
+    Attacked,
+    at_least_float32,
+    check_attack,
+    cross_entropy,
+    divergence,
+    frozen,
+    norms,
+    unit,
+    with_moments_of,
+    within_ball,
+)
 from randsmooth.errors import InputError
 
 

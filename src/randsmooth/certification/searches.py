@@ -12,8 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth.attacks import noisy_logits, within_ball
-from randsmooth.attacks.geometry import unit
-from randsmooth.attacks.losses import mean_cross_entropy, odds_against
+from randsmooth.attacks.shared import mean_cross_entropy, odds_against, unit
 from randsmooth.certification.backends import frozen
 from randsmooth.certification.engine import Engine
 from randsmooth.errors import InputError

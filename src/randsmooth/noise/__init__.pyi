@@ -1,4 +1,3 @@
-from .address import address_of as address_of
 from .base import Noise as Noise
 from .base import linf_radius as linf_radius
 from .base import round_down as round_down
@@ -8,5 +7,6 @@ from .grid_on_device import Copies as Copies
 from .limits import check_sigma as check_sigma
 from .pixel_grid import check_on_grid as check_on_grid
 from .pixel_grid import grid_sampler as grid_sampler
-from .stream import Stream as Stream
-from .stream import fresh_seed as fresh_seed
+from .streams import Stream as Stream
+from .streams import address_of as address_of
+from .streams import fresh_seed as fresh_seed

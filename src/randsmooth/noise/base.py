@@ -15,7 +15,7 @@ from randsmooth.errors import InputError
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from randsmooth.noise.stream import Stream
+    from randsmooth.noise.streams import Stream
 
 Floats = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-    from randsmooth.noise.stream import Stream
+    from randsmooth.noise.streams import Stream
 
 HALVINGS = 64  # of a bracket below 100, to less than the spacing of doubles
 MARGIN = 1e-14  # on a logarithm: what rounding may hide is not claimed
@@ -182,7 +182,7 @@ def draw(shape: tuple[int, ...], sigma: float, *, stream: Stream, device: torch.
     """
     import torch
 
-    from randsmooth.noise.stream import Stream
+    from randsmooth.noise.streams import Stream
 
     if not isinstance(stream, Stream):
         raise InputError(f"stream={stream!r}: give a Stream, such as Stream(0, 'my noise')")

@@ -9,10 +9,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from randsmooth.noise.first_looks import FIRST, FIRST_BITS, MORE, MORE_BITS, OPEN, beyond, counters, first_looks
 from randsmooth.noise.philox import LANES, computed_words, signed
-from randsmooth.noise.stream import Stream
-from randsmooth.noise.thresholds import Thresholds
+from randsmooth.noise.streams import Stream
+from randsmooth.noise.thresholds import (
+    FIRST,
+    FIRST_BITS,
+    MORE,
+    MORE_BITS,
+    OPEN,
+    Thresholds,
+    beyond,
+    counters,
+    first_looks,
+)
 
 SIGN = signed(1 << 63)  # the words of unsigned numbers, with this bit turned over, are in order as signed ones
 

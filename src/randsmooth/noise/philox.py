@@ -7,12 +7,13 @@ Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3". On th
 from __future__ import annotations
 
 import threading
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 LANES = 4  # words of a counter
 ROUNDS = 10
@@ -79,6 +80,8 @@ def computed_words(streams: Tensor, part: int, places: Tensor) -> Tensor:
     Returns:
         int64 numbers with the bits of the words.
     """
+    import torch
+
     k0, k1, c2, c3 = streams.unbind(-1)
     c0, c1 = places + 1, torch.full_like(places, part)
     for _ in range(ROUNDS):

@@ -11,18 +11,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from randsmooth.errors import InputError
-from randsmooth.noise.first_looks import FIRST, FIRST_BITS, MORE, MORE_BITS, OPEN, beyond, counters, first_looks
-from randsmooth.noise.grid_on_device import Copies, GridOnDevice
 from randsmooth.noise.philox import LANES, Philox
-from randsmooth.noise.stream import Stream
-from randsmooth.noise.thresholds import Thresholds
+from randsmooth.noise.thresholds import (
+    FIRST,
+    FIRST_BITS,
+    MORE,
+    MORE_BITS,
+    OPEN,
+    Thresholds,
+    beyond,
+    counters,
+    first_looks,
+)
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+    from randsmooth.noise.grid_on_device import Copies, GridOnDevice
+    from randsmooth.noise.streams import Stream
 
 WIDE = 9  # sigmas beyond [0, 1] at which the clip lies: noise reaches it once in 10^19 pixels
 LARGEST_SIGMA = 8.0
@@ -38,6 +51,8 @@ def grid_sampler(sigma: float) -> GridSampler:
         InputError: sigma is above 8.
 
     Example:
+        >>> import torch
+        >>> from randsmooth.noise import Stream
         >>> x, noisy = torch.full((1, 4, 4), 128 / 255), torch.empty(3, 1, 4, 4)
         >>> grid_sampler(0.25).draw(noisy, x, Stream(0, "example"))
         >>> torch.equal((noisy * 255).round() / 255, noisy)
@@ -50,6 +65,7 @@ def check_on_grid(x: Tensor) -> None:
     """Raise InputError unless every value of `x` is k/255 for an integer k from 0 to 255, as float32 stores it.
 
     Example:
+        >>> import torch
         >>> check_on_grid(torch.arange(256) / 255)
         >>> check_on_grid(torch.tensor([0.5]))
         Traceback (most recent call last):
@@ -90,6 +106,8 @@ class GridSampler:
         if out.device.type == "cpu":
             self._draw_here(out, x, stream)
         else:
+            from randsmooth.noise.grid_on_device import Copies
+
             self.draw_together(out, [Copies(x, stream, len(out))])
 
     def draw_together(self, out: Tensor, groups: Sequence[Copies]) -> None:
@@ -98,6 +116,8 @@ class GridSampler:
             for group, rows in zip(groups, out.split([group.samples for group in groups]), strict=True):
                 self._draw_here(rows, group.x, group.stream)
             return
+        from randsmooth.noise.grid_on_device import GridOnDevice
+
         if out.device not in self._on_device:
             self._on_device[out.device] = GridOnDevice(self.thresholds, self.low, self.high, out.device)
         self._on_device[out.device].draw(out, groups)

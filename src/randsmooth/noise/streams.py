@@ -1,15 +1,19 @@
-"""Random streams that are addressed by position, so that nothing depends on the order of drawing."""
+"""Random streams that are addressed by position and image, so that nothing depends on the order of drawing."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from secrets import randbits
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from randsmooth.noise.philox import Philox
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
 SEED_BITS = 53  # JSON readers that know only floats keep integers up to this size
 
@@ -65,6 +69,8 @@ class Stream:
         On the CPU torch keeps 32 bits of a seed, which is enough for shuffling and augmentation. The noise of
         certification comes from `numpy` there, whose state is seeded in full.
         """
+        import torch
+
         seed = self.sequence().generate_state(1, np.uint64)[0]
         return torch.Generator(device).manual_seed(int(seed))
 
@@ -77,3 +83,24 @@ def fresh_seed() -> int:
         True
     """
     return randbits(SEED_BITS)
+
+
+def address_of(x: Tensor) -> int:
+    """A 256-bit number that identifies an image (C, H, W): the BLAKE2b hash of its shape and its pixels.
+
+    The pixels are hashed as little-endian float32 numbers in C order, with -0.0 as 0.0, so that the device, the memory
+    layout and the machine do not matter. Equal images have the same address; images that differ in one bit of one
+    pixel have unrelated ones.
+
+    Example:
+        >>> import torch
+        >>> x = torch.tensor([[[0.0, 0.5], [0.25, 1.0]]])
+        >>> address_of(x) == address_of(x.double())
+        True
+        >>> address_of(x) == address_of(x.flip(-1))
+        False
+    """
+    pixels = x.detach().float().cpu().numpy() + np.float32(0.0)  # which makes -0.0 0.0
+    digest = blake2b(repr(pixels.shape).encode(), digest_size=32)
+    digest.update(np.ascontiguousarray(pixels, "<f4").data)
+    return int.from_bytes(digest.digest(), "little")
