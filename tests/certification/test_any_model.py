@@ -243,7 +243,7 @@ def test_labels_count_as_the_logits_do_that_they_come_from(tmp_path: Path) -> No
 def test_what_cannot_be_certified_is_named() -> None:
     three, large = nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten()), nn.Sequential(nn.Flatten(), nn.Linear(784, 10))
     table: list[tuple[Any, dict[str, Any], str]] = [
-        (bright, {}, "answers with labels, which do not say how many classes there are: give num_classes"),
+        (bright, {}, "answers with labels, of how many classes: give num_classes"),
         (bright, {"num_classes": 5}, "expected 0 to 4"),
         (lambda x: x, {}, "answers 512 images with torch.float32 (512, 1, 8, 8); expected logits (512, K)"),
         (lambda x: x.mean(axis=(1, 2, 3)), {}, "float32 (512,); expected logits"),

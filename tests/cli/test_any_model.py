@@ -118,7 +118,7 @@ def test_what_cannot_be_opened_is_named_with_the_way_out(cli: Run, zoo: Path) ->
         (["zoo.py:small", "--model-arg", "with=3"], "did you mean 'width'? Expected one of: seed, width"),
         (["zoo.py:small", "--model-arg", "width"], "--model-arg: 'width' must read key=value"),
         (["zoo.py:needy"], "needs the argument path: give it with --model-arg path=..."),
-        (["zoo.py:classify"], "a function that itself takes images has to be returned by another"),
+        (["zoo.py:classify"], "a function that itself takes images is returned by another"),
         (["zoo.py:broken"], "zoo.py:broken failed (KeyError: 'key', in "),
         (["zoo.py:ready", "--model-arg", "width=3"], "is a model, not a function, so it takes no arguments"),
         (["zoo.py:number"], "the model is an int, 3; expected a torch.nn.Module"),

@@ -146,7 +146,7 @@ def test_parts_that_do_not_fit_are_refused() -> None:
         ((3, nn.Flatten()), "an int, 3 | a folder or a function"),
         ((halved, 3), "an int, 3"),
         (("nowhere", nn.Flatten()), "nowhere"),
-        ((Denoiser(channels=3, arch="dncnn-3x2"), classifier()), "of 3 channels | those of 1"),
+        ((Denoiser(channels=3, arch="dncnn-3x2"), classifier()), "of 3 channels | (1, 8, 8)"),
     ]
     check_refusals((partial(Denoised, *parts), said) for parts, said in table)
     training = Denoised(denoiser().train(), classifier())

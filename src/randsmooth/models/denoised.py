@@ -55,10 +55,8 @@ class Denoised(Around):
         self.training = self.denoiser.training or self.classifier.training
         channels = _said(self.denoiser, "channels")
         if None not in (channels, self.shape) and channels != self.shape[0]:  # type: ignore[index]
-            raise InputError(
-                f"the denoiser is for images of {channels} channels, the classifier for those of {self.shape[0]}: take "  # type: ignore[index]
-                "two that were trained on the same data set"
-            )
+            shapes = f"of {channels} channels, the classifier for {self.shape}"
+            raise InputError(f"the denoiser is for images {shapes}: take two that were trained on the same data set")
 
     @property
     def shape(self) -> tuple[int, int, int] | None:
@@ -116,10 +114,8 @@ class Called(nn.Module):
     def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
         super().__init__()
         if not callable(function):
-            raise InputError(
-                f"the denoiser is {article(type(function).__name__)}, {shown(repr(function))}; expected a "
-                "torch.nn.Module, a folder or a function of tensors"
-            )
+            got = f"{article(type(function).__name__)}, {shown(repr(function))}"
+            raise InputError(f"the denoiser is {got}; expected a torch.nn.Module, a folder or a function of tensors")
         self.function = function
         self.training = False
 

@@ -135,10 +135,7 @@ def _noise_levels(alphas_cumprod: Tensor | Sequence[float]) -> Tensor:
     except (TypeError, ValueError, RuntimeError):
         falls = False
     if not falls or not (float(abar[-1]) >= 0 and float(abar[0]) <= 1):
-        raise InputError(
-            "alphas_cumprod must be the abar_t of every timestep, numbers from 1 down to 0: "
-            "scheduler.alphas_cumprod, not its betas"
-        )
+        raise InputError("alphas_cumprod must be the abar_t of every timestep, from 1 down to 0, and not the betas")
     return ((1.0 - abar) / abar).sqrt()
 
 

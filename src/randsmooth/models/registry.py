@@ -81,10 +81,7 @@ def build(arch: str, *, in_channels: int, image_size: int, num_classes: int) -> 
     architecture = _find(arch)
     if image_size < architecture.min_size:
         smallest = f"{architecture.min_size}x{architecture.min_size}"
-        raise InputError(
-            f"{arch} cannot take {image_size}x{image_size} images: the smallest that works is {smallest}; "
-            "resize the images or choose a smaller architecture"
-        )
+        raise InputError(f"{arch} takes images of {smallest} or more, not {image_size}x{image_size}: resize them")
     if in_channels < 1:
         raise InputError(f"in_channels={in_channels}: expected at least 1 (grey) and usually 3 (RGB)")
     if num_classes < 2:

@@ -251,7 +251,5 @@ def check_arguments(called: Callable[..., Any], given: Mapping[str, Any], what: 
     needed = [each.name for each in parameters if each.default is each.empty and each.name in names]
     missing = [name for name in needed if name not in given]
     if missing:
-        raise InputError(
-            f"{what} needs the argument {missing[0]}: give it with --model-arg {missing[0]}=... (a function that "
-            "itself takes images has to be returned by another)"
-        )
+        given_by = f"--model-arg {missing[0]}=... (a function that itself takes images is returned by another)"
+        raise InputError(f"{what} needs the argument {missing[0]}: give it with {given_by}")

@@ -146,8 +146,7 @@ def own_copy(model: nn.Module) -> nn.Module:
             return model
         raise InputError(
             f"the model ({type(model).__qualname__}) cannot be copied ({shown(error)}), so it could change while it is "
-            "counted: keep what cannot be copied (a lock, an open file, a connection) outside of the module that "
-            "holds the weights"
+            "counted: keep what cannot be copied (a lock, a connection) outside of the module that holds the weights"
         ) from error
 
 

@@ -36,10 +36,7 @@ class Onnx(Backend):
 
     def __init__(self, model: OnnxModel, device: torch.device, precision: Precision) -> None:
         if precision != "32":
-            raise InputError(
-                f"precision={precision}: an ONNX file computes as it was exported; leave it at 32, or use "
-                "--backend openvino"
-            )
+            raise InputError(f"precision={precision}: an ONNX file computes as it was exported; use --backend openvino")
         self.device, self.precision, self.model = device, precision, model
         runtime = quiet_runtime()
         options = runtime.SessionOptions()
@@ -236,8 +233,5 @@ def as_logits(answer: np.ndarray, model: ForeignModel) -> Tensor:
     if not model.labels:
         return found
     if model.num_classes is None:
-        raise InputError(
-            f"the {model.kind} answers with labels, which do not say how many classes there are: give "
-            "num_classes (--num-classes on the command line)"
-        )
+        raise InputError(f"the {model.kind} answers with labels, of how many classes: give num_classes (--num-classes)")
     return votes(found, model.num_classes)

@@ -123,7 +123,7 @@ def quantise(
         >>> network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
         >>> quantise(network, "digits", out="net.onnx", sigma=0.5, split="test")
         Traceback (most recent call last):
-        randsmooth.errors.InputError: split='test': an int8 model is calibrated on training images, since ...
+        randsmooth.errors.InputError: split='test': an int8 model is calibrated on training images alone; ...
     """
     path, show = Path(out), chosen_progress(progress)
     if path.suffix not in WRITERS:
@@ -188,10 +188,7 @@ def training_images(dataset: Any, split: str, number: int, **columns: Any) -> Im
         100
     """
     if split != "train":
-        raise InputError(
-            f"split={split!r}: an int8 model is calibrated on training images, since those that it is to be judged on "
-            "must have no part in making it; leave out split (--split)"
-        )
+        raise InputError(f"split={split!r}: an int8 model is calibrated on training images alone; leave out --split")
     if number < 1:
         raise InputError(f"images={number} must be at least 1; 300 is usual")
     try:

@@ -52,10 +52,7 @@ class EstimatorModel(PythonModel):
         self.name = type(estimator).__qualname__
         known = getattr(estimator, "classes_", None)
         if known is None or isinstance(known, list):  # a list: of several outputs
-            raise InputError(
-                f"the estimator {self.name} has no classes_: expected a classifier of one output that was fitted, "
-                "estimator.fit(X, y)"
-            )
+            raise InputError(f"the estimator {self.name} has no classes_: fit it for one output, estimator.fit(X, y)")
         if method is not None and (method not in METHODS or not hasattr(estimator, method)):
             raise unknown(f"method of {self.name}", method, [each for each in METHODS if hasattr(estimator, each)])
         self.estimator, self.method = copy.deepcopy(estimator), method or _preferred(estimator)

@@ -107,10 +107,7 @@ class FunctionModel(PythonModel):
         found = answer.detach() if isinstance(answer, Tensor) else self._tensor(answer)
         if found is not None and found.shape == (images,) and not found.is_floating_point():
             if self.num_classes is None:
-                raise InputError(
-                    f"the function {self.name} answers with labels, which do not say how many classes there are: give "
-                    "num_classes"
-                )
+                raise InputError(f"the function {self.name} answers with labels, of how many classes: give num_classes")
             self.labels = True
             return votes(found, self.num_classes)
         if found is None or found.dim() != 2 or len(found) != images or found.shape[1] < 2:

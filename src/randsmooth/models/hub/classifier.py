@@ -70,10 +70,8 @@ class HubClassifier(Around):
     def forward(self, x: Tensor) -> Tensor:
         """Logits (B, K) of images (B, C, H, W): in [0, 1] before noise."""
         if x.shape[1] != self.channels:
-            raise InputError(
-                f"{self.source} takes images of {self.channels} channels; these have {x.shape[1]}: "
-                "rs.wrap(rs.load_model(...), channels=3) repeats a grey one"
-            )
+            way_out = "rs.wrap(rs.load_model(...), channels=3) repeats a grey one"
+            raise InputError(f"{self.source} takes {self.channels} channels; these images have {x.shape[1]}: {way_out}")
         answer = self.network(self.steps(x))
         logits: Tensor = getattr(answer, "logits", answer)
         return logits if self.order is None else logits.index_select(1, self.order)
@@ -112,10 +110,8 @@ def order_of(own: Sequence[str], wanted: Sequence[str], source: str) -> list[int
         [1, 0]
     """
     if len(own) != len(wanted):
-        raise InputError(
-            f"{source} tells {len(own)} classes apart, {shown(', '.join(own))}; the data set has {len(wanted)}, "
-            f"{shown(', '.join(wanted))}: take a model that was trained for them"
-        )
+        wants = f"the data set has {len(wanted)}, {shown(', '.join(wanted))}: take a model that was trained for them"
+        raise InputError(f"{source} tells {len(own)} classes apart, {shown(', '.join(own))}; {wants}")
     if all(map(NAMELESS.fullmatch, own)) or all(map(NAMELESS.fullmatch, wanted)):
         return list(range(len(own)))
     simple = [[re.sub(r"[\s_-]+", " ", name).strip().casefold() for name in names] for names in (own, wanted)]
@@ -123,7 +119,6 @@ def order_of(own: Sequence[str], wanted: Sequence[str], source: str) -> list[int
     if missing or len({*simple[1]}) < len(wanted):
         raise InputError(
             f"{source} knows no class {shown(repr([*missing, *wanted][0]))} of the data set (or knows it twice); its "
-            f"own are {shown(', '.join(own))}. If they mean the same, say what they are called in the data set, in the "
-            "model's order: classes=[...] (--model-arg 'classes=[...]')"
+            f"own are {shown(', '.join(own))}: say what they are called there, --model-arg 'classes=[...]'"
         )
     return [simple[0].index(form) for form in simple[1]]

@@ -118,9 +118,8 @@ def _local(name: str) -> Path:
     except (OSError, ValueError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise InputError(
-            f"no folder {name}, and no such model came from the Hugging Face hub or its cache ({shown(reason)}): "
-            f"check the name; without a network, `hf download {name} --local-dir FOLDER` where there is one, "
-            "and hf:FOLDER here"
+            f"no folder {name}, and no such model came from the Hugging Face hub or its cache ({shown(reason)}): check "
+            f"the name, or `hf download {name} --local-dir FOLDER` where there is a network, and hf:FOLDER here"
         ) from error
 
 

@@ -173,9 +173,8 @@ class Trial(NamedTuple):
         why = "it hardly does more than guess" if guesses else "no layer is clearly better than the others"
         names = " or ".join(layer.name for layer in self.layers)
         raise InputError(
-            f"the file does not store which normalisation its network was trained behind, and its accuracy does not "
-            f"tell: {why} ({self.words()}). Say it (normalise=, --normalise {names}), try more images (images=, "
-            "--images), or give the sigma that it was trained for and the right data set"
+            f"the file does not store which normalisation its network was trained behind, and {why} ({self.words()}): "
+            f"say it (--normalise {names}), try more images (--images), or check --sigma and --dataset"
         )
 
     def words(self) -> str:
