@@ -90,7 +90,3 @@ def _option(values: Mapping[str, Any]) -> list[str]:
 
 class Note(Warning):
     """A warning about something that a user may want to know, although it was dealt with."""
-
-
-class NoDigest(Note):
-    """A file, or a part of it, carries no digest: an accidental change to it may go unnoticed."""

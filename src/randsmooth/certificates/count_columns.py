@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from randsmooth.certificates.logs.tsv import read_text
-from randsmooth.documents import shown
+from randsmooth.documents import parse_json, shown
 from randsmooth.errors import InputError
 from randsmooth.rules import MOST_SAMPLES
 
@@ -69,15 +69,19 @@ def _columns_of_file(path: Path) -> dict[str, Any]:
     import pandas as pd  # here, since it takes long to load
 
     text = read_text(path)
-    mark = next((mark for mark in "\t,;" if mark in text.partition("\n")[0]), ",")
-    try:
-        with warnings.catch_warnings(action="error", category=pd.errors.ParserWarning):  # more cells than names
-            if path.suffix in JSON_LINES:
-                frame = pd.read_json(io.StringIO(text), lines=True, dtype=False)
-            else:
+    if path.suffix in JSON_LINES:
+        lines = [(place, line) for place, line in enumerate(text.split("\n"), start=1) if line.strip()]
+        rows = [parse_json(line, f"{path}, line {place}") for place, line in lines]
+        if not all(isinstance(row, dict) for row in rows):
+            raise InputError(f'{path} holds no object on each line, such as {{"label": 3, "counts": [990, 10]}}')
+        frame = pd.DataFrame(rows)
+    else:
+        mark = next((mark for mark in "\t,;" if mark in text.partition("\n")[0]), ",")
+        try:
+            with warnings.catch_warnings(action="error", category=pd.errors.ParserWarning):  # more cells than names
                 frame = pd.read_csv(io.StringIO(text), sep=mark, index_col=False)
-    except (ValueError, OverflowError, pd.errors.ParserWarning) as error:
-        raise InputError(f"{path} cannot be read as a table of counts: {shown(error)}") from None
+        except (ValueError, OverflowError, pd.errors.ParserWarning) as error:
+            raise InputError(f"{path} cannot be read as a table of counts: {shown(error)}") from None
     columns = {str(name).strip(): frame[name].tolist() for name in frame.columns}
     return columns | {name: [_list(name, cell) for cell in columns[name]] for name in LISTS if name in columns}
 
@@ -113,7 +117,8 @@ def whole_numbers(name: str, values: ArrayLike, shape: Sequence[int | None]) -> 
         return found.astype(np.int64)
     if found.dtype.kind not in "iuf":
         raise InputError(f"{name} holds {shown(found.flat[0])!r}; expected whole numbers from 0")
-    wrong = np.argwhere(~((found >= 0) & (found <= MOST_SAMPLES) & (found % 1 == 0)))
+    with np.errstate(invalid="ignore"):  # of infinity
+        wrong = np.argwhere(~((found >= 0) & (found <= MOST_SAMPLES) & (found % 1 == 0)))
     if len(wrong):
         place = tuple(wrong[0])
         where = f" in row {place[0]}" if place else ""

@@ -16,7 +16,7 @@ from randsmooth.cli.command import settings_of
 from randsmooth.cli.messages import FAILURE
 from randsmooth.cli.settings import Settings, argument, option, read_config, read_document, validate
 from randsmooth.cli.verbs import DATA_VERBS, VERBS
-from randsmooth.errors import ForeignFile, InputError, NoDigest, Note, unknown
+from randsmooth.errors import ForeignFile, InputError, Note, unknown
 from randsmooth.escape import printable, say, to_json
 from randsmooth.urls import Place, fetched, is_url, with_urls
 
@@ -88,9 +88,8 @@ def _checked(path: Path, kind: str) -> Found:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", Note)
         finding = KINDS[kind][1](path)
-    unsigned = any(issubclass(warning.category, NoDigest) for warning in caught)  # which the check says, too
-    notes = [str(warning.message) for warning in caught if not issubclass(warning.category, NoDigest)]
-    state = "read" if kind in UNSIGNED or unsigned else "verified"
+    notes = [str(warning.message) for warning in caught]
+    state = "read" if kind in UNSIGNED else "verified"
     return Found(str(path), kind, state, "; ".join([finding, *notes]))
 
 
