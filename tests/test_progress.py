@@ -3,6 +3,7 @@
 import io
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -47,7 +48,7 @@ def test_a_library_call_shows_a_bar_on_a_terminal_alone_unless_asked(
         with monkeypatch.context() as patch:
             patch.setattr(sys, "stderr", err := stream())
             patch.setattr(sys, "stdout", out := stream())
-            run = {"progress": asked, "overwrite": True}
+            run: dict[str, Any] = {"progress": asked, "overwrite": True}
             train("digits", sigma=0.25, take=64, epochs=1, out=tmp_path / "m", **run)
             certify(tmp_path / "m", take=2, n=100, out=tmp_path / "m.parquet", **run)
         told = err.getvalue()

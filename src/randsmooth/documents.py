@@ -167,7 +167,7 @@ def _check_node(node: yaml.Node | None, where: object, seen: set[int], depth: in
         keys = [key.value if isinstance(key, yaml.ScalarNode) else None for key, _ in node.value]
         if None in keys or "<<" in keys:
             raise ValueError("a key must be a plain word")
-        _object([(key, None) for key in keys])
+        _object([(str(key), None) for key in keys])
         for _, value in node.value:
             _check_node(value, where, seen, depth + 1)
     elif isinstance(node, yaml.SequenceNode):

@@ -12,6 +12,7 @@ import randsmooth as rs
 from certification.runs import StopAfter
 from cli.run import Run
 from randsmooth.certificates import CertificationSettings
+from randsmooth.cli.settings import Settings
 from randsmooth.cli.verbs.attack import Attack
 from randsmooth.cli.verbs.predict import Predict
 from randsmooth.errors import InputError
@@ -61,7 +62,8 @@ def test_a_refused_training_says_the_same(cli: Run, tmp_path: Path) -> None:
 
 
 def test_options_of_certify_are_worded_alike(cli: Run) -> None:
-    own_meaning = {Predict: set[str](), Attack: {"n", "alpha"}}  # of PREDICT at the points found, not of certificates
+    own_meaning: dict[type[Settings], set[str]]
+    own_meaning = {Predict: set(), Attack: {"n", "alpha"}}  # of PREDICT at the points found, not of certificates
     for settings, own in own_meaning.items():
         shared = settings.model_fields.keys() & CertificationSettings.model_fields.keys() - own
         assert "seed" in shared

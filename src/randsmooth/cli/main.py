@@ -94,7 +94,7 @@ def main() -> None:
     """Run the command line and exit with its code: 0, 2 for bad input, 1 for failure."""
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = _show
+            warnings.showwarning = _show  # type: ignore[assignment]  # its last arguments are Python's own
             app()
     except KeyboardInterrupt:  # before a verb had begun
         sys.exit(_stop("randsmooth: interrupted", INTERRUPTED))

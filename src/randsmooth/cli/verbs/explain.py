@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from randsmooth.noise import round_down
 
 if TYPE_CHECKING:
     from randsmooth.app import Explanation
+    from randsmooth.certificates import Certificates
 
 
 class Explain(OneClassifier):
@@ -102,12 +104,28 @@ def _write(explained: Explanation, found: FoundImage, settings: Explain) -> None
     command = "randsmooth " + shlex.join([*without_secrets(sys.argv[1:]), *seed])  # which repeats the page
     app.write_explanation(explained, settings.out, command=command)
     if settings.certificate is not None:
-        place: dict[str, Any] = {}
-        if found.index is not None:
-            place = {"idx": [found.index], "dataset": found.dataset, "split": settings.split}
-        labels = None if found.label is None else [found.label]
-        table = explained.certified.table(labels, name=found.name, identity=settings.identity, **place)
-        write_parquet(table, settings.certificate)
+        write_parquet(_table(explained, found, settings), settings.certificate)
+
+
+def _table(explained: Explanation, found: FoundImage, settings: Explain) -> Certificates:
+    """The counts as a table of one row: the same noise on the same pixels gives them again."""
+    import numpy as np
+
+    from randsmooth import certification
+
+    certified, images = explained.certified, explained.image[None]
+    table = certification.certify(
+        certified.engine.model,
+        images if found.label is None else (images, [found.label]),
+        certified.settings.replace(seed=certified.seed),
+        device=settings.device,
+        identity=settings.identity,
+        progress=False,
+    )
+    if found.index is None:
+        return replace(table, name=found.name)
+    header = table.header.replace(dataset=found.dataset, split=settings.split, selection=None)
+    return replace(table, name=found.name, header=header, idx=np.array([found.index]))
 
 
 def _answer(explained: Explanation) -> str:
