@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
-import subprocess
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -157,70 +155,6 @@ def test_a_precision_that_openvino_does_not_compute_in_is_refused(monkeypatch: p
         engine = Engine(network("small-cnn"), sigma=0.5, device=CPU, backend="auto", precision="bf16")
         assert engine.prepare(SHAPES["small-cnn"]).name == "torch"
         monkeypatch.undo()
-
-
-BFLOAT16 = """
-import openvino, torch
-from randsmooth import models
-from randsmooth.certification.backends import make_backend
-from randsmooth.errors import InputError
-torch.manual_seed(0)
-model = models.build("small-cnn", in_channels=1, image_size=8, num_classes=10).eval()
-x = torch.rand(64, 1, 8, 8)
-try:
-    found = make_backend("openvino", model, torch.device("cpu"), "bf16").logits(x)
-except InputError:
-    exit("refused")
-float32 = model(x).detach()
-exit(None if 1e-4 < (found - float32).abs().max() / float32.abs().max() < 0.06 else "float32 or wrong")
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("limit", ["AVX2", "AVX512_CORE", "ALL"])
-def test_bfloat16_is_refused_or_computed_whatever_the_instruction_set(limit: str) -> None:
-    """In a process of its own: oneDNN reads the limit once."""
-    pytest.importorskip("openvino")
-    environment = os.environ | {"ONEDNN_MAX_CPU_ISA": limit}
-    done = subprocess.run(
-        [sys.executable, "-c", BFLOAT16], env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0 or done.stderr.strip() == "refused", done.stderr
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("backend", ["openvino", "onnx"])
-def test_counts_differ_at_most_where_the_logits_are_close(backend: str, exported: Exported) -> None:
-    pytest.importorskip({"openvino": "openvino", "onnx": "onnxruntime"}[backend])
-    model = exported("resnet8") if backend == "onnx" else network("resnet8")
-    x = torch.rand(SHAPES["resnet8"], generator=torch.Generator().manual_seed(2))
-    counts = [
-        count_classes(Engine(which, sigma=0.5, device=CPU, backend=name), x, [("a", SAMPLES)])[0]
-        for which, name in ((network("resnet8"), "torch"), (model, backend))
-    ]
-    moved = np.abs(counts[0] - counts[1]).sum() // 2
-    logits = network("resnet8")(noisy("resnet8", 256)).detach().sort(dim=1).values
-    close = float((logits[:, -1] - logits[:, -2] < 1e-3).float().mean())
-    assert moved <= 2 + 3 * close * SAMPLES
-
-
-@pytest.mark.slow
-def test_an_onnx_file_with_a_fixed_batch_is_used_as_it_is(exported: Exported) -> None:
-    pytest.importorskip("onnxruntime")
-    x = torch.rand(SHAPES["small-cnn"])
-    for batch in (1, 7, 300):
-        fixed, free = exported("small-cnn", batch), exported("small-cnn")
-        assert (fixed.batch, free.batch, free.shape) == (batch, None, (1, 8, 8))
-        engines = [Engine(model, sigma=0.5, device=CPU, backend="onnx") for model in (fixed, free)]
-        np.testing.assert_array_equal(*(count_classes(engine, x, [("a", 500)]) for engine in engines))
-
-
-def test_openvino_runs_onnx_files(exported: Exported) -> None:
-    pytest.importorskip("openvino")
-    model, x = exported("small-cnn"), noisy("small-cnn")
-    with torch.inference_mode():
-        found = make_backend("openvino", model, CPU, "32").logits(x)
-        torch.testing.assert_close(found, network("small-cnn")(x), rtol=1e-4, atol=1e-4)
 
 
 class Flat(nn.Module):

@@ -6,14 +6,13 @@ import itertools
 import math
 import warnings
 from collections import OrderedDict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from numpy.typing import NDArray
 from scipy import stats
 from torch import nn
 
@@ -23,7 +22,7 @@ from randsmooth.certificates import BATCH_MATTERS
 from randsmooth.certificates.settings import BLOCK, FINE
 from randsmooth.certification import Engine, SmoothedClassifier
 from randsmooth.certification.algorithm import Job, SampleRange, Steps
-from randsmooth.certification.batches import Segment, packed, segments, take_batch, usual_batch
+from randsmooth.certification.batches import Segment, packed, segments, take_batch
 from randsmooth.certification.scheduler import Scheduler, count_classes
 from randsmooth.errors import InputError, Note
 from randsmooth.noise import Stream, address_of, draw
@@ -177,20 +176,6 @@ def test_a_model_that_mixes_its_batch_a_little_gets_a_note_in_its_table(tmp_path
     assert BATCH_MATTERS in " ".join(rs.report.remarks([table]))
 
 
-def test_images_share_batches(image: torch.Tensor, monkeypatch: pytest.MonkeyPatch) -> None:
-    engine, images = Engine(Digits(), sigma=SIGMA, device=CPU, batch=256), image.expand(30, 1, 8, 8)
-    batches: list[int] = []
-    count = engine.count
-
-    def counted(groups: Sequence[Sequence[Segment]], slots: Sequence[int]) -> NDArray[np.int64]:
-        batches.extend(sum(segment.samples for segment in group) for group in groups)
-        return count(groups, slots)
-
-    monkeypatch.setattr(engine, "count", counted)
-    numbered(engine, list(range(30)), images)
-    assert np.mean(batches) > 0.8 * engine.size  # alone, an image of 164 samples would fill 64% of its batches
-
-
 def test_another_address_has_other_noise(image: torch.Tensor) -> None:
     def counts(seed: int = 0, pixel: float = 0.5, name: str = "a") -> list[Any]:
         x = image.clone()
@@ -247,16 +232,6 @@ def test_packing_keeps_every_sample_once(image: torch.Tensor) -> None:
     queue = deque(Segment(i, image, Stream(0, "a"), n) for i, n in enumerate([100, 128, 28, 128]))
     assert [s.slot for s in take_batch(queue, 256, mix=True)] == [0, 1, 2]  # a gap is filled from further back
     assert [s.slot for s in queue] == [3]
-
-
-def test_usual_batches_are_whole_blocks() -> None:
-    for shape, device, batch in (
-        ((1, 8, 8), "cpu", 512),
-        ((3, 32, 32), "cpu", BLOCK),
-        ((3, 224, 224), "cpu", FINE),
-        ((3, 32, 32), "cuda", 5376),
-    ):
-        assert usual_batch(torch.device(device), shape) == batch
 
 
 class Sometimes(nn.Module):

@@ -104,12 +104,3 @@ def test_whoever_saw_the_numbers_of_other_images_in_the_same_rows_gains_nothing(
     table = rs.certify(HalfSpace().eval(), (x, label), out=tmp_path / "b.parquet", identity="a plane", **facts)
     assert np.mean((table.predict == 1) & (table.radius > distance)) <= allowed()
     assert np.mean(table.evidence()[1][:, 1] == N) > allowed()  # so many were false by the numbers that were seen
-
-
-@pytest.mark.slow
-def test_whoever_saw_the_numbers_of_other_counts_in_the_same_rows_gains_nothing() -> None:
-    facts: dict[str, Any] = {"n": N, "picked": [0] * IMAGES, "sigma": SIGMA, "alpha": ALPHA, "bound": "randomised"}
-    seen = from_counts([N] * IMAGES, **facts).radius
-    n_a = np.random.default_rng(24).binomial(N, stats.norm.cdf((seen - 1e-6) / SIGMA))
-    assert np.mean(from_counts(n_a, **facts).radius >= seen) <= allowed()
-    assert np.mean(n_a == N) > allowed()

@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 T = TypeVar("T")
 
 TAKEN = re.compile(r"(?:all (\d{1,18})|take (\d{1,18}) of (\d{1,18}))", re.ASCII)
-ONE_IN = re.compile(r"(?:one in |every )(\d{1,18})(?:th)? of (\d{1,18})", re.ASCII)  # the second as it once was written
+ONE_IN = re.compile(r"one in (\d{1,18}) of (\d{1,18})", re.ASCII)
 SHARD = re.compile(r"(\d{1,18})/(\d{1,18})", re.ASCII)
 SHARD_FILE = re.compile(r"(.+)-\d+-of-\d+\.parquet(?:\.partial)?", re.ASCII)
 MOST_IMAGES = 2**31  # of a split: so that no product of two positions overflows
