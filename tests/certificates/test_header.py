@@ -104,7 +104,7 @@ def test_what_cannot_be_read_cannot_be_made() -> None:
             refusal(Header, **facts)
     for bad in ({"sigma": 1e9}, {"n": 10**15}, {"alpha": 1e-300}):
         refusal(CertificationSettings, **({"sigma": 0.5, "n": 1000, "alpha": 0.001} | bad))
-        refusal(Header().having, **bad)
+        refusal(Header().replace, **bad)
     for budget in ((-1, 1000, 0.001), (10, 10**10, 0.001), (10, 1000, 1e-20), (10, 1000.0, 0.001), (True, 1000, 0.001)):
         refusal(check_budget, *budget)
     assert "n >= 10" in refusal(check_budget, 1, 9, 0.001) and check_budget(1, 10, 0.001) is None  # type: ignore[func-returns-value]

@@ -86,7 +86,7 @@ REFUSED = {  # the whole text, and what the refusal names
     "empty": ("", "lacks idx"),
     "another table": ("a\tb\n1\t2\n", "lacks idx"),
     "commas": (text().replace("\t", ","), "with tabs between"),
-    "counts": ("label,counts_0\n0,1\n", "`randsmooth from-counts log.tsv"),
+    "counts": ("label,counts_0\n0,1\n", "`randsmooth from-counts FILE"),
     "a column twice": (HEAD.replace("time", "idx") + "\n", "lacks time"),
     "neither 0/1 nor a total": (text(correct=(1, 1, 1, 3)), "line 3: correct='1' contradicts"),
     "bare and wrong": ("3\t3\t0.5\t0\t0:00:01\n", "line 1: correct='0' contradicts"),

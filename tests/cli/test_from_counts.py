@@ -90,5 +90,5 @@ def test_a_file_that_is_no_table_yet_points_to_what_makes_one(cli: Run, tmp_path
     for name, text in files.items():
         (tmp_path / name).write_text(text)
         refused = cli("evaluate", name)
-        assert refused.code == 2 and f"`randsmooth from-counts {name} --sigma S`" in refused.err, name
+        assert refused.code == 2 and "`randsmooth from-counts FILE --sigma S`" in refused.err, name
         assert "with tabs between" in refused.err, name

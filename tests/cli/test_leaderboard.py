@@ -157,7 +157,7 @@ def test_files_with_one_fault_share_a_line(cli: Run, tmp_path: Path) -> None:
         (tmp_path / "runs" / f"{name}.tsv").write_text("")
     told = cli("leaderboard", tmp_path / "runs")
     (line,) = (line for line in told.err.splitlines() if "skipped" in line)
-    assert "a.tsv" in line and "and 2 more" in line and "is empty" in line
+    assert "a.tsv" in line and "and 2 more" in line and "lacks idx" in line
     assert "e.tsv" in (tmp_path / "leaderboard.html").read_text()  # where all of them are named
 
 

@@ -209,8 +209,8 @@ def _check_names(path: Path, names: Sequence[str]) -> None:
     if missing or len(there) < len(names) or len(names) > MOST_COLUMNS:
         raise InputError(
             f"{path} is no log of certificates: its first line lacks {', '.join(missing) or 'different names'}. A log "
-            f"has the columns {', '.join(TSV_COLUMNS)}, with tabs between; `randsmooth from-counts {path.name} --sigma "
-            "S` makes a table of class counts"
+            f"has the columns {', '.join(TSV_COLUMNS)}, with tabs between; `randsmooth from-counts FILE --sigma S` "
+            "makes a table of class counts"
         )
 
 
