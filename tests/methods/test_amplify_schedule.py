@@ -115,17 +115,6 @@ def test_each_part_alone_and_any_together() -> None:
         assert all(len({*order}) == TOTAL for order in drawn) == (not discard and not reweight)
 
 
-def test_without_reweighting_what_is_left_takes_turns() -> None:
-    amplify = schedule(reweight=False)
-    advance(amplify, range(4), Probe())
-    left = int((SHARES >= 0.4).sum())
-    for order in orders(amplify, range(3, 10)):
-        times = torch.bincount(torch.tensor(order), minlength=TOTAL)[SHARES >= 0.4]
-        assert set(times.tolist()) <= {TOTAL // left, TOTAL // left + 1}
-    first, second = orders(amplify, range(3, 5))
-    assert first != second
-
-
 @pytest.mark.parametrize("discard", [False, True])
 def test_images_are_drawn_as_often_as_they_weigh(discard: bool) -> None:
     amplify = schedule(discard=discard)
@@ -160,25 +149,9 @@ def test_a_resumed_schedule_goes_on_the_same() -> None:
         assert fresh.calls == probe.calls
 
 
-def test_p_a_may_come_from_another_model() -> None:
-    amplify, probe = schedule(E_t=0, p_A_from="models/gaussian", discard_noises=50), Probe()
-    advance(amplify, range(1), probe)
-    left = int((SHARES >= 0.4).sum())
-    assert probe.calls == [(TOTAL, 50, "models/gaussian"), (left, 16, None)]
-
-
 def test_discarding_every_image_is_refused_with_the_largest_p_a() -> None:
     with pytest.raises(InputError, match=r"p_t=0.4 .* 0\.35"):
         advance(schedule(), range(4), Probe(torch.tensor([0.05, 0.15, 0.25, 0.35])))
-
-
-def test_other_methods_see_every_image_once_an_epoch() -> None:
-    plain, probe = methods.create("gaussian").schedule(), Probe()
-    assert advance(plain, range(3), probe) == [{}] * 3 and probe.calls == []
-    drawn = orders(plain, range(3))
-    assert all(sorted(order) == list(range(TOTAL)) for order in drawn)
-    assert drawn[0] != drawn[1] and drawn == orders(plain, range(3))
-    assert plain.state() == {}
 
 
 @pytest.mark.parametrize("augmented", [True, False])

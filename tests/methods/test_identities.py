@@ -86,22 +86,6 @@ def test_beta_in_both_terms_is_a_network_with_larger_logits(beta: float) -> None
     assert torch.equal(both.terms["classification"], alone.terms["classification"]) == (beta == 1.0)
 
 
-def test_amplify_is_gaussian_training_before_e_t() -> None:
-    amplify = create("amplify")
-    schedule = amplify.schedule()
-    for epoch in (0, 1, 69):
-        agree(schedule.objective(epoch), create("gaussian", m=4))
-    assert schedule.objective(70) == amplify
-
-
-def test_amplify_is_gaussian_where_every_noise_wins_already() -> None:
-    model = slow.TinyNet(0)
-    x, _, noise = slow.batch(8, 1, 0)
-    y = (model(x + noise[0]).argmax(dim=1) + 1) % slow.CLASSES
-    attacked = create("amplify", m=1).loss(model, x, y, noise)
-    assert torch.equal(attacked.total, create("gaussian").loss(model, x, y, noise).total)
-
-
 def test_stability_without_lambda_is_training_without_noise() -> None:
     model, _, problem = slowly.problem(0, IMAGES, 2)
     x, y, noise, inputs = problem.tensors()
@@ -184,21 +168,3 @@ def test_macer_asks_its_sharpened_prediction_which_images_are_right() -> None:
     for label, robustness in ((0, 0.0), (1, 3.0 * 0.5 / 2 * (8.0 - 2 * stats.norm.ppf(2 / 3)))):
         loss = method.loss(Told(), x, torch.tensor([label, label]), noise, inputs)
         assert loss.terms["robustness"].item() == pytest.approx(robustness, rel=1e-9)
-
-
-@pytest.mark.parametrize("attack", ["pgd", "ddn"])
-def test_smoothadv_is_no_easier_than_gaussian_training(attack: str) -> None:
-    harder = []
-    for seed in range(4):
-        adversarial, _ = loss_and_gradient(create("smoothadv", m=1, eps=0.3, attack=attack), seed)
-        plain, _ = loss_and_gradient(create("gaussian", m=1), seed)
-        harder.append(float(adversarial - plain))
-    assert min(harder) >= 0 and max(harder) > 0.01
-
-
-def test_the_walk_makes_amplify_s_loss_larger() -> None:
-    model = slow.TinyNet(0)
-    x, _, noise = slow.batch(16, 2, 0, sigma=0.25)
-    y = model(x).argmax(dim=1)
-    attacked = create("amplify", m=2).loss(model, x, y, noise)
-    assert attacked.total > create("gaussian", m=2).loss(model, x, y, noise).total

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.utils import parameters_to_vector
 
 from attacks import slow
@@ -144,29 +144,6 @@ def test_bfloat16_autocast_gives_a_float32_loss() -> None:
         assert loss.total.dtype == torch.float32, case
         assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters()), case
         assert loss.total.item() == pytest.approx(exact.item(), rel=0.3), case  # an image may change sides at 8 bits
-
-
-class Recorder(nn.Module):
-    """Keeps what it is given; logits say class 1 whatever the image."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.bias = nn.Parameter(torch.tensor([0.0, 1.0]))
-        self.given = torch.empty(0)
-
-    def forward(self, x: Tensor) -> Tensor:
-        self.given = x.detach().clone()
-        return self.bias + 0.0 * x.flatten(1).sum(dim=1, keepdim=True)
-
-
-def test_noise_j_i_belongs_to_image_i() -> None:
-    m, images = 3, 5
-    x = torch.arange(images).view(images, 1, 1, 1).expand(images, *slow.SHAPE).float()
-    noise = 100.0 * (1 + torch.arange(m * images)).view(m, images, 1, 1, 1).expand(m, images, *slow.SHAPE).float()
-    for name in ("gaussian", "consistency", "amplify"):
-        model = Recorder()
-        methods.create(name, m=m).loss(model, x, torch.zeros(images, dtype=torch.int64), noise)
-        assert torch.equal(model.given, (x[None] + noise).flatten(0, 1)), name
 
 
 SURE = 200.0 * torch.tensor([[1.0, 0.0, -1.0]])

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import random
-import struct
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -92,43 +91,20 @@ def test_no_damage_is_read(path: Path, written: bytes) -> None:
             refusal(path, bytes(changed))
 
 
-def test_damage_under_a_digest_of_its_own_is_an_input_error_at_worst(path: Path) -> None:
-    whole = unsigned(plain(path.read_bytes()))
-    names = zipfile.ZipFile(io.BytesIO(whole)).getinfo("archive/data.pkl")
-    rng = random.Random(2)
-    for _ in range(200):
-        changed = bytearray(whole)
-        changed[names.header_offset + rng.randrange(names.file_size)] ^= 1 << rng.randrange(8)
-        path.write_bytes(checkpoint._signed(bytes(changed)))
-        try:
-            checkpoint.load(path)
-        except InputError:
-            continue
-
-
-def deep(levels: int) -> list[Any]:
-    nested: list[Any] = []
-    for _ in range(levels):
-        nested = [nested]
-    return nested
-
+DEEP = functools.reduce(lambda nested, _: [nested], range(50), [])  # type: ignore[var-annotated]
 
 # What a field is changed to, under a right digest, and a word of the refusal.
 FIELDS: list[tuple[dict[str, Any], str]] = [
     ({"epoch": "2"}, "epoch"),
     ({"epoch": True}, "epoch"),
-    ({"epoch": 10**12}, "epoch=1000000000000"),
     ({"epoch": -1}, "epoch=-1"),
-    ({"history": [1, 2]}, "history"),
     ({"history": [{"a": "b"}] * 2}, "history"),
     ({"model": [1]}, "model"),
     ({"model": {"a": "b"}}, "model.a"),
-    ({"optimizer": 3}, "optimizer"),
     ({"schedule": None}, "schedule"),
     ({"recipe": {"dataset": "digits"}}, "epochs"),
-    ({"schedule": {"kept": deep(50)}}, "deeper than 8"),
+    ({"schedule": {"kept": DEEP}}, "deeper than 8"),
     ({"schedule": {"kept": torch.ones(1).expand(10**12)}}, "not stored whole"),
-    ({"schedule": {"kept": torch.eye(3).to_sparse()}}, "not stored whole"),
     ({"schedule": {"weights": torch.tensor([1.0, float("nan")])}}, "NaN"),
 ]
 
@@ -140,18 +116,6 @@ def test_a_field_of_another_kind_is_named(path: Path, written: bytes) -> None:
         refusal(path, checkpoint._signed(unsigned(content)))
 
 
-def test_an_archive_larger_than_its_file_is_not_unpacked(path: Path, written: bytes) -> None:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as bomb, zipfile.ZipFile(io.BytesIO(written)) as source:
-        for entry in source.infolist():
-            bomb.writestr(entry.filename, source.read(entry.filename))
-        bomb.writestr("archive/data/999", bytes(2**24))
-    assert "larger than the file" in refusal(path, checkpoint._signed(packed.getvalue()))
-    old = unsigned(plain(written))
-    at = old.rindex(b"PK\x01\x02")  # the last entry of the directory: sizes lie 20 and 24 bytes on
-    refusal(path, checkpoint._signed(old[: at + 20] + struct.pack("<II", 2**31, 2**31) + old[at + 28 :]))
-
-
 def momenta(content: dict[str, Any], change: dict[Any, Any]) -> dict[str, Any]:
     return {"optimizer": content["optimizer"] | {"state": content["optimizer"]["state"] | change}}
 
@@ -159,12 +123,9 @@ def momenta(content: dict[str, Any], change: dict[Any, Any]) -> dict[str, Any]:
 MISFITS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "names": lambda c: {"model": {f"x{name}": t for name, t in c["model"].items()}},
     "shapes": lambda c: {"model": {n: t[None] for n, t in c["model"].items()}},
-    "no state": lambda c: {"optimizer": {}},
     "state by name": lambda c: momenta(c, {"a": {}}),
-    "state beyond": lambda c: momenta(c, {999: {"momentum_buffer": torch.ones(3)}}),
     "another optimiser": lambda c: momenta(c, {0: {"exp_avg": torch.ones(3)}}),
     "momentum": lambda c: momenta(c, {0: {"momentum_buffer": torch.ones(3)}}),
-    "a word": lambda c: momenta(c, {0: {"momentum_buffer": "none"}}),
     "kept": lambda c: {"schedule": {"kept": torch.ones(3, dtype=torch.bool), "weights": None}},
     "schedule": lambda c: {"schedule": {}},
 }

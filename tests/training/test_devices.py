@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -86,15 +85,9 @@ def together(number: int, act: Callable[[Ranks], T]) -> list[T]:
         return [*pool.map(lambda rank: act(ThreadRanks(rank, table, barrier)), range(number))]
 
 
-def test_the_parts_of_a_batch_are_the_batch() -> None:
-    for number, total in product((1, 2, 3, 8), (8, 9, 64)):
-        parts = [[*range(total)][Ranks(rank, number).rows(total)] for rank in range(number)]
-        assert [each for part in parts for each in part] == [*range(total)], (number, total)
-        assert max(map(len, parts)) - min(map(len, parts)) <= 1
-
-
 def test_three_ranks_train_what_one_trains(tmp_path: Path) -> None:
     """By a method that also asks which images are easy."""
+    assert [Ranks(rank, 3).rows(8) for rank in range(3)] == [slice(0, 2), slice(2, 5), slice(5, 8)]
     lock, spec = threading.Lock(), data.describe("digits")  # initial weights come from torch's global generator
     recipe, _ = resolve("digits", settings("amplify"), spec, device="cpu")
     images = data.load("digits", "train").subset(data.take(1000, 36))

@@ -6,7 +6,7 @@ import itertools
 import json
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -183,12 +183,6 @@ def test_a_lost_run_goes_on_under_other_settings(tmp_path: Path) -> None:
     train("digits", noisy, out=tmp_path / "n", resume=True, accept_changes=True)
 
 
-def test_weights_broken_by_an_epochs_last_step_are_not_saved(tmp_path: Path) -> None:
-    with pytest.raises(TrainingDiverged, match="not finite"):
-        train("digits", GAUSSIAN.replace(take=50, epochs=1, set={"lr": 1e30}), out=tmp_path / "m")
-    assert not {CHECKPOINT, "model.safetensors"} & {path.name for path in (tmp_path / "m").iterdir()}
-
-
 def test_resuming_with_other_settings_names_them(whole: dict[str, Path]) -> None:
     changes: dict[str, dict[str, Any]] = {
         "sigma: 0.25 in the file, 0.5 asked for": {"sigma": 0.5},
@@ -229,16 +223,6 @@ def test_a_folder_in_use_or_a_strangers_is_refused(whole: dict[str, Path], tmp_p
         assert "checkpoint.pt is damaged" in refusal(tmp_path / "m", resume=True)
 
 
-def test_a_folder_removed_under_a_run_is_told_and_not_made_anew(tmp_path: Path) -> None:
-    class Removing(Silent):
-        def advance(self, steps: int, info: str = "") -> None:
-            shutil.rmtree(tmp_path / "m", ignore_errors=True)
-
-    with pytest.raises((InputError, FileNotFoundError)) as refused:
-        train("digits", GAUSSIAN, out=tmp_path / "m", progress=lambda *_: nullcontext(Removing()))
-    assert str(tmp_path / "m") in str(refused.value) and not (tmp_path / "m").exists()
-
-
 def test_what_a_kill_left_is_mended_or_cleared(whole: dict[str, Path], tmp_path: Path) -> None:
     folder = Path(shutil.copytree(whole["gaussian"], tmp_path / "m"))
     written = {name: (folder / name).read_text() for name in ("run.yaml", HISTORY)}
@@ -265,8 +249,6 @@ def test_bad_settings(tmp_path: Path) -> None:
     table: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         ("mnist", {}, {"dataset": "mnits"}),
         ("resnet20", {"arch": "resnt20"}, {}),
-        ("32", {"arch": "resnet50"}, {}),
-        ("1000000", {"take": 10**6}, {}),
         ("nowhere", {"method": "amplify", "set": nowhere}, {}),
         ("auto, cpu, cuda or", {}, {"device": "tpu"}),
         ("a function of two", {}, {"callback": lambda row: None}),
@@ -283,15 +265,6 @@ def test_amplify_trains_on_cuda(precision: str, tmp_path: Path) -> None:
     assert {parameter.device.type for parameter in model.parameters()} == {"cuda"}
 
 
-@pytest.mark.slow
-def test_a_compiled_run_learns_the_same(whole: dict[str, Path], tmp_path: Path) -> None:
-    train("digits", GAUSSIAN.replace(compile=True), out=tmp_path / "compiled")
-    eager, compiled = (
-        pd.read_csv(each / HISTORY)["cross_entropy"] for each in (whole["gaussian"], tmp_path / "compiled")
-    )
-    assert (eager - compiled).abs().max() < 1e-3
-
-
 class Curves(LoggerGroup):
     def __init__(self) -> None:
         super().__init__([])
@@ -302,7 +275,7 @@ class Curves(LoggerGroup):
             self.scalars.setdefault(name, []).append((value, step))
 
 
-def test_the_log_tells_means_over_images_and_the_first_lost_step() -> None:
+def test_the_log_tells_means_over_images() -> None:
     curves = Curves()
     log = StepLog(epoch=2, epochs=5, steps=7, loggers=curves)
     for value, images in ((1.0, 4), (2.0, 4), (7.0, 2)):
@@ -312,10 +285,3 @@ def test_the_log_tells_means_over_images_and_the_first_lost_step() -> None:
     assert log.flush() == "epoch 3/5  loss 3.0000  share 0.0000"
     assert log.means() == pytest.approx({"loss": 2.8, "share": 0.25})
     assert curves.scalars["step/loss"] == [(pytest.approx(2.6), 16), (3.0, 17)]
-    log = StepLog(epoch=1, epochs=5, steps=50, loggers=curves)
-    for step in range(20):
-        log.add({"low": torch.tensor(0.5), "high": torch.tensor(float("inf") if step >= 13 else 1.0)}, 64)
-        if step == 9:
-            log.flush()
-    with pytest.raises(TrainingDiverged, match=r"epoch 1 \(from 0\), step 13: low 0.5, high inf"):
-        log.flush()

@@ -250,32 +250,18 @@ OWN_MIX = MAIN["smoothmix/smoothmix", "mnist"]
 
 ROWS = [
     ("smoothmix/smoothmix/one-step", "mnist", 1.0, {**OWN_MIX[1.0], "start": 1.0}),
-    ("smoothmix/smoothmix/eta=1", "mnist", 0.25, {**OWN_MIX[0.25], "eta": 1.0, "T": 3}),
     ("smoothmix/smoothmix/eta=1+one-step", "mnist", 0.5, {**OWN_MIX[0.5], "eta": 1.0, "start": 1.0}),
     ("acr/amplify/discard", "cifar10", 0.25, {**AMPLIFY[0.25], **OFF, "discard": True, "with_replacement": True}),
-    ("acr/amplify/reweight", "cifar10", 0.5, {**AMPLIFY[0.5], **OFF, "reweight": True, "E_t": 0}),
-    ("acr/amplify/attack", "cifar10", 0.5, {**AMPLIFY[0.5], **OFF, "attack": True, "E_t": 0, "with_replacement": True}),
     ("acr/amplify/discard+attack", "cifar10", 1.0, {**AMPLIFY[1.0], "reweight": False, "with_replacement": True}),
     ("acr/amplify/E_t=130", "cifar10", 0.5, {**AMPLIFY[0.5], "E_t": 130}),
-    ("acr/amplify/T=10", "cifar10", 0.5, {**AMPLIFY[0.5], "T": 10}),
-    ("acr/amplify/linf-eps=0.5", "cifar10", 0.5, {**AMPLIFY[0.5], "norm": "linf", "eps": 0.5, "T": 6}),
     ("macer/macer/150-epochs", "cifar10", 0.25, MACER),
-    ("macer/macer/k=1", "cifar10", 0.5, {**MACER, "k": 1}),
-    ("macer/macer/lbd=4", "cifar10", 0.5, {**MACER, "lbd": 4.0}),
-    ("macer/macer/gamma=2", "cifar10", 0.5, {**MACER, "gamma": 2.0}),
     ("macer/macer/beta=64", "cifar10", 0.25, {**MACER, "beta": 64.0}),
-    ("cat-rs/gaussian/resnet20", "cifar10", 0.5, {"m": 1}),
-    ("cat-rs/cat-rs/resnet20", "cifar10", 0.5, SMALL),
     ("cat-rs/cat-rs/low-only", "cifar10", 0.5, {**SMALL, "high": "off"}),
     ("cat-rs/cat-rs/high-only", "cifar10", 0.5, {**SMALL, "low": False, "mask": False}),
-    ("cat-rs/cat-rs/no-mask", "cifar10", 0.5, {**SMALL, "mask": False}),
     ("cat-rs/cat-rs/mean-high", "cifar10", 0.5, {**SMALL, "high": "mean"}),
-    ("cat-rs/consistency/lbd=25", "mnist", 1.0, {**MAIN["cat-rs/consistency/table1", "mnist"][1.0], "lbd": 25.0}),
     ("cat-rs/smoothmix/eta=16", "mnist", 1.0, {**MAIN["cat-rs/smoothmix/table1", "mnist"][1.0], "eta": 16.0}),
-    ("cat-rs/cat-rs/lbd=4", "mnist", 1.0, {**MNIST_1, "lbd": 4.0}),
     ("cat-rs/cat-rs/lbd=4", "cifar10", 0.5, {**SMALL, "lbd": 4.0}),
     ("cat-rs/cat-rs/p0=0", "cifar10", 0.25, {**SMALL, "p0": 1e-20}),
-    ("cat-rs/cat-rs/m=8", "cifar10", 0.5, {**SMALL, "m": 8}),
 ]
 
 
@@ -323,49 +309,11 @@ def test_a_baseline_of_cat_rs_on_mnist_says_which_account_it_is() -> None:
         assert (found.epochs, found.lr_milestones) == ((150, (50, 100)) if row[:3] == "cat" else (90, (30, 60)))
 
 
-USUAL = {
-    "cifar10": (150, 0.1, (50, 100)),
-    "cifar10-jpeg": (150, 0.1, (50, 100)),
-    "svhn": (150, 0.1, (50, 100)),
-    "mnist": (150, 0.01, (50, 100)),
-    "fashion-mnist": (150, 0.01, (50, 100)),
-    "imagenet": (90, 0.1, (30, 60)),
-}
-
-
-def test_the_schedule_is_the_literatures() -> None:
-    for dataset, expected in USUAL.items():
-        for method in ("gaussian", "amplify", "smoothmix", "cat-rs", "stability", "consistency"):
-            found = recipe(dataset, method)
-            if (dataset, method) == ("svhn", "gaussian"):  # its only published schedule is MACER's
-                continue
-            assert (found.epochs, found.lr, found.lr_milestones) == expected, (dataset, method)
-            assert (found.lr_gamma, found.momentum, found.weight_decay, found.batch) == (0.1, 0.9, 1e-4, 256)
-
-
-# (data set, method, sigma, hyperparameter): epochs of a schedule of 150
-BORROWED = [
-    ("digits", "amplify", 0.5, "E_t", 70),
-    ("digits", "amplify", 0.5, "reweight_every", 10),
-    ("cifar100", "macer", 1.0, "lbd_from", 50),
-    ("cifar100", "macer", 0.25, "lbd_from", 50),
-    ("digits", "macer", 0.5, "lbd_from", 50),
-    ("imagenet", "smoothmix", 1.0, "warmup", 10),
-    ("digits", "smoothadv", 0.25, "warmup", 10),
-]
-
-
-def test_a_borrowed_method_keeps_its_place_in_the_schedule() -> None:
-    for dataset, method, sigma, key, epochs in BORROWED:
-        found = recipe(dataset, method, sigma)
-        assert found.preset == f"randsmooth/{method}"
-        assert found.hyperparameters[key] == round(epochs * found.epochs / 150), (dataset, method, key)
+def test_what_is_borrowed_is_a_papers() -> None:
     for dataset in ("digits", "fashion-mnist", "cifar100"):
         found = recipe(dataset, "macer")
         assert (found.batch, found.images_per_step, found.lr) == (1024, 64, recipe(dataset, "gaussian").lr)
-
-
-def test_what_is_borrowed_is_a_papers() -> None:
+        assert found.hyperparameters["lbd_from"] == round(50 * found.epochs / 150)
     epochs = {"E_t", "reweight_every", "lbd_from", "warmup"}
     for method, sigma in itertools.product(methods.METHODS, SIGMAS):
         source = "acr" if method in ("gaussian", "amplify") else "cat-rs"

@@ -112,16 +112,12 @@ def test_parts_begin_and_the_rate_falls_within_the_epochs() -> None:
 
 # What the method of a preset takes, as YAML and the command line spell it.
 SPELLED: list[tuple[str, list[str], dict[str, Any]]] = [
-    ("cat-rs", ["mask=false"], {"mask": False}),
-    ("cat-rs", ["low=False", "lbd=2"], {"low": False, "lbd": 2.0}),
     ("cat-rs", ["high=off"], {"high": "off"}),  # which YAML reads as false
     ("cat-rs", ["variant=released", "teacher=@abc"], {"teacher": "@abc"}),  # no YAML
     ("cat-rs", ["variant=released", 'teacher="2024"'], {"teacher": "2024"}),
     ("cat-rs", ["lbd=1e-3", "teacher=null"], {"lbd": 1e-3, "teacher": None}),
     ("amplify", ["reweight=no", "p_A_from=runs/gaussian"], {"reweight": False, "p_A_from": "runs/gaussian"}),
     ("amplify", ["eps=1", "p_t=0", "E_t=12", "norm=linf", "m=8"], {"eps": 1.0, "p_t": 0.0, "E_t": 12, "norm": "linf"}),
-    ("smoothadv", ["attack=gradient-free"], {"attack": "gradient-free"}),
-    ("macer", ["k=8", "lbd_from=20", "batch=2048"], {"k": 8, "lbd_from": 20}),
 ]
 
 
@@ -137,16 +133,13 @@ SAID: list[tuple[dict[str, Any], str]] = [
     ({"set": {"eps": 0.5}}, "eps 0.25 -> 0.5"),
     ({"set": {"eps": 0.25, "T": 6, "norm": "l2", "batch": 256, "lr_milestones": [50, 100]}}, ""),
     ({"set": {"m": 2, "lr": 0.05}}, "lr 0.1 -> 0.05, m 4 -> 2"),
-    ({"set": {"p_A_from": "runs/x"}}, "p_A_from None -> runs/x"),
     ({"arch": "resnet20"}, "arch resnet110 -> resnet20"),
-    ({"arch": "resnet110"}, ""),
     ({"preset": "cat-rs/cat-rs/no-mask", "method": None}, ""),
     ({"preset": "cat-rs/cat-rs/no-mask", "method": None, "arch": "resnet110"}, "arch resnet20 -> resnet110"),
     (
         {"epochs": 30, "set": {"E_t": 20}},
         "epochs 150 -> 30, lr_milestones [50, 100] -> [10, 20], E_t 70 -> 20, reweight_every 10 -> 2",
     ),
-    ({"method": "gaussian", "epochs": 1}, "epochs 150 -> 1, lr_milestones [50, 100] -> []"),
     (
         {"dataset": "digits", "method": "macer", "epochs": 20},
         "epochs 40 -> 20, lr_milestones [15, 30] -> [8, 15], lbd_from 13 -> 7",
@@ -165,37 +158,11 @@ def test_what_differs_from_the_preset_is_said_and_nothing_else() -> None:
         assert notes == [f"acr/amplify has no values for sigma={sigma}: E_t, p_t, T, eps of sigma={nearest}"]
 
 
-# What names the method, and the method and preset that it comes to, on CIFAR-10.
-NAMED = [
-    ({"method": None}, "gaussian", "acr/gaussian"),
-    ({"method": "smoothmix"}, "smoothmix", "cat-rs/smoothmix"),
-    ({"method": None, "preset": "cat-rs/smoothmix"}, "smoothmix", "cat-rs/smoothmix"),
-    ({"method": None, "preset": "acr/amplify/T=8"}, "amplify", "acr/amplify/T=8"),
-    ({"method": None, "preset": "randsmooth/macer"}, "macer", "randsmooth/macer"),
-]
-
-
-def test_the_preset_names_the_method_and_the_architecture() -> None:
-    for asked, method, preset in NAMED:
-        recipe, _ = ask(**asked)  # type: ignore[arg-type]
-        assert (recipe.method, recipe.preset) == (method, preset)
-    assert ask(method=None, preset="cat-rs/cat-rs/no-mask")[0].arch == "resnet20"
-    assert ask(method=None, preset="cat-rs/cat-rs/no-mask", arch="lenet")[0].arch == "lenet"
-
-
-def test_a_batch_is_m_noises_of_each_image() -> None:
-    for m, batch, images in ((1, 256, 256), (4, 256, 64), (256, 256, 1), (3, 12, 4)):
-        assert ask(set={"m": m, "batch": batch})[0].images_per_step == images
-    assert ask(method="macer", set={"k": 16, "batch": 16})[0].images_per_step == 1
-
-
 NAN, INF = math.nan, math.inf
 # What cannot be used, and words of the refusal.
 BAD: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     ({"sigma": NAN}, ("sigma=nan",)),
     ({"sigma": 0.0}, ("sigma=0", "--method gaussian")),
-    ({"sigma": -0.5}, ("sigma=-0.5",)),
-    ({"sigma": "much"}, ("sigma='much'",)),
     ({"method": "amplifi"}, ("'amplifi'", "'amplify'")),
     ({"preset": "acr/amplifi"}, ("'acr/amplify'",)),
     ({"epochs": 0}, ("epochs=0",)),
@@ -209,22 +176,13 @@ BAD: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     ({"set": {"batch": 2.5}}, ("batch=2.5",)),
     ({"set": {"lr_milestones": 7}}, ("lr_milestones=7", "[50, 100]")),
     ({"set": {"lr_milestones": [100, 50]}}, ("lr_milestones=[100, 50]",)),
-    ({"set": {"lr_milestones": [-5]}}, ("lr_milestones=",)),
     ({"set": pairs(["lr_milestones=[5"])}, ("lr_milestones='[5'",)),
     ({"set": {"momentum": NAN}}, ("momentum=nan",)),
-    ({"set": {"weight_decay": -1.0}}, ("weight_decay=-1.0",)),
     ({"set": {"lr": 0.0}}, ("lr=0.0",)),
-    ({"set": {"lr_gamma": -0.1}}, ("lr_gamma=-0.1",)),
     ({"set": {"epochs": 5}}, ("'epochs'",)),
-    ({"method": "gaussian", "set": {"eps": 0.5}}, ("'eps'",)),
     ({"set": {"T": 2.0}}, ("T=2.0", "a whole number")),
-    ({"set": {"eps": True}}, ("eps=True", "a number")),
-    ({"set": {"norm": "l3"}}, ("norm='l3'", "l2, linf")),
-    ({"set": {"p_A_from": 2024}}, ("p_A_from=2024", "text")),
-    ({"method": "macer", "set": {"m": 8}}, ("'m'", "k")),
     ({"method": "gaussian", "preset": "cat-rs/smoothmix"}, ("--method smoothmix",)),
     ({"set": {"batch": 254}}, ("batch=254", "m=4")),
-    ({"set": {"batch": -4}}, ("batch=-4",)),
     ({"method": "macer", "set": {"k": 3}}, ("batch=4096", "m=3")),
     ({"set": {"E_t": 150}}, ("E_t=150", "150 epochs")),
     ({"method": "macer", "set": {"lbd_from": 150}}, ("lbd_from=150", "the robustness term")),
