@@ -180,7 +180,10 @@ def test_another_address_has_other_noise(image: torch.Tensor) -> None:
     def counts(seed: int = 0, pixel: float = 0.5, name: str = "a") -> list[Any]:
         x = image.clone()
         x[0, 0, 0] = pixel  # which `Digits` does not look at
-        return count_classes(Engine(Digits(), sigma=SIGMA, device=CPU, seed=seed), x, [(name, 1000)])[0].tolist()
+        found: list[Any] = count_classes(Engine(Digits(), sigma=SIGMA, device=CPU, seed=seed), x, [(name, 1000)])[
+            0
+        ].tolist()
+        return found
 
     others = [counts(seed=1), counts(pixel=0.51), counts(name="b")]
     assert counts() == counts() and counts() not in others

@@ -126,8 +126,8 @@ def test_another_model_is_refused_by_weights_or_answers(backend: str, tmp_path: 
     of_openvino = {"means", "code"}  # the others cannot be exported
     for name, (make, this, that, said, more) in cases.items():
         if backend != "openvino" or name in of_openvino:
-            makers = [lambda make=make, of=of: make(of).eval() for of in (this, this, that)]
-            check_only_itself_goes_on(*makers, said, tmp_path / f"{name}.parquet", backend=backend, **more)
+            first, other = (lambda make=make, of=of: make(of).eval() for of in (this, that))
+            check_only_itself_goes_on(first, first, other, said, tmp_path / f"{name}.parquet", backend=backend, **more)
 
 
 @pytest.mark.parametrize("backend", ["onnx", SLOW[0]])

@@ -133,7 +133,7 @@ def test_what_cannot_be_certified_is_refused() -> None:
         ("1 is in train mode", lambda: SmoothedClassifier(training, sigma=SIGMA)),
         ("model.eval()", lambda: SmoothedClassifier(training, sigma=SIGMA)),
         *[
-            (f"sigma={sigma!r}", lambda sigma=sigma: smooth(HalfSpace(), sigma=sigma))  # type: ignore[misc]
+            (f"sigma={sigma!r}", lambda sigma=sigma: smooth(HalfSpace(), sigma=sigma))
             for sigma in (0.0, -0.5, float("nan"), float("inf"), "a", None)
         ],
     ]
