@@ -10,7 +10,7 @@ from scipy import stats
 
 from randsmooth import metrics
 from randsmooth.certificates import from_radii
-from randsmooth.metrics.intervals import FEW, mean_interval, paired_shares
+from randsmooth.metrics.estimate import FEW, mean_interval, paired_shares
 
 Floats = NDArray[np.float64]
 Z = float(stats.norm.ppf(0.975))

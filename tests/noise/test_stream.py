@@ -55,7 +55,7 @@ def test_an_address_always_gives_the_same_numbers() -> None:
 
 def test_no_two_addresses_share_a_number() -> None:
     for draw in [numbers, torch_numbers]:
-        drawn = Counter(int(number) for stream in ADDRESSES for number in draw(stream))
+        drawn = Counter(int(number) for stream in ADDRESSES for number in draw(stream))  # type: ignore[attr-defined]
         assert len(set(ADDRESSES)) == len(ADDRESSES), draw
         assert len(drawn) == 4 * len(ADDRESSES), draw
 

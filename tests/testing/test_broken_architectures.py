@@ -50,7 +50,7 @@ def other_start(network: nn.Module, _: int) -> nn.Module:
     return network
 
 
-ARCHITECTURE = [
+ARCHITECTURE: list[tuple[Any, str]] = [
     (Architecture(small_cnn, min_size=0), "has min_size=0"),
     (Architecture(small_cnn, min_size=1), "cannot be built|gives no answer"),  # a pool leaves nothing of one pixel
     (built(lambda network, k: network.double()), "gives no answer|not float32"),

@@ -87,7 +87,7 @@ class Unready(Torch):
         raise RuntimeError("no licence")
 
 
-BROKEN = [
+BROKEN: list[tuple[Any, str]] = [
     (Plain, "raises RuntimeError for images that the model does not take, expected an InputError"),
     (Shifted, "differ from torch's by 1"),
     (Forgetful, "take a copy"),

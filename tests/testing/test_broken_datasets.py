@@ -30,7 +30,7 @@ def reads(pixels: Any, labels: Any) -> DatasetSpec:
     return replace(STRIPES, read=lambda split: (pixels, labels))
 
 
-DATA = [
+DATA: list[tuple[Any, str]] = [
     ({}, "is a dict, expected data.DatasetSpec"),
     (replace(STRIPES, shape=(1, 8, 9)), "expected H = W"),
     (replace(STRIPES, shape=(8, 8)), r"expected \(C, H, W\)"),  # type: ignore[arg-type]

@@ -123,7 +123,7 @@ class Vague(Half):
         return "Certificates are usually right."
 
 
-BROKEN = [
+BROKEN: list[tuple[Any, str]] = [
     (Peeking(Gaussian(0.5), 500, 0.05), r"is wrong about 0\.\d+ of 1000 images of radius 0.*, allowed are 0.078"),
     (Greedy(Gaussian(0.5), 500, 0.05), "claims radii beyond those that its q proves"),
     (Contrary(Gaussian(0.5), 500, 0.05), r"proves [\d.]+ by \d+ successes and [\d.]+ by \d+"),

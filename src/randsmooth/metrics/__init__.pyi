@@ -25,11 +25,20 @@ from .accuracy import (
 from .accuracy import (
     knows_accuracy as knows_accuracy,
 )
-from .acr_alternatives import accuracy_area as accuracy_area
-from .acr_alternatives import p_a_quantiles as p_a_quantiles
-from .bands import ProbabilityBand as ProbabilityBand
-from .bands import dkw as dkw
-from .bands import p_a_band as p_a_band
+from .breakdown import GivenUp as GivenUp
+from .breakdown import (
+    Waterfall as Waterfall,
+)
+from .breakdown import (
+    acr_waterfall as acr_waterfall,
+)
+from .breakdown import (
+    contributions as contributions,
+)
+from .breakdown import given_up as given_up
+from .breakdown import (
+    waterfall as waterfall,
+)
 from .budget import (
     accuracy_at as accuracy_at,
 )
@@ -42,8 +51,6 @@ from .budget import (
 from .budget import (
     expected_radius as expected_radius,
 )
-from .difference import acr_difference as acr_difference
-from .difference import require_same_images as require_same_images
 from .envelopes import NO_ONE_CLASSIFIER as NO_ONE_CLASSIFIER
 from .envelopes import Envelope as Envelope
 from .envelopes import envelope as envelope
@@ -57,8 +64,6 @@ from .family import Point as Point
 from .family import Scope as Scope
 from .family import compare as compare
 from .family import verdict as verdict
-from .giving_up import GivenUp as GivenUp
-from .giving_up import given_up as given_up
 from .measured import MeasuredAccuracy as MeasuredAccuracy
 from .measured import left_open as left_open
 from .measured import measured_accuracy as measured_accuracy
@@ -106,21 +111,26 @@ from .outcome import (
 from .p_a_estimates import (
     ImageProbabilities as ImageProbabilities,
 )
+from .p_a_estimates import ProbabilityBand as ProbabilityBand
+from .p_a_estimates import dkw as dkw
 from .p_a_estimates import (
     knows_p_a as knows_p_a,
 )
 from .p_a_estimates import (
     p_a as p_a,
 )
+from .p_a_estimates import p_a_band as p_a_band
 from .p_a_estimates import (
     p_a_curve as p_a_curve,
 )
 from .paired import (
     PairedAccuracy as PairedAccuracy,
 )
+from .paired import acr_difference as acr_difference
 from .paired import (
     conditional_difference as conditional_difference,
 )
+from .paired import differing_source as differing_source
 from .paired import (
     fresh_difference as fresh_difference,
 )
@@ -130,11 +140,11 @@ from .paired import (
 from .paired import (
     mcnemar as mcnemar,
 )
+from .paired import pair as pair
 from .paired import (
     paired_accuracy as paired_accuracy,
 )
-from .pairing import differing_source as differing_source
-from .pairing import pair as pair
+from .paired import require_same_images as require_same_images
 from .reach import can_certify as can_certify
 from .reach import farthest as farthest
 from .summary import (
@@ -143,21 +153,11 @@ from .summary import (
 from .summary import (
     Summary as Summary,
 )
+from .summary import accuracy_area as accuracy_area
+from .summary import p_a_quantiles as p_a_quantiles
 from .summary import (
     summarise as summarise,
 )
 from .summary import (
     usual_radii as usual_radii,
-)
-from .waterfalls import (
-    Waterfall as Waterfall,
-)
-from .waterfalls import (
-    acr_waterfall as acr_waterfall,
-)
-from .waterfalls import (
-    contributions as contributions,
-)
-from .waterfalls import (
-    waterfall as waterfall,
 )

@@ -1,4 +1,4 @@
-"""Certified accuracy, abstention and the average certified radius of a table."""
+"""Certified accuracy, abstention and the average certified radius of a table, and the most that a radius can be."""
 
 from __future__ import annotations
 
@@ -7,10 +7,39 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth.certificates import ABSTAIN, Certificates, CertificatesLike, as_certificates
+from randsmooth.bounds.binomial import CAP
+from randsmooth.certificates import ABSTAIN, Certificates, CertificatesLike, Header, as_certificates, rule_of
+from randsmooth.certificates.logs.inferred import LOOSEST
+from randsmooth.certificates.logs.tsv import LARGEST
 from randsmooth.errors import InputError
 from randsmooth.metrics.estimate import Estimate, mean, share
-from randsmooth.metrics.largest import largest_possible
+from randsmooth.noise import Gaussian
+from randsmooth.rules import MOST_SAMPLES
+
+
+def largest_possible(table: Certificates) -> float:
+    """What no radius of the table can exceed, given its rule, sigma, n and alpha.
+
+    An unknown n or alpha is taken to be one that certifies the most. Where sigma is unknown, it is the largest radius
+    of a right image; if there is none, LARGEST, beyond which no log is read.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> uncertified = from_radii([0.0, 0.0], sigma=0.5, n=100_000, alpha=0.001)
+        >>> round(largest_possible(uncertified), 2), largest_possible(from_radii([0.0, 0.3]))
+        (1.91, 0.3)
+    """
+    seen = float(np.max(table.radius * table.correct, initial=0.0))  # a log may have rounded it up
+    if table.header.sigma is None:
+        return seen or LARGEST
+    return max(seen, _largest(table.header, table.header.sigma))
+
+
+def _largest(header: Header, sigma: float) -> float:
+    if header.n is None or header.alpha is None:
+        return Gaussian(sigma).largest_radius(header.n or MOST_SAMPLES, header.alpha or LOOSEST)
+    beyond = CAP * sigma if header.bound == "randomised" else 0.0
+    return rule_of(header).farthest + beyond
 
 
 def check_radius(r: float) -> None:

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
 from randsmooth.errors import InputError
 from randsmooth.metrics.accuracy import certified_shares, check_radius
-from randsmooth.metrics.difference import require_same_images
 from randsmooth.metrics.estimate import LEVEL, require_images, wilson
+from randsmooth.metrics.paired import require_same_images
 
 Floats = NDArray[np.float64]
 NO_ONE_CLASSIFIER = (
