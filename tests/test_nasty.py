@@ -26,7 +26,6 @@ from randsmooth.report.sheet import build_sheet
 from report.reading import Read
 
 STRINGS = list(NASTY.values())
-EACH = pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in NASTY.items()])
 PAGES = ("page", "compared", "leaderboard")
 PLAIN: dict[str, Any] = {"sigma": 0.5, "n0": 10, "n": 100, "alpha": 0.001}
 
@@ -87,17 +86,18 @@ def test_nothing_written_acts_on_a_terminal_or_cannot_be_written(written: dict[s
         assert text.encode()
 
 
-@pytest.mark.parametrize("name", ["page", "compared", "leaderboard"])
-def test_a_page_has_no_element_or_attribute_of_a_strangers(pages: dict[str, Read], name: str) -> None:
-    read = pages[name]
-    assert not {tag for tag, _ in read.tags} & {"img", "iframe", "base", "link", "object", "embed", "form", "i", "a "}
-    assert not [key for _, attributes in read.tags for key in attributes if key.startswith("on")]
-    assert {attributes["href"] for tag, attributes in read.tags if tag == "a"} <= {"#against-baseline"}
-    assert not [tag for tag, attributes in read.tags if {"src", "srcdoc", "autofocus"} & set(attributes)]
-    data, *own = read.scripts
-    assert len(own) == (4 if name == "leaderboard" else 2)
-    assert not any("window.pwned" in script for script in own)
-    assert "</" not in data + "".join(own) if name == "leaderboard" else "<" not in data and "</" not in own[-1]
+def test_a_page_has_no_element_or_attribute_of_a_strangers(pages: dict[str, Read]) -> None:
+    for name in ["page", "compared", "leaderboard"]:
+        read = pages[name]
+        strangers = {"img", "iframe", "base", "link", "object", "embed", "form", "i", "a "}
+        assert not {tag for tag, _ in read.tags} & strangers, name
+        assert not [key for _, attributes in read.tags for key in attributes if key.startswith("on")]
+        assert {attributes["href"] for tag, attributes in read.tags if tag == "a"} <= {"#against-baseline"}
+        assert not [tag for tag, attributes in read.tags if {"src", "srcdoc", "autofocus"} & set(attributes)]
+        data, *own = read.scripts
+        assert len(own) == (4 if name == "leaderboard" else 2)
+        assert not any("window.pwned" in script for script in own)
+        assert "</" not in data + "".join(own) if name == "leaderboard" else "<" not in data and "</" not in own[-1]
 
 
 def test_a_figure_behind_a_name_from_right_to_left_stays_there(pages: dict[str, Read]) -> None:
@@ -105,38 +105,38 @@ def test_a_figure_behind_a_name_from_right_to_left_stays_there(pages: dict[str, 
     assert f"{name}\u200e" in pages["leaderboard"].text and f"{name}\u200e." in pages["page"].text
 
 
-@EACH
-def test_pages_show_it(pages: dict[str, Read], text: str) -> None:
-    assert shown(text) in pages["page"].text  # as a class
-    assert shown(text) in pages["leaderboard"].text
+def test_pages_show_it(pages: dict[str, Read]) -> None:
+    for text in STRINGS:
+        assert shown(text) in pages["page"].text  # as a class
+        assert shown(text) in pages["leaderboard"].text
 
 
-@EACH
-def test_a_policy_lets_nothing_run_but_the_pages_own_scripts(text: str, written: dict[str, str]) -> None:
+def test_a_policy_lets_nothing_run_but_the_pages_own_scripts(written: dict[str, str]) -> None:
     """The hashes are of the scripts as they are in the package, so that what a name smuggled in would not run."""
-    from randsmooth import report
-    from randsmooth.report import web
+    for text in STRINGS:
+        from randsmooth import report
+        from randsmooth.report import web
 
-    package, script = "randsmooth.report.web", (Path(report.__file__).parent / "web" / "figure.js").read_text()
-    scripts, figure = [web.asset(package, "figure.js")], {"data": [text], "layout": {}}
-    evil = web.page(package, "figure.html.j2", scripts=scripts, title=text, figure=figure)
-    policies = [web.policy([script])]
-    assert [a["content"] for tag, a in Read(evil).tags if tag == "meta" and "http-equiv" in a] == policies
-    assert json.loads(Read(evil).scripts[0])["data"] == [text]
-
-
-@pytest.mark.parametrize("form", ["text", "latex", "md"])
-def test_no_name_adds_a_line(evil: list[Certificates], written: dict[str, str], form: str) -> None:
-    plain = [one.renamed(f"table {place}") for place, one in enumerate(evil)]
-    notes = tuple(f"note {i}" for i in range(len(STRINGS)))
-    plain[0] = replace(plain[0], header=plain[0].header.model_copy(update={"notes": notes}))
-    expected = tables.FORMATS[form](build_sheet(plain, [0.0, 0.5]))
-    assert written[form].count("\n") == expected.count("\n")
+        package, script = "randsmooth.report.web", (Path(report.__file__).parent / "web" / "figure.js").read_text()
+        scripts, figure = [web.asset(package, "figure.js")], {"data": [text], "layout": {}}
+        evil = web.page(package, "figure.html.j2", scripts=scripts, title=text, figure=figure)
+        policies = [web.policy([script])]
+        assert [a["content"] for tag, a in Read(evil).tags if tag == "meta" and "http-equiv" in a] == policies
+        assert json.loads(Read(evil).scripts[0])["data"] == [text]
 
 
-@EACH
-def test_text_tables_show_it(written: dict[str, str], text: str) -> None:
-    assert shown(text) in " ".join(written["text"].split())
+def test_no_name_adds_a_line(evil: list[Certificates], written: dict[str, str]) -> None:
+    for form in ["text", "latex", "md"]:
+        plain = [one.renamed(f"table {place}") for place, one in enumerate(evil)]
+        notes = tuple(f"note {i}" for i in range(len(STRINGS)))
+        plain[0] = replace(plain[0], header=plain[0].header.model_copy(update={"notes": notes}))
+        expected = tables.FORMATS[form](build_sheet(plain, [0.0, 0.5]))
+        assert written[form].count("\n") == expected.count("\n")
+
+
+def test_text_tables_show_it(written: dict[str, str]) -> None:
+    for text in STRINGS:
+        assert shown(text) in " ".join(written["text"].split())
 
 
 COMMANDS = {
@@ -156,12 +156,14 @@ def test_latex_has_no_command_but_ours(written: dict[str, str]) -> None:
     assert not [row for row in rows if row.startswith(("[", "*"))]
 
 
-@EACH
-def test_latex_sets_it(text: str) -> None:
-    spelled = {**escape.LATEX, "*": "{*}"}
-    pattern = "|".join(re.escape(way) for way in spelled.values())
-    back = {way: letter for letter, way in spelled.items()}
-    assert re.sub(pattern, lambda found: back[found.group()], escape.latex(text)) == escape.printable(text)
+def test_latex_sets_it() -> None:
+    for text in STRINGS:
+        spelled = {**escape.LATEX, "*": "{*}"}
+        pattern = "|".join(re.escape(way) for way in spelled.values())
+        back = {way: letter for letter, way in spelled.items()}
+        assert re.sub(pattern, lambda found, back=back: back[found.group()], escape.latex(text)) == escape.printable(
+            text
+        )
 
 
 def inline(tokens: list[Token]) -> list[Token]:
@@ -171,19 +173,19 @@ def inline(tokens: list[Token]) -> list[Token]:
 MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
-@EACH
-def test_markdown_shows_it(text: str) -> None:
+def test_markdown_shows_it() -> None:
     """As a paragraph and as a cell; a bare address is a link to some readers, and neither http:// nor www. stays."""
-    escaped = escape.markdown(text.strip(" "))
-    for source in (f"Said: {escaped}", f"| a |\n|---|\n| {escaped} |", escaped):
-        tokens = inline(MARKDOWN.parse(source))
-        kinds = {token.type for token in tokens}
-        assert kinds <= {"inline", "text", "text_special", "paragraph_open", "paragraph_close"} | {
-            f"{part}_{end}" for part in ("table", "thead", "tbody", "tr", "th", "td") for end in ("open", "close")
-        }
-        told = "".join(token.content for token in tokens if token.type in ("text", "text_special"))
-        assert " ".join(escape.printable(text).split()) in " ".join(told.split())
-    assert not re.search(r"https?://|www\.", escaped)
+    for text in STRINGS:
+        escaped = escape.markdown(text.strip(" "))
+        for source in (f"Said: {escaped}", f"| a |\n|---|\n| {escaped} |", escaped):
+            tokens = inline(MARKDOWN.parse(source))
+            kinds = {token.type for token in tokens}
+            assert kinds <= {"inline", "text", "text_special", "paragraph_open", "paragraph_close"} | {
+                f"{part}_{end}" for part in ("table", "thead", "tbody", "tr", "th", "td") for end in ("open", "close")
+            }
+            told = "".join(token.content for token in tokens if token.type in ("text", "text_special"))
+            assert " ".join(escape.printable(text).split()) in " ".join(told.split())
+        assert not re.search(r"https?://|www\.", escaped)
 
 
 def test_markdown_tables_have_no_part_of_a_strangers(written: dict[str, str]) -> None:
@@ -205,19 +207,19 @@ def test_no_cell_begins_a_formula(written: dict[str, str]) -> None:
     assert formulas("name,value\n=1+1,2\n")
 
 
-@EACH
-def test_csv_holds_it(text: str) -> None:
-    rows: list[list[object]] = [["name", "value"], [text, -0.5], ["-3.5", 1]]
-    back = list(csv.reader(io.StringIO(escape.to_csv(rows))))
-    assert back[1][0].removeprefix("'") == escape.printable(text).removeprefix("'")
-    assert back[1][1] == "-0.5" and back[2] == ["-3.5", "1"] and not formulas(escape.to_csv(rows))
+def test_csv_holds_it() -> None:
+    for text in STRINGS:
+        rows: list[list[object]] = [["name", "value"], [text, -0.5], ["-3.5", 1]]
+        back = list(csv.reader(io.StringIO(escape.to_csv(rows))))
+        assert back[1][0].removeprefix("'") == escape.printable(text).removeprefix("'")
+        assert back[1][1] == "-0.5" and back[2] == ["-3.5", "1"] and not formulas(escape.to_csv(rows))
 
 
-@EACH
-def test_json_says_it_as_it_is(text: str) -> None:
-    written = escape.to_json({text: [text]})
-    assert json.loads(written) == {text: [text]} and all(line.isprintable() for line in written.split("\n"))
-    assert json.loads(written.encode()) == {text: [text]}
+def test_json_says_it_as_it_is() -> None:
+    for text in STRINGS:
+        written = escape.to_json({text: [text]})
+        assert json.loads(written) == {text: [text]} and all(line.isprintable() for line in written.split("\n"))
+        assert json.loads(written.encode()) == {text: [text]}
 
 
 def test_json_of_tables_is_faithful(evil: list[Certificates], written: dict[str, str]) -> None:
@@ -261,22 +263,24 @@ def card(text: str) -> str:
     )
 
 
-@pytest.mark.parametrize("name", ["front matter", "fence", "script", "pipes", "heading", "link", "template", "list"])
-def test_a_model_card_is_what_it_was(name: str) -> None:
-    evil, plain = (MARKDOWN.parse(card(text).split("---\n", 2)[2]) for text in (NASTY[name], "plain"))
-    assert [token.type for token in evil] == [token.type for token in plain]
-    kinds = {token.type for token in inline(evil)}
-    assert not kinds & {"link_open", "image", "html_inline", "html_block"}
-    assert card(NASTY[name]).split("---\n")[1] == card("plain").split("---\n")[1]
-    fences = [token.content for token in evil if token.type == "fence"]
-    assert len(fences) == 2 and "sigma=SIGMA" in fences[0]
-    said = " ".join("".join(t.content for t in inline(evil) if t.type in ("text", "text_special", "softbreak")).split())
-    assert shown(NASTY[name])[:40] in said and len(card(NASTY[name])) < 10_000
+def test_a_model_card_is_what_it_was() -> None:
+    for name in ["front matter", "fence", "script", "pipes", "heading", "link", "template", "list"]:
+        evil, plain = (MARKDOWN.parse(card(text).split("---\n", 2)[2]) for text in (NASTY[name], "plain"))
+        assert [token.type for token in evil] == [token.type for token in plain]
+        kinds = {token.type for token in inline(evil)}
+        assert not kinds & {"link_open", "image", "html_inline", "html_block"}
+        assert card(NASTY[name]).split("---\n")[1] == card("plain").split("---\n")[1]
+        fences = [token.content for token in evil if token.type == "fence"]
+        assert len(fences) == 2 and "sigma=SIGMA" in fences[0]
+        said = " ".join(
+            "".join(t.content for t in inline(evil) if t.type in ("text", "text_special", "softbreak")).split()
+        )
+        assert shown(NASTY[name])[:40] in said and len(card(NASTY[name])) < 10_000
 
 
-@EACH
-def test_a_terminal_shows_it(text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    escape.say(text)
-    out = capsys.readouterr().out
-    assert out.endswith("\n") and all(line.isprintable() for line in out.split("\n"))
-    assert out.count("\n") == text.count("\n") + 1
+def test_a_terminal_shows_it(capsys: pytest.CaptureFixture[str]) -> None:
+    for text in STRINGS:
+        escape.say(text)
+        out = capsys.readouterr().out
+        assert out.endswith("\n") and all(line.isprintable() for line in out.split("\n"))
+        assert out.count("\n") == text.count("\n") + 1

@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import random
 import struct
 import tracemalloc
 import zlib
@@ -205,39 +204,3 @@ def images_of(seed: int) -> Iterator[Any]:
         stream = io.BytesIO()
         noise.save(stream, format)
         yield stream.getvalue()
-
-
-def decoded(count: Any, seed: int, path: Any) -> Any:
-    """How many of `count` damaged image files are decoded all the same; the rest are named."""
-    rng, whole, read = random.Random(seed), [*images_of(seed)], 0
-    for number in range(count):
-        path.write_bytes(damaged(whole[number % len(whole)], rng))
-        try:
-            assert data.read_image(path, data.DATASETS["imagenet"]).shape == (3, 224, 224)
-            read += 1
-        except InputError as error:
-            assert str(path) in str(error)
-    return read
-
-
-def test_a_damaged_image_is_decoded_or_named(tmp_path: Path) -> None:
-    assert 10 < decoded(210, 0, tmp_path / "a.png") < 200
-
-
-def loaded(count: Any, seed: int, folder: Any, whole: Any) -> Any:
-    rng, read = random.Random(seed), 0
-    for _ in range(count):
-        (folder / "train.parquet").write_bytes(damaged(whole, rng))
-        try:
-            data.load(str(folder))
-            read += 1
-        except InputError:
-            pass
-    return read
-
-
-def test_a_damaged_table_is_read_or_refused(
-    tmp_path: Path, write_parquet: Callable[..., None], pixels: NDArray[np.uint8]
-) -> None:
-    write_parquet(tmp_path / "train.parquet", pixels, [0, 1, 2, 3], classes=["a", "b", "c", "d"])
-    assert loaded(200, 0, tmp_path, (tmp_path / "train.parquet").read_bytes()) < 190
