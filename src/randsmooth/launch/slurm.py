@@ -100,15 +100,11 @@ class Resources:
     def parameters(self) -> dict[str, Any]:
         """As submitit's executor for Slurm takes them."""
         setup = [*self.setup, *([f"export OMP_NUM_THREADS={self.cpus}"] if self.cpus else [])]
-        return {
+        same = ("partition", "mem", "account", "qos", "constraint")
+        return {name: getattr(self, name) for name in same} | {
             "time": self.minutes,
-            "partition": self.partition,
             "gpus_per_node": self.gpus,
             "cpus_per_task": self.cpus,
-            "mem": self.mem,
-            "account": self.account,
-            "qos": self.qos,
-            "constraint": self.constraint,
             "setup": setup or None,
             "teardown": AGAIN_IF_KILLED,
             "signal_delay_s": min(WARNING, self.minutes * 10),  # Slurm may warn a minute earlier
@@ -327,21 +323,13 @@ def alive(jobs: Collection[str]) -> dict[str, str]:
     if not jobs:
         return {}
     words = ["squeue", "--noheader", "--all", "--array", f"--user={getpass.getuser()}", "--format=%i|%T"]
-    states = dict(line.strip().split("|") for line in _answer(words).splitlines())
-    return {job: states[job] for job in jobs if job in states}
-
-
-def _answer(words: list[str]) -> str:
-    """What a command of Slurm prints; InputError where it fails."""
     try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=ANSWER)
-    except FileNotFoundError:
-        raise InputError(f"{words[0]} is not on PATH: ask on a login node of the cluster") from None
-    except subprocess.TimeoutExpired:
-        raise InputError(f"Slurm did not answer within {ANSWER:g} seconds ({words[0]}): try again later") from None
-    if done.returncode != 0:
-        raise InputError(f"Slurm does not answer: {' '.join(done.stderr.split())}")
-    return done.stdout
+        done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=ANSWER)
+    except (OSError, subprocess.SubprocessError) as error:
+        said = " ".join((getattr(error, "stderr", None) or str(error)).split())
+        raise InputError(f"Slurm does not answer ({said}): ask on a login node of the cluster, or later") from None
+    states = dict(line.strip().split("|") for line in done.stdout.splitlines())
+    return {job: states[job] for job in jobs if job in states}
 
 
 @contextlib.contextmanager
