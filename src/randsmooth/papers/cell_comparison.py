@@ -116,16 +116,19 @@ class CellComparison:
         rows: those of the paper.
         metrics: the columns.
         agreed: each row beside its certificates; None where there are none.
+        beyond: figures of each row that certificates do not tell; none for all rows where it is empty.
     """
 
     rows: tuple[PaperRow, ...]
     metrics: tuple[str, ...]
     agreed: tuple[Agreement | None, ...]
+    beyond: tuple[dict[str, float], ...] = ()
 
     @property
     def ours(self) -> list[dict[str, float]]:
-        """The figures of each row's certificates; empty where there are none."""
-        return [agreed.here if agreed else {} for agreed in self.agreed]
+        """Our figures of each row, by metric."""
+        more = self.beyond or ({},) * len(self.rows)
+        return [(agreed.here if agreed else {}) | own for agreed, own in zip(self.agreed, more, strict=True)]
 
 
 def compare_cells(rows: Sequence[PaperRow], found: Sequence[CertificateFile | None]) -> CellComparison:

@@ -135,11 +135,8 @@ def table_with_costs(context: Context, rows: list[PaperRow]) -> Output:
     certified = compare_cells(rows, [context.certificates_of(row) for row in rows])
     costs = [{} if (folder := context.model(row)) is None else _cost(folder) for row in rows]
     known = {*metrics_of(rows)}
-    agreed = [
-        one and replace(one, here=one.here | {m: v for m, v in cost.items() if m in known})
-        for one, cost in zip(certified.agreed, costs, strict=True)
-    ]
-    whole = replace(certified, agreed=tuple(agreed))
+    beyond = tuple({m: v for m, v in cost.items() if m in known} for cost in costs)
+    whole = replace(certified, beyond=beyond)
     notes = [*findings(certified), *["hours are of the machine that trained"] * any(costs)]
     return Output(tables={"": wide(whole)}, data={"": tidy(whole)}, notes=notes)
 
