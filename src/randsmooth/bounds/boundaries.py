@@ -33,9 +33,9 @@ class Boundary:
     Example:
         >>> table = boundary(0.5, [32, 64, 96], alpha=0.05)
         >>> table.claim.tolist()
-        [23, 42, 57]
+        [24, 42, 57]
         >>> table.give_up.tolist()
-        [10, 26, 44]
+        [14, 32, 51]
     """
 
     q0: float
@@ -64,7 +64,7 @@ def boundary(q0: float, looks: ArrayLike, alpha: float, spending: Spending = LAT
 
     Example:
         >>> boundary(0.5, [32, 64, 96], alpha=0.05).claim.tolist()  # successes that show p > 1/2
-        [23, 42, 57]
+        [24, 42, 57]
     """
     looks = check_question(q0, looks, alpha, spending)
     failures = largest_counts(q0, 1.0 - q0, looks, spending.of_alpha(looks, alpha))

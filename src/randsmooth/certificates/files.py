@@ -147,10 +147,10 @@ def read_folder(folder: Path, **known: float | None) -> Iterator[FolderFile]:
 
     Example:
         >>> from randsmooth.certificates import from_radii
-        >>> Path("runs").mkdir()
-        >>> write_tsv(from_radii([0.0, 0.75]), "runs/noise_0.25.tsv")
-        >>> _ = Path("runs/predicted.tsv").write_text("idx\\tlabel\\tpredict\\tcorrect\\ttime\\n")
-        >>> for file in read_folder(Path("runs")):
+        >>> Path("released").mkdir()
+        >>> write_tsv(from_radii([0.0, 0.75]), "released/noise_0.25.tsv")
+        >>> _ = Path("released/predicted.tsv").write_text("idx\\tlabel\\tpredict\\tcorrect\\ttime\\n")
+        >>> for file in read_folder(Path("released")):
         ...     print(file.path.name, [table.header.sigma for table in file.tables], file.predictions)
         noise_0.25.tsv [0.25] False
         predicted.tsv [] True
