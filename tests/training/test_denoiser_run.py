@@ -33,21 +33,6 @@ def test_it_learns_to_remove_noise(tmp_path: Path) -> None:
     assert denoiser.provenance["lr_milestones"] == [4, 8] and denoiser.provenance["method"] == "denoised-smoothing"
 
 
-@pytest.mark.slow
-def test_stability_keeps_more_of_the_classifiers_answers(tmp_path: Path) -> None:
-    """From a denoiser on the squared error, as Salman et al. go on; the classifier never saw noise, and stays."""
-    classifier = train("digits", sigma=0.0, epochs=10, out=tmp_path / "clean", device="cpu")
-    common: dict[str, Any] = {"sigma": 0.5, "arch": "dncnn-3x8", "batch": 64, "device": "cpu", "epochs": 4}
-    start = train_denoiser("digits", **common, out=tmp_path / "mse")
-    chosen = {"objective": "stability", "classifier": str(tmp_path / "clean"), "start": str(tmp_path / "mse")}
-    denoiser = train_denoiser("digits", **common, **chosen, out=tmp_path / "stability")
-    history = pd.read_csv(tmp_path / "stability" / HISTORY)
-    assert history.agreement.iloc[-1] > history.agreement.iloc[0]
-    before = models.weights_hash(classifier)
-    assert models.weights_hash(models.load(tmp_path / "clean")) == before
-    assert denoiser.provenance["asked"] == {"classifier": before, "start": models.weights_hash(start)}
-
-
 def test_an_interrupted_run_ends_with_the_same_weights_and_another_starts_from_it(tmp_path: Path) -> None:
     whole = train_denoiser("digits", SHORT, out=tmp_path / "whole", device="cpu")
     for cut in (TAKE + 1, 2 * TAKE):

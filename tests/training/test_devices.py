@@ -207,8 +207,8 @@ def test_a_denoiser_and_a_taught_classifier_are_trained_together(tmp_path: Path)
     train("digits", settings(), out=tmp_path / "first", device="cpu")
     fields: dict[str, Any] = {"sigma": 0.25, "arch": "dncnn-3x4", "take": 34, "epochs": 2, "batch": 8, "device": "cpu"}
     fields |= {"objective": "stability", "classifier": str(tmp_path / "first")}
-    both = rs.train_denoiser("digits", out=tmp_path / "denoiser", devices=2, **fields)
-    assert both.provenance["batch_norm_devices"] == 2
+    denoiser = rs.train_denoiser("digits", out=tmp_path / "denoiser", devices=2, **fields)
+    assert denoiser.provenance["batch_norm_devices"] == 2
     taught = {"variant": "released", "teacher": str(tmp_path / "first"), "teacher_noises": 50}
     chosen = settings("cat-rs", set={**settings("cat-rs").set, **taught})
     alone = train("digits", chosen, out=tmp_path / "alone", device="cpu")

@@ -125,7 +125,7 @@ def read(papers: Mapping[str, str], entry: dict[str, Any], known: Sequence[Prese
         name, dataset = entry["like"].split()
         main = next(preset for preset in known if preset.name == name and preset.serves(dataset))
     name, sigmas, rows = entry.get("name", main.name), entry.get("sigmas", SIGMAS), entry.get("rows", ())
-    plain = {key: entry[key] for key in ("arch", "fixed") if key in entry}
+    plain: dict[str, Any] = {key: entry[key] for key in ("arch", "fixed") if key in entry}
     if "name" in entry:
         plain |= {"name": name, "method": name.split("/")[1].split("+")[-1]}
     if "source" in entry:
