@@ -130,7 +130,9 @@ def published_loop(model: nn.Module, x: Tensor, n: int, sigma: float = SIGMA) ->
 def art_loop(model: nn.Module, x: Tensor, n: int) -> Callable[[], object] | None:
     """The same by adversarial-robustness-toolbox; None where it is not installed."""
     try:
-        from art.estimators.certification.randomized_smoothing import PyTorchRandomizedSmoothing
+        from art.estimators.certification.randomized_smoothing import (  # type: ignore[import-untyped]
+            PyTorchRandomizedSmoothing,
+        )
     except ImportError:
         return None
     smoothed = PyTorchRandomizedSmoothing(

@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 ROWS = ROOT / "results" / "promises.csv"
@@ -71,14 +72,14 @@ Path("grid.yaml").write_text(
 """
 
 
-def tried(row: dict[str, str], stage: Path, environment: dict[str, str]) -> dict[str, object]:
+def tried(row: dict[str, str], stage: Path, environment: dict[str, str]) -> dict[str, Any]:
     """What came of a row."""
     command, begun = row["command"], time.perf_counter()
     refused = command.startswith("! ")
     with tempfile.TemporaryDirectory() as name:
         folder = ROOT if command.startswith("pytest ") else shutil.copytree(stage, Path(name) / "work")
         words = ["bash", "-c", command.removeprefix("! ")]
-        how = {"cwd": folder, "env": environment, "capture_output": True, "text": True, "errors": "replace"}
+        how: dict[str, Any] = {"cwd": folder, "env": environment, "capture_output": True, "errors": "replace"}
         try:
             done = subprocess.run(words, **how, timeout=MOST, check=False)
             passed, said = done.returncode == (2 if refused else 0), (done.stdout + done.stderr).strip()[-600:]

@@ -93,9 +93,11 @@ def test_every_public_function_and_class_has_an_example() -> None:
 
 def run(script: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     offline = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "WANDB_MODE": "offline"}
-    how = {"env": {name: value for name, value in os.environ.items() if name != "RANDSMOOTH_DATA"} | offline}
+    environment = {name: value for name, value in os.environ.items() if name != "RANDSMOOTH_DATA"} | offline
     command = [sys.executable, "-c", OFFLINE, str(script)]
-    return subprocess.run(command, cwd=folder, **how, capture_output=True, text=True, check=False, timeout=600)
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=600
+    )
 
 
 @pytest.mark.slow

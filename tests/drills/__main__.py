@@ -60,7 +60,7 @@ def main() -> None:
         root = Path(folder)
         stage(root / "stage")
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            tallies = [*pool.map(lambda one: _drilled(*one, root, seed, times), chosen)]
+            tallies = [*pool.map(lambda one: _drilled(one[0], one[1], one[2], root, seed, times), chosen)]
     command = f"make drills DRILLS_TIMES={times} DRILLS_SEED={seed}"
     told = {"command": command, "machine": machine(), "seconds": round(time.monotonic() - begun)}
     out = Path(os.environ.get("DRILLS_OUT", OUT))

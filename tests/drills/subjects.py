@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 # Two models that need nothing, one that learns from the first, each certified in two ways.
 GRID = """
@@ -65,7 +66,7 @@ CERTIFIED = {
 }
 COMPARE = "--out out/page.html --figures png --tables md,json"
 BOARD = "leaderboard STAGE/{} --out out/page.html"
-PAGE = {"again": "--overwrite", "other": "--title other"}
+PAGE: dict[str, Any] = {"again": "--overwrite", "other": "--title other"}
 SUBJECTS = {
     subject.name: subject
     for subject in (

@@ -304,7 +304,7 @@ def cells_of(log: bytes) -> list[dict[str, float]]:
     lines = [line.split("\t") for line in log.decode("utf-8", "replace").splitlines() if line]
     named = bool(lines) and "label" in lines[0]
     names = lines[0] if named else ["label", "predict", "radius", "correct", "time"]
-    found = []
+    found: list[dict[str, float]] = []
     for line in lines[named:]:
         found.append({})
         for name, cell in zip(names, line, strict=False):

@@ -45,7 +45,7 @@ def wounded(content: bytes, other: bytes, way: str, draw: Draw) -> bytes:
             return before
         case "insert":
             filling = (draw.bytes(1 + draw.below(16)), bytes(1 + draw.below(256)), b"\n", b"\t", b"\xef\xbb\xbf")
-            return before + draw.pick(filling) + content[start:]
+            return before + bytes(draw.pick(filling)) + content[start:]
         case "remove":
             return before + after
         case "double":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 import math
 from collections.abc import Sequence
@@ -66,7 +67,7 @@ class Draw:
         inner = [self.value(depth - 1) for _ in range(self.below(4))]
         return inner if self.chance(0.5) else {str(self.pick(TEXTS[:12])): each for each in inner}
 
-    def text(self) -> bytes:
+    def text(self) -> builtins.bytes:
         return str(self.value()).encode(errors="surrogatepass")
 
 

@@ -122,7 +122,7 @@ class DenoiserConfig(Config):
         model = models.load_denoiser(folder)
         state = dict(model.named_parameters()) | dict(model.named_buffers())
         with torch.inference_mode():
-            answer = model(torch.full((1, model.channels, 8, 8), 0.5))
+            answer = model(torch.full((1, int(model.config["channels"]), 8, 8), 0.5))
         return {"config": model.config, "state": state, "answer": answer}
 
 
@@ -153,7 +153,7 @@ def classifier_folder(seed: int) -> Files:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         facts = {"dataset": "digits", "sigma": 0.25, "method": "gaussian", "hyperparameters": {"m": 1}}
-        how = {"classes": ["a", "b", "c"], "shape": [1, 8, 8], "mean": [0.5 + seed / 10], "std": [0.2]}
+        how: dict[str, Any] = {"classes": ["a", "b", "c"], "shape": [1, 8, 8], "mean": [0.5 + seed / 10], "std": [0.2]}
         return saved(Classifier(arch="small-cnn", **how, provenance=facts).eval())
 
 

@@ -14,10 +14,10 @@ import torch
 from fuzz.__main__ import main
 from fuzz.damage import WAYS, wounded
 from fuzz.draw import NUMBERS, YAML, Draw, bent, to_json, to_yaml
-from fuzz.harness import CHANGED, GOOD, OTHER, REFUSED, SAME, Bench, Input, difference, make
+from fuzz.harness import CHANGED, GOOD, OTHER, RAW, REFUSED, SAME, Bench, Input, difference, make
 from fuzz.readers import READERS
 from fuzz.run import Limits, run
-from fuzz.toys import FILE, RAW, TOYS, VALID, Toy
+from fuzz.toys import FILE, TOYS, VALID, Toy
 
 WHERE = "fuzz.toys:TOYS"
 SEED, FEW, MANY = 11, 12, 2_000

@@ -30,7 +30,7 @@ FEW = "--n 1000 --n0 50"
 @pytest.mark.slow
 def test_it_keeps_its_contracts_trains_certifies_and_reports(tmp_path: Path) -> None:
     site, source = tmp_path / "site", shutil.copytree(SOURCE, tmp_path / "source")  # a build leaves files behind
-    install = [sys.executable, "-m", "pip", "install", *OFFLINE, "--target", site, source]
+    install = [sys.executable, "-m", "pip", "install", *OFFLINE, "--target", str(site), str(source)]
     subprocess.run(install, check=True, timeout=300)
     path = os.pathsep.join([str(site), str(Path(randsmooth.__file__).parents[1])])
     environment = os.environ | {"PYTHONPATH": path, "COLUMNS": "200"}
