@@ -34,12 +34,12 @@ def wounded(content: bytes, other: bytes, way: str, draw: Draw) -> bytes:
         case "flip":  # one bit
             return before + bytes([content[start] ^ 1 << draw.below(8)]) + content[start + 1 :]
         case "change":  # one byte, to another or to one that formats set store by
-            byte = draw.pick((draw.below(256), 0, 255, 127, 128, *b'\n\t"0-.{}[],:'))
+            byte: int = draw.pick((draw.below(256), 0, 255, 127, 128, *b'\n\t"0-.{}[],:'))
             return before + bytes([byte]) + content[start + 1 :]
         case "field":  # a number that formats have as a size, an offset or a count
-            size = draw.pick((1, 2, 4, 8))
+            size: int = draw.pick((1, 2, 4, 8))
             top = 2 ** (8 * size)
-            number = draw.pick((0, 1, top - 1, top // 2, top // 2 - 1, 10**6, 10**9, 65_536)) % top
+            number: int = draw.pick((0, 1, top - 1, top // 2, top // 2 - 1, 10**6, 10**9, 65_536)) % top
             return before + number.to_bytes(size, draw.pick(("little", "big"))) + content[start + size :]
         case "cut":
             return before

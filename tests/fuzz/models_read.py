@@ -122,7 +122,7 @@ class DenoiserConfig(Config):
         model = models.load_denoiser(folder)
         state = dict(model.named_parameters()) | dict(model.named_buffers())
         with torch.inference_mode():
-            answer = model(torch.full((1, int(model.config["channels"]), 8, 8), 0.5))
+            answer = model(torch.full((1, 1, 8, 8), 0.5))
         return {"config": model.config, "state": state, "answer": answer}
 
 
@@ -289,7 +289,7 @@ class Checkpoint(Reader):
         if found is None:
             return None
         trainer.restore(found)
-        state = {"weights": trainer.weights.state_dict(), "optimizer": trainer.optimizer.state_dict()}
+        state: dict[str, Any] = {"weights": trainer.weights.state_dict(), "optimizer": trainer.optimizer.state_dict()}
         state |= {"schedule": trainer.schedule.state(), "history": trainer.history, "epoch": trainer.epoch}
         return state | {"recipe": found.recipe}
 
@@ -338,7 +338,7 @@ def checkpoint_of(run: int) -> bytes:
         path = Path(folder) / "run" / CHECKPOINT
         train("digits", CHOSEN[run], out=path.parent, device="cpu")
         found = checkpoints.load(path)
-        for epoch in found["history"]:  # what a clock says is another every time
+        for epoch in found.history:  # what a clock says is another every time
             epoch |= {key: 1.0 for key in epoch if "seconds" in key}
         checkpoints.save(found, path)
         return path.read_bytes()

@@ -227,12 +227,12 @@ def ended(
                 process.start()
                 active[process.sentinel] = batch, process
             for sentinel in wait(list(active)):
-                batch, process = active.pop(sentinel)  # type: ignore[arg-type]
-                process.join()
-                yield batch, process.exitcode or 0
+                batch, ending = active.pop(sentinel)  # type: ignore[arg-type]
+                ending.join()
+                yield batch, ending.exitcode or 0
     finally:
-        for _, process in active.values():
-            process.kill()
+        for _, ending in active.values():
+            ending.kill()
 
 
 def outcomes_of(batch: Batch, code: int) -> list[Outcome]:

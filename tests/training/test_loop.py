@@ -165,8 +165,8 @@ def test_a_lost_run_goes_on_under_other_settings(tmp_path: Path) -> None:
         train("digits", diverging, out=tmp_path / "m")
     said = refusal(tmp_path / "m", saved, resume=True)
     assert "lr_gamma: 1e+30 in the file, 0.1 asked for" in said and "--accept-changes" in said
-    flags: dict[str, Any]
-    for flags in ({"accept_changes": True}, {}):  # once accepted, they are the run's own
+    ways: list[dict[str, Any]] = [{"accept_changes": True}, {}]
+    for flags in ways:  # once accepted, they are the run's own
         model = train("digits", saved, out=tmp_path / "m", resume=True, **flags)
         assert model.provenance["changed"] == ["lr_gamma changed from 1e+30 to 0.1 after 2 epochs"]
     noisy = AMPLIFY.replace(sigma=2.0, set=PARTS | {"p_t": 0.05})
@@ -197,8 +197,8 @@ def test_a_folder_in_use_or_a_strangers_is_refused(whole: dict[str, Path], tmp_p
     assert "--resume" in refusal(tmp_path / "m", accept_changes=True)
     shutil.copytree(folder, tmp_path / "unfinished", ignore=shutil.ignore_patterns("config.json"))
     assert "an unfinished run" in refusal(tmp_path / "unfinished")
-    flags: dict[str, Any]
-    for name, flags in (("thesis.tex", {"overwrite": True}), ("README.md", {"resume": True})):
+    files: list[tuple[str, dict[str, Any]]] = [("thesis.tex", {"overwrite": True}), ("README.md", {"resume": True})]
+    for name, flags in files:
         other = tmp_path / name.replace(".", "-")
         other.mkdir()
         (other / name).write_text("precious")
@@ -221,8 +221,8 @@ def test_what_a_kill_left_is_mended_or_cleared(whole: dict[str, Path], tmp_path:
     written = {name: (folder / name).read_text() for name in ("run.yaml", HISTORY)}
     (folder / "run.yaml").unlink()
     (folder / HISTORY).write_text("".join(written[HISTORY].splitlines(keepends=True)[:-1]))
-    flags: dict[str, Any]
-    for flags in ({"resume": True}, {"overwrite": True}):
+    ways: list[dict[str, Any]] = [{"resume": True}, {"overwrite": True}]
+    for flags in ways:
         (folder / ".checkpoint.pt.123.tmp").write_bytes(b"half")
         (folder / ".saving-abc").mkdir()
         train("digits", SETTINGS["gaussian"], out=folder, **flags)

@@ -111,7 +111,7 @@ class Denoised(Around):
 class Called(nn.Module):
     """A function of tensors as a module. InputError where it cannot be called."""
 
-    def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
+    def __init__(self, function: Any) -> None:
         super().__init__()
         if not callable(function):
             got = f"{article(type(function).__name__)}, {shown(repr(function))}"
@@ -122,7 +122,7 @@ class Called(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         if is_traced():  # a trace would keep what a function computes outside of torch
             raise RuntimeError("a function cannot be traced; use the torch backend")
-        return self.function(x)
+        return self.function(x)  # type: ignore[no-any-return]
 
 
 def _said(part: nn.Module, name: str) -> Any:
