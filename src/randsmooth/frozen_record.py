@@ -117,8 +117,8 @@ def _sentence(error: ValidationError, kind: type[FrozenRecord]) -> str:
         return str(unknown(kind.field_is, name, kind.model_fields))
     if first["type"] == "missing":
         return f"{name} is required: give {name}=..."
-    what = "is out of range" if "than" in first["type"] else "is of the wrong type"  # greater_than_equal, ...
-    return f"{shown(name)}={shown(repr(first['input']))} {what}: {first['msg']}"
+    must = first["msg"].replace("Input should be", "must be", 1)  # greater than or equal to 1, a valid string, ...
+    return f"{shown(name)}={shown(repr(first['input']))} {must}"
 
 
 def is_whole(annotation: Any) -> bool:

@@ -10,7 +10,7 @@ from cli.run import Run
 
 def test_what_cannot_be_served_is_refused(cli: Run, model: object) -> None:
     cases: list[tuple[list[object], str]] = [
-        (["none"], "none is not a folder"),
+        (["none"], "none names no model"),
         (["{model}", "--seconds", 0], "seconds=0.0 must be above 0"),
         (["{model}", "--alpha", 2], "alpha"),
         (["{model}", "--port", 99_999], "port=99999 must be from 1 to 65535"),

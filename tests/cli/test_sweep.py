@@ -50,7 +50,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"certify": {"n": 100, "take": 5, "skip": 5}}, "choose images in two ways"),
     ({"certify": {"n": 100, "split": "tset"}}, "did you mean 'test'"),
     ({"certify": {"n": 100, "denoiser": "nowhere"}}, "nowhere is not a folder"),
-    ({"certify": {"n": 100, "denoiser": {"epochs": 0}}}, "epochs=0 must lie from 1"),
+    ({"certify": {"n": 100, "denoiser": {"epochs": 0}}}, "epochs=0 must be greater than or equal to 1"),
     ({"sigmas": 0}, "the model is trained without noise: give certify a sigma"),
     ({"methods": {"cat-rs": {"variant": "released", "teacher": "nowhere"}}}, "nowhere is not a folder"),
     ({"methods": {"cat-rs": {"variant": "released"}}}, "learns from a teacher"),

@@ -45,7 +45,7 @@ DATA: list[tuple[Any, str]] = [
     (replace(STRIPES, mean=(0.5, 0.5), std=(0.5, 0.5)), "expected 1 numbers"),
     (replace(STRIPES, mean=(128.0,), std=(64.0,)), r"mean=\(128.0,\)"),
     (replace(STRIPES, arch="vgg16"), "has the architecture 'vgg16', which does not do: .*unknown architecture"),
-    (replace(STRIPES, arch="lenet"), "cannot take 8x8 images"),
+    (replace(STRIPES, arch="lenet"), "not 8x8"),
     (reads(PIXELS / 255, LABELS), "train pixels of another type"),
     (reads(PIXELS[:, 0], LABELS), "train pixels of another type or shape"),
     (reads(PIXELS, LABELS[:4]), "train labels of another type or shape"),

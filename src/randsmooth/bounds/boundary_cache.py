@@ -42,7 +42,7 @@ def cached_boundary(q0: float, looks: ArrayLike, alpha: float, spending: Spendin
 
     Example:
         >>> cached_boundary(0.5, [32, 64, 96], alpha=0.05).claim.tolist()
-        [23, 42, 57]
+        [24, 42, 57]
     """
     looks = check_question(q0, looks, alpha, spending)
     with _one_at_a_time:
