@@ -26,7 +26,9 @@ class Probe:
         self.calls: list[tuple[int, int, str | None]] = []
         self.augmented: list[bool] = []
 
-    def __call__(self, indices: Tensor, m: int, of: str | None = None, *, augmented: bool = False) -> Tensor:
+    def __call__(
+        self, indices: Tensor, m: int, of: str | None = None, *, augmented: bool = False, enough: int | None = None
+    ) -> Tensor:
         self.calls.append((len(indices), m, of))
         self.augmented.append(augmented)
         return (self.shares[indices] * m).round().long()
@@ -70,7 +72,7 @@ def test_discards_once_and_reweights_every_ten_epochs() -> None:
         (23, left, 16, None),
     ]
     copies = [amplify.copies(epoch) for epoch in range(30)]
-    assert copies == [{3: 100 + 16, 13: 16, 23: 16}.get(epoch, 0) for epoch in range(30)]
+    assert copies == [{3: 40 + 16, 13: 16, 23: 16}.get(epoch, 0) for epoch in range(30)]
     often, probe = schedule(discard=False, reweight_every=4, reweight_noises=20), Probe()
     advance(often, range(12), probe)
     assert probe.calls == [(TOTAL, 20, None)] * 3  # epochs 3, 7, 11

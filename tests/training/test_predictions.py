@@ -58,6 +58,28 @@ def test_a_probe_counts_right_answers_on_copies_of_versions_that_training_could_
         assert all(torch.equal(found, probed(ALONE)) for found in together(3, probed))
 
 
+def test_an_image_is_asked_about_until_it_is_decided_as_all_copies_decide_it() -> None:
+    """On 200 digits of p_A from 0 to 1, beside a probe of all copies; whose p_A is clear takes the fewest there are."""
+    split, model = data.load("digits").subset(torch.arange(200)), nn.Sequential(nn.Flatten(), nn.Linear(64, 10))
+    with torch.no_grad():  # a network that knows as much as the nearest mean
+        x, y = split.batch(torch.arange(200))
+        means = torch.stack([x[y == k].mean(dim=0) for k in range(10)]).flatten(1)
+        model[1].weight.copy_(means), model[1].bias.copy_(-means.square().sum(dim=1) / 2)  # type: ignore[operator]
+    for m, enough in ((100, 40), (100, 75), (5, 0)):
+        copies: list[int] = []
+        probe = make_probe(model, split, 0.7, STREAM, CPU, asked=copies.append)
+        found = probe(torch.arange(200), m, enough=enough)
+        mean = sum(copies) / 200
+        every = probe(torch.arange(200), m)
+        assert torch.equal(found >= enough, every >= enough)
+        decided = torch.where(every >= enough, found, m - enough + 1)
+        assert (found[every >= enough] == enough).all() and (decided <= m).all()
+        if enough:
+            assert 20 < (every >= enough).sum() < 200 and min(enough, m - enough + 1) <= mean < 0.8 * m, mean
+        else:
+            assert mean == 0
+
+
 def test_amplify_discards_and_weighs_by_the_training_transform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(data.DATASETS._loaded, "digits", replace(data.DATASETS["digits"], augment="crop-flip"))
     parts = {"E_t": 1, "reweight_every": 2, "p_t": 0.1, "T": 2, "discard_noises": 8}

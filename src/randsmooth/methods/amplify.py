@@ -20,6 +20,8 @@ from randsmooth.methods.hyperparameters import EPOCHS, above, at_least, begins, 
 from randsmooth.noise import Gaussian as GaussianNoise
 from randsmooth.noise import Stream
 
+SHOWN = 1000  # images whose p_A are looked at where none would be kept
+
 
 @dataclass(frozen=True, kw_only=True)
 class Amplify(Method):
@@ -137,6 +139,11 @@ def image_weights(method: Amplify, counts: Tensor) -> Tensor:
     return torch.from_numpy(radii / floor).clamp_min(1.0)
 
 
+def least_right(method: Amplify) -> int:
+    """Of how many of the `discard_noises` copies an image needs its label to stay: the least share that is p_t."""
+    return next(right for right in range(method.discard_noises + 1) if right / method.discard_noises >= method.p_t)
+
+
 class AmplifySchedule(Schedule):
     """Which images are kept and how often each is drawn: decided from epoch E_t on, saved with every checkpoint."""
 
@@ -156,8 +163,9 @@ class AmplifySchedule(Schedule):
         return self._figures(total)
 
     def copies(self, epoch: int) -> int:
-        method = self.method
-        return method.discard_noises * self._discards(epoch) + method.reweight_noises * self._reweights(epoch)
+        enough = least_right(self.method)
+        discard = min(enough, self.method.discard_noises - enough + 1)  # which decide most images
+        return discard * self._discards(epoch) + self.method.reweight_noises * self._reweights(epoch)
 
     def _discards(self, epoch: int) -> bool:
         return self.method.discard and epoch == self.method.E_t
@@ -193,12 +201,16 @@ class AmplifySchedule(Schedule):
         self.kept, self.weights = state["kept"], state["weights"]
 
     def _discard(self, total: int, probe: Probe) -> Tensor:
-        method, every = self.method, torch.arange(total)
-        counts = probe(every, method.discard_noises, method.p_A_from, augmented=method.p_A_augmented)
-        p_a = counts.double() / method.discard_noises
-        if not (p_a >= method.p_t).any():
-            raise InputError(f"p_t={method.p_t} would discard every image: the largest p_A is {float(p_a.max()):.2f}")
-        return p_a >= method.p_t
+        method, enough = self.method, least_right(self.method)
+        of, augmented = method.p_A_from, method.p_A_augmented
+        kept = probe(torch.arange(total), method.discard_noises, of, augmented=augmented, enough=enough) >= enough
+        if not kept.any():
+            p_a = probe(torch.arange(min(total, SHOWN)), method.discard_noises, of, augmented=augmented)
+            most = float(p_a.max()) / method.discard_noises
+            raise InputError(
+                f"p_t={method.p_t} would discard every image: the largest p_A of the first {len(p_a)} is {most:.2f}"
+            )
+        return kept
 
     def _left(self, total: int) -> Tensor:
         """The indices of the images that are kept."""

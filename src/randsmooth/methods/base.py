@@ -136,14 +136,16 @@ class Probe(Protocol):
     """Counts how often a model classifies noisy copies of training images correctly.
 
     Example:
-        >>> def always_right(indices, m, of=None, *, augmented=False):
+        >>> def always_right(indices, m, of=None, *, augmented=False, enough=None):
         ...     return torch.full((len(indices),), m)
         >>> probe: Probe = always_right
         >>> probe(torch.arange(3), m=16)
         tensor([16, 16, 16])
     """
 
-    def __call__(self, indices: Tensor, m: int, of: str | None = None, *, augmented: bool = False) -> Tensor:
+    def __call__(
+        self, indices: Tensor, m: int, of: str | None = None, *, augmented: bool = False, enough: int | None = None
+    ) -> Tensor:
         """(M,) int64: of m noisy copies of each image at `indices` (M,), how many are classified correctly.
 
         Args:
@@ -151,6 +153,8 @@ class Probe(Protocol):
             m: noisy copies of each image.
             of: folder of another model to use instead of the one in training.
             augmented: copy one randomly augmented version of each image instead of the image itself.
+            enough: ask about an image only until so many copies were classified correctly, or cannot be any more. Its
+                count is then at least `enough` if and only if that of all m is, and otherwise says no more.
         """
 
 

@@ -186,7 +186,9 @@ def _check_state(contract: Contract, method: Method, schedule: Schedule) -> None
     contract.require(same, "has a schedule whose state() differs after restore()")
 
 
-def _probe(indices: Tensor, m: int, of: str | None = None, *, augmented: bool = False) -> Tensor:
+def _probe(
+    indices: Tensor, m: int, of: str | None = None, *, augmented: bool = False, enough: int | None = None
+) -> Tensor:
     """A model that is right about every second noisy copy."""
     return torch.full((len(indices),), m // 2)
 

@@ -27,7 +27,7 @@ from randsmooth.training.checkpoint import Checkpoint
 from randsmooth.training.devices import Placement, Ranks, batch_norms, joined, launch, make_fabric, started
 from randsmooth.training.folder import SETTINGS, TEACHER, TRACKED, check, check_there, clear, sweep
 from randsmooth.training.loggers import LoggedRun, LoggerGroup, check_loggers, open_loggers
-from randsmooth.training.loop import Callback, Trainer
+from randsmooth.training.loop import Callback, Trainer, work
 from randsmooth.training.predictions import SmoothedTeacher
 from randsmooth.training.recipe import Recipe
 
@@ -127,15 +127,20 @@ def take_part(run: Run[R, M]) -> M:
         ranks.first(lambda: take_folder(stack, run, begun=checkpoint is not None))
         schedule = recipe.build_method().schedule()
         schedule.prepare(SmoothedTeacher(recipe, images, run.folder, fabric.device, run.options.progress, ranks))
-        title, total = f"train {recipe.method}", recipe.epochs * len(images)
-        reporter = stack.enter_context(run.options.progress(title, total, "images"))
+        plain, total = recipe.epochs * len(images), sum(work(schedule, e, len(images)) for e in range(recipe.epochs))
+        reporter = stack.enter_context(run.options.progress(f"train {recipe.method}", total, "images"))
         for note in (recipe.summary(), *run.placement.notes(), *run.notes, *recipe.changed):
             reporter.say(note)
+        if total > plain:
+            reporter.say(
+                f"before some epochs {recipe.method} asks about noisy copies of the images: about as much work as "
+                f"training on {total - plain:,} images, and counted as that"
+            )
         trainer = Trainer(recipe, images, model, schedule, run.folder, fabric, reporter, classifier, ranks)
         if checkpoint is not None:
             trainer.restore(checkpoint)
             reporter.say(f"resumed after epoch {trainer.epoch} of {recipe.epochs}")
-            reporter.skip(trainer.epoch * len(images))
+            reporter.skip(sum(work(schedule, epoch, len(images)) for epoch in range(trainer.epoch)))
         logged = LoggedRun(run.folder, recipe.flat(), trainer.steps_taken)
         with open_loggers(run.options.loggers, logged) if ranks.is_first else nullcontext(LoggerGroup([])) as loggers:
             trainer.fit(loggers, run.options.callback)

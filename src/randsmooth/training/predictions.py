@@ -10,6 +10,7 @@ import hashlib
 import json
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -40,15 +41,24 @@ DONE, DIGEST = "done", "digest"  # keys of the metadata, beside what the answers
 
 
 def make_probe(
-    model: nn.Module, images: Images, sigma: float, stream: Stream, device: torch.device, ranks: Ranks = ALONE
+    model: nn.Module,
+    images: Images,
+    sigma: float,
+    stream: Stream,
+    device: torch.device,
+    ranks: Ranks = ALONE,
+    asked: Callable[[int], object] = lambda copies: None,
 ) -> Probe:
     """A `Probe` of `model` on `images`.
 
     `stream` belongs to the epoch. Augmentation is addressed by m and the chunk of the indices, noise by the copy, too.
-    The `ranks` take turns: each counts for every so many chunks, and all get all counts.
+    The `ranks` take turns: each counts for every so many chunks, and all get all counts. `asked` is told after each
+    copy of a chunk about how many noisy images the model was asked.
     """
 
-    def probe(indices: Tensor, m: int, of: str | None = None, *, augmented: bool = False) -> Tensor:
+    def probe(
+        indices: Tensor, m: int, of: str | None = None, *, augmented: bool = False, enough: int | None = None
+    ) -> Tensor:
         network, own = model if of is None else models.load(of, device=device), stream.at(m)
         chunks = indices.split(IMAGES)
         mine = range(ranks.rank, len(chunks), ranks.number)
@@ -62,11 +72,25 @@ def make_probe(
             for chunk, (x, y) in zip(mine, batches, strict=True):
                 right = counts[chunk * IMAGES :][: len(x)]
                 for copy in range(m):
+                    left = slice(None) if enough is None else undecided(right, copy, m, enough)
+                    if len(y[left]) == 0:
+                        break
                     noise = draw(x.shape, sigma, stream=own.at(0, chunk, copy), device=device)
-                    right += network(x + noise).argmax(dim=-1) == y
+                    right[left] += network((x + noise)[left]).argmax(dim=-1) == y[left]
+                    asked(len(y[left]))
         return ranks.sum(counts).cpu()
 
     return probe
+
+
+def undecided(right: Tensor, copies: int, m: int, enough: int) -> Tensor:
+    """The images of which it is open, after `copies` of m, whether `enough` of all m will be `right` (B,).
+
+    Example:
+        >>> undecided(torch.tensor([2, 1, 0]), copies=3, m=4, enough=2).tolist()
+        [1]
+    """
+    return ((right < enough) & (copies - right <= m - enough)).nonzero()[:, 0]
 
 
 class SmoothedTeacher:

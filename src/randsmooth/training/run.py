@@ -25,7 +25,7 @@ from randsmooth.models import Classifier, Denoiser
 from randsmooth.progress import Progress, Silent
 from randsmooth.training.devices import leads, make_fabric, placed
 from randsmooth.training.execution import Options, Run, carry_out, training_images
-from randsmooth.training.loop import Callback, Trainer
+from randsmooth.training.loop import Callback, Trainer, work
 from randsmooth.training.networks import its_classifier, new_classifier, new_denoiser, weights_of_other_models
 from randsmooth.training.recipe import Recipe, resolve, resolve_denoiser
 from randsmooth.training.settings import DenoiserSettings, TrainingSettings
@@ -33,7 +33,6 @@ from randsmooth.urls import Place, delivered
 
 TOGETHER = 256  # images that are read at once
 STEPS = 6  # that are timed for an estimate
-PASSES = 3  # forward passes that a noisy copy costs in training, where its gradient is taken too
 
 
 def train(
@@ -264,8 +263,8 @@ def expected_seconds(dataset: Any, settings: TrainingSettings, *, device: str = 
         latest = {type(objective): objective for objective in objectives}
         per_step = {kind: _seconds_per_step(trainer, objective) for kind, objective in latest.items()}
     steps = trainer.steps_per_epoch * sum(per_step[type(objective)] for objective in objectives)
-    copies = sum(schedule.copies(epoch) for epoch in range(recipe.epochs)) / (PASSES * schedule.method.m)
-    return steps + trainer.steps_per_epoch * copies * min(per_step.values())  # of the objective without attack
+    asked = sum(work(schedule, epoch, len(images)) for epoch in range(recipe.epochs)) / len(images) - recipe.epochs
+    return steps + trainer.steps_per_epoch * asked * min(per_step.values())  # of the objective without attack
 
 
 def _seconds_per_step(trainer: Trainer, objective: Method) -> float:
