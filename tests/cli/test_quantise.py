@@ -37,9 +37,9 @@ def test_from_quantise_to_predict(model: Path, cli: Run) -> None:
         assert cli(*words, "--overwrite").code == 0
 
         whole, cut = folder / "whole.parquet", folder / "cut.parquet"
-        assert cli("certify", out, "--take", 3, "--n", 100, "--out", whole).code == 0
+        assert cli("certify", out, "--take", 3, "--n", 100, "--out", whole, "--overwrite").code == 0
         with pytest.raises(KeyboardInterrupt):
-            certify(out, take=3, n=100, out=cut, progress=lambda *_: nullcontext(StopAfter(1)))
+            certify(out, take=3, n=100, out=cut, overwrite=True, progress=lambda *_: nullcontext(StopAfter(1)))
         assert cli("certify", out, "--take", 3, "--n", 100, "--out", cut, "--resume").code == 0
         assert same(read(cut), read(whole))
         other = cli("certify", "m", "--take", 3, "--n", 100, "--out", cut, "--overwrite")

@@ -66,7 +66,7 @@ def test_what_is_missing_is_made_side_by_side_and_one_failure_does_not_stop_the_
     in_the_way.write_text("a file where a folder should be")
     code, out, _ = cli(*words)
     assert code == 1 and "missing: 1 of 3 models" in out
-    assert f"{names[0]}/train: {in_the_way} is a file; --out names a folder" in out
+    assert f"{names[0]}: {in_the_way} is a file; --out names a folder" in out
     made = sorted(Path("reproduced/tiny").glob("*/model.safetensors"))
     assert [path.parent.name for path in made] == names[1:]
     before = [path.stat().st_mtime_ns for path in made]

@@ -128,21 +128,15 @@ def test_sixteen_shards_are_the_table_of_one_run_by_each_rule(cli: Run) -> None:
     cases: list[str] = ["fixed", "grid", "dense=1"]
     for rule in cases:
         words = ("--take", "40", "--rule", rule, "--n", "2000")
-        assert cli(*CERTIFY, *words, "--out", "one.parquet").code == 0
-        assert cli("merge", *shards(cli, 16, *words)).code == 0
+        assert cli(*CERTIFY, *words, "--out", "one.parquet", "--overwrite").code == 0
+        assert cli("merge", *shards(cli, 16, *words, "--overwrite"), "--overwrite").code == 0
         one, merged = table("one.parquet"), table("t.parquet")
         plain = Certificates(**{**vars(merged), "header": merged.header.replace(machines=()), "machine": None})
         assert same(one, plain)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("net")
-def test_workers_make_a_shard_too(cli: Run) -> None:
-    assert cli(*CERTIFY, "--take", "10", "--out", "one.parquet").code == 0
-    shards(cli, 2, "--take", "10", "--workers", "2", numbers=[1])
-    result = cli("merge", "t-1-of-2.parquet")
-    assert "--take 10 --workers 2 --shard 2/2" in result.out
-    assert cli("merge", "t-1-of-2.parquet", *shards(cli, 2, "--take", "10", numbers=[2])).code == 0
-    one, merged = table("one.parquet"), table("t.parquet")
-    plain = Certificates(**{**vars(merged), "header": merged.header.replace(machines=()), "machine": None})
-    assert same(one, plain)
+def test_workers_and_a_shard_are_two_ways_to_share_out(cli: Run) -> None:
+    result = cli(*CERTIFY, "--take", "10", "--workers", "2", "--shard", "1/2", "--out", "t.parquet")
+    assert result.code == 2 and "--shard 1/2" in result.err and "leave out one of them" in result.err
+    assert not [*Path().glob("t*")]

@@ -90,6 +90,11 @@ def certify(
         if workers is not None or resume or overwrite or run.shard is not None:
             raise InputError("workers, shard, resume and overwrite are about a file: give out='something.parquet'")
         return run.table(show)
+    if workers is not None and run.shard is not None:
+        raise InputError(
+            f"{setting(shard=str(run.shard))} is a share for one process, and workers cut a run into shards of their "
+            "own: leave out one of them"
+        )
     check_parquet(out)
     out = place_of(out) if run.shard is None else run.shard.file(place_of(out))
     with delivered(out, resume=resume, overwrite=overwrite) as path:
