@@ -130,7 +130,7 @@ def published_loop(model: nn.Module, x: Tensor, n: int, sigma: float = SIGMA) ->
 def art_loop(model: nn.Module, x: Tensor, n: int) -> Callable[[], object] | None:
     """The same by adversarial-robustness-toolbox; None where it is not installed."""
     try:
-        from art.estimators.certification.randomized_smoothing import (  # type: ignore[import-untyped]
+        from art.estimators.certification.randomized_smoothing import (
             PyTorchRandomizedSmoothing,
         )
     except ImportError:
