@@ -325,7 +325,7 @@ def chosen(cases: Iterable[str], only: str | None) -> list[str]:
 
 
 def main() -> None:
-    parser = options_of(__doc__, "QUESTION")
+    parser = options_of(__doc__)
     parser.add_argument("question", choices=QUESTIONS)
     parser.add_argument("--device", default="cpu", help="of loops")
     parser.add_argument("--backend", default="auto", help="of loops")
@@ -333,9 +333,7 @@ def main() -> None:
     parser.add_argument("--only", help="architectures, separated by commas; default: all")
     parser.add_argument("--seconds", type=int, default=60, help="of memory")
     options = parser.parse_args()
-    if options.out.stem == "QUESTION":
-        options.out = options.out.with_name(f"{FILES[options.question]}.json")
-    finish(QUESTIONS[options.question](options), options.out)
+    finish(QUESTIONS[options.question](options), options.out, FILES[options.question])
 
 
 if __name__ == "__main__":

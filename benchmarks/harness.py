@@ -151,10 +151,17 @@ def art_loop(model: nn.Module, x: Tensor, n: int) -> Callable[[], object] | None
 # --- options and results --------------------------------------------------------------------------------------------
 
 
-def options_of(doc: str | None, name: str) -> argparse.ArgumentParser:
-    """A parser whose help is the module's docstring; figures go to runs/bench/NAME.json."""
+def in_bench(name: str) -> Path:
+    return Path("runs/bench") / f"{name}.json"
+
+
+def options_of(doc: str | None, name: str | None = None) -> argparse.ArgumentParser:
+    """A parser whose help is the module's docstring; figures go to runs/bench/NAME.json.
+
+    Where the name depends on what is asked, `out` is None unless it is given, and `finish` is told the name.
+    """
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=Path("runs/bench") / f"{name}.json")
+    parser.add_argument("--out", type=Path, default=None if name is None else in_bench(name))
     return parser
 
 
@@ -178,8 +185,8 @@ def written(out: Path, facts: dict[str, object]) -> None:
     out.write_text(json.dumps(told, indent=1) + "\n")
 
 
-def finish(figures: Iterable[Figure], out: Path) -> None:
-    """Write the figures to `out`; exit with 1 when a target is missed."""
+def finish(figures: Iterable[Figure], out: Path | None, name: str = "") -> None:
+    """Write the figures to `out`, or to runs/bench/NAME.json; exit with 1 when a target is missed."""
     found = list(figures)
-    written(out, {"figures": [asdict(figure) for figure in found]})
+    written(in_bench(name) if out is None else out, {"figures": [asdict(figure) for figure in found]})
     sys.exit(not all(figure.met for figure in found))

@@ -166,14 +166,12 @@ QUESTIONS = {"report": compare, "leaderboard": leaderboard, "startup": startup}
 
 
 def main() -> None:
-    parser = options_of(__doc__, "QUESTION")
+    parser = options_of(__doc__)
     parser.add_argument("question", choices=QUESTIONS)
     parser.add_argument("--tables", type=int, default=3000, help="of leaderboard")
     parser.add_argument("--keep", type=Path, help="folder for the leaderboard's logs and page; default: removed")
     options = parser.parse_args()
-    if options.out.stem == "QUESTION":
-        options.out = options.out.with_name(f"{options.question}.json")
-    finish(QUESTIONS[options.question](options), options.out)
+    finish(QUESTIONS[options.question](options), options.out, options.question)
 
 
 if __name__ == "__main__":

@@ -340,7 +340,7 @@ FILES = {"rules": "savings", "accuracy": "whole-accuracy", "bounds": "bounds-com
 
 
 def main() -> None:
-    parser = options_of(__doc__, "QUESTION")
+    parser = options_of(__doc__)
     parser.add_argument("question", choices=QUESTIONS)
     parser.add_argument("--logs", type=Path, default=beside_the_data(), help="folder of TSV logs")
     parser.add_argument("--sigma", type=float, default=0.5, help="that the logs were made at")
@@ -348,9 +348,7 @@ def main() -> None:
     parser.add_argument("--within", type=float, default=0.01, help="half of the length of the interval of accuracy")
     parser.add_argument("--draws", type=int, default=200, help="of bounds")
     options = parser.parse_args()
-    if options.out.stem == "QUESTION":
-        options.out = options.out.with_name(f"{FILES[options.question]}.json")
-    finish(QUESTIONS[options.question](options), options.out)
+    finish(QUESTIONS[options.question](options), options.out, FILES[options.question])
 
 
 if __name__ == "__main__":

@@ -140,7 +140,7 @@ def compared(name: str, span: Span, took: float, note: str) -> Iterator[Figure]:
 
 
 def main() -> None:
-    parser = options_of(__doc__, "QUESTION")
+    parser = options_of(__doc__)
     parser.add_argument("question", choices=("savings", "plan"))
     parser.add_argument("--models", type=Path, default=Path("runs/bench"))
     parser.add_argument("--images", type=int, default=500, help="of savings")
@@ -149,9 +149,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20.0, help="of each pilot")
     options = parser.parse_args()
     plans = options.question == "plan"
-    if options.out.stem == "QUESTION":
-        options.out = options.out.with_name("plan.json" if plans else "wallclock.json")
-    finish(foretold(options) if plans else savings(options), options.out)
+    finish(foretold(options) if plans else savings(options), options.out, "plan" if plans else "wallclock")
 
 
 if __name__ == "__main__":

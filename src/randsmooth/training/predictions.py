@@ -73,11 +73,12 @@ def make_probe(
                 right = counts[chunk * IMAGES :][: len(x)]
                 for copy in range(m):
                     left = slice(None) if enough is None else undecided(right, copy, m, enough)
-                    if len(y[left]) == 0:
+                    labels = y[left]
+                    if len(labels) == 0:
                         break
                     noise = draw(x.shape, sigma, stream=own.at(0, chunk, copy), device=device)
-                    right[left] += network((x + noise)[left]).argmax(dim=-1) == y[left]
-                    asked(len(y[left]))
+                    right[left] += network((x + noise)[left]).argmax(dim=-1) == labels
+                    asked(len(labels))
         return ranks.sum(counts).cpu()
 
     return probe
