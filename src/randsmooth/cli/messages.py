@@ -9,10 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from randsmooth.atomic import claimed, sweep
 from randsmooth.errors import InputError
 from randsmooth.escape import LONG, printable, say, shortened, to_csv, to_json
-from randsmooth.urls import with_urls
 
 FAILURE = 1
 BAD_INPUT = 2
@@ -53,6 +51,8 @@ def say_lines(lines: Iterable[str]) -> None:
 
 def one_line(text: object) -> str:
     """`text` on one printable line, with its middle left out where it is very long because it quotes a file."""
+    from randsmooth.urls import with_urls  # here, since --help needs neither URLs nor locks, which take long to load
+
     return shortened(printable(with_urls(str(text))), LONGEST)
 
 
@@ -73,6 +73,8 @@ def writing(paths: Sequence[Path], *, overwrite: bool) -> Iterator[None]:
     Raises:
         InputError: another run is writing them, or without `overwrite` one of them exists.
     """
+    from randsmooth.atomic import claimed, sweep
+
     _refuse_existing(() if overwrite else paths)
     with claimed(paths[0]):
         _refuse_existing(() if overwrite else paths)  # another run may have ended since
