@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import ast
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import randsmooth
-from randsmooth.extras import EXTRAS, MissingPackage, needs
-from randsmooth.origin import install_command
+from randsmooth import extras
+from randsmooth.extras import EXTRAS, MissingPackage, install_command, needs
 
 ROOT = Path(randsmooth.__file__).parent
 PROJECT = tomllib.loads((ROOT.parents[1] / "pyproject.toml").read_text())["project"]
@@ -172,3 +174,29 @@ def test_the_extra_all_holds_every_extra_of_the_table_and_is_tested() -> None:
     (everything,) = extras["all"]
     assert set(re.findall(r"\w+", everything.partition("[")[2])) == {*EXTRAS.values()} - {"timm"}  # needs torchvision
     assert "randsmooth[all]" in extras["dev"]
+
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+NOTED = {  # what pip noted -> the command
+    None: "pip install 'randsmooth[hub]'",
+    '{"url": "file:///home/me/a%20clone", "dir_info": {}}': "pip install '/home/me/a clone[hub]'",
+    f'{{"url": "https://example.org/rs.git", "vcs_info": {{"vcs": "git", "commit_id": "{COMMIT}"}}}}': (
+        f"pip install 'randsmooth[hub] @ git+https://example.org/rs.git@{COMMIT}'"
+    ),
+    '{"url": "https://example.org/rs.git", "vcs_info": {"vcs": "git", "requested_revision": "v1"}}': (
+        "pip install 'randsmooth[hub] @ git+https://example.org/rs.git@v1'"
+    ),
+    '{"url": "file:///tmp/rs-0.1-py3-none-any.whl", "archive_info": {}}': (
+        "pip install 'randsmooth[hub] @ file:///tmp/rs-0.1-py3-none-any.whl'"
+    ),
+    "garbage": "pip install 'randsmooth[hub]'",
+}
+
+
+def test_an_extra_is_installed_from_where_randsmooth_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert install_command("hub") == f"pip install -e {shlex.quote(f'{ROOT.parents[1]}[hub]')}"
+    monkeypatch.setattr(extras, "__file__", "/site-packages/randsmooth/extras.py")
+    for noted, command in NOTED.items():
+        pip = SimpleNamespace(read_text=lambda name, noted=noted: noted)
+        monkeypatch.setattr(extras.metadata, "distribution", lambda name, pip=pip: pip)
+        assert install_command("hub") == command, noted

@@ -15,12 +15,11 @@ ROOT = Path(randsmooth.__file__).parent
 
 # Modules at the top that any room may import, and that import at most a few of each other.
 LEAVES = {
-    *("frozen_record", "errors", "escape", "extras", "progress", "atomic", "documents", "registry"),
-    *("origin", "caches", "urls"),
+    *("frozen_record", "errors", "escape", "extras", "progress", "atomic", "documents", "registry", "urls"),
 }
 
 # Of these the ones about files, here and at URLs, each built on those before it, may import each other.
-URLS = {"extras", "atomic", "caches", "urls"}
+URLS = {"extras", "atomic", "urls"}
 
 ALLOWED: dict[str, set[str]] = {
     "bounds": set(),
@@ -102,7 +101,7 @@ def may_import(here: str) -> set[str]:
     if here in ("__init__", "__main__", "cli"):
         return ROOMS | LEAVES
     if here in LEAVES:
-        return {"errors", "escape", "documents", "origin", "whole_numbers"} | URLS
+        return {"errors", "escape", "documents"} | URLS
     assert here in ALLOWED, f"{here} has no row in the table"
     return ALLOWED[here] | LEAVES
 

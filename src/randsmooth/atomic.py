@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and outputs that one process writes at a time."""
+"""Files that are written whole or not at all, outputs that one process writes at a time, and the cache folder."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import BaseFileLock, FileLock, SoftFileLease, Timeout
+from platformdirs import user_cache_dir
 
 from randsmooth.errors import InputError
 
+CACHE = "RANDSMOOTH_CACHE"  # environment variable: the cache folder, instead of the user's own
 BEAT, LEASE = 5.0, 60.0  # seconds between two signs of life; and without one, after which an owner counts as dead
 ALWAYS = "RANDSMOOTH_LOCKS"  # environment variable: "lease" where a file system is shared although it does not look so
 MOUNTS = Path("/proc/self/mountinfo")
@@ -166,3 +168,13 @@ def sweep(path: Path) -> None:
 def is_scrap(path: Path) -> bool:
     """Whether `path` is a temporary file that a killed `write_atomically` left."""
     return path.name.startswith(".") and path.name.endswith(".tmp")
+
+
+def cache_folder(name: str) -> Path:
+    """Where randsmooth keeps what it can fetch again, or must still send elsewhere; it may not be there yet.
+
+    Example:
+        >>> cache_folder("copies").name
+        'copies'
+    """
+    return Path(os.environ.get(CACHE) or user_cache_dir("randsmooth")) / name

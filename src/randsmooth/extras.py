@@ -1,12 +1,16 @@
-"""Packages that only a part of randsmooth needs: which extra installs each, and the error when one is missing."""
+"""Packages that only a part of randsmooth needs: which extra installs each, how, and the error when one is missing."""
 
 from __future__ import annotations
 
+import json
 import platform
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.metadata import version
+from importlib import metadata
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import lazy_loader
 
@@ -31,8 +35,6 @@ class MissingPackage(InputError, ImportError):
 
     def __init__(self, what: str, package: str, instead: str = "") -> None:
         self.package, self.instead = package, instead
-        from randsmooth.origin import install_command
-
         install = install_command(EXTRAS[package])
         way = f"{install}; {instead}" if instead else install
         super().__init__(f"{what} needs the package {package}, which is not installed: {way}")
@@ -81,4 +83,53 @@ def attach_room(package: str, file: str) -> tuple[Callable[[str], Any], Callable
 
 def versions(*more: str) -> dict[str, str]:
     """The version of Python, of randsmooth, of the packages that its numbers pass through, and of those in `more`."""
-    return {"python": platform.python_version(), **{name: version(name) for name in (*VERSIONED, *more)}}
+    return {"python": platform.python_version(), **{name: metadata.version(name) for name in (*VERSIONED, *more)}}
+
+
+def installed_from() -> tuple[str, str]:
+    """Where the randsmooth that is running came from, in a word or two, and the address of that as pip would take it.
+
+    Example:
+        >>> installed_from()[0] in ("clone", "folder", "version control", "file or address", "package index")
+        True
+    """
+    source = Path(__file__).resolve().parents[1]
+    if source.name == "src" and (source.parent / "pyproject.toml").is_file():
+        return "clone", str(source.parent)
+    try:  # what pip noted (PEP 610); nothing for what came from an index
+        noted = json.loads(metadata.distribution("randsmooth").read_text("direct_url.json") or "{}")
+    except (metadata.PackageNotFoundError, ValueError):
+        return "package index", ""
+    url = str(noted.get("url", ""))
+    if "dir_info" in noted:
+        return "folder", unquote(urlsplit(url).path)
+    if version := noted.get("vcs_info"):
+        revision = version.get("requested_revision") or version.get("commit_id", "")
+        return "version control", f"{version.get('vcs', 'git')}+{url}@{revision}".removesuffix("@")
+    return ("file or address", url) if url else ("package index", "")
+
+
+def install_command(extra: str) -> str:
+    """The command that installs an extra of the randsmooth that is running, from where that came.
+
+    Example:
+        >>> install_command("report").startswith("pip install ")
+        True
+    """
+    kind, address = installed_from()
+    if kind in ("clone", "folder"):
+        return f"pip install {'-e ' if kind == 'clone' else ''}{shlex.quote(f'{address}[{extra}]')}"
+    return f"pip install 'randsmooth[{extra}]{f' @ {address}' if address else ''}'"
+
+
+def requirement(extra: str) -> str:
+    """An extra of the randsmooth that is running, as another machine's requirements.txt may name it.
+
+    Example:
+        >>> requirement("serve").startswith("randsmooth[serve]")
+        True
+    """
+    from randsmooth import __version__
+
+    kind, address = installed_from()
+    return f"randsmooth[{extra}]" + (f" @ {address}" if kind == "version control" else f"=={__version__}")

@@ -17,8 +17,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
-from randsmooth.atomic import claimed
-from randsmooth.caches import cache_folder
+from randsmooth.atomic import cache_folder, claimed
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, setting
 from randsmooth.extras import needs

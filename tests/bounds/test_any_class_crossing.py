@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from randsmooth.bounds import any_class_boundary, boundary, crossing_probability, looks
-from randsmooth.bounds.any_class import PREMIUM, _grows, price
 from randsmooth.bounds.binomial import Ints
+from randsmooth.bounds.boundaries import PREMIUM, _grows, price
 from randsmooth.errors import InputError
 from randsmooth.noise import Gaussian
 from randsmooth.rules import make_rule

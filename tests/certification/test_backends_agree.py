@@ -22,8 +22,8 @@ from randsmooth.certification.backends.file_backends import computes
 from randsmooth.certification.backends.torch_backend import Torch, fold_batch_norm
 from randsmooth.certification.engine import WORTH
 from randsmooth.errors import InputError
+from randsmooth.extras import install_command
 from randsmooth.models import OnnxModel
-from randsmooth.origin import install_command
 
 CPU = torch.device("cpu")
 SAMPLES = 500

@@ -21,9 +21,9 @@ from randsmooth.certification.backends import make_backend, processor
 from randsmooth.certification.conversion.int8_files import pools_last
 from randsmooth.certification.conversion.quantising import noisy_batches
 from randsmooth.errors import InputError
+from randsmooth.extras import install_command
 from randsmooth.models import Classifier
 from randsmooth.noise import Stream
-from randsmooth.origin import install_command
 
 CPU = torch.device("cpu")
 SIGMA = 0.5

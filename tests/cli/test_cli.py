@@ -18,9 +18,7 @@ from PIL import Image
 
 from cli.run import Run
 from randsmooth import data, read
-from randsmooth.bounds import boundary_cache
 from randsmooth.certificates import write_parquet
-from randsmooth.rules import make_rule
 
 
 def test_train_certify_evaluate_compare(cli: Run, tmp_path: Path) -> None:
@@ -134,25 +132,6 @@ def test_export_refuses_what_a_log_cannot_say(cli: Run, made: Path, tmp_path: Pa
         told = cli("export", "a.parquet")
         assert told.code == 2 and options[0] in told.err and "Keep the Parquet file" in told.err, options
         assert not (tmp_path / "a.tsv").exists()
-
-
-def test_a_note_of_ours_is_told_in_words_alone(
-    cli: Run, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def forget() -> None:
-        boundary_cache._remembered.cache_clear()
-        make_rule.cache_clear()
-
-    monkeypatch.setenv("RANDSMOOTH_CACHE", str(tmp_path / "cache"))
-    forget()
-    certify = ["certify", made / "model", "--take", "2", "--n", "500", "--rule", "radius=0.1"]
-    assert cli(*certify, "--out", tmp_path / "a.parquet").code == 0
-    (table,) = (tmp_path / "cache" / "boundaries").iterdir()
-    table.write_text("garbage")
-    forget()
-    told = cli(*certify, "--out", tmp_path / "b.parquet")
-    assert told.code == 0 and f"note: {table} is not the table it is named for (damaged), so" in told.err
-    assert "Warning" not in told.err and table.read_text() != "garbage"
 
 
 def test_lists(cli: Run) -> None:

@@ -15,12 +15,10 @@ import torch
 
 from cli.run import Run
 from randsmooth import models, read
-from randsmooth.bounds.boundary_cache import cached_boundary
-from randsmooth.caches import FOLDER
 from randsmooth.certificates import Journal, JournalRow, write_parquet, write_tsv
 from randsmooth.errors import Note
 
-VERIFIED = {"model", "model/checkpoint.pt", "a.parquet", "b.parquet.partial", "boundaries", "taught"}
+VERIFIED = {"model", "model/checkpoint.pt", "a.parquet", "b.parquet.partial", "taught"}
 READ = {"model/run.yaml", "a.tsv", "net.onnx", "config.yaml"}
 
 
@@ -36,9 +34,6 @@ def kinds(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Journal.create(folder / "b.parquet.partial", table.header) as journal:
         for row, path in enumerate(table.paths or ()):
             journal.append(JournalRow(int(table.idx[row]), int(table.label[row]), counts0[row], counts[row], path, 0.5))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(FOLDER, str(folder))
-        cached_boundary(0.161, [100, 200, 300], 0.05)
     model = models.load(folder / "model")
     torch.onnx.export(model, (torch.rand(2, 1, 8, 8),), folder / "net.onnx", verbose=False, external_data=False)
     (folder / "config.yaml").write_text("verb: evaluate\nfiles: [a.parquet]\nradii: [0, 0.5]\n")
@@ -63,12 +58,8 @@ def states(cli: Run, folder: Path) -> tuple[int, dict[str, str]]:
     """The exit code, and the state of each file by its place, where a folder holds one file by its folder's."""
     code, answers = found(cli, folder)
     places = {one["file"]: Path(one["file"]).relative_to(folder) for one in answers}
-    alone = ("boundaries", "taught")
     return code, {
-        places[one["file"]].parts[0] if places[one["file"]].parts[0] in alone else str(places[one["file"]]): one[
-            "state"
-        ]
-        for one in answers
+        "taught" if (place := places[one["file"]]).parts[0] == "taught" else str(place): one["state"] for one in answers
     }
 
 
@@ -76,7 +67,7 @@ def test_every_kind_is_known_and_verified_where_it_has_digests(cli: Run, kinds: 
     assert states(cli, kinds) == (0, dict.fromkeys(VERIFIED, "verified") | dict.fromkeys(READ, "read"))
     _, answers = found(cli, kinds)
     assert {one["kind"] for one in answers} == {
-        *("model folder", "certificate table", "journal", "checkpoint", "teacher", "boundary"),
+        *("model folder", "certificate table", "journal", "checkpoint", "teacher"),
         *("configuration", "ONNX file", "log"),
     }
     _, answers = found(cli, kinds / "model" / "config.json", kinds / "model" / "model.safetensors")

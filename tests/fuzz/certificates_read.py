@@ -1,11 +1,10 @@
-"""Certificates as they come in: tables, headers, journals, logs of others, counts; and the cache of boundaries."""
+"""Certificates as they come in: tables, headers, journals, logs of others, and counts."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import json
-import os
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -13,7 +12,6 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -25,10 +23,6 @@ from fuzz.containers import read_table, rewritten, with_metadata
 from fuzz.damage import recelled
 from fuzz.draw import Draw, bent, to_json
 from fuzz.harness import Files, Reader, difference
-from randsmooth.bounds import boundary_cache
-from randsmooth.bounds.boundaries import crossing_probability
-from randsmooth.bounds.boundary_cache import cached_boundary
-from randsmooth.caches import FOLDER
 from randsmooth.certificates import (
     Certificates,
     Journal,
@@ -58,8 +52,6 @@ FACTS = {
 LOG = "mnist-sigma0.5/gaussian.tsv"
 SIGMA, N, ALPHA = 0.5, 200, 0.05
 FARTHEST = float(Gaussian(SIGMA).largest_radius(N, ALPHA))
-LOOKS = np.array([20, 40, 80, 160])
-QUESTIONS = ((0.16, 0.05), (0.3, 0.01))  # q0 and alpha
 
 
 def meaning(table: Certificates) -> dict[str, Any]:
@@ -413,60 +405,3 @@ def picked_alone() -> str:
     picked = [int(np.argmax(row["counts0"])) for row in rows_of(2)]
     lines = [f"{row['label']},{k},{row['counts'][k]},{N}" for row, k in zip(rows_of(2), picked, strict=True)]
     return "\n".join(["label,picked,n_A,n", *lines]) + "\n"
-
-
-# --- the cache of boundaries ----------------------------------------------------------------------------------------
-
-
-class Boundaries(Reader):
-    """A boundary as sequential rules ask for it: what a damaged file would answer is computed instead.
-
-    Of a file that somebody else signed, it must hold at its level.
-    """
-
-    name = "boundary-cache"
-    target = "boundaries"
-
-    def valid(self) -> list[Files]:
-        made = []
-        for question in range(len(QUESTIONS)):
-            with tempfile.TemporaryDirectory() as folder:
-                asked(Path(folder), question)
-                (path,) = (Path(folder) / "boundaries").iterdir()
-                made.append({f"boundaries/{path.name}": path.read_bytes(), "which": b"%d" % question})
-        return made
-
-    def read(self, folder: Path) -> Any:
-        return asked(folder, int((folder / "which").read_text()))
-
-    def fault(self, read: Any) -> str:
-        level = crossing_probability(read["claim"], LOOKS, read["q0"])
-        return "" if level <= read["alpha"] else f"it claims falsely with probability {level}"
-
-    def bent(self, files: Files, draw: Draw) -> Files | None:
-        name, digest, body = boundary_parts(files)
-        return files | {name: digest + b"\n" + to_json(bent(json.loads(body), draw), draw)}
-
-    def forged(self, files: Files, draw: Draw) -> Files | None:
-        name, _, body = boundary_parts(files)
-        said = json.loads(body)
-        key = draw.pick(["claim", "give_up", *said])
-        changed = to_json(said | {key: bent(said[key], draw)}, draw)
-        return files | {name: hashlib.sha256(changed).hexdigest().encode() + b"\n" + changed}
-
-
-def asked(folder: Path, question: int) -> dict[str, Any]:
-    """What a new process would be told, whose cache lies in `folder`."""
-    q0, alpha = QUESTIONS[question]
-    boundary_cache._remembered.cache_clear()
-    with patch.dict(os.environ, {FOLDER: str(folder)}):
-        found = cached_boundary(q0, LOOKS, alpha)
-    boundary_cache._remembered.cache_clear()
-    return {"q0": q0, "alpha": alpha, "looks": found.looks, "claim": found.claim, "give_up": found.give_up}
-
-
-def boundary_parts(files: Files) -> tuple[str, bytes, bytes]:
-    """Name, digest and body of the one boundary."""
-    name = next(name for name in files if name.startswith("boundaries"))
-    digest, _, body = files[name].partition(b"\n")
-    return name, digest, body

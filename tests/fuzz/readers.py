@@ -9,7 +9,7 @@ from fuzz.harness import Reader
 
 _ALL: tuple[Reader, ...] = (
     *(certificates.Table(), certificates.InTable(), certificates.Begun(), certificates.Log(), certificates.Matlab()),
-    *(certificates.Counts(), certificates.CountLines(), certificates.Boundaries()),
+    *(certificates.Counts(), certificates.CountLines()),
     *(models.Config(), models.DenoiserConfig(), models.Weights(), models.Graph(), models.Foreign()),
     *(models.Checkpoint(), models.RunConfig(), models.TeacherPredictions()),
     *(images.Images(), images.Folders(), images.Arrays(), images.Paths(), images.Tar()),

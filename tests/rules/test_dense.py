@@ -1,15 +1,10 @@
 """The rule `dense`: its exact errors, why they are kept, and what its samples buy."""
 
-import hashlib
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy import stats
 
 from randsmooth import bounds
-from randsmooth.bounds import deadlines
 from randsmooth.noise import Gaussian
 from randsmooth.rules import Dense, Rule, make_rule
 from randsmooth.testing import evidence_of, walks
@@ -125,24 +120,6 @@ def test_its_mean_radius_is_larger_than_that_of_as_many_samples_of_every_image()
     alike = walks(fixed, q, np.random.default_rng(3))
     radii = [judge.claims(evidence_of(judge, paths))[1].mean(), fixed.claims(evidence_of(fixed, alike))[1].mean()]
     assert radii[0] > 1.005 * radii[1]
-
-
-def test_no_file_says_what_is_claimed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file in the cache that claims too much, whoever signed it, changes nothing: every process makes the tables."""
-    monkeypatch.setenv("RANDSMOOTH_CACHE", str(tmp_path))
-    deadlines._made.cache_clear()
-    asked, again = (Dense(noise=Gaussian(SIGMA), n=500, alpha=ALPHA, price=1.0) for _ in range(2))
-    honest = asked.needed
-    for file in (tmp_path / "boundaries").glob("*"):
-        said = json.loads(file.read_bytes().partition(b"\n")[2])
-        said["claim"] = [[max(0, count - 9) for count in row] for row in said["claim"]]
-        body = json.dumps(said).encode()
-        file.write_bytes(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
-    deadlines._made.cache_clear()
-    assert np.array_equal(again.needed, honest)
-    rows = range(0, len(honest), 60)
-    levels = [bounds.crossing_probability(honest[i], asked.looks, asked._q0_of(i)) for i in rows]
-    assert max(levels) <= ALPHA
 
 
 def test_radii_lie_a_hundredth_of_the_price_apart() -> None:

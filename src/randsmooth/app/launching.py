@@ -16,9 +16,8 @@ from randsmooth.certificates import CertificationSettings
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.escape import printable
-from randsmooth.extras import needs
+from randsmooth.extras import needs, requirement
 from randsmooth.models.folder import CARD, CONFIG, WEIGHTS, local, read
-from randsmooth.origin import requirement
 from randsmooth.report import web
 
 THREADS = 8  # of the server, for visitors that only wait or read

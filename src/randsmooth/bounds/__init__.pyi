@@ -1,4 +1,3 @@
-from .any_class import any_class_boundary as any_class_boundary
 from .anytime import anytime_q_upper as anytime_q_upper
 from .anytime import log_e as log_e
 from .binomial import any_class_q_upper as any_class_q_upper
@@ -24,22 +23,22 @@ from .binomial import (
 from .boundaries import (
     Boundary as Boundary,
 )
+from .boundaries import any_class_boundary as any_class_boundary
 from .boundaries import (
     boundary as boundary,
 )
+from .boundaries import claims_by_deadline as claims_by_deadline
+from .boundaries import claims_by_deadlines as claims_by_deadlines
 from .boundaries import (
     crossing_probability as crossing_probability,
 )
 from .boundaries import (
     smallest_cap as smallest_cap,
 )
-from .boundary_cache import cached_boundary as cached_boundary
 from .classes import FOR_THE_PAIR as FOR_THE_PAIR
 from .classes import pairwise_bounds as pairwise_bounds
 from .classes import top_k_bounds as top_k_bounds
 from .classes import two_sided_bounds as two_sided_bounds
-from .deadlines import claims_by_deadline as claims_by_deadline
-from .deadlines import claims_by_deadlines as claims_by_deadlines
 from .finite import assured_accuracy as assured_accuracy
 from .finite import enough_drawn as enough_drawn
 from .finite import finite_share_interval as finite_share_interval

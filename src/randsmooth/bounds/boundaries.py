@@ -1,10 +1,16 @@
-"""Exact group-sequential boundaries: how many successes certify, or are too few to go on, at each look."""
+"""Exact group-sequential boundaries: how many successes certify, or are too few to go on, at each look.
+
+For one class (`boundary`), for whichever class crosses (`any_class_boundary`), and for many thresholds that spend their
+level by deadlines (`claims_by_deadlines`). All are remembered as long as the process runs.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from threading import Lock
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,10 +19,13 @@ from randsmooth.bounds.binomial import Floats, Ints
 from randsmooth.bounds.limits import check_alpha, check_level, check_probability
 from randsmooth.bounds.schedule import LATE, Spending, check_looks
 from randsmooth.errors import InputError
+from randsmooth.progress import chosen_progress
 
 SAFETY = 1e-9  # part of the level left unspent, against rounding (below 1e-10 at a million samples)
 CUT = 1e-13  # part of the level at which a binomial's tail is cut away, and counted as crossed
 NEGLIGIBLE = 1e-30
+PREMIUM = 0.001  # share of alpha that may go to classes other than the most probable one
+POWER = 4.0  # of n / deadline: most of the level is left for the last looks before the deadline
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,13 +75,101 @@ def boundary(q0: float, looks: ArrayLike, alpha: float, spending: Spending = LAT
         >>> boundary(0.5, [32, 64, 96], alpha=0.05).claim.tolist()  # successes that show p > 1/2
         [24, 42, 57]
     """
-    looks = check_question(q0, looks, alpha, spending)
+    return _boundary(*_question(q0, looks, alpha, spending))
+
+
+Question = tuple[float, tuple[int, ...], float, Spending]
+
+
+def _question(q0: float, looks: ArrayLike, alpha: float, spending: Spending) -> Question:
+    """The arguments as a boundary is remembered by them; InputError unless it can answer for them."""
+    check_probability("q0", q0)
+    check_level(alpha)
+    check_probability("beta", spending.beta)
+    return float(q0), tuple(check_looks(looks).tolist()), float(alpha), spending
+
+
+@lru_cache(maxsize=1024)
+def _boundary(q0: float, times: tuple[int, ...], alpha: float, spending: Spending) -> Boundary:
+    looks = np.array(times)
     failures = largest_counts(q0, 1.0 - q0, looks, spending.of_alpha(looks, alpha))
     claim = looks - failures
     give_up = np.minimum(_given_up(int(failures[-1]), looks, spending.of_beta(looks, spending.beta)), claim - 1)
     for counts in (looks, claim, give_up):
         counts.flags.writeable = False  # one table is shared by all who ask for it
-    return Boundary(float(q0), float(alpha), looks, claim, give_up)
+    return Boundary(q0, alpha, looks, claim, give_up)
+
+
+def any_class_boundary(q0: float, looks: ArrayLike, alpha: float, spending: Spending = LATE) -> Boundary:
+    """The boundary that any of K classes may cross: a false claim, of any class at any look, has probability <= alpha.
+
+    The boundary of `boundary` holds for one class that was picked without these samples. It holds for all classes at
+    once if a little of alpha is kept back. Let f(p) be the probability that a class of probability p crosses at some
+    look, and p0 = 1 - q0 > 1/2. Then, however many classes there are, some class with p <= p0 crosses with probability
+    f(p0) + f(q0) at most, which two classes with probabilities p0 and q0 reach but for sequences in which both cross.
+    The second term is what the choice costs. It may take a thousandth of alpha (`PREMIUM`); where it would take more,
+    as near radius 0, where it takes half, other samples should pick the class.
+
+    Proof. Whether a sequence of successes and failures crosses does not depend on p, so that f(p) is a sum, over the
+    points (n, S) of a first crossing, of h(p) = p^S (1 - p)^(n - S), each with a weight that does not depend on p.
+    There S >= c, the claim of its look. Two conditions on every claim are checked:
+
+    1. c > n / 2. Then h(p) / p grows up to p = 1/2, since S - 1 >= (n - 1) / 2. So of classes that share a probability
+       of t <= 1/2 some one crosses with probability at most the sum of f(p) <= (p / t) f(t), which is f(t). If no class
+       exceeds 1/2, all of them together cross with probability 2 f(1/2) at most.
+    2. c > n p0, and (c - n q0) / (c - n p0) <= (p0 / q0)^(2c - n). Then h(p) + h(1 - p) grows from p = 1/2 to p0:
+       with p = 1/2 + x and S = n (1/2 + d), where d > x, its derivative is not negative where
+       artanh(x / d) <= 2 n d artanh(2 x). The quotient
+       artanh(x / d) / artanh(2 x) grows with x, as 2 d <= 1 (the coefficients of the two series have growing
+       quotients), and falls as d grows, so that the condition at p0 and c covers all smaller p and larger S.
+
+    Hence f(p) + f(1 - p) grows from 2 f(1/2) to f(p0) + f(q0). If one class has 1/2 < p <= p0, it and the others cross
+    with probability f(p) + f(1 - p) at most; if it has p > p0, only the others would be false, with f(q0) at most.
+
+    Args:
+        q0: failure probability at the threshold, in (0, 1/2): the noise's `tail(r)` for a radius r.
+        looks, alpha, spending: as for `boundary`. The most frequent class is judged by `claim` and `give_up`.
+
+    Raises:
+        InputError: an argument is out of its range, or the other classes would take more than a thousandth of alpha.
+
+    Example:
+        >>> table = any_class_boundary(0.3, [32, 64, 96], alpha=0.05)
+        >>> table.claim.tolist()  # of the most frequent class
+        [29, 54, 76]
+    """
+    return _any_class_boundary(*_question(q0, looks, alpha, spending))
+
+
+@lru_cache(maxsize=256)
+def _any_class_boundary(q0: float, looks: tuple[int, ...], alpha: float, spending: Spending) -> Boundary:
+    table = _boundary(q0, looks, (1.0 - PREMIUM) * alpha, spending)
+    if not q0 < 0.5 or price(table) > PREMIUM * alpha or not _grows(table.claim, table.looks, q0):
+        raise InputError(
+            f"at q0={q0:.4g}, so near 1/2, classes other than the most probable one would take more than a thousandth "
+            f"of alpha={alpha:g}: let other samples pick the class (n0=100 is usual), or ask for a larger radius"
+        )
+    return table
+
+
+def price(table: Boundary) -> float:
+    """f(q0): the probability that a class of probability q0, where another has p0 = 1 - q0, crosses at some look.
+
+    Example:
+        >>> price(boundary(0.3, [32, 64, 96], alpha=0.05)) < 1e-8
+        True
+    """
+    return crossing_probability(table.claim, table.looks, 1.0 - table.q0)
+
+
+def _grows(claim: Ints, looks: Ints, q0: float) -> bool:
+    """Whether both conditions of the proof hold at every look that can claim."""
+    can = claim <= looks
+    c, n, p0 = claim[can].astype(np.float64), looks[can].astype(np.float64), 1.0 - q0
+    if np.any(2.0 * c <= n) or np.any(c <= n * p0):
+        return False
+    odds = np.log1p((p0 - q0) / q0)
+    return bool(np.all(np.log(c - n * q0) - np.log(c - n * p0) <= (2.0 * c - n) * odds))
 
 
 def smallest_cap(q0: float, alpha: float) -> int:
@@ -89,12 +186,84 @@ def smallest_cap(q0: float, alpha: float) -> int:
     return max(1, math.ceil(math.log(alpha * (1.0 - SAFETY)) / math.log1p(-q0)))
 
 
-def check_question(q0: float, looks: ArrayLike, alpha: float, spending: Spending) -> Ints:
-    """The looks as integers (K,); InputError unless `boundary` can answer for these arguments."""
+def claims_by_deadline(q0: float, looks: ArrayLike, alpha: float, deadline: int) -> Ints:
+    """The smallest successes (K,) that claim p > p0 = 1 - q0 at each look, `alpha` being spent by `deadline` samples.
+
+    P(successes >= claim at any look) <= alpha for every p <= p0, whichever looks are left out, as for `boundary`. Up to
+    n samples alpha (n / deadline)^4 may be spent. A test of images that nearly all stop about the deadline so comes
+    close to Clopper-Pearson there, and still allows some to be claimed earlier. After it there is left to spend what
+    whole numbers of successes could not.
+
+    Args:
+        q0: failure probability at the threshold, in (0, 1): the noise's `tail(r)` for a radius r.
+        looks: samples so far, increasing (K,).
+        alpha: probability of a false claim, in [1e-15, 1).
+        deadline: samples by which alpha is spent, up to the last look.
+
+    Returns:
+        The successes (K,); looks + 1 where none claims.
+
+    Raises:
+        InputError: an argument is out of its range.
+
+    Source: Lan & DeMets 1983 (spending); Armitage, McPherson & Rowe 1969 (the recursion).
+
+    Example:
+        >>> claims_by_deadline(0.5, [32, 64, 96], alpha=0.05, deadline=64).tolist()
+        [25, 40, 58]
+        >>> claims_by_deadline(0.5, [32, 64, 96], alpha=0.05, deadline=96).tolist()
+        [26, 42, 57]
+    """
     check_probability("q0", q0)
     check_level(alpha)
-    check_probability("beta", spending.beta)
-    return check_looks(looks)
+    looks = check_looks(looks)
+    if not 1 <= deadline <= looks[-1]:
+        raise InputError(f"deadline={deadline} must lie between the first sample and the last look, {looks[-1]}")
+    return np.asarray(looks - largest_counts(q0, 1.0 - q0, looks, _spent(looks, alpha, deadline)))
+
+
+_one_at_a_time = Lock()  # threads would make the same tables
+
+
+def claims_by_deadlines(q0: Sequence[float], looks: ArrayLike, alpha: float, deadlines: Sequence[int]) -> Ints:
+    """`claims_by_deadline` of R thresholds (R, K), behind a bar, and remembered as long as the process runs.
+
+    They are not kept on disk: to check the level of a table that was read takes longer than to make it.
+
+    Args:
+        q0: failure probability at each threshold (R,), in (0, 1).
+        looks: samples so far, increasing (K,).
+        alpha: probability of a false claim about one threshold.
+        deadlines: samples by which each test spends alpha (R,).
+
+    Raises:
+        InputError: as `claims_by_deadline`.
+
+    Example:
+        >>> claims_by_deadlines([0.5, 0.2], [32, 64, 96], alpha=0.05, deadlines=[96, 96]).tolist()
+        [[26, 42, 57], [33, 59, 84]]
+    """
+    times = tuple(check_looks(looks).tolist())
+    with _one_at_a_time:
+        return _claims_by_deadlines(tuple(map(float, q0)), times, float(alpha), tuple(map(int, deadlines)))
+
+
+@lru_cache(maxsize=8)
+def _claims_by_deadlines(
+    q0: tuple[float, ...], looks: tuple[int, ...], alpha: float, deadlines: tuple[int, ...]
+) -> Ints:
+    rows = []
+    with chosen_progress(None)("boundaries", len(q0), "radii") as reporter:
+        for q, deadline in zip(q0, deadlines, strict=True):
+            rows.append(claims_by_deadline(q, looks, alpha, deadline))
+            reporter.advance(1)
+    table = np.stack(rows)
+    table.flags.writeable = False  # it is shared by all who ask for it
+    return table
+
+
+def _spent(looks: Ints, alpha: float, deadline: int) -> Floats:
+    return np.asarray(alpha * np.minimum(1.0, looks / deadline) ** POWER)
 
 
 def crossing_probability(claim: ArrayLike, looks: ArrayLike, q: float) -> float:

@@ -91,7 +91,7 @@ class Grid(Rule):
     @cached_property
     def _tables(self) -> tuple[Ints, Ints]:
         """(R, K) successes that claim each radius at each look, and successes at which it is given up."""
-        made = bounds.any_class_boundary if self.any_class else bounds.cached_boundary
+        made = bounds.any_class_boundary if self.any_class else bounds.boundary
         tables = [made(self._q0(r), self.looks, self.alpha) for r in self.radii]
         return np.stack([t.claim for t in tables]), np.stack([t.give_up for t in tables])
 

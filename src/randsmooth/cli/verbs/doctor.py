@@ -17,13 +17,12 @@ from typing import Any
 import typer
 
 from randsmooth import __version__
-from randsmooth.caches import cache_folder
+from randsmooth.atomic import cache_folder
 from randsmooth.cli.messages import FAILURE
 from randsmooth.cli.settings import Unsaved, option
 from randsmooth.documents import shown
 from randsmooth.escape import printable, say, to_json
-from randsmooth.extras import EXTRAS
-from randsmooth.origin import install_command, kind_of_origin
+from randsmooth.extras import EXTRAS, install_command, installed_from
 
 # The variables that the report names. None of them holds a secret by its meaning.
 VARIABLES = (
@@ -84,7 +83,7 @@ def examine(*, quick: bool) -> dict[str, Any]:
     """All findings, and under "broken" a sentence for each thing that does not work."""
     broken: list[str] = []
     looks: dict[str, Callable[[], str | Facts]] = {
-        "randsmooth": lambda: f"{__version__} ({kind_of_origin()}), in {tidy(Path(__file__).parents[1])}",
+        "randsmooth": lambda: f"{__version__} ({installed_from()[0]}), in {tidy(Path(__file__).parents[1])}",
         "python": lambda: f"{platform.python_version()} ({platform.python_implementation()}), {tidy(sys.executable)}",
         "system": lambda: f"{platform.system()} {platform.release()}, {platform.machine()}",
         "processor": _processor,

@@ -23,7 +23,6 @@ from randsmooth.urls import Place, fetched, is_url, with_urls
 STATES = ("verified", "read", "refused", "unknown")  # by its digests; without; not as it should be; not one of ours
 MODEL = {"config.json", "model.safetensors"}  # the two that make a folder a model folder
 FIRST = 4096  # bytes at the beginning of a file that show what it is
-BOUNDARY = re.compile(rb"[0-9a-f]{64}\n")
 
 
 class Verify(Settings):
@@ -45,9 +44,8 @@ class Found(NamedTuple):
 def verify(settings: Verify) -> None:
     """Say what files are, and whether their digests show that they are as they were written.
 
-    Certificate tables, journals, model folders, checkpoints, teachers' answers and stored boundaries carry digests.
-    Logs, YAML and ONNX files carry none; for these it says what else could be checked. Digests find accidental changes,
-    not forgeries.
+    Certificate tables, journals, model folders, checkpoints and teachers' answers carry digests. Logs, YAML and ONNX
+    files carry none; for these it says what else could be checked. Digests find accidental changes, not forgeries.
 
     The exit code is 1 if a file is refused, or if a file that you name (rather than one found in a folder) is of no
     kind that is checked.
@@ -137,10 +135,6 @@ def _is_configuration(path: Path) -> bool:
     return path.name == "run.yaml" or bool(begins)
 
 
-def _is_boundary(path: Path) -> bool:
-    return path.suffix == ".json" and (path.parent.name == "boundaries" or BOUNDARY.match(_first(path)) is not None)
-
-
 def _is_log(path: Path) -> bool:
     from randsmooth.certificates import looks_like_log
     from randsmooth.certificates.files import OTHERS
@@ -171,12 +165,6 @@ def _check_teacher(path: Path) -> str:
     from randsmooth.training.predictions import check_answers
 
     return check_answers(path)
-
-
-def _check_boundary(path: Path) -> str:
-    from randsmooth.bounds import boundary_cache
-
-    return boundary_cache.check(path)
 
 
 def _check_configuration(path: Path) -> str:
@@ -212,7 +200,6 @@ KINDS: dict[str, tuple[Callable[[Path], bool], Callable[[Path], str]]] = {
     "journal": (lambda path: path.suffix == ".partial", _check_table),
     "checkpoint": (lambda path: path.name == "checkpoint.pt", _check_checkpoint),
     "teacher": (lambda path: path.name == "teacher.safetensors", _check_teacher),
-    "boundary": (_is_boundary, _check_boundary),
     "configuration": (_is_configuration, _check_configuration),
     "ONNX file": (lambda path: path.suffix == ".onnx", _check_onnx),
     "OpenVINO IR": (lambda path: path.suffix == ".xml" and path.with_suffix(".bin").exists(), _check_ir),
