@@ -85,12 +85,12 @@ def test_the_folder_of_another_sweep_is_left_alone(cli: Run) -> None:
         assert "another run is writing" in refused(cli, written({}), "--out", out)
     assert "holds another sweep" in refused(cli, written({"methods": "macer"}), "--out", out)
     folder = out / "digits-gaussian-0.25-seed0" / "model"
-    table = folder.with_name(f"{Grid.read(BASE).certifications[0].title}.parquet")
+    table = folder.with_name(f"{next(iter(Grid.read(BASE).certifications))}.parquet")
     for make, made, remove in ((folder.mkdir, folder, folder.rmdir), (table.touch, table, table.unlink)):
         folder.parent.mkdir(parents=True, exist_ok=True)
         make()  # a table of the model that was there would be ranked as that of the new one
         error = refused(cli, written({"train": {"epochs": 3}}), "--out", out)
-        assert f"{made} was made with other settings (epochs is 2 there, 3 in the grid)" in error
+        assert f"{made} was made with other settings (--epochs 2 there, --epochs 3 in the grid)" in error
         remove()
     for more in ({}, {"seeds": [0, 1]}):  # nothing had been made of it
         with begun(Grid.read(BASE | {"train": {"epochs": 3}} | more), out):
@@ -101,7 +101,7 @@ def test_the_status_is_read_from_the_folder(cli: Run) -> None:
     grid, out = Grid.read(BASE | {"seeds": [0, 1, 2, 3]}), Path("runs/sweep")
     with begun(grid, out):
         pass
-    chains = chains_of(steps_of(grid, out), out)
+    chains = chains_of(steps_of(grid, out))
     for chain in chains[:2]:
         model = chain.steps[0].makes
         model.mkdir(parents=True)
@@ -109,7 +109,7 @@ def test_the_status_is_read_from_the_folder(cli: Run) -> None:
     third = chains[2].steps[0]
     third.makes.parent.mkdir()
     third.beside(".failed").write_text("the loss became NaN\n")
-    with claimed(out / chains[0].name, kind="runs"):
+    with claimed(chains[0].steps[0].makes, kind="step"):
         code, text, _ = cli("sweep", "status", out)
     lines = text.splitlines()
     assert code == 0

@@ -1,4 +1,4 @@
-"""Grids: what lists come to, what models are called, which of them refer to others; nothing is trained."""
+"""Grids, the steps that they come to and the chains that carry these out; nothing is trained."""
 
 from __future__ import annotations
 
@@ -11,32 +11,35 @@ import pytest
 
 from randsmooth.errors import InputError
 from randsmooth.launch import Grid
-from randsmooth.launch.sweeping import begun, steps_of
+from randsmooth.launch.chains import Step, carry_out, chains_of, command_words, run_words
+from randsmooth.launch.sweeping import begun, check_steps, steps_of
+from randsmooth.progress import Silent
 
 BASE: dict[str, Any] = {"datasets": "digits", "methods": "gaussian", "sigmas": 0.25}
+RELEASED: dict[str, Any] = {"variant": "released", "teacher_noises": 64}
 
 
 def commands(**changes: Any) -> dict[str, str]:
-    """Step -> its command, of the usual grid with some changes, without folders."""
-    graph = steps_of(Grid.read(BASE | changes), Path("OUT"))
-    return {step.name: step.command() for step in graph}
+    """Step -> its command, of the usual grid with some changes, below OUT."""
+    return {step.name: step.command() for step in steps_of(Grid.read(BASE | changes), Path("OUT"))}
 
 
-def test_every_list_is_crossed_with_all_others() -> None:
-    grid = Grid.read(
-        {
-            "datasets": ["digits", "mnist"],
-            "methods": {"gaussian": None, "macer": {"lbd": [6, 16]}},
-            "sigmas": [0.25, 0.5],
-            "seeds": [0, 1, 2],
-            "train": {"epochs": [2, 4]},
-            "certify": [{"n": [1000, 2000]}, {"rule": "grid"}],
-        }
-    )
+def test_every_list_is_crossed_with_all_others_and_adding_to_one_renames_nothing() -> None:
+    document: dict[str, Any] = {
+        "datasets": ["digits", "mnist"],
+        "methods": {"gaussian": None, "macer": {"lbd": [6, 16]}},
+        "sigmas": [0.25, 0.5],
+        "seeds": [0, 1, 2],
+        "train": {"epochs": [2, 4]},
+        "certify": [{"n": [1000, 2000]}, {"rule": "grid"}],
+    }
+    grid = Grid.read(document)
     assert len(grid.cells) == 2 * 3 * 2 * 3 * 2 == len({cell.title for cell in grid.cells})
-    assert [one.title for one in grid.certifications] == ["n=1000", "n=2000", "rule=grid"]
+    assert [*grid.certifications] == ["n=1000", "n=2000", "rule=grid"]
     assert "digits-macer-epochs=4-lbd=16-0.5-seed2" in {cell.title for cell in grid.cells}
     assert len(steps_of(grid, Path("OUT"))) == 72 * (1 + 3 + 1)
+    fewer = commands(**document | {"sigmas": 0.5, "seeds": 1, "methods": {"macer": {"lbd": 6}}})
+    assert fewer and fewer.items() <= commands(**document).items()
 
 
 def test_settings_become_the_options_of_the_verbs() -> None:
@@ -58,95 +61,70 @@ def test_settings_become_the_options_of_the_verbs() -> None:
         f"--out {table} --resume"
     )
     assert shlex.split(evaluate)[1:3] == ["evaluate", table]
+    values = {"set": {"lr": 0.1, "name": "1e3", "drops": [1, 2]}, "batch": None, "sound": True}
+    words = ["--set", "lr=0.1", "--set", 'name="1e3"', "--set", "drops=[1, 2]", "--sound"]
+    assert command_words("certify", "a", values) == ["certify", "a", *words]
 
 
-def test_adding_to_a_list_renames_nothing() -> None:
-    before = commands(seeds=[0], methods={"macer": {"lbd": 6}})
-    after = commands(seeds=[0, 1], methods={"gaussian": None, "macer": {"lbd": [6, 16]}}, sigmas=[0.25, 0.5])
-    kept = {name: command for name, command in before.items() if "/" in name}
-    assert kept.items() <= after.items()
-
-
-def test_the_order_of_settings_means_nothing(tmp_path: Path) -> None:
-    grids = [
-        Grid.read(BASE | {"train": train, "certify": certify, "methods": {"amplify": own}})
-        for train, certify, own in (
-            ({"epochs": 2, "take": 9}, {"n": 100, "take": 5}, {"p_t": 0.3, "E_t": 1}),
-            ({"take": 9, "epochs": 2}, {"take": 5, "n": 100}, {"E_t": 1, "p_t": 0.3}),
-        )
-    ]
-    first, second = ([step.name for step in steps_of(grid, tmp_path)] for grid in grids)
-    assert first == second
-    with begun(grids[0], tmp_path):
-        for step in steps_of(grids[0], tmp_path):
+def test_the_order_of_settings_means_nothing_and_other_values_are_refused(tmp_path: Path) -> None:
+    first = BASE | {"train": {"epochs": 2, "take": 9}, "methods": {"amplify": {"p_t": 0.3, "E_t": 1}}}
+    same = BASE | {"train": {"take": 9, "epochs": 2}, "methods": {"amplify": {"E_t": 1, "p_t": 0.3}}}
+    with begun(Grid.read(first), tmp_path):
+        for step in steps_of(Grid.read(first), tmp_path):
             step.makes.mkdir(parents=True, exist_ok=True)
-    with begun(grids[1], tmp_path):
+    with begun(Grid.read(same), tmp_path):
         pass
-    with (
-        pytest.raises(InputError, match=r"model was made with other settings .*epochs"),
-        begun(
-            Grid.read(BASE | {"train": {"epochs": 3, "take": 9}, "methods": {"amplify": {"p_t": 0.3, "E_t": 1}}}),
-            tmp_path,
-        ),
-    ):
+    other = Grid.read(first | {"train": {"epochs": 3, "take": 9}})
+    with pytest.raises(InputError) as refused, begun(other, tmp_path):
         pass
+    assert "--epochs 2 there, --epochs 3 in the grid" in str(refused.value) and "--out" in str(refused.value)
 
 
-RELEASED = {"variant": "released", "teacher_noises": 64}
-
-
-def test_a_reference_to_a_model_of_the_grid_is_an_edge_to_it() -> None:
-    grid = Grid.read(
-        BASE
-        | {"sigmas": [0.25, 0.5], "seeds": [0, 1]}
-        | {"methods": {"cat-rs": {**RELEASED, "teacher": {"method": "gaussian", "sigma": 0.25}}, "gaussian": None}}
-    )
-    graph = {step.name: step for step in steps_of(grid, Path("OUT"))}
-    training = [step for step in graph.values() if step.verb == "train"]
-    assert len(training) == 8
-    for step in training:
-        if "cat-rs" in step.name:
+def test_a_model_that_another_needs_is_made_before_it_once_and_certified_only_if_asked_for() -> None:
+    methods = {"cat-rs": {**RELEASED, "teacher": {"method": "gaussian", "sigma": 0.25}}, "gaussian": None}
+    grid = Grid.read(BASE | {"sigmas": [0.25, 0.5], "seeds": [0, 1], "methods": methods})
+    steps = {step.name: step for step in steps_of(grid, Path("OUT"))}
+    assert sum(step.verb == "train" for step in steps.values()) == 8
+    for step in steps.values():
+        if step.verb == "train" and "cat-rs" in step.name:
             (teacher,) = step.needs
             assert teacher == f"digits-gaussian-0.25-seed{step.options['seed']}/train"
-            assert step.options["set"]["teacher"] == str(graph[teacher].makes)
-
-
-def test_a_reference_to_a_model_beyond_the_grid_trains_it_once_and_certifies_it_never() -> None:
+            assert step.options["set"]["teacher"] == str(steps[teacher].makes)
     said = commands(
         methods={"cat-rs": {**RELEASED, "teacher": {"sigma": 0.12, "epochs": 5}}},
         sigmas=[0.25, 0.5],
         train={"epochs": 2, "take": 100},
     )
-    teachers = {name: command for name, command in said.items() if "cat-rs" not in name}
-    assert [*teachers] == ["digits-gaussian-epochs=5-0.12-seed0/train"]
-    assert "--sigma 0.12 --seed 0 --epochs 5 --take 100 --out" in next(iter(teachers.values()))
+    ((name, command),) = ((name, command) for name, command in said.items() if "cat-rs" not in name)
+    assert name == "digits-gaussian-epochs=5-0.12-seed0/train"
+    assert "--sigma 0.12 --seed 0 --epochs 5 --take 100 --out" in command
 
 
 def test_a_reference_that_may_mean_two_models_is_refused() -> None:
-    methods: dict[str, Any] = {
-        "gaussian": {"lr": [0.1, 0.01]},
-        "cat-rs": {**RELEASED, "teacher": {"method": "gaussian"}},
-    }
-    with pytest.raises(InputError, match=r"teacher may mean digits-gaussian-lr=0.1-.* or .*say in which setting"):
+    methods: dict[str, Any] = {"gaussian": {"lr": [0.1, 0.01]}, "cat-rs": {**RELEASED, "teacher": {}}}
+    with pytest.raises(InputError) as refused:
         commands(methods=methods)
+    assert "teacher may mean digits-gaussian-lr=0.1-" in str(refused.value) and "say in which" in str(refused.value)
     methods["cat-rs"]["teacher"] = {"method": "gaussian", "lr": 0.01}
     assert "digits-gaussian-lr=0.01-0.25-seed0/model" in str(commands(methods=methods))
 
 
-def test_denoisers_are_trained_once_for_all_that_share_them() -> None:
+def test_denoisers_are_trained_once_for_all_that_share_them(tmp_path: Path) -> None:
     first = {"arch": "dncnn-3x4", "epochs": 1}
-    said = commands(
-        sigmas=0,
-        seeds=[0, 1],
-        certify={"sigma": [0.25, 0.5], "n": 100, "denoiser": first},
-    )
+    said = commands(sigmas=0, seeds=[0, 1], certify={"sigma": [0.25, 0.5], "n": 100, "denoiser": first})
     trained = [command for command in said.values() if command.startswith("randsmooth train-denoiser")]
     assert len(trained) == 2 and "--sigma 0.25 --arch dncnn-3x4 --epochs 1" in trained[0]
     second = {"objective": "stability", "start": first, **first}
-    said = commands(sigmas=0, seeds=[0, 1], certify={"sigma": 0.25, "n": 100, "denoiser": second})
-    trained = [command for command in said.values() if command.startswith("randsmooth train-denoiser")]
+    grid = BASE | {"sigmas": 0, "seeds": [0, 1], "certify": {"sigma": 0.25, "n": 100, "denoiser": second}}
+    steps = steps_of(Grid.read(grid), tmp_path)
+    trained = [step.command() for step in steps if step.verb == "train-denoiser"]
     assert len(trained) == 3  # one for each classifier, which begins with the one for all
-    assert sum("--classifier OUT/digits-gaussian-0-seed" in command for command in trained) == 2
+    assert sum(f"--classifier {tmp_path}/digits-gaussian-0-seed" in command for command in trained) == 2
+    names = [(chain.name, len(chain.before)) for chain in chains_of(steps)]
+    assert names == [("digits-denoiser-arch=dncnn-3x4-epochs=1-0.25", 0)] + [
+        (f"digits-gaussian-0-seed{seed}", 1) for seed in (0, 1)
+    ]
+    check_steps(steps)  # of models that will be there by then
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
@@ -155,8 +133,6 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"train": {"epochs": []}}, "the grid is empty: train: epochs is []"),
     ({"sigma": 0.5}, "unknown key of a grid 'sigma': did you mean 'sigmas'?"),
     ({"sigmas": [0.25, 0.25]}, "sigmas has 0.25 twice"),
-    ({"seeds": [1, 1]}, "seeds has 1 twice"),
-    ({"methods": ["gaussian", "gaussian"]}, "methods has 'gaussian' twice"),
     ({"methods": ["gaussian", {"gaussian": None}]}, "the grid has digits-gaussian-0.25-seed0 twice"),
     ({"datasets": ["a/images", "b/images"]}, "has images-gaussian-0.25-seed0 twice: leave one of them out, or put it"),
     ({"certify": [{"n": 100}, {"n": 100}]}, "certify has {'n': 100} twice"),
@@ -164,39 +140,67 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"methods": {"gaussian": {"lbd": 5}}}, "unknown setting below methods: gaussian: 'lbd'"),
     ({"train": {"epoch": 5}}, "unknown setting below train: 'epoch': did you mean 'epochs'?"),
     ({"datasets": {"digits": {"splt": "test"}}}, "unknown setting below datasets: digits: 'splt'"),
-    ({"certify": {"N": 5}}, "unknown setting below certify: 'N': did you mean 'n'?"),
     ({"certify": {"denoiser": {"depth": 5}}}, "unknown setting below certify: denoiser: 'depth'"),
-    ({"sigmas": "half"}, "a sigma must be a number such as 0.25; got 'half'"),
-    ({"seeds": 0.5}, "a seed must be a whole number such as 0; got 0.5"),
     ({"methods": 3}, "methods must be names, or `name: settings` lines; got 3"),
     ({"train": 3}, "train must hold `setting: value` lines; got 3"),
     ({"methods": {"gaussian": {"m": {"a": 1}}}}, "m is no model, and takes one value"),
+    ({"sigmas": "half"}, "gaussian-half-seed0/train: sigma='half'"),
+    ({"seeds": 0.5}, "seed0.5/train: seed=0.5"),
+    ({"methods": {"cat-rs": {**RELEASED, "teacher": "no/such/folder"}}}, "no/such/folder is not a folder"),
+    ({"datasets": "nosuch"}, "nosuch-gaussian-0.25-seed0/train: unknown data set 'nosuch'"),
+    ({"certify": {"n": 100, "take": "many"}}, "take='many'"),
 ]
 
 
 def test_bad_grids() -> None:
     for changes, said in BAD:
         with pytest.raises(InputError) as error:
-            commands(**changes)
+            check_steps(steps_of(Grid.read(BASE | changes), Path("OUT")))
         assert said in str(error.value), changes
 
 
 def test_a_grid_of_millions_is_refused_before_it_is_crossed() -> None:
     """A few kilobytes of lists; crossing them would take hours and all memory."""
     many = list(range(1, 301))
-    base: dict[str, Any] = {"datasets": "digits", "methods": "gaussian", "sigmas": 0.5}
     for large in (
         {"train": {"batch": many, "epochs": many, "lr": many}},
         {"train": [{"epochs": epochs, "batch": many} for epochs in many]},
         {"certify": {"n": many, "n0": many}},
         {"sigmas": many, "seeds": many},
-        {"methods": {"macer": {"lbd": many, "gamma": many, "m": many}}},
         {"methods": [{"macer": {"lbd": lbd, "gamma": many}} for lbd in many]},
         {"seeds": list(range(100_000))},
         {"seeds": list(range(1_000)), "certify": {"n": [100, 200, 300]}},
     ):
         began = time.process_time()
-        with pytest.raises(InputError, match=r"comes? to more than 2,000: leave some out, or make several grids"):
-            Grid.read(base | large)
-        assert time.process_time() - began < 5
-    assert len(Grid.read(base | {"seeds": list(range(300))}).cells) == 300
+        with pytest.raises(InputError) as refused:
+            Grid.read(BASE | large)
+        assert "more than 2,000: leave some out" in str(refused.value) and time.process_time() - began < 5, large
+    assert len(Grid.read(BASE | {"seeds": list(range(300))}).cells) == 300
+
+
+def test_what_fails_stops_only_what_needs_it(tmp_path: Path) -> None:
+    table, missing = tmp_path / "t.tsv", tmp_path / "nosuch.tsv"
+    table.write_text("idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t1\t1\t0.5\t1\t0:00:01\n")
+
+    def step(name: str, source: Path, *needs: str) -> Step:
+        out = tmp_path / f"{name.partition('/')[0]}.json"
+        return Step(name, "evaluate", str(source), {"format": "json", "out": out, "overwrite": True}, out, needs)
+
+    steps = [step("a/x", missing), step("b/x", table, "a/x"), step("c/x", table, "b/x"), step("d/x", table)]
+    chains = chains_of(steps)
+    outcome = carry_out(chains, None, Silent())
+    assert "nosuch.tsv" in outcome.failed["a"] and {**outcome.blocked} == {"b": "a", "c": "a"}
+    assert {chain.name for chain in chains if not chain.missing()} == {"d"}
+    assert "nosuch.tsv" in steps[0].failure()
+    missing.write_text(table.read_text())
+    assert not carry_out(chains, None, Silent()).failed and not any(chain.missing() for chain in chains)
+    assert steps[0].failure() == ""
+    with pytest.raises(InputError) as refused:
+        chains_of([step("a/x", table), step("b/x", table, "a/x"), step("a/y", table, "b/x")])
+    assert "a, b wait for each other" in str(refused.value)
+
+
+def test_what_a_command_says_goes_to_its_log(tmp_path: Path) -> None:
+    assert run_words(["--version"], tmp_path / "log") == ""
+    assert "unknown verb 'evalute'" in run_words(["evalute"], tmp_path / "log")
+    assert (tmp_path / "log").read_text().splitlines()[::2] == ["$ randsmooth --version", "$ randsmooth evalute"]

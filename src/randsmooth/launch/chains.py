@@ -6,9 +6,12 @@ import json
 import runpy
 import shlex
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
+from functools import partial
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +20,7 @@ from randsmooth.certificates.journal import journal_path
 from randsmooth.documents import parse_yaml
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, shortened
-from randsmooth.launch.workers import Watch, Workers, looking
+from randsmooth.launch.workers import Workers, attempt, watched
 from randsmooth.progress import Reporter
 
 if TYPE_CHECKING:
@@ -28,6 +31,8 @@ TRAINING = ("train", "train-denoiser")
 INTERRUPTED = 130  # the exit code of a command that Ctrl-C ended
 OURS = "randsmooth: "  # begins the sentence of an error
 LAST = 2**16  # bytes of a log in which its last sentence is looked for
+LOG, FAILED = ".log", ".failed"  # suffixes of files beside what a step makes
+LOOK_AGAIN = 1.0  # seconds after which a step that another process does is looked at again
 
 
 @dataclass(frozen=True)
@@ -108,18 +113,38 @@ class Step:
 
     def failure(self) -> str:
         """Why it failed when it last ran; empty if it did not."""
-        path = self.beside(".failed")
+        path = self.beside(FAILED)
         return path.read_text(errors="replace").strip() if path.exists() and not self.is_done() else ""
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep others from doing it; one that does it already is waited for."""
+        with ExitStack() as stack:
+            while True:
+                try:
+                    stack.enter_context(claimed(self.makes, kind="step"))
+                    break
+                except InUse:
+                    time.sleep(LOOK_AGAIN)
+            yield
+
+    def runs(self) -> bool:
+        """Whether a process does it at the moment, as its lock says."""
+        try:
+            if self.makes.parent.is_dir():  # which a lock would make
+                with claimed(self.makes, kind="step"):
+                    pass
+        except InUse:
+            return True
+        return False
 
     def run(self, device: str = "auto") -> str:
         """Run it in this process, what it says going to a log beside its output; why it failed, or nothing."""
-        failed = self.beside(".failed")
-        failed.unlink(missing_ok=True)
-        error = run_words(self.words(device), self.beside(".log"))
+        error = run_words(self.words(device), self.beside(LOG))
         if not error and not self.is_done():
             error = f"it ended without writing {self.makes}"
         if error:
-            write_atomically(failed, f"{error}\n".encode(errors="backslashreplace"))
+            write_atomically(self.beside(FAILED), f"{error}\n".encode(errors="backslashreplace"))
         return error
 
 
@@ -203,76 +228,63 @@ class Chain:
     Attributes:
         name: what it is called.
         steps: in the order in which they run.
-        folder: where its lock lies, which says to others that it runs.
+        before: steps of other chains that these need, each after those that it needs itself.
 
     Example:
         >>> train = Step("a/train", "train", "digits", {}, Path("a"))
         >>> certify = Step("b/certify", "certify", "a", {}, Path("b.parquet"), ("a/train",))
-        >>> [(chain.name, sorted(chain.needs)) for chain in chains_of([train, certify], Path("runs"))]
+        >>> [(chain.name, sorted(chain.needs)) for chain in chains_of([train, certify])]
         [('a', []), ('b', ['a'])]
     """
 
     name: str
     steps: tuple[Step, ...]
-    folder: Path
+    before: tuple[Step, ...] = ()
 
     @property
     def needs(self) -> set[str]:
-        """The other chains that must be done before."""
-        return {need.partition("/")[0] for step in self.steps for need in step.needs} - {self.name}
+        """The other chains that have steps which must be done before."""
+        return {step.chain for step in self.before}
 
     def missing(self) -> list[Step]:
         """The steps that are not done, in order."""
         return [step for step in self.steps if not step.is_done()]
 
     def __call__(self, device: str) -> None:
-        """Do what is missing. InputError where a step fails; the others that do not need it are done all the same."""
-        failed: dict[str, str] = {}
-        with claimed(self.folder / self.name, kind="runs"):
-            for step in self.missing():
-                failed[step.name] = "" if failed.keys() & {*step.needs} else step.run(device)
-                if step.is_done():
-                    del failed[step.name]
-        if failed:
-            raise InputError("; ".join(filter(None, failed.values())))
+        """Do what is missing, of what is needed, too; what another process does is waited for.
 
-    def runs(self) -> bool:
-        """Whether a process does it at the moment, as its lock says."""
-        try:
-            with claimed(self.folder / self.name, kind="runs"):
-                return False
-        except InUse:
-            return True
+        Raises:
+            InputError: a step failed. Those that do not need it are done all the same.
+        """
+        steps = {step.name: step for step in (*self.before, *self.steps)}
+        for step in steps.values():
+            with nullcontext() if step.is_done() else step.held():
+                if not (step.is_done() or step.failure()) and all(steps[need].is_done() for need in step.needs):
+                    step.run(device)
+        if self.missing():
+            raise InputError("; ".join(filter(None, (step.failure() for step in steps.values()))))
 
 
-def chains_of(steps: Iterable[Step], folder: Path) -> list[Chain]:
-    """The steps as chains, in the order of their first steps.
+def chains_of(steps: Iterable[Step]) -> list[Chain]:
+    """The steps, each of which comes after those that it needs, as chains, each after those that it needs.
 
     Raises:
-        InputError: two steps of one name or for one output, one that needs what is not there, or chains that wait for
-            each other.
+        InputError: two chains wait for each other.
     """
-    found, makers = dict[str, list[Step]](), dict[Path, str]()
+    closure, own = dict[str, dict[str, Step]](), dict[str, list[Step]]()
     for step in steps:
-        if (other := makers.setdefault(step.makes, step.name)) != step.name:
-            raise InputError(f"{other} and {step.name} would both write {step.makes}")
-        found.setdefault(step.chain, []).append(step)
-    chains = [Chain(name, tuple(those), folder) for name, those in found.items()]
-    levels(chains)
-    return chains
-
-
-def levels(chains: Sequence[Chain]) -> list[list[Chain]]:
-    """The chains in groups, each of which needs only those before it. InputError where some wait for each other."""
-    left, done, found = [*chains], set[str](), list[list[Chain]]()
-    while left:
-        ready = [chain for chain in left if chain.needs <= done]
-        if not ready:
-            raise InputError(f"{', '.join(chain.name for chain in left)} wait for each other, or for what is no step")
-        found.append(ready)
-        done |= {chain.name for chain in ready}
-        left = [chain for chain in left if chain.name not in done]
-    return found
+        closure[step.name] = {name: one for need in step.needs for name, one in closure[need].items()}
+        closure[step.name][step.name] = step
+        own.setdefault(step.chain, []).append(step)
+    chains = {}
+    for name, those in own.items():
+        every = {one.name: one for step in those for one in closure[step.name].values()}
+        chains[name] = Chain(name, tuple(those), tuple(one for one in every.values() if one.chain != name))
+    try:
+        order = TopologicalSorter({name: sorted(chain.needs) for name, chain in chains.items()}).static_order()
+        return [chains[name] for name in order]
+    except CycleError as error:
+        raise InputError(f"{', '.join(sorted({*error.args[1]}))} wait for each other") from None
 
 
 @dataclass(frozen=True)
@@ -281,7 +293,7 @@ class Outcome:
 
     Attributes:
         failed: chain -> why.
-        blocked: chain that could not run -> the failed one that it waits for.
+        blocked: chain that could not be finished -> the one that failed and that it waits for.
 
     Example:
         >>> Outcome({"b": "no space"}, {"c": "b"}).failed["b"]
@@ -298,40 +310,28 @@ def carry_out(chains: Sequence[Chain], workers: Workers | None, reporter: Report
     Whatever ends this early: what is finished stays, and doing the same again goes on.
 
     Args:
-        chains: in any order.
+        chains: each after those that it needs.
         workers: who does them; None: this process, one after the other.
         reporter: counts steps, and says how far those are that run.
     """
     steps = [step for chain in chains for step in chain.steps]
-    watch = Watch(
-        reporter,
-        lambda: sum(step.is_done() for step in steps),
-        lambda: "; ".join(f"{step.name}: {words}" for step in steps if (words := step.progress())),
-    )
-    failed, blocked = dict[str, str](), dict[str, str]()
-    for level in levels(chains):
-        lost = {chain.name: sorted(chain.needs & (failed.keys() | blocked.keys())) for chain in level}
-        blocked |= {name: blocked.get(needs[0], needs[0]) for name, needs in lost.items() if needs}
-        ready = {chain.name: chain for chain in level if not lost[chain.name] and chain.missing()}
-        failed |= _alone(ready, watch) if workers is None else _shared(ready, workers, watch)
-    return Outcome(failed, blocked)
+    units = {chain.name: chain for chain in chains if chain.missing()}
+    for step in steps:
+        step.beside(FAILED).unlink(missing_ok=True)
 
+    def far() -> str:
+        return "; ".join(f"{step.name}: {words}" for step in steps if (words := step.progress()))
 
-def _alone(ready: Mapping[str, Chain], watch: Watch) -> dict[str, str]:
-    failed = {}
-    for name, chain in ready.items():
-        watch.reporter.say(f"begin  {name}")
-        try:
-            with looking(watch.look):
-                chain("auto")
-        except InputError as error:
-            failed[name] = str(error)
-        watch.reporter.say(f"failed {name}: {failed[name]}" if name in failed else f"done   {name}")
-    return failed
-
-
-def _shared(ready: Mapping[str, Chain], workers: Workers, watch: Watch) -> dict[str, str]:
-    left = workers.run(ready, left=lambda: {name for name, one in ready.items() if one.missing()}, look=watch.look)
-    for name, error in left.items():
-        watch.reporter.say(f"failed {name}: {error}")
-    return left
+    with watched(reporter, lambda: sum(step.is_done() for step in steps), far) as look:
+        if workers is None:
+            ended = {}
+            for name, unit in units.items():
+                reporter.say(f"begin  {name}")
+                ended[name] = attempt(unit, partial(nullcontext, "auto"), ".", {})
+        else:
+            ended = workers.run(units, left=lambda: {name for name, one in units.items() if one.missing()}, look=look)
+    failed = {name: why for name, why in ended.items() if why}
+    for name, why in failed.items():
+        reporter.say(f"failed {name}: {why}")
+    lost = {name: step.chain for name in failed for step in reversed(units[name].before) if not step.is_done()}
+    return Outcome({name: why for name, why in failed.items() if name not in lost}, lost)

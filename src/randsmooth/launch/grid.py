@@ -79,30 +79,22 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Certification:
-    """One way to certify every model of a sweep; `title` is what its table is called."""
-
-    values: Settings
-    title: str
-
-
-@dataclass(frozen=True)
 class Grid:
     """The models of a sweep and how they are certified.
 
     Attributes:
         cells: the models.
-        certifications: the ways in which each is certified.
+        certifications: settings of the ways in which each is certified, by the names of their tables.
         document: what the YAML file said.
 
     Example:
         >>> grid = Grid.read({"datasets": "digits", "methods": {"macer": {"lbd": [6, 16]}}, "sigmas": 0.5})
-        >>> grid.cells[1].title, grid.certifications[0].title
-        ('digits-macer-lbd=16-0.5-seed0', 'certificates')
+        >>> grid.cells[1].title, grid.certifications
+        ('digits-macer-lbd=16-0.5-seed0', {'certificates': {}})
     """
 
     cells: tuple[Cell, ...]
-    certifications: tuple[Certification, ...]
+    certifications: Mapping[str, Settings]
     document: Settings = field(repr=False)
 
     @classmethod
@@ -138,10 +130,10 @@ class Grid:
         for key in KEYS[:3]:
             if document.get(key) in (None, "", {}):
                 raise InputError(f"the grid is empty: it must name {key}, as it must {', '.join(KEYS[:3])}")
-        cells, certifications = at_most(_cells(document), "the grid"), _certifications(document.get("certify"))
-        _check_once((cell.title for cell in cells), "the grid")
+        cells = by_title(((cell.title, cell) for cell in _cells(document)), "the grid")
+        certifications = by_title(_certifications(document.get("certify")), "certify")
         at_most(product(cells, certifications), "models by certifications")
-        return cls(tuple(cells), tuple(certifications), dict(document))
+        return cls(tuple(cells.values()), certifications, dict(document))
 
     def meant(self, by: Cell, key: str, reference: Reference) -> Cell:
         """The model that a hyperparameter `key` of the cell `by` refers to: one of the grid's, or one more.
@@ -176,8 +168,7 @@ def _document(path: Path) -> dict[str, Any]:
 
 
 def _cells(document: Settings) -> Iterator[Cell]:
-    sigmas = [_number(value) for value in listed(document["sigmas"], "sigmas")]
-    seeds = [_seed(value) for value in listed(document.get("seeds", 0), "seeds")]
+    sigmas, seeds = listed(document["sigmas"], "sigmas"), listed(document.get("seeds", 0), "seeds")
     base = crossed(document.get("train"), "train")
     methods = [(name, _of_method(name, one)) for name, one in named(document["methods"], "methods")]
     datasets = named(document["datasets"], "datasets")
@@ -214,21 +205,17 @@ def _reference(said: Settings, where: str) -> Reference:
         raise InputError(f"{where}: method must be the name of one; got {shown(repr(method))}")
     own = {part.name for part in dataclasses.fields(METHODS[method])}
     _check_known(said, {*PLACE} | SHARED | own, f"setting below {where}:")
-    typed = {"sigma": _number, "seed": _seed}
-    return Reference({key: typed[key](value) if key in typed else value for key, value in said.items()})
+    return Reference(said)
 
 
-def _certifications(document: Any) -> list[Certification]:
-    found = []
+def _certifications(document: Any) -> Iterator[tuple[str, Settings]]:
     for settings in [] if document == [] else crossed(document, "certify"):
         _check_known(settings, CERTIFYING, "setting below certify:")
         denoiser = settings.get("denoiser")
         while isinstance(denoiser, dict):
             _check_known(denoiser, DENOISING, "setting below certify: denoiser:")
             denoiser = denoiser.get("start")
-        found.append(Certification(settings, slug("-".join(_words(settings))) or "certificates"))
-    _check_once((one.title for one in found), "certify")
-    return found
+        yield slug("-".join(_words(settings))) or "certificates", settings
 
 
 def _check_known(values: Settings, known: set[str], what: str) -> None:
@@ -237,29 +224,18 @@ def _check_known(values: Settings, known: set[str], what: str) -> None:
             raise unknown(what, shown(key), known)
 
 
-def _check_once(titles: Iterable[str], where: str) -> None:
-    """Raise InputError where two models, or two tables, would have one name."""
-    seen = set[str]()
-    for title in titles:
-        if title in seen:
+def by_title(named: Iterable[tuple[str, T]], where: str) -> dict[str, T]:
+    """What is named, by its name. InputError where two models, or two tables, would have one name, or are too many."""
+    found = dict[str, T]()
+    for title, one in at_most(named, where):
+        if title in found:
             raise InputError(f"{where} has {title} twice: leave one of them out, or put it into another grid")
-        seen.add(title)
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"sigmas: a sigma must be a number such as 0.25; got {shown(repr(value))}")
-    return float(value)
-
-
-def _seed(value: Any) -> int:
-    if type(value) is not int:
-        raise InputError(f"seeds: a seed must be a whole number such as 0; got {shown(repr(value))}")
-    return value
+        found[title] = one
+    return found
 
 
 def _title(dataset: str, method: str, sigma: float, seed: int, said: Settings) -> str:
-    return slug("-".join([Path(dataset).name, method, *_words(said), f"{sigma:g}", f"seed{seed}"]))
+    return slug("-".join([Path(dataset).name, method, *_words(said), _word(sigma), f"seed{seed}"]))
 
 
 def _words(values: Settings) -> list[str]:

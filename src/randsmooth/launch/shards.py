@@ -18,7 +18,7 @@ from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import InputError, setting
 from randsmooth.launch.chains import lines_of
 from randsmooth.launch.slurm import Jobs, Resources, SlurmJob, Submitted, check_slurm
-from randsmooth.launch.workers import Watch
+from randsmooth.launch.workers import Workers, watched
 from randsmooth.progress import Progress
 
 EACH = 8  # shards of a worker, so that all are busy until nearly the end
@@ -120,19 +120,12 @@ class Worker:
 
 
 def certify_on(
-    carry_out: Callable[..., dict[str, str]],
-    number: int | None,
-    run: Run,
-    out: Path,
-    show: Progress,
-    *,
-    resume: bool = False,
-    overwrite: bool = False,
+    workers: Workers, run: Run, out: Path, show: Progress, *, resume: bool = False, overwrite: bool = False
 ) -> Certificates:
     """Certify by workers into the file `out`: the table that one process would have made, in every count.
 
     Args:
-        carry_out: `run` of the `Workers`, of whom there are `number`; None: as many as there is room for.
+        workers: who certifies.
         run: what to certify.
         out: of the table.
         show: the progress.
@@ -152,38 +145,31 @@ def certify_on(
         if folder is None:
             if out.exists():
                 return run.like(read_parquet(out).header).finished(out)
-            folder = ShardFolder(out, min(images, EACH * (number or EACH)))
+            folder = ShardFolder(out, min(images, EACH * (workers.number or EACH)))
         folder.path.mkdir(parents=True, exist_ok=True)
         with show(f"certify {out.stem}", images, "images") as reporter:
-            watch = Watch(reporter, lambda: folder.certified(images))
-            _carry_out(carry_out, min(number or folder.of, folder.of), run, folder, watch)
-        for note in (folder.record() or (None, []))[1]:
-            reporter.say(f"note: {note}")
-        return merged(folder, run)
+            with watched(reporter, lambda: folder.certified(images)) as look:
+                _make_all(folder, run, workers, look)
+            for note in (folder.record() or (None, []))[1]:
+                reporter.say(f"note: {note}")
+        only = None if run.only is None else run.only[0]
+        table = merge([folder.file(shard) for shard in folder.shards], out=out, overwrite=True, images=only)
+        shutil.rmtree(folder.path)
+        return table
 
 
-def _carry_out(
-    carry_out: Callable[..., dict[str, str]], number: int, run: Run, folder: ShardFolder, watch: Watch
-) -> None:
-    units = {str(k): Worker(run, folder) for k in range(number)}
+def _make_all(folder: ShardFolder, run: Run, workers: Workers, look: Callable[[], int]) -> None:
+    """Make the shards that are missing. InputError where one of them fails."""
+    units = {str(k): Worker(run, folder) for k in range(min(workers.number or folder.of, folder.of))}
     try:
-        left = {*units}
-        failed = carry_out(units, device=run.device, left=lambda: left if folder.missing() else set(), look=watch.look)
+        failed = workers.run(units, device=run.device, left=lambda: {*units} if folder.missing() else set(), look=look)
         if failed:
             raise InputError(next(iter(failed.values())))
     except InputError as error:
-        if not watch.seen:  # nothing to resume: do not stand in the way of the next try
+        if not (done := look()):  # nothing to resume: do not stand in the way of the next try
             shutil.rmtree(folder.path)
             raise
-        raise InputError(f"{error}; {watch.seen} images are certified. To go on: {setting(resume=True)}") from error
-
-
-def merged(folder: ShardFolder, run: Run) -> Certificates:
-    """The table of all shards, which are removed once it is written."""
-    images = None if run.only is None else run.only[0]
-    table = merge([folder.file(shard) for shard in folder.shards], out=folder.out, overwrite=True, images=images)
-    shutil.rmtree(folder.path)
-    return table
+        raise InputError(f"{error}; {done} images are certified. To go on: {setting(resume=True)}") from error
 
 
 def discard(out: Path) -> None:

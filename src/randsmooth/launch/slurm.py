@@ -22,7 +22,7 @@ from randsmooth.atomic import write_atomically
 from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import InputError
 from randsmooth.extras import needs
-from randsmooth.launch.chains import last_sentence
+from randsmooth.launch.chains import Chain, last_sentence
 
 if TYPE_CHECKING:
     from submitit.helpers import DelayedSubmission
@@ -82,15 +82,12 @@ class Resources:
 
     def __post_init__(self) -> None:
         seconds(self.time)
-        words = [self.partition, self.mem, self.account, self.qos, self.constraint, *self.setup]
-        for word in [*words, *self.extra, *self.extra.values()]:
-            if any(ord(letter) < 32 for letter in str(word)):  # each is a line of the batch script
-                raise InputError(f"{str(word)!r} must be one line of printable characters")
+        for word in map(str, [*vars(self).values(), *self.setup, *self.extra.values()]):
+            if any(ord(letter) < 32 for letter in word):  # each is a line of the batch script
+                raise InputError(f"{word!r} must be one line of printable characters")
         for name in self.extra:
             if not re.fullmatch(r"[a-z][a-z-]*", name):
-                raise InputError(
-                    f"--slurm-arg {name}=...: expected the long name of a parameter of sbatch, such as exclude"
-                )
+                raise InputError(f"--slurm-arg {name}=...: expected the long name of a parameter of sbatch, as exclude")
 
     @property
     def minutes(self) -> int:
@@ -99,13 +96,13 @@ class Resources:
 
     def parameters(self) -> dict[str, Any]:
         """As submitit's executor for Slurm takes them."""
-        setup = [*self.setup, *([f"export OMP_NUM_THREADS={self.cpus}"] if self.cpus else [])]
+        threads = [f"export OMP_NUM_THREADS={self.cpus}"] if self.cpus else []
         same = ("partition", "mem", "account", "qos", "constraint")
         return {name: getattr(self, name) for name in same} | {
             "time": self.minutes,
             "gpus_per_node": self.gpus,
             "cpus_per_task": self.cpus,
-            "setup": setup or None,
+            "setup": [f"unset {LEVEL}", *self.setup, *threads],
             "teardown": AGAIN_IF_KILLED,
             "signal_delay_s": min(WARNING, self.minutes * 10),  # Slurm may warn a minute earlier
             "stderr_to_stdout": True,
@@ -134,10 +131,7 @@ def seconds(time: str) -> int:
     raise InputError(f"--time {time}: expected how long a task may run, such as 90 (minutes), 2:00:00 or 1-12:00")
 
 
-class TaskFailed(Exception):
-    """The command of a task ended with an error, which it has printed."""
-
-
+@dataclass
 class VerbTask:
     """`randsmooth WORDS` for each of some commands, one after the other, in `folder`. All that is pickled are words.
 
@@ -153,15 +147,15 @@ class VerbTask:
         True
     """
 
-    def __init__(self, commands: list[list[str]], folder: Path) -> None:
-        self.commands, self.folder = commands, folder
-        self.stopped = False
+    commands: list[list[str]]
+    folder: Path
+    stopped: bool = False
 
     def __call__(self) -> None:
         """Run the commands in this process, so that no child outlives it.
 
         Raises:
-            TaskFailed: one of them ended with another exit code than 0.
+            RuntimeError: one of them ended with another exit code than 0, and has printed why.
         """
         os.chdir(self.folder)
         for words in self.commands:
@@ -172,7 +166,7 @@ class VerbTask:
                 if self.stopped:  # by submitit, whose process has to end now
                     raise
                 if end.code:
-                    raise TaskFailed(f"randsmooth {words[0]} ended with exit code {end.code}") from None
+                    raise RuntimeError(f"randsmooth {words[0]} ended with exit code {end.code}") from None
 
     def checkpoint(self) -> DelayedSubmission:
         """What the task is to do when it runs again; called before the process is stopped."""
@@ -196,6 +190,12 @@ class SlurmJob(NamedTuple):
     commands: Sequence[Sequence[str]]
     needs: tuple[str, ...] = ()
     light: bool = False
+
+
+def jobs_of(chains: Sequence[Chain]) -> list[SlurmJob]:
+    """What is missing of chains, as jobs, each after those that it needs."""
+    left = [(chain, missing) for chain in chains if (missing := chain.missing())]
+    return [SlurmJob(chain.name, [step.words() for step in steps], tuple(sorted(chain.needs))) for chain, steps in left]
 
 
 @dataclass(frozen=True)
@@ -252,6 +252,7 @@ class Jobs:
     ) -> list[str]:
         """Submit jobs as one array; their ids."""
         from submitit import SlurmExecutor
+        from submitit.core.utils import FailedJobError
 
         time = str(min(resources.minutes, SHORT)) if light else resources.time
         parameters = replace(resources, time=time).parameters() | {"job_name": f"randsmooth {self.folder.name}"}
@@ -260,10 +261,14 @@ class Jobs:
             parameters["dependency"] = f"{'afterany' if light else 'afterok'}:{':'.join(after)}"
             parameters["additional_parameters"] |= {"kill-on-invalid-dep": "yes"}
         executor = SlurmExecutor(self.folder / LOGS, max_num_timeout=TIMEOUTS)
-        with _refusals():
-            executor.update_parameters(**parameters)
-            made = executor.submit_array([VerbTask([[*words] for words in job.commands], Path.cwd()) for job in jobs])
-        return [job.job_id for job in made]
+        tasks = [VerbTask([[*words] for words in job.commands], Path.cwd()) for job in jobs]
+        try:
+            with contextlib.redirect_stderr(io.StringIO()):  # submitit prints there what the error says again
+                executor.update_parameters(**parameters)
+                return [job.job_id for job in executor.submit_array(tasks)]
+        except FailedJobError as error:
+            said = [line.removeprefix("sbatch: error: ").strip() for line in str(error).splitlines()]
+            raise InputError(f"Slurm refused: {'; '.join(filter(None, said))}") from None
 
     def failure(self, name: str) -> str:
         """Why a job that is no longer in the queue did not end well; empty where it was never submitted, or began."""
@@ -297,21 +302,12 @@ def arrays(jobs: Collection[str]) -> list[str]:
 
 def check_slurm() -> None:
     """Raise InputError where submitit or one of Slurm's commands is missing."""
+    os.environ.setdefault(LEVEL, "NOCONFIG")  # its set-up of logging closes the handlers that the process has
     with needs("--slurm", "--workers runs the same without Slurm"):
-        _import_submitit()
+        import submitit  # noqa: F401
     for program in ("sbatch", "srun", "squeue"):
         if not shutil.which(program):
             raise InputError(f"--slurm needs {program} on PATH: run this on a login node, or use --workers here")
-
-
-def _import_submitit() -> None:
-    """Import submitit without its set-up of logging, which closes the handlers that the process has."""
-    level = os.environ.get(LEVEL)
-    os.environ[LEVEL] = "NOCONFIG"
-    try:
-        import submitit  # noqa: F401
-    finally:  # tasks inherit the environment, and are to log as their user wants
-        os.environ.pop(LEVEL) if level is None else os.environ.update({LEVEL: level})
 
 
 def alive(jobs: Collection[str]) -> dict[str, str]:
@@ -330,16 +326,3 @@ def alive(jobs: Collection[str]) -> dict[str, str]:
         raise InputError(f"Slurm does not answer ({said}): ask on a login node of the cluster, or later") from None
     states = dict(line.strip().split("|") for line in done.stdout.splitlines())
     return {job: states[job] for job in jobs if job in states}
-
-
-@contextlib.contextmanager
-def _refusals() -> Iterator[None]:
-    """Turn what Slurm refuses into an InputError in its own words."""
-    from submitit.core.utils import FailedJobError
-
-    try:
-        with contextlib.redirect_stderr(io.StringIO()):  # submitit prints there what the error says again
-            yield
-    except FailedJobError as error:
-        said = [line.removeprefix("sbatch: error: ").strip() for line in str(error).splitlines()]
-        raise InputError(f"Slurm refused: {'; '.join(filter(None, said))}") from None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,17 +12,23 @@ from typing import Any
 
 import yaml
 
+from randsmooth import data, models
 from randsmooth.atomic import claimed, write_atomically
+from randsmooth.certification.run import Run, choose
 from randsmooth.documents import parse_yaml, read_file
 from randsmooth.errors import InputError
-from randsmooth.launch.chains import RESUMED, TRAINING, Chain, Outcome, Step, carry_out, chains_of, levels
-from randsmooth.launch.grid import READING, Cell, Certification, Grid, Reference, slug
-from randsmooth.launch.slurm import Jobs, Resources, SlurmJob, Submitted, check_slurm
+from randsmooth.launch.chains import RESUMED, TRAINING, Chain, Outcome, Step, carry_out, chains_of
+from randsmooth.launch.grid import READING, Cell, Grid, Reference, slug
+from randsmooth.launch.slurm import Jobs, Resources, SlurmJob, Submitted, check_slurm, jobs_of
 from randsmooth.launch.workers import Workers
+from randsmooth.models.registry import check_arch
+from randsmooth.models.sources import check_place
 from randsmooth.progress import Progress, chosen_progress
+from randsmooth.training import DenoiserSettings
 
 RECORD = "sweep.yaml"
 HEADING = "# What this folder holds; written by `randsmooth sweep`, which compares a grid with it before it goes on.\n"
+PAGE = "leaderboard.html"
 STATES = ("done", "running", "queued", "waiting", "failed")
 
 
@@ -43,8 +50,7 @@ def steps_of(grid: Grid, out: Path | str) -> list[Step]:
     """
     steps = _Steps(grid, Path(out))
     for cell in grid.cells:
-        train = steps.training(cell, ())
-        steps.evaluation(cell, [steps.certification(cell, train, one) for one in grid.certifications])
+        steps.of_cell(cell)
     return [*steps.found.values()]
 
 
@@ -61,36 +67,38 @@ class _Steps:
         step = Step(name, verb, argument, {**options, "out": out}, out, tuple(need.name for need in needs))
         return self.found.setdefault(name, step)
 
+    def of_cell(self, cell: Cell) -> None:
+        train, tables = self.training(cell, ()), list[Step]()
+        reading = {key: value for key, value in cell.values.items() if key in READING}
+        for title, values in self.grid.certifications.items():
+            options, needs = {"dataset": cell.dataset, **reading, **values}, [train]
+            if isinstance(options.get("denoiser"), Mapping):
+                sigma = options.get("sigma", cell.sigma)
+                needs.append(self.denoiser(cell, train, options["denoiser"], sigma))
+                options["denoiser"] = needs[-1].makes
+            name = f"{cell.title}/{title}"
+            tables.append(self.add(name, "certify", str(train.makes), options, f"{name}.parquet", *needs))
+        if tables:
+            made, options = tuple(step.makes for step in tables), {"format": "json", "overwrite": True}
+            name, makes = f"{cell.title}/evaluate", f"{cell.title}/metrics.json"
+            step = self.add(name, "evaluate", [*map(str, made)], options, makes, *tables)
+            self.found[name] = replace(step, reads=made)
+
     def training(self, cell: Cell, asked_by: tuple[str, ...]) -> Step:
         """The step that trains a model, after those of the models that its hyperparameters refer to."""
         if cell.title in asked_by:
             raise InputError(f"models wait for each other: {' needs '.join([*asked_by, cell.title])}")
+        if self.titles.setdefault(cell.title, cell).values != cell.values:
+            raise InputError(f"{cell.title} is two models: say in the reference what tells it from the other")
         own, needs = dict(cell.own), list[Step]()
         for key, value in cell.own.items():
             if isinstance(value, Reference):
-                other = self._named_once(self.grid.meant(cell, key, value))
-                needs.append(self.training(other, (*asked_by, cell.title)))
+                needs.append(self.training(self.grid.meant(cell, key, value), (*asked_by, cell.title)))
                 own[key] = str(needs[-1].makes)
         options = replace(cell, own=own).options()
         return self.add(f"{cell.title}/train", "train", cell.dataset, options, f"{cell.title}/model", *needs)
 
-    def _named_once(self, cell: Cell) -> Cell:
-        """The cell; InputError where a model that is only referred to has the name of another."""
-        if self.titles.setdefault(cell.title, cell).values != cell.values:
-            raise InputError(f"{cell.title} is two models: say in the reference what tells it from the other")
-        return cell
-
-    def certification(self, cell: Cell, train: Step, one: Certification) -> Step:
-        reading = {key: value for key, value in cell.values.items() if key in READING}
-        options, needs = {"dataset": cell.dataset, **reading, **one.values}, [train]
-        if isinstance(options.get("denoiser"), Mapping):
-            sigma = float(options.get("sigma", cell.sigma))
-            needs.append(self.denoiser(cell, train, options["denoiser"], sigma))
-            options["denoiser"] = needs[-1].makes
-        name = f"{cell.title}/{one.title}"
-        return self.add(name, "certify", str(train.makes), options, f"{name}.parquet", *needs)
-
-    def denoiser(self, cell: Cell, train: Step, said: Mapping[str, Any], sigma: float) -> Step:
+    def denoiser(self, cell: Cell, train: Step, said: Mapping[str, Any], sigma: Any) -> Step:
         """The step that trains a denoiser; one that is about a classifier's answers is of the cell's own."""
         values, needs = {"sigma": sigma, **said}, list[Step]()
         own = said.get("objective") == "stability" and "classifier" not in said
@@ -100,16 +108,9 @@ class _Steps:
             needs.append(self.denoiser(cell, train, said["start"], sigma))
             values["start"] = str(needs[-1].makes)
         words = [f"{key}={Path(str(value)).name}" for key, value in said.items() if not isinstance(value, Mapping)]
-        of = cell.title if own else Path(cell.dataset).name
-        title = slug("-".join([of, "denoiser", *words, f"{sigma:g}"]))
-        return self.add(f"{title}/train", "train-denoiser", cell.dataset, values, f"{title}/model", *needs)
-
-    def evaluation(self, cell: Cell, certified: Sequence[Step]) -> None:
-        if certified:
-            tables, options = tuple(step.makes for step in certified), {"format": "json", "overwrite": True}
-            name, makes = f"{cell.title}/evaluate", f"{cell.title}/metrics.json"
-            step = self.add(name, "evaluate", [*map(str, tables)], options, makes, *certified)
-            self.found[name] = replace(step, reads=tables)
+        title = slug("-".join(["denoiser", *words, str(sigma)]))
+        name = f"{cell.title}/{title}" if own else f"{slug(Path(cell.dataset).name)}-{title}/model"
+        return self.add(name, "train-denoiser", cell.dataset, values, name, *needs)
 
 
 def check_steps(steps: Sequence[Step], *, here: bool = True) -> None:
@@ -122,67 +123,49 @@ def check_steps(steps: Sequence[Step], *, here: bool = True) -> None:
     Raises:
         InputError: a step could not run; the message begins with its name.
     """
-    from randsmooth import data, models
-
-    opened, trained = dict[tuple[Any, ...], int](), {str(step.makes): step for step in steps if step.verb in TRAINING}
-
-    def images(dataset: str, split: str, reading: Mapping[str, Any]) -> int:
-        """How many images a split has, each of which is opened once."""
-        asked: dict[str, Any] = {key: reading.get(key) for key in READING}
-        key = (dataset, split, *map(str, asked.values()))
-        if key not in opened:
-            opened[key] = len(data.load(dataset, split, stream=True, **asked))
-        return opened[key]
-
+    opened, trained = dict[str, int](), {str(step.makes): step for step in steps if step.verb in TRAINING}
     for step in steps:
         if step.verb in RESUMED and not step.is_done():
             try:
                 if here:
                     models.pick_device(step.options.get("device", "auto"))
-                _check(step, images, trained)
+                _check(step, opened, trained)
             except InputError as error:
                 raise InputError(f"{step.name}: {error}") from error
 
 
-def _check(step: Step, images: Callable[[str, str, Mapping[str, Any]], int], trained: Mapping[str, Step]) -> None:
-    """As `train`, `train-denoiser` and `certify` would, of models that are `trained` by then their places alone."""
-    from randsmooth.certificates import CertificationSettings
-    from randsmooth.certification.backends import check_backend
-    from randsmooth.certification.run import choose
-    from randsmooth.models.registry import check_arch
-    from randsmooth.models.sources import check_place
-    from randsmooth.training import DenoiserSettings
+def _check(step: Step, opened: dict[str, int], trained: Mapping[str, Step]) -> None:
+    """As `train`, `train-denoiser` and `certify` would, of models that are `trained` by then their places alone.
 
-    options = dict(step.options)
+    `opened` keeps how many images a split has, each of which is opened once.
+    """
+    options = {key: value for key, value in step.options.items() if key not in ("out", "device")}
+    dataset = str(options.pop("dataset", step.argument))
     if step.verb == "train":
         recipe = step.recipe()
         check_arch(recipe.arch)
-        images(str(step.argument), "train", options)
         folders = [recipe.hyperparameters.get(key) for key in recipe.folders()]
     elif step.verb == "train-denoiser":
-        given = DenoiserSettings(**{key: value for key, value in options.items() if key not in ("out", "device")})
-        images(str(step.argument), "train", {})
+        given = DenoiserSettings(**options)
         folders = [given.classifier, given.start]
     else:
-        sigma = options.get("sigma", trained[str(step.argument)].options.get("sigma"))
-        if not sigma:
+        folders = [options.pop("denoiser", None)]
+        options = {"sigma": trained[str(step.argument)].options.get("sigma"), **options}
+        if not options["sigma"]:
             raise InputError("the model is trained without noise: give certify a sigma")
-        fields = {key: value for key, value in options.items() if key in CertificationSettings.model_fields}
-        settings = CertificationSettings(**fields | {"sigma": sigma})
-        settings.stopping_rule()
-        check_backend(settings.backend)
-        total = images(options["dataset"], options.get("split", "test"), options)
-        choose(total, *(_whole(key, options.get(key)) for key in ("take", "skip")))
-        folders = [options.get("denoiser")]
+        run = Run.of(str(step.argument), dataset, **options)
+        run.settings.stopping_rule()
+        if odd := {name: options[name] for name in ("take", "skip") if type(options.get(name, 0)) is not int}:
+            raise InputError(f"{next(f'{name}={value!r}' for name, value in odd.items())} must be a whole number")
+    reading: dict[str, Any] = {key: options.get(key) for key in READING}
+    split = str(options.get("split", "test" if step.verb == "certify" else "train"))
+    if (key := f"{dataset} {split} {reading}") not in opened:
+        opened[key] = len(data.load(dataset, split, stream=True, **reading))
+    if step.verb == "certify":
+        choose(opened[key], run.take, run.skip)
     for folder in folders:
         if folder and str(folder) not in trained:
             check_place(str(folder))
-
-
-def _whole(name: str, value: Any) -> int | None:
-    if value is not None and type(value) is not int:
-        raise InputError(f"{name}={value!r} must be a whole number")
-    return value
 
 
 @dataclass(frozen=True)
@@ -211,7 +194,7 @@ class Swept:
     @property
     def leaderboard(self) -> Path | None:
         """The page that ranks them; None where there is none."""
-        page = self.folder / "leaderboard.html"
+        page = self.folder / PAGE
         return page if page.exists() else None
 
 
@@ -266,12 +249,12 @@ def begun(grid: Grid, out: Path, *, here: bool = True) -> Iterator[list[Chain]]:
     if "://" in str(out) or ":/" in str(out):
         raise InputError(f"--out {out}: the folder of a sweep must be on a disk; its tables can be moved later")
     steps = steps_of(grid, out)
-    _check_folder(out, grid, steps)
-    chains = chains_of(steps, out)
+    made = {step.name: step.command() for step in steps_of(grid, "OUT") if step.verb in RESUMED}
+    before = _before(out, steps, made)
+    chains = chains_of(steps)
     check_steps(steps, here=here)
     with claimed(out / "sweep", output=out):
-        before = (known(out) or {"steps": {}})["steps"]
-        content = {"grid": dict(grid.document), "steps": {**before, **_made(grid)}}
+        content = {"grid": dict(grid.document), "steps": {**before, **made}}
         text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=10**6)
         write_atomically(out / RECORD, (HEADING + text).encode())
         yield chains
@@ -292,18 +275,8 @@ def submit_sweep(grid: Grid, out: Path, resources: Resources) -> Submitted:
         return Jobs(out).submit(jobs, resources)
 
 
-def jobs_of(chains: Sequence[Chain]) -> list[SlurmJob]:
-    """What is missing of chains, as jobs, each after those that it needs."""
-    return [
-        SlurmJob(chain.name, [step.words() for step in missing], tuple(sorted(chain.needs)))
-        for level in levels(chains)
-        for chain in level
-        if (missing := chain.missing())
-    ]
-
-
 def _ranking(folder: Path, tables: Sequence[Path]) -> Step:
-    page = folder / "leaderboard.html"
+    page = folder / PAGE
     options = {"out": page, "title": f"Sweep {folder.name}", "overwrite": True}
     return Step("leaderboard", "leaderboard", str(folder), options, page, reads=tuple(tables))
 
@@ -319,10 +292,12 @@ def known(folder: Path) -> dict[str, Any] | None:
     return content
 
 
-def _check_folder(out: Path, grid: Grid, steps: Sequence[Step]) -> None:
-    """Raise InputError unless the folder is empty, or about this grid.
+def _before(out: Path, steps: Sequence[Step], made: Mapping[str, str]) -> dict[str, str]:
+    """The commands that earlier sweeps into the folder had, by step.
 
-    A model or a table in it that was made with other settings than the grid gives to its name is another's.
+    Raises:
+        InputError: the folder holds something else, or what was made by another command than `made` says of its step: a
+            model or a table in it would be taken for that of this grid.
     """
     if out.is_file():
         raise InputError(f"{out} is a file; --out names a folder")
@@ -330,40 +305,30 @@ def _check_folder(out: Path, grid: Grid, steps: Sequence[Step]) -> None:
         there = sorted(path.name for path in out.iterdir() if not path.name.startswith(".")) if out.is_dir() else []
         if there:
             raise InputError(f"{out} holds {there[0]}, which no sweep wrote; use another --out")
-        return
-    before, now = content["steps"], _made(grid)
-    if before and not before.keys() & now.keys():
+        return {}
+    before = dict(content["steps"])
+    if before and not before.keys() & made.keys():
         raise InputError(f"{out} holds another sweep, of {next(iter(before))} and others: use another --out")
-    others = {name: why for name in now if name in before and (why := difference(before[name], now[name]))}
+    others = {name: why for name in made if name in before and (why := difference(before[name], made[name]))}
     for step in steps:
-        if why := others.get(step.name) or next((others[need] for need in step.needs if need in others), ""):
+        if why := next((others[name] for name in (step.name, *step.needs) if name in others), ""):
             others[step.name] = why
             if step.verb in RESUMED and step.begun():
                 raise InputError(f"{step.makes} was made with other settings ({why}): use another --out, or remove it")
+    return before
 
 
-def _made(grid: Grid) -> dict[str, dict[str, str]]:
-    """Step -> its settings, by option, of the steps whose output cannot be made again in seconds."""
-    found = dict[str, dict[str, str]]()
-    for step in steps_of(grid, Path("OUT")):
-        if step.verb in RESUMED:
-            found[step.name] = said = {step.verb: str(step.argument)}
-            for key, value in step.options.items():
-                several = value.items() if isinstance(value, Mapping) else [("", value)]
-                said |= {f"{key} {name}".strip(): str(one) for name, one in several}
-    return found
-
-
-def difference(before: Mapping[str, str], now: Mapping[str, str]) -> str:
-    """The settings in which two steps differ, in words.
+def difference(before: str, now: str) -> str:
+    """What two commands of a step differ in.
 
     Example:
-        >>> difference({"sigma": "0.5", "sound": "True"}, {"sigma": "0.25"})
-        'sigma is 0.5 there, 0.25 in the grid; sound is True there, not given in the grid'
+        >>> difference("randsmooth certify m --n 100 --sound", "randsmooth certify m --n 200")
+        '--n 100 --sound there, --n 200 in the grid'
     """
-    names = [name for name in dict.fromkeys([*before, *now]) if before.get(name) != now.get(name)]
-    nothing = "not given"
-    return "; ".join(f"{n} is {before.get(n, nothing)} there, {now.get(n, nothing)} in the grid" for n in names)
+    one, other = (re.split(" (?=--)", command) for command in (before, now))
+    apart = ([part for part in parts if part not in others] for parts, others in ((one, other), (other, one)))
+    there, here = (" ".join(parts) or "nothing" for parts in apart)
+    return f"{there} there, {here} in the grid" if set(one) != set(other) else ""
 
 
 @dataclass(frozen=True)
@@ -398,23 +363,21 @@ def status(folder: Path | str) -> list[Status]:
         raise InputError(f"{folder} holds no sweep: give the folder that `randsmooth sweep GRID --out` wrote to")
     jobs = Jobs(folder)
     queued = jobs.alive()
-    chains = chains_of(steps_of(Grid.read(content["grid"]), folder), folder)
+    chains = chains_of(steps_of(Grid.read(content["grid"]), folder))
     return [_status(chain, queued.get(chain.name, ""), jobs) for chain in chains]
 
 
 def _status(chain: Chain, queued: str, jobs: Jobs) -> Status:
     missing = {step.name.rpartition("/")[2]: step for step in chain.missing()}
     failures = [f"{name}: {why}" for name, step in missing.items() if (why := step.failure())]
-    failures = failures or [why for why in [jobs.failure(chain.name)] if why]
+    failed = "; ".join(failures) or jobs.failure(chain.name)
     far = "; ".join(f"{name}: {words}" for name, step in missing.items() if (words := step.progress()))
     if not missing:
         state, words = "done", ""
-    elif chain.runs() or queued == "RUNNING":
+    elif any(step.runs() for step in missing.values()) or queued == "RUNNING":
         state, words = "running", far or "just begun"
-    elif queued:
-        state, words = "queued", queued.lower()
-    elif failures:
-        state, words = "failed", "; ".join(failures)
+    elif queued or failed:
+        state, words = ("queued", queued.lower()) if queued else ("failed", failed)
     else:
         state, words = "waiting", f"{far}, to be gone on with" if far else ""
     return Status(chain.name, state, words, chain.steps)

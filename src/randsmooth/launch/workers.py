@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -87,16 +87,21 @@ class Workers:
                 killed run of it has left in its files.
             device: as users name it; "auto" and "cuda" stand for all GPUs.
             left: the names of those that are not done, as the files say.
-            look: called about twice a second from another thread; how much is done, in any unit.
+            look: how much is done, in any unit.
 
         Raises:
             InputError: the workers are not there, units cannot be sent to them, or they die again and again.
         """
+        import joblib
+
         failed, tries, done = dict[str, str](), 0, 0
+        here = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         while todo := [name for name in units if name in left() and name not in failed]:
             try:
-                with self.at_hand(device) as count, looking(look):
-                    failed |= _answers({name: units[name] for name in todo}, count, self.place(device))
+                with self.at_hand(device) as count:
+                    job, given = joblib.delayed(attempt), (self.place(device), str(Path.cwd()), here)
+                    said = joblib.Parallel(n_jobs=count, batch_size=1)(job(units[name], *given) for name in todo)
+                failed |= {name: error for name, error in zip(todo, said, strict=True) if error}
             except InputError:
                 raise
             except pickle.PicklingError as error:
@@ -120,7 +125,7 @@ class Workers:
         """Certify by these workers into the file `out`, as `certification.certify` asks for it."""
         from randsmooth.launch.shards import certify_on
 
-        return certify_on(self.run, self.number, run, out, show, resume=resume, overwrite=overwrite)
+        return certify_on(self, run, out, show, resume=resume, overwrite=overwrite)
 
 
 class Processes(Workers):
@@ -146,45 +151,38 @@ class Processes(Workers):
 
     @contextmanager
     def at_hand(self, device: str) -> Iterator[int]:
-        from joblib import parallel_config
+        import joblib
 
-        number, gpus = self.number or cores(), gpus_of(device)
+        number, gpus = self.number or joblib.cpu_count(), gpus_of(device)
         if gpus and number > len(gpus):
             warnings.warn(f"{len(gpus)} workers instead of {number}: one for each GPU", Note, stacklevel=4)
             number = len(gpus)
-        with parallel_config(backend="loky", n_jobs=number):
+        with joblib.parallel_config(backend="loky", n_jobs=number):
             yield number
 
     def place(self, device: str) -> Callable[[], Any]:
-        return Slot(tuple(gpus_of(device)), os.getpid(), device)
+        return partial(slot, gpus_of(device), os.getpid(), device)
 
 
-@dataclass(frozen=True)
-class Slot:
+@contextmanager
+def slot(gpus: Sequence[str], parent: int, device: str) -> Iterator[str]:
     """Gives a process of this machine a GPU that no other of the same run has, by a lock that ends with it.
 
     It also ends the process when the one that started it is gone: what it does would be done twice otherwise.
     """
+    from filelock import FileLock, Timeout
 
-    gpus: tuple[str, ...]
-    parent: int
-    device: str
-
-    @contextmanager
-    def __call__(self) -> Iterator[str]:
-        from filelock import FileLock, Timeout
-
-        ended = threading.Event()
-        threading.Thread(target=_end_without, args=(self.parent, ended), daemon=True).start()
-        try:
-            for gpu in self.gpus:
-                lock = FileLock(Path(tempfile.gettempdir()) / f"randsmooth-{self.parent}-{gpu.replace(':', '-')}.lock")
-                with suppress(Timeout), lock.acquire(timeout=0):
-                    yield gpu
-                    return
-            yield self.device
-        finally:
-            ended.set()
+    ended = threading.Event()
+    threading.Thread(target=_end_without, args=(parent, ended), daemon=True).start()
+    try:
+        for gpu in gpus:
+            lock = FileLock(Path(tempfile.gettempdir()) / f"randsmooth-{parent}-{gpu.replace(':', '-')}.lock")
+            with suppress(Timeout), lock.acquire(timeout=0):
+                yield gpu
+                return
+        yield device
+    finally:
+        ended.set()
 
 
 def _end_without(parent: int, ended: threading.Event) -> None:
@@ -225,13 +223,13 @@ class Ray(Workers):
             from ray.util.joblib import register_ray
         from joblib import parallel_config
 
-        if self.address != "auto":
-            check_answers(self.address, "start Ray there (`ray start --head`)")
         began = not ray.is_initialized()
         try:
+            if self.address != "auto":  # Ray itself would look for a minute
+                socket.create_connection(host_and_port(self.address, "", ""), timeout=ANSWER).close()
             if began:
                 ray.init(self.address, log_to_driver=False, logging_level="CRITICAL")
-        except (RuntimeError, ConnectionError, ValueError) as error:
+        except (RuntimeError, OSError, ValueError) as error:
             raise InputError(
                 f"--ray {self.address}: no Ray cluster that this machine is in ({shortened(str(error))}); let it "
                 "join one by `ray start --address=HOST:PORT`, or begin one by `ray start --head`"
@@ -276,23 +274,14 @@ class Dask(Workers):
             from distributed import Client
         from joblib import parallel_config
 
-        check_answers(self.address, "start one there (`dask scheduler`)")
         try:
             client = Client(f"tcp://{self.address.removeprefix('tcp://')}", timeout=ANSWER)
         except OSError as error:
-            raise InputError(f"--dask {self.address}: no Dask scheduler answers there ({error})") from error
+            raise InputError(
+                f"--dask {self.address}: no scheduler answers there ({error}): `dask scheduler` starts one"
+            ) from error
         with client, parallel_config(backend="dask"):
             yield self.number or max(1, sum(client.nthreads().values()))
-
-
-def _answers(units: Units, count: int, place: Callable[[], Any]) -> dict[str, str]:
-    from joblib import Parallel, delayed
-
-    here = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-    said = Parallel(n_jobs=count, batch_size=1)(
-        delayed(attempt)(unit, place, str(Path.cwd()), here) for unit in units.values()
-    )
-    return {name: error for name, error in zip(units, said, strict=True) if error}
 
 
 def attempt(unit: Unit, place: Callable[[], Any], folder: str, environment: Mapping[str, str]) -> str:
@@ -310,31 +299,28 @@ def attempt(unit: Unit, place: Callable[[], Any], folder: str, environment: Mapp
     try:
         with place() as device:
             unit(device)
-    except KeyboardInterrupt:
-        return "it was interrupted"
     except Exception as error:
         return printable(str(error)) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
     return ""
 
 
-class Watch:
-    """Tells a reporter how much is done, as files say it, and in words how far the rest is."""
-
-    def __init__(self, reporter: Reporter, count: Callable[[], int], words: Callable[[], str] = str) -> None:
-        self.reporter, self.count, self.words, self.seen = reporter, count, words, count()
-        reporter.skip(self.seen)
-
-    def look(self) -> int:
-        """Report what is new; how much is done."""
-        before, self.seen = self.seen, max(self.seen, self.count())
-        self.reporter.advance(self.seen - before, self.words())
-        return self.seen
-
-
 @contextmanager
-def looking(look: Callable[[], object]) -> Iterator[None]:
-    """Call `look` now and then until the context ends, and once more then."""
-    ended = threading.Event()
+def watched(
+    reporter: Reporter, count: Callable[[], int], words: Callable[[], str] = str
+) -> Iterator[Callable[[], int]]:
+    """Tell `reporter` twice a second how much is done, as files say it, and in words how far the rest is.
+
+    What is given does so at once, and returns how much is done.
+    """
+    seen, ended, one = count(), threading.Event(), threading.Lock()
+    reporter.skip(seen)
+
+    def look() -> int:
+        nonlocal seen
+        with one:
+            before, seen = seen, max(seen, count())
+            reporter.advance(seen - before, words())
+        return seen
 
     def watch() -> None:
         while not ended.wait(LOOK_EVERY):
@@ -343,7 +329,7 @@ def looking(look: Callable[[], object]) -> Iterator[None]:
     watching = threading.Thread(target=watch, daemon=True)
     watching.start()
     try:
-        yield
+        yield look
     finally:
         ended.set()
         watching.join()
@@ -356,19 +342,6 @@ def host_and_port(written: str, option: str, expected: str) -> tuple[str, int]:
     if found is None or not 0 < int(found[2]) < 65536:
         raise InputError(f"{option} {shortened(printable(written))}: expected {expected}")
     return found[1], int(found[2])
-
-
-def check_answers(address: str, way_out: str) -> None:
-    """Raise InputError unless something listens at HOST:PORT; libraries would try for a minute."""
-    try:
-        socket.create_connection(host_and_port(address, "", ""), timeout=ANSWER).close()
-    except OSError as error:
-        raise InputError(f"nothing answers at {address} ({error.strerror or error}): {way_out}") from error
-
-
-def cores() -> int:
-    """How many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def gpus_of(device: str) -> list[str]:

@@ -12,8 +12,7 @@ import pandas as pd
 from randsmooth.atomic import claimed
 from randsmooth.errors import unknown
 from randsmooth.launch.chains import Step, carry_out, chains_of
-from randsmooth.launch.slurm import Jobs, Resources, Submitted, check_slurm
-from randsmooth.launch.sweeping import jobs_of
+from randsmooth.launch.slurm import Jobs, Resources, Submitted, check_slurm, jobs_of
 from randsmooth.launch.workers import Workers
 from randsmooth.papers.cell_comparison import Agreement, CellComparison, compare_cells, tidy
 from randsmooth.papers.context import SCALES, Context, steps_for
@@ -226,7 +225,7 @@ def reproduce(
     out = Path(out)
     folder = out / scale
     thing, context = _looked_for(name, source, out, scale)
-    chains = chains_of(steps_for_rows(thing.unfinished(context), context), folder) if run_missing else []
+    chains = chains_of(steps_for_rows(thing.unfinished(context), context)) if run_missing else []
     failed: Mapping[str, str] = {}
     if chains:
         Jobs(folder).check_none()
@@ -251,7 +250,7 @@ def submit_missing(
     """
     check_slurm()
     folder = Path(out) / scale
-    chains = chains_of(missing_steps(name, source, out, scale), folder)
+    chains = chains_of(missing_steps(name, source, out, scale))
     with claimed(folder / "runs", output=folder):
         return Jobs(folder).submit(jobs_of(chains), resources)
 
