@@ -198,5 +198,5 @@ def test_an_extra_is_installed_from_where_randsmooth_came(monkeypatch: pytest.Mo
     monkeypatch.setattr(extras, "__file__", "/site-packages/randsmooth/extras.py")
     for noted, command in NOTED.items():
         pip = SimpleNamespace(read_text=lambda name, noted=noted: noted)
-        monkeypatch.setattr(extras.metadata, "distribution", lambda name, pip=pip: pip)
+        monkeypatch.setattr("importlib.metadata.distribution", lambda name, pip=pip: pip)
         assert install_command("hub") == command, noted

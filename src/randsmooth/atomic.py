@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import glob
 import os
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from filelock import BaseFileLock, FileLock, SoftFileLease, Timeout
+from filelock import SoftFileLease, Timeout
 from platformdirs import user_cache_dir
 
 from randsmooth.errors import InputError
 
 CACHE = "RANDSMOOTH_CACHE"  # environment variable: the cache folder, instead of the user's own
 BEAT, LEASE = 5.0, 60.0  # seconds between two signs of life; and without one, after which an owner counts as dead
-ALWAYS = "RANDSMOOTH_LOCKS"  # environment variable: "lease" where a file system is shared although it does not look so
-MOUNTS = Path("/proc/self/mountinfo")
-# File systems of one machine, whose locks all of its processes see.
-LOCAL = {
-    *("ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "bcachefs", "f2fs", "jfs", "reiserfs", "tmpfs", "ramfs", "rootfs"),
-    *("overlay", "aufs", "ntfs", "ntfs3", "vfat", "exfat", "fuseblk", "apfs", "hfs"),
-}
 
 
 class InUse(InputError):
@@ -86,9 +80,9 @@ def sync_folder(folder: Path) -> None:
 def claimed(out: Path, *, output: Path | str | None = None, kind: str = "lock") -> Iterator[Callable[[], None]]:
     """Lock `out`, a file or folder to be written, whether it exists or not, and remove what a killed run left of it.
 
-    The lock is the file `.NAME.KIND` beside `out`, and ends with this process. On a file system that other machines may
-    share, locks of the system may not reach them; there its owner gives signs of life, and an owner who gave none for
-    LEASE seconds has lost it. What is given raises InputError if that happened to this process.
+    The lock is the file `.NAME.KIND` beside `out`, on whatever file system that is. It ends with this process, which
+    other processes of this machine see at once. To those of other machines its owner gives signs of life, and one who
+    gave none for LEASE seconds has lost it. What is given raises InputError if that happened to this process.
 
     Args:
         out: what is to be written.
@@ -99,64 +93,46 @@ def claimed(out: Path, *, output: Path | str | None = None, kind: str = "lock") 
         InUse: another run is writing it.
         OSError: no lock can be made beside it.
     """
-    path = out.absolute()
-    file = path.with_name(f".{path.name}.{kind}")
+    path, named = out.absolute(), output or out
+    lock = SoftFileLease(path.with_name(f".{path.name}.{kind}"), lease_duration=LEASE, heartbeat_interval=BEAT)
     with naming(out):
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock = _locked(file, output or out)
+        _acquire(lock, named)
+
+    def check() -> None:
+        if lock.compromise is not None:
+            raise InputError(
+                f"the lock of {named} was lost, since this run gave no sign of life for {LEASE:g} s: what is finished "
+                "is kept; run the same command again once no other does"
+            )
+
     try:
         sweep(path)
-        yield lambda: _check(lock, output or out)
+        yield check
     finally:
-        if not isinstance(lock, SoftFileLease):  # which is a file, and may be another's by now
-            with suppress(OSError):  # Windows removes it itself
-                file.unlink(missing_ok=True)
         lock.release()
 
 
-def _locked(file: Path, output: Path | str) -> BaseFileLock:
-    """The lock, held. InUse where another process has it: seen at once, or by a sign of life."""
+def _acquire(lock: SoftFileLease, named: Path | str) -> None:
+    """Take the lock of whoever is dead. InUse where its owner lives on this machine, or gives a sign of life."""
+    seen = _written(lock.lock_file)
+
+    def is_alive() -> bool:  # asked after an attempt failed, as it does not where the owner is dead on this machine
+        owner = lock.owner
+        return _written(lock.lock_file) != seen or (owner is not None and owner.hostname == socket.gethostname())
+
     try:
-        if not is_shared(file):
-            lock: BaseFileLock = FileLock(file)
-            lock.acquire(blocking=False)
-            return lock
-        lock = SoftFileLease(file, lease_duration=LEASE, heartbeat_interval=BEAT)
-        seen = _written(file)
-        lock.acquire(timeout=2 * LEASE, poll_interval=BEAT / 5, cancel_check=lambda: _written(file) != seen)
-        return lock
+        lock.acquire(timeout=2 * LEASE, poll_interval=BEAT / 5, cancel_check=is_alive)
     except Timeout:
-        raise InUse(f"another run is writing {output}; wait for it or use another --out") from None
+        raise InUse(f"another run is writing {named}; wait for it or use another --out") from None
 
 
-def _written(file: Path) -> float:
+def _written(file: str) -> float:
     """When the file was written, by the clock of the machine that stores it; 0 where it is not there."""
     try:
-        return file.stat().st_mtime
+        return Path(file).stat().st_mtime
     except OSError:
         return 0.0
-
-
-def _check(lock: BaseFileLock, output: Path | str) -> None:
-    """Raise InputError where another run has taken the lock, since this process was silent for too long."""
-    if isinstance(lock, SoftFileLease) and lock.compromise is not None:
-        raise InputError(
-            f"the lock of {output} was lost, since this run gave no sign of life for {LEASE:g} s: what is finished is "
-            "kept; run the same command again once no other does"
-        )
-
-
-def is_shared(path: Path) -> bool:
-    """Whether other machines may write below `path`: where its file system is not known to be of one machine alone."""
-    if os.environ.get(ALWAYS) == "lease":
-        return True
-    try:
-        lines = [line.partition(" - ") for line in MOUNTS.read_text().splitlines()]
-    except OSError:  # no Linux: nothing is known, and locks of the system are all there is
-        return False
-    mounts = {Path(place.split()[4].encode().decode("unicode_escape")): after.split()[0] for place, _, after in lines}
-    kinds = (mounts[above] for above in path.absolute().parents if above in mounts)
-    return next(kinds, "tmpfs") not in LOCAL
 
 
 def sweep(path: Path) -> None:

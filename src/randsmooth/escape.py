@@ -22,19 +22,9 @@ NOT_RECORDED = "not recorded"
 
 # Letters that mean something anywhere; those that begin a list; and what makes a link of https://... or of www.
 MARKDOWN = re.compile(r"([\\`*_{}\[\]#!|~$&<>]|\A[+-]|(?<=\d)[.)](?=\s)|:(?=//)|(?<=www)\.)")
-LATEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
+LATEX = {letter: f"\\{letter}" for letter in "{}$&#%_"} | {
+    **{"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"},
+    **{"<": r"\textless{}", ">": r"\textgreater{}"},
     "[": "{[}",  # after a line break, LaTeX would take it for an optional argument
 }
 FORMULA = re.compile(r"[=+\-@＝＋－＠]")  # what spreadsheets take a formula by, wide letters among them
@@ -51,11 +41,9 @@ def printable(text: str) -> str:
         >>> printable("a\tb")
         'a\\tb'
     """
-    return text if text.isprintable() else "".join(map(_spelled, text))
-
-
-def _spelled(letter: str) -> str:
-    return letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
@@ -151,19 +139,14 @@ def to_csv(rows: Iterable[Sequence[Any]]) -> str:
     cells = [[cell(value) for value in row] for row in rows]
     split = any(isinstance(value, str) and ";" in value for row in cells for value in row)
     buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if split else csv.QUOTE_MINIMAL).writerows(
-        cells
-    )
+    writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if split else csv.QUOTE_MINIMAL)
+    writer.writerows(cells)
     return buffer.getvalue()
 
 
 def to_json(content: Any, indent: int | None = 2) -> str:
     r"""`content` as JSON that says all of it, as it is; what is not printable is written \uXXXX."""
     text = json.dumps(content, indent=indent, ensure_ascii=False)
-    return "\n".join(line if line.isprintable() else "".join(map(_escaped, line)) for line in text.split("\n"))
-
-
-def _escaped(letter: str) -> str:
-    if letter.isprintable():
-        return letter
-    return json.dumps(letter)[1:-1] if ord(letter) > 0xFFFF else f"\\u{ord(letter):04x}"
+    if text.replace("\n", "").isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)

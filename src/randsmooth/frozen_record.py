@@ -15,9 +15,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, fie
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
 
-WAYS = (r"[-+]?\d{1,20}", r"[-+]?\d{1,3}(?:_\d{3}){1,6}", r"\d{1,20}(?:\.\d{1,20})?(?:[eE]\+?\d{1,2}|[kM])")
-WRITTEN = re.compile("|".join(WAYS), re.ASCII)
-SCALES = {"k": "e3", "M": "e6"}
+# Whole numbers as people write them: 1000, 100_000, 1e5, 2.5e3, 100k, 1.5M.
+WRITTEN = re.compile(r"[-+]?(\d{1,20}|\d{1,3}(_\d{3}){1,6})|\d{1,20}(\.\d{1,20})?([eE]\+?\d{1,2}|[kM])", re.ASCII)
 
 
 class FrozenRecord(BaseModel):
@@ -98,15 +97,6 @@ def settings_from(kind: type[T], settings: T | None, fields: Mapping[str, Any]) 
     return kind(**fields) if settings is None else settings.replace(**fields)
 
 
-def check_not_settings(dataset: object, place: str) -> None:
-    """Raise InputError for settings where a data set is expected; `place` is the place of their own argument."""
-    if isinstance(dataset, FrozenRecord):
-        raise InputError(
-            f"dataset is a {type(dataset).__name__}; give the name of a data set or its folder. Settings are the "
-            f"{place} argument: settings=..."
-        )
-
-
 def _sentence(error: ValidationError, kind: type[FrozenRecord]) -> str:
     """The first fault in a sentence."""
     first = error.errors()[0]
@@ -144,20 +134,12 @@ def whole_number(value: Any) -> Any:
         Traceback (most recent call last):
         randsmooth.errors.InputError: '1.5' must be a whole number, such as 1000, 100_000, 1e5 or 100k
     """
-    found: Decimal | None = None
-    if isinstance(value, str):
-        found = _read(value.strip())
-    elif isinstance(value, float):
-        found = Decimal(value) if value.is_integer() else None
-    elif not isinstance(value, bool):
-        return value
-    if found is None or found != found.to_integral_value():
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str) and WRITTEN.fullmatch(written := value.strip()):
+        number = Decimal(written.replace("_", "").replace("k", "e3").replace("M", "e6"))
+        if number == number.to_integral_value():
+            return int(number)
+    if isinstance(value, str | float | bool):
         raise InputError(f"{shown(repr(value))} must be a whole number, such as 1000, 100_000, 1e5 or 100k")
-    return int(found)
-
-
-def _read(text: str) -> Decimal | None:
-    """The number that `text` spells; None where it is none that is written in one of our ways."""
-    if not WRITTEN.fullmatch(text):
-        return None
-    return Decimal(text[:-1] + SCALES[text[-1]] if text[-1] in SCALES else text.replace("_", ""))
+    return value

@@ -6,13 +6,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING
 
 from randsmooth.escape import printable, say, shortened
 
 if TYPE_CHECKING:
     from rich import progress as rich_progress
-    from rich.console import Console
 
 LINE_EVERY = 10.0  # seconds between two plain lines
 
@@ -41,14 +41,28 @@ def silent(title: str, total: int, unit: str) -> AbstractContextManager[Reporter
     return nullcontext(Silent())
 
 
-class _Bar(Reporter):
+class _Shown(Reporter):
+    """Counts what is done, to tell the speed of it."""
+
+    def __init__(self, title: str, total: int, unit: str) -> None:
+        self.title, self.total, self.unit = title, total, unit
+        self.done, self.skipped, self.start = 0, 0, time.monotonic()
+
+    def per_second(self) -> float:
+        return self.done / max(1e-9, time.monotonic() - self.start)
+
+    def rate(self) -> str:
+        return f"{figure(self.per_second())} {self.unit}/s"
+
+
+class _Bar(_Shown):
     def __init__(self, bar: rich_progress.Progress, title: str, total: int, unit: str) -> None:
-        self.bar, self.unit, self.rate = bar, unit, _Rate()
-        self.task = bar.add_task(title, total=total, info="", rate="")
+        super().__init__(title, total, unit)
+        self.bar, self.task = bar, bar.add_task(title, total=total, info="", rate="")
 
     def advance(self, steps: int, info: str = "") -> None:
-        self.rate.done += steps
-        self.bar.update(self.task, advance=steps, rate=f"{figure(self.rate.per_second())} {self.unit}/s")
+        self.done += steps
+        self.bar.update(self.task, advance=steps, rate=self.rate())
         if info:
             self.bar.update(self.task, info=printable(info))
 
@@ -59,37 +73,26 @@ class _Bar(Reporter):
         self.bar.console.print(printable(line), highlight=False, markup=False)
 
 
-class _Lines(Reporter):
-    def __init__(self, title: str, total: int, unit: str) -> None:
-        self.title, self.total, self.unit, self.rate = title, total, unit, _Rate()
-        self.last, self.skipped, self.info = time.monotonic(), 0, ""
+class _Lines(_Shown):
+    last, info = 0.0, ""
 
     def skip(self, steps: int) -> None:
         self.skipped += steps
 
     def advance(self, steps: int, info: str = "") -> None:
-        self.rate.done += steps
+        self.done += steps
         self.info = info or self.info
-        done = self.skipped + self.rate.done
-        if time.monotonic() - self.last < LINE_EVERY and done < self.total:
+        done = self.skipped + self.done
+        if time.monotonic() - max(self.last, self.start) < LINE_EVERY and done < self.total:
             return
         self.last = time.monotonic()
-        per_second = self.rate.per_second()
         words = [self.title, f"{done:,}/{self.total:,} {self.unit}"]
-        if per_second:  # of which nothing is known before the first step
-            words += [f"{figure(per_second)} {self.unit}/s", f"{clock((self.total - done) / per_second)} left"]
+        if self.done:  # before the first step nothing is known of the speed
+            words += [self.rate(), f"{clock((self.total - done) / self.per_second())} left"]
         self.say("  ".join([*words, *([self.info] if self.info else [])]))
 
     def say(self, line: str) -> None:
         say(line)
-
-
-class _Rate:
-    def __init__(self) -> None:
-        self.done, self.start = 0, time.monotonic()
-
-    def per_second(self) -> float:
-        return self.done / max(1e-9, time.monotonic() - self.start)
 
 
 def figure(value: float) -> str:
@@ -117,21 +120,34 @@ def clock(seconds: float) -> str:
 @contextmanager
 def console(title: str, total: int, unit: str) -> Iterator[Reporter]:
     """A reporter for `total` units of work named `title`: a bar where stdout is a terminal, else lines."""
-    title = shortened(printable(title))
-    if not sys.stdout.isatty():
-        yield _Lines(title, total, unit)
-        return
-    with _rich_bar() as bar:
-        yield _Bar(bar, title, total, unit)
+    if sys.stdout.isatty():
+        with _bar(title, total, unit) as bar:
+            yield bar
+    else:
+        yield _Lines(shortened(printable(title)), total, unit)
 
 
 @contextmanager
-def bar_on_stderr(title: str, total: int, unit: str) -> Iterator[Reporter]:
-    """A bar on stderr, so that what a script prints stays its own; it shares nothing with another bar of Rich."""
+def _bar(title: str, total: int, unit: str, *, stderr: bool = False) -> Iterator[Reporter]:
+    """A bar of Rich. Two at a time are one to stdout, and one to stderr with a console of its own."""
     from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.table import Column
 
-    with _rich_bar(Console(stderr=True)) as bar:
+    columns = (
+        TextColumn("{task.description}", markup=False),  # the title itself would be taken for a format
+        BarColumn(bar_width=12),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[rate]}", markup=False),
+        TimeRemainingColumn(compact=True),
+        TextColumn("{task.fields[info]}", markup=False, table_column=Column(ratio=1, no_wrap=True)),
+    )
+    # Expanded, so that the last column, which alone has a ratio, is what a narrow terminal cuts.
+    with Progress(*columns, console=Console(stderr=True) if stderr else None, expand=True) as bar:
         yield _Bar(bar, shortened(printable(title)), total, unit)
+
+
+bar_on_stderr = partial(_bar, stderr=True)  # so that what a script prints stays its own
 
 
 def chosen_progress(progress: Progress | bool | None) -> Progress:
@@ -150,19 +166,3 @@ def chosen_progress(progress: Progress | bool | None) -> Progress:
     if isinstance(progress, bool):
         return console if progress else silent
     return progress
-
-
-def _rich_bar(console: Console | None = None) -> rich_progress.Progress:
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-    from rich.table import Column
-
-    return Progress(
-        TextColumn("{task.description}", markup=False),  # the title itself would be taken for a format
-        BarColumn(bar_width=12),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[rate]}", markup=False),
-        TimeRemainingColumn(compact=True),
-        TextColumn("{task.fields[info]}", markup=False, table_column=Column(ratio=1, no_wrap=True)),
-        console=console,
-        expand=True,  # so that the last column, which alone has a ratio, is what a narrow terminal cuts
-    )

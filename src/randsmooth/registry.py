@@ -85,7 +85,8 @@ class Registry(Mapping[str, T], Generic[T]):
             return "randsmooth"
         if name in self._added:
             return "this program"
-        return " and ".join(sorted(_package(point) for point in self._points(name)))
+        self.check(name)
+        return " and ".join(sorted(map(_package, self._others[name])))
 
     def place(self, name: str) -> str:
         """Where one of our own entries is, as "module:attribute", without importing it. KeyError for any other."""
@@ -126,11 +127,9 @@ class Registry(Mapping[str, T], Generic[T]):
             InputError: there is none, and the nearest name is suggested; two packages bring it; or the package that
                 brings it cannot be imported.
         """
-        if name in self._added:
-            return self._added[name]
-        if name not in self._loaded:
+        if name not in self._loaded and name not in self._added:
             self._loaded[name] = self._load(name)
-        return self._loaded[name]
+        return (self._added | self._loaded)[name]
 
     def get(self, name: str, default: Any = None) -> Any:
         """The entry called `name`, `default` where there is none. Raises InputError for one that cannot be loaded."""
@@ -144,19 +143,15 @@ class Registry(Mapping[str, T], Generic[T]):
         return name in self._own or name in self._added or name in self._others
 
     def __len__(self) -> int:
-        return len(self._own) + len({*self._others, *self._added})
-
-    def _points(self, name: str) -> list[EntryPoint]:
-        self.check(name)
-        return [self._own[name]] if name in self._own else self._others[name]
+        return sum(1 for _ in self)
 
     def _load(self, name: str) -> T:
-        points = self._points(name)
-        if len(points) > 1:
+        self.check(name)
+        point, *others = [self._own[name]] if name in self._own else self._others[name]
+        if others:
             raise InputError(
                 f"{self.kind} {name!r} is brought by several packages, {self.source(name)}: uninstall all but one"
             )
-        (point,) = points
         try:
             entry: T = point.load()
         except Exception as error:  # a stranger's module may raise anything while it is imported

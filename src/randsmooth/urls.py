@@ -11,11 +11,10 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import unquote, urlsplit
-from uuid import uuid4
 
 from randsmooth.atomic import cache_folder, claimed
 from randsmooth.documents import shown
@@ -31,8 +30,6 @@ WITH_COMPANIONS = (".xml", ".onnx")  # files that need others beside them, whose
 LAST = "config.json"  # of a model folder: what is there before it is not yet a model
 # Stores of objects: one appears whole when all of it has arrived, and has no folder that must be made first.
 OF_OBJECTS = {"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "oss", "oci", "memory"}
-TRIES = 3  # of an upload
-SLOWEST, PATIENCE = 2**16, 60.0  # bytes a second, and seconds beside: an upload that takes longer has come to a halt
 
 
 class StoreError(InputError):
@@ -109,21 +106,9 @@ def with_urls(text: str) -> str:
     return re.sub(root + r"[/\\][^/\\\s]+[/\\]([A-Za-z][A-Za-z0-9+.-]+)[/\\]", r"\1://", text)
 
 
-@contextmanager
-def naming_urls() -> Iterator[None]:
-    """Let an InputError about a copy name the URL that it is a copy of."""
-    try:
-        yield
-    except InputError as error:
-        if error.args and isinstance(error.args[0], str):
-            error.args = (with_urls(error.args[0]), *error.args[1:])
-        raise
-
-
 def kind_at(url: str) -> str | None:
     """ "file", "directory", or None where there is nothing. StoreError where that cannot be known."""
-    fs, path = _opened(url)
-    with _told(url, "read"):
+    with _opened(url, "read") as (fs, path):
         try:
             return str(fs.info(path)["type"])
         except FileNotFoundError:
@@ -171,36 +156,28 @@ def fetched(place: Place, wanted: Callable[[PurePosixPath], bool] = lambda path:
     kind = check_there(url)
     if kind == "file" and url.endswith(WITH_COMPANIONS):
         stem = PurePosixPath(url).stem
-        return _copy(url.rpartition("/")[0], lambda path: str(path).startswith(stem), "directory") / name_of(url)
-    return _copy(url, wanted, kind)
+        return _copy(url.rpartition("/")[0], "directory", lambda path: str(path).startswith(stem)) / name_of(url)
+    return _copy(url, kind, wanted)
 
 
-def _copy(url: str, wanted: Callable[[PurePosixPath], bool], kind: str) -> Path:
+def _copy(url: str, kind: str, wanted: Callable[[PurePosixPath], bool]) -> Path:
     """The path of a copy of the wanted files, which is named by what the store says of them and so never changes."""
-    fs, root = _opened(url)
-    with _told(url, "read"):
+    with _opened(url, "read") as (fs, root):
         found = fs.find(root, detail=True) if kind == "directory" else {root: fs.info(root)}
-        files = {PurePosixPath(path).relative_to(PurePosixPath(root)): path for path in found if path[-1] != "/"}
-        files = {name: path for name, path in files.items() if not name.parts or wanted(name)}
-        facts = f"{url} {[sorted(found[path].items()) for path in files.values()]}"
+        names = {path: PurePosixPath(path).relative_to(root) for path in found if not path.endswith("/")}
+        names = {path: name for path, name in names.items() if not name.parts or wanted(name)}
+        facts = f"{url} {[sorted(found[path].items()) for path in names]}"
         version = hashlib.sha256(facts.encode()).hexdigest()[:16]
         copy = cache_folder(COPIES) / version / _protocol(url) / _path_in(url)
-        if copy.exists():
-            return copy
-        making = copy.with_name(f".{copy.name}.{uuid4().hex}.making")
-        try:
-            making.parent.mkdir(parents=True, exist_ok=True)
-            for name, path in files.items():
-                (making / name).parent.mkdir(parents=True, exist_ok=True)
-                fs.get_file(path, str(making / name))
-            if not files:
-                making.mkdir()
-            with suppress(OSError):  # where another process was faster, its copy is as good
-                making.replace(copy)
-        finally:
-            shutil.rmtree(making, ignore_errors=True)
-            with suppress(OSError):
-                making.unlink()
+        if not copy.exists():
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            with TemporaryDirectory(dir=copy.parent, prefix=".making-") as scrap:
+                making = Path(scrap) / copy.name
+                if kind == "directory":
+                    making.mkdir()
+                fs.get(list(names), [str(making / name) for name in names.values()])
+                with suppress(OSError):  # where another process was faster, its copy is as good
+                    making.replace(copy)
     return copy
 
 
@@ -248,45 +225,26 @@ def _send(local: Path, url: str) -> None:
     Raises:
         StoreError: that was refused; the file is still here.
     """
-    fs, path = _opened(url)
-    whole = _protocol(url) in OF_OBJECTS
-    folder, _, name = path.rpartition("/")
-    target = path if whole else f"{folder}/.{name}.{uuid4().hex}.tmp"
     try:
-        with _told(url, "written"):
-            if not whole:
-                fs.makedirs(folder, exist_ok=True)
-            _upload(fs, local.stat().st_size, partial(fs.put_file, str(local), target))
-            with local.open("rb") as here, fs.open(target, "rb") as there:
+        with _opened(url, "written") as (fs, path), local.open("rb") as here:
+            target = path if _protocol(url) in OF_OBJECTS else f"{path}.sending"
+            if target != path:
+                fs.makedirs(path.rpartition("/")[0], exist_ok=True)
+            fs.put_file(str(local), target)
+            with fs.open(target, "rb") as there:
                 if hashlib.file_digest(here, "sha256").digest() != hashlib.file_digest(there, "sha256").digest():
                     raise OSError("what was stored is not what was sent")
-            if not whole:
+            if target != path:
                 fs.mv(target, path)
     except StoreError as error:
-        if not whole:
-            with suppress(Exception):  # the store may be gone
-                fs.rm_file(target)
         raise StoreError(f"{error}. What is finished is {local}: {setting(resume=True)} sends it") from error
-
-
-def _upload(fs: Any, size: int, put: Callable[..., object]) -> None:
-    """Upload `size` bytes by `put`; again where the server falls silent, which the clients of some stores wait out."""
-    limit = {"timeout": PATIENCE + size / SLOWEST} if fs.async_impl else {}
-    for left in reversed(range(TRIES)):
-        try:
-            put(**limit)
-            return
-        except TimeoutError:
-            if not left:
-                raise
 
 
 def _discard_others(url: str, names: set[str]) -> None:
     """Remove the files at `url` that are not among `names`, as far as that is allowed: some too many harm nobody."""
-    fs, root = _opened(url)
-    with suppress(Exception):  # each protocol has errors of its own
+    with suppress(StoreError), _opened(url, "written") as (fs, root):
         for path in fs.find(root):
-            if PurePosixPath(path).relative_to(PurePosixPath(root)).as_posix() not in names:
+            if PurePosixPath(path).relative_to(root).as_posix() not in names:
                 fs.rm_file(path)
 
 
@@ -297,40 +255,36 @@ def _check_writable(url: str, exists: bool) -> None:
             f"{url} exists. To go on with it: {setting(resume=True)}. To begin anew: {setting(overwrite=True)}, or "
             "another out (--out)"
         )
-    fs, path = _opened(url)
-    folder, _, name = path.rpartition("/")
-    probe = f"{folder}/.{name}.{uuid4().hex}.probe"
-    with _told(url, "written"):
+    with _opened(url, "written") as (fs, path):
+        probe = f"{path}.probe"
         if _protocol(url) not in OF_OBJECTS:
-            fs.makedirs(folder, exist_ok=True)
-        _upload(fs, 0, partial(fs.pipe_file, probe, b"May randsmooth write here?\n"))
-    with suppress(Exception):  # it may be allowed to write and not to remove
-        fs.rm_file(probe)
+            fs.makedirs(path.rpartition("/")[0], exist_ok=True)
+        fs.pipe_file(probe, b"May randsmooth write here?\n")
+        with suppress(Exception):  # it may be allowed to write and not to remove
+            fs.rm_file(probe)
 
 
-def _opened(url: str) -> tuple[Any, str]:
-    """The file system of a URL, which remembers no listing, and the path in it."""
+@contextmanager
+def _opened(url: str, what: str) -> Iterator[tuple[Any, str]]:
+    """The file system of a URL, which remembers no listing, and the path in it, which is to be `what`, read or written.
+
+    What the store refuses in the block is told in a sentence: each protocol has errors of its own.
+    """
     with needs(f"{url} (files at URLs)"):
         import fsspec
-    if _protocol(url) in ("s3", "s3a"):
-        with needs(f"{url} (files on S3)"):
+
+        if _protocol(url) in ("s3", "s3a"):
             import s3fs  # noqa: F401
     try:
         fs, path = fsspec.core.url_to_fs(url)
         fs.invalidate_cache()
-    except Exception as error:  # each protocol has errors of its own
+    except Exception as error:
         raise StoreError(
             f"{shown(url)} cannot be opened: {shown(error)}; fsspec knows s3://, gs://, az://, https://, sftp:// and "
             "others, some by packages of their own"
         ) from error
-    return fs, path.rstrip("/")
-
-
-@contextmanager
-def _told(url: str, what: str) -> Iterator[None]:
-    """Tell in a sentence what a store refuses to be read or written: each has errors of its own."""
     try:
-        yield
+        yield fs, path.rstrip("/")
     except FileNotFoundError as error:
         way = "is there no such bucket or folder?" if what == "written" else "there is nothing"
         raise StoreError(f"{url} cannot be {what}: {way} ({shown(error)})") from error

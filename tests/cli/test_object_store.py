@@ -18,7 +18,7 @@ import torch
 from PIL import Image
 
 from cli.run import Run
-from randsmooth import read, urls
+from randsmooth import read
 from randsmooth.data import load
 from s3_server import BUCKET, S3, s3_server
 
@@ -29,7 +29,6 @@ CERTIFY = ["--dataset", "digits", "--n0", "50", "--n", "300", "--take", "12"]
 @pytest.fixture
 def s3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[S3]:
     monkeypatch.setenv("RANDSMOOTH_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(urls, "PATIENCE", 2.0)
     with s3_server() as server:
         for name, value in server.environment.items():
             monkeypatch.setenv(name, value)

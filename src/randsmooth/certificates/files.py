@@ -18,7 +18,7 @@ from randsmooth.certificates.logs.tsv import TSV_COLUMNS, PredictionLog, looks_l
 from randsmooth.certificates.table import Certificates
 from randsmooth.errors import ForeignFile, InputError, Note, about
 from randsmooth.noise import round_down
-from randsmooth.urls import Place, delivered, fetched, naming_urls
+from randsmooth.urls import Place, delivered, fetched
 
 SUFFIXES = (".parquet", ".tsv", ".mat")
 OTHERS = (".html", ".json", ".md", ".pdf", ".png", ".pt", ".pth", ".py", ".safetensors", ".tex", ".yaml")  # unopened
@@ -39,8 +39,7 @@ def read(place: Place) -> Certificates:
         >>> read("log.tsv").radius.tolist()
         [0.0, 0.75]
     """
-    with naming_urls():
-        return _read(fetched(place))
+    return _read(fetched(place))
 
 
 def _read(path: Path) -> Certificates:

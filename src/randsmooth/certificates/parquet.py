@@ -26,7 +26,7 @@ from randsmooth.certificates.table import Certificates, from_evidence
 from randsmooth.documents import shown
 from randsmooth.errors import ForeignFile, InputError
 from randsmooth.rules import Evidence
-from randsmooth.urls import Place, delivered, fetched, naming_urls
+from randsmooth.urls import Place, delivered, fetched
 
 PUT_TOGETHER = "`randsmooth merge` puts shards together"
 KEY, DIGESTS = b"randsmooth", b"randsmooth.sha256"  # in the metadata of the Parquet file
@@ -96,23 +96,22 @@ def read_parquet(place: Place) -> Certificates:
         >>> read_parquet("run.parquet").counts.tolist()
         [[990, 10], [480, 520]]
     """
-    with naming_urls():
-        path = fetched(place)
-        with open_parquet(path) as file:
-            metadata = file.metadata.metadata or {}
-            if KEY not in metadata:
-                raise _without_header(path, {*metadata, *(name.encode() for name in file.schema_arrow.names)})
-            header = parse_header(metadata[KEY], path)
-            parts = _parts_in(file, path, header.columns)
-        _check_digests(metadata, parts, path)
-        columns = {name: arrays[0] for name, arrays in parts.items() if name != "path"}
-        looks, numbers = parts["path"]
-        ends = [0, *np.cumsum(looks).tolist()]
-        paths = [numbers[start:end] for start, end in pairwise(ends)]
-        try:
-            return from_evidence(header, **columns, paths=paths, name=path.stem)
-        except InputError as error:
-            raise InputError(f"{path}: {error}") from error
+    path = fetched(place)
+    with open_parquet(path) as file:
+        metadata = file.metadata.metadata or {}
+        if KEY not in metadata:
+            raise _without_header(path, {*metadata, *(name.encode() for name in file.schema_arrow.names)})
+        header = parse_header(metadata[KEY], path)
+        parts = _parts_in(file, path, header.columns)
+    _check_digests(metadata, parts, path)
+    columns = {name: arrays[0] for name, arrays in parts.items() if name != "path"}
+    looks, numbers = parts["path"]
+    ends = [0, *np.cumsum(looks).tolist()]
+    paths = [numbers[start:end] for start, end in pairwise(ends)]
+    try:
+        return from_evidence(header, **columns, paths=paths, name=path.stem)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
 
 
 def digests(header: bytes, parts: Parts) -> bytes:

@@ -29,7 +29,7 @@ from randsmooth.certification.scheduler import Scheduler
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, setting, unknown
-from randsmooth.frozen_record import check_not_settings, settings_from
+from randsmooth.frozen_record import settings_from
 from randsmooth.models.sources import told
 from randsmooth.progress import Progress, chosen_progress, silent
 from randsmooth.urls import Place, delivered, is_url, place_of
@@ -162,7 +162,6 @@ class Run:
         cls, model: object, dataset: Any = None, settings: CertificationSettings | None = None, **options: Any
     ) -> Self:
         """The run of these `options`, which are attributes of a run and fields of its settings. Errors as `certify`."""
-        check_not_settings(dataset, "third")
         own = {each.name for each in fields(cls)}
         for name in options:
             if name not in own | {*CertificationSettings.model_fields}:

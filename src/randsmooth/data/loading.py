@@ -23,7 +23,6 @@ from randsmooth.data.registry import DATASETS, HOME, dataset_path, readable, unk
 from randsmooth.data.tables import DatasetRows, from_disk, from_hub, holds_files, is_saved, read_parquet
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
-from randsmooth.urls import naming_urls
 
 
 def load(
@@ -108,7 +107,7 @@ def _loaded(dataset: Any, request: Request) -> Images:
     if isinstance(dataset, str) and dataset in DATASETS:
         return _named(dataset, request)
     if isinstance(dataset, str | Path):
-        with readable(str(dataset)), naming_urls():
+        with readable(str(dataset)):
             return _from_path(dataset_path(str(dataset)), request)
     if type(dataset).__module__.partition(".")[0] == "datasets":  # which is not loaded for this question
         return _from_datasets(dataset, request)

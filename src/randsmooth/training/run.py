@@ -19,7 +19,7 @@ from randsmooth import data
 from randsmooth.data import Images, TensorImages
 from randsmooth.data.dataset_spec import IN_MEMORY_BYTES
 from randsmooth.errors import InputError
-from randsmooth.frozen_record import check_not_settings, settings_from
+from randsmooth.frozen_record import settings_from
 from randsmooth.methods import Method
 from randsmooth.models import Classifier, Denoiser
 from randsmooth.progress import Progress, Silent
@@ -104,7 +104,6 @@ def train(
         >>> model.provenance["method"], len(model.classes), sorted(rows[0])
         ('gaussian', 10, ['cross_entropy', 'easy_share', 'epoch', 'hard_share', 'lr', 'seconds'])
     """
-    check_not_settings(dataset, "second")
     flags = {"resume": resume, "overwrite": overwrite, "accept_changes": accept_changes}
     options = Options.checked(logger, callback, progress, **flags)
     chosen = settings_from(TrainingSettings, settings, fields)
@@ -162,7 +161,6 @@ def train_denoiser(
         >>> denoiser.sigma, denoiser.provenance["objective"]
         (0.25, 'mse')
     """
-    check_not_settings(dataset, "second")
     flags = {"resume": resume, "overwrite": overwrite, "accept_changes": accept_changes}
     options = Options.checked(logger, callback, progress, **flags)
     chosen = settings_from(DenoiserSettings, settings, fields)
