@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth import models
-from randsmooth.certification.backends.processor import with_torch
+from randsmooth.certification.backends import torch_instructions
 from randsmooth.extras import versions
 
 ROUNDS, SIGMA, CLASSES, BATCH = 5, 0.5, 10, 1000
@@ -169,7 +169,7 @@ def machine() -> dict[str, object]:
     """What the figures were measured on."""
     cpu = next((line.split(":")[1].strip() for line in _cpuinfo() if line.startswith("model name")), platform.machine())
     gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
-    told = {"cpu": cpu, "instructions": with_torch(torch.device("cpu")), "cores": os.cpu_count(), "gpu": gpu}
+    told = {"cpu": cpu, "instructions": torch_instructions(torch.device("cpu")), "cores": os.cpu_count(), "gpu": gpu}
     return {**told, "threads": torch.get_num_threads(), "versions": versions()}
 
 

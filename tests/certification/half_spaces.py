@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from randsmooth import Certificates, models
 from randsmooth.certificates import Header
+from randsmooth.certification.header import fingerprint
 from randsmooth.data import DatasetSpec, TensorImages
 
 SIGMA, SIDE = 0.5, 8
@@ -70,6 +71,7 @@ def true_table(
         "split": "test",
         "model": {"weights": models.weights_hash(base), "arch": "HalfSpace"},
         "precision": "float32, batches of 256",
+        "data": fingerprint(images, range(len(images))),
     }
     predict = images.labels.numpy()
     return Certificates(

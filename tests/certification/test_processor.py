@@ -18,92 +18,33 @@ import torch
 from certification.runs import StopAfter
 from randsmooth import certify
 from randsmooth.certificates import read
-from randsmooth.certification.backends import make_backend, processor
+from randsmooth.certification.backends import base, make_backend
 from randsmooth.certification.run import header_of
 from randsmooth.models import Classifier, save
 
 CPU = torch.device("cpu")
-X86 = bool(processor.features().get("avx2"))
+X86 = bool(base.features().get("avx2"))
 needs_avx2 = pytest.mark.skipif(not X86, reason="the limits are those of x86 processors with AVX2")
 
-# What oneDNN calls the levels when it is asked to talk.
-WORDS = {
-    "SSE41": "Intel SSE4.1",
-    "AVX": "Intel AVX",
-    "AVX2": "Intel AVX2",
-    "AVX2_VNNI": "Intel AVX2 with Intel DL Boost",
-    "AVX512_CORE": "Intel AVX-512 with AVX512BW, AVX512VL, and AVX512DQ extensions",
-    "AVX512_CORE_VNNI": "Intel AVX-512 with Intel DL Boost",
-    "AVX512_CORE_BF16": "Intel AVX-512 with Intel DL Boost and bfloat16 support",
-}
 
-TALK = """
-import torch
-from randsmooth.certification.backends import processor
-torch.nn.functional.conv2d(torch.rand(16, 16, 16, 16), torch.rand(32, 16, 3, 3))
-print("told:", processor.with_torch(torch.device("cpu")))
-"""
-
-
-def talk(**environment: str) -> tuple[str, str]:
-    """What oneDNN calls its instructions, and what we do, in a process with these variables."""
-    inherited = {key: value for key, value in os.environ.items() if key not in (*processor.LIMITS, *processor.RECORDED)}
-    env = inherited | {"ONEDNN_VERBOSE": "1"} | environment
-    out = subprocess.run([sys.executable, "-c", TALK], env=env, capture_output=True, text=True, check=True).stdout
-    own, told = re.search(r"info,cpu,isa:(.*)", out), re.search(r"told: (.*)", out)
-    assert own is not None and told is not None
-    return own[1].strip(), told[1]
-
-
-def check_level(environment: dict[str, str]) -> None:
-    own, told = talk(**environment)
-    match = re.search(r"oneDNN (\w+)", told)
-    assert match is not None
-    assert own == WORDS.get(match[1], own), environment  # how it calls others is not known here
-
-
-@needs_avx2
-def test_the_level_is_the_one_that_onednn_names_itself() -> None:
-    check_level({"ONEDNN_MAX_CPU_ISA": "AVX2"})
-
-
-@needs_avx2
-@pytest.mark.slow
-def test_every_limit_gives_the_level_that_onednn_names_itself() -> None:
-    for limit in ("SSE41", "AVX", "AVX2_VNNI", "AVX512_CORE_VNNI", "AVX512_CORE_AMX", "ALL"):
-        check_level({"ONEDNN_MAX_CPU_ISA": limit})
-    check_level({"DNNL_MAX_CPU_ISA": "avx512_core"})
-    check_level({})
-
-
-def test_levels_follow_what_a_processor_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in processor.LIMITS:
+def test_limits_are_told_beside_what_the_processor_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "features", lambda: {"avx2": True, "sse4_1": True, "amx_bf16": False, "clwb": True})
+    for name in base.RECORDED:
         monkeypatch.delenv(name, raising=False)
-    laptop = dict.fromkeys(("sse4_1", "avx", "avx2", "avx_vnni"), True)
-    server = laptop | dict.fromkeys(("avx512_f", "avx512_bw", "avx512_vl", "avx512_dq", "avx512_vnni"), True)
-    for had, limit, level in (
-        (laptop, None, "AVX2_VNNI"),
-        (server, None, "AVX512_CORE_VNNI"),
-        (server, "AVX2", "AVX2"),
-        (server, "avx2_vnni", "AVX2_VNNI"),
-        (server, "AVX10_1_512", "AVX512_CORE_VNNI"),
-        (laptop, "AVX512_CORE_BF16", "AVX2"),
-        (server, "AVX99", "AVX512_CORE_VNNI limited to AVX99"),
-    ):
-        monkeypatch.setattr(processor, "features", lambda had=had: had)
-        monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", limit or "")
-        assert processor.onednn() == f"oneDNN {level}"
-    monkeypatch.setattr(processor, "features", dict)
-    assert processor.highest() == platform.machine()
+    assert base.cpu_instructions() == "avx2 sse4_1"
+    monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "SSE41")
+    assert base.cpu_instructions() == "avx2 sse4_1, ONEDNN_MAX_CPU_ISA=SSE41"
+    monkeypatch.setattr(base, "features", dict)
+    assert base.cpu_instructions().startswith(platform.machine())
 
 
 def test_torch_and_openvino_tell_what_they_use() -> None:
     model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 3)).eval()
     own = make_backend("torch", model, CPU, "32")
-    assert own.processor == f"cpu, {processor.processor()}" != "cpu, "
+    assert own.processor == f"cpu, {base.processor()}" != "cpu, "
     if Path("/proc/cpuinfo").exists() and "stepping" in Path("/proc/cpuinfo").read_text():
         assert re.search(r"\(cpu family \d+, model \d+, stepping \d+\)$", own.processor)
-    assert own.instructions.startswith(f"ATen {torch.backends.cpu.get_cpu_capability()}, oneDNN ")
+    assert own.instructions.startswith(f"ATen {torch.backends.cpu.get_cpu_capability()}, ")
     pytest.importorskip("openvino")
     other = make_backend("openvino", model, CPU, "32")
     assert other.instructions.startswith("OpenVINO ") and " FP32 " in other.instructions

@@ -17,9 +17,8 @@ from torch import nn
 
 from randsmooth import certify, data, models, read
 from randsmooth.certification import export_model, load_model, quantise
-from randsmooth.certification.backends import make_backend, processor
-from randsmooth.certification.conversion.int8_files import pools_last
-from randsmooth.certification.conversion.quantising import noisy_batches
+from randsmooth.certification.backends import features, make_backend
+from randsmooth.certification.quantising import noisy_batches, pools_last
 from randsmooth.errors import InputError
 from randsmooth.extras import install_command
 from randsmooth.models import Classifier
@@ -222,7 +221,7 @@ print(engine.answers(list(x), "b").numpy().tobytes().hex())
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not processor.features().get("avx2"), reason="the limits are those of x86 processors with AVX2")
+@pytest.mark.skipif(not features().get("avx2"), reason="the limits are those of x86 processors with AVX2")
 def test_an_int8_ir_gives_the_same_sound_counts_with_any_instructions(original: Classifier, tmp_path: Path) -> None:
     """Also the same logits, to the last bit. The control is the same network in float32."""
     pytest.importorskip("nncf")

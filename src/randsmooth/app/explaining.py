@@ -17,9 +17,8 @@ from randsmooth.certificates import ABSTAIN, CertificationSettings
 from randsmooth.certification import SmoothedClassifier, check_fit
 from randsmooth.certification.algorithm import ESTIMATE, SampleRange
 from randsmooth.certification.opening import opened
-from randsmooth.certification.refutation import make_search, predict_anywhere
+from randsmooth.certification.refutation import Search, distance, make_search, predict_anywhere
 from randsmooth.certification.scheduler import first_samples
-from randsmooth.certification.searches import Search, distance
 from randsmooth.data import Images
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import settings_from

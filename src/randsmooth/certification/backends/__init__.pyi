@@ -3,11 +3,15 @@ from .base import Backend as Backend
 from .base import Way as Way
 from .base import candidates as candidates
 from .base import fastest as fastest
+from .base import features as features
 from .base import frozen as frozen
+from .base import lacks_bfloat16 as lacks_bfloat16
 from .base import make_backend as make_backend
 from .base import own_copy as own_copy
+from .base import processor as processor
 from .base import refused as refused
 from .base import slow_format as slow_format
+from .base import torch_instructions as torch_instructions
 from .base import usual_backend as usual_backend
 from .base import weighed as weighed
 from .registry import BACKENDS as BACKENDS

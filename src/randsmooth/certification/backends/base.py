@@ -1,27 +1,33 @@
-"""What runs the base classifier, one call from noisy images to logits, and which backend counts fastest."""
+"""What runs the base classifier, one call from noisy images to logits; on what processor; and what is fastest there."""
 
 from __future__ import annotations
 
 import copy
+import os
+import platform
 import statistics
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from randsmooth.certificates import ARITHMETICS, PRECISIONS, Precision
-from randsmooth.certification.backends.processor import lacks_bfloat16, processor, with_torch
 from randsmooth.certification.backends.registry import BACKENDS, check_backend
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
 from randsmooth.models import ForeignModel, foreign_parts
 
 ROUNDS = 5  # of a trial
-RAISED = ("RuntimeError:", "ValueError:", "AssertionError:", "TypeError:")  # begin the last line of a script's error
+LIMITS = ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")  # of oneDNN's instructions: the first one that is set counts
+RECORDED = (*LIMITS, "ONEDNN_DEFAULT_FPMATH_MODE", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS")  # as they are, where set
+WITH_BFLOAT16 = ("BF16", "FP16", "AMX", "AVX10_1_512", "ALL", "DEFAULT")  # ends of the limits that leave them
+AMPERE = (8, 0)  # the compute capability from which on NVIDIA's GPUs have units for bfloat16
 
 
 class Backend(ABC):
@@ -88,7 +94,8 @@ class Backend(ABC):
     @property
     def votes(self) -> bool:
         """Whether its logits are votes, 1 for the label and 0 elsewhere; known once it has answered."""
-        return False
+        model = getattr(self, "model", None)
+        return isinstance(model, ForeignModel) and model.labels
 
     @property
     def arithmetic(self) -> str:
@@ -105,7 +112,7 @@ class Backend(ABC):
     @property
     def instructions(self) -> str:
         """The instructions that it computes with, as this runtime chooses them."""
-        return with_torch(self.device)
+        return torch_instructions(self.device)
 
     def logits(self, noisy: Tensor) -> Tensor:
         """(B, K) float32 or float64, of noisy images (B, C, H, W) float32.
@@ -163,41 +170,24 @@ def frozen(model: nn.Module) -> nn.Module:
     return model
 
 
-def refused(noisy: Tensor, error: Exception, model: object = None) -> InputError:
+def refused(noisy: Tensor, error: Exception) -> InputError:
     """The error for images that a classifier cannot take.
 
     Args:
         noisy: (B, C, H, W) the images.
-        error: the runtime's own, of which the message keeps the line that says most.
-        model: the classifier; of a torch module the message says what its first layer takes.
+        error: the runtime's own; of TorchScript's the last line says most, of others the first.
 
     Example:
         >>> print(refused(torch.zeros(4, 1, 8, 8), RuntimeError("expected 3 channels")))
         the model refuses images of shape (1, 8, 8) (expected 3 channels): is it for images of another number of \
 channels or another size?
-        >>> print(refused(torch.zeros(4, 1, 8, 8), RuntimeError("so many words"), nn.Sequential(nn.Conv2d(3, 8, 3))))
-        the model refuses images of shape (1, 8, 8) (so many words): its first layer, 0, takes 3 channels
     """
-    way_out = _first_layer(model) if isinstance(model, nn.Module) else ""
-    return InputError(
-        f"the model refuses images of shape {tuple(noisy.shape[1:])} ({_reason(error)}): "
-        + (way_out or "is it for images of another number of channels or another size?")
-    )
-
-
-def _reason(error: Exception) -> str:
-    """The line of the error's message that says what was wrong: TorchScript's own words come before it."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-    return shown(next((line for line in reversed(lines) if line.startswith(RAISED)), lines[0]))
-
-
-def _first_layer(model: nn.Module) -> str:
-    """What the first layer with weights takes, as far as it is a usual one; empty otherwise."""
-    for name, layer in model.named_modules():
-        for attribute, what in (("in_channels", "channels"), ("in_features", "numbers an image")):
-            if type(number := getattr(layer, attribute, None)) is int:
-                return f"its first layer, {name or type(layer).__name__}, takes {number} {what}"
-    return ""
+    said = shown(lines[-1] if "TorchScript" in lines[0] else lines[0])
+    return InputError(
+        f"the model refuses images of shape {tuple(noisy.shape[1:])} ({said}): is it for images of another number of "
+        "channels or another size?"
+    )
 
 
 class Way(NamedTuple):
@@ -276,15 +266,12 @@ def slow_format(backend: Backend) -> str | None:
         >>> slow_format(make_backend("torch", nn.Flatten(), torch.device("cpu"), "32")) is None
         True
     """
-    slow = lacks_bfloat16(backend.device) if backend.precision == "bf16" else None
-    if slow is None:
+    if backend.precision != "bf16" or (slow := lacks_bfloat16(backend.device)) is None:
         return None
+    better = "--precision 32 with --backend auto is faster, an int8 model (`randsmooth quantise`) faster still"
     if backend.device.type == "cuda":
-        return f"{slow} has no units for bfloat16 and computes in it slowly: --precision fp16 is faster"
-    return (
-        f"{slow} has no units for bfloat16 and computes in it slowly: --precision 32 with --backend auto is faster, an "
-        "int8 model (`randsmooth quantise`) faster still"
-    )
+        better = "--precision fp16 is faster"
+    return f"{slow} has no units for bfloat16 and computes in it slowly: {better}"
 
 
 def fastest(runs: Mapping[Way, Callable[[], float]]) -> tuple[Way, dict[Way, float]]:
@@ -310,3 +297,54 @@ def fastest(runs: Mapping[Way, Callable[[], float]]) -> tuple[Way, dict[Way, flo
         if all(rates[way] > rates[best] for rates in rounds):
             best = way
     return best, {way: statistics.median(rates[way] for rates in rounds) for way in runs}
+
+
+def processor() -> str:
+    """The CPU's name, with its family, model and stepping, since virtual machines may call theirs just `AMD EPYC`."""
+    linux = _from_linux()
+    name = features().get("cpu_name") or linux.get("model name") or platform.processor() or platform.machine()
+    numbers = ", ".join(f"{key} {linux[key]}" for key in ("cpu family", "model", "stepping") if key in linux)
+    return f"{name} ({numbers})" if numbers else str(name)
+
+
+def torch_instructions(device: torch.device) -> str:
+    """The instructions that torch computes with on `device`: on a CPU those that it has, and what limits them."""
+    if device.type == "cuda":
+        major, minor = torch.cuda.get_device_capability(device)
+        return f"compute capability {major}.{minor}"
+    return f"ATen {torch.backends.cpu.get_cpu_capability()}, {cpu_instructions()}"
+
+
+def cpu_instructions() -> str:
+    """The vector instructions of the CPU, and the variables, where they are set, that limit what libraries use."""
+    had = sorted(name for name, has in features().items() if has is True and name.startswith(("avx", "amx", "sse4")))
+    limits = [f"{name}={os.environ[name]}" for name in RECORDED if os.environ.get(name)]
+    return ", ".join([" ".join(had) or platform.machine(), *limits])
+
+
+def lacks_bfloat16(device: torch.device) -> str | None:
+    """What computes on `device`, in words, where it has no units for bfloat16; None if it has, or that is not known.
+
+    A limit on oneDNN's instruction set (ONEDNN_MAX_CPU_ISA) counts, since torch does not use what lies beyond it.
+    """
+    if device.type == "cuda":
+        return None if torch.cuda.get_device_capability(device) >= AMPERE else torch.cuda.get_device_name(device)
+    limit = next((os.environ[name].upper() for name in LIMITS if os.environ.get(name)), "ALL")
+    has_units = features().get("avx512_bf16") and limit.endswith(WITH_BFLOAT16)
+    return None if has_units or "avx2" not in features() else "this processor"
+
+
+@cache
+def features() -> dict[str, Any]:
+    """The CPU's features as torch reports them; empty for a torch that does not report them."""
+    find = getattr(torch.cpu, "get_capabilities", None)
+    return dict(find()) if find else {}
+
+
+@cache
+def _from_linux() -> dict[str, str]:
+    """What /proc/cpuinfo says of the first CPU; empty on systems other than Linux."""
+    path = Path("/proc/cpuinfo")
+    first = path.read_text().partition("\n\n")[0] if path.exists() else ""
+    facts = (line.partition(":") for line in first.splitlines())
+    return {key.strip(): value.strip() for key, _, value in facts}

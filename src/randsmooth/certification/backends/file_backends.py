@@ -12,15 +12,13 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth.certificates import ARITHMETICS, Precision
-from randsmooth.certification.backends.base import Backend, frozen, own_copy, refused
-from randsmooth.certification.backends.processor import highest, onednn
+from randsmooth.certification.backends.base import Backend, cpu_instructions, frozen, own_copy, refused
 from randsmooth.errors import InputError, article
 from randsmooth.extras import needs
 from randsmooth.models import ForeignModel, GraphFile, IrModel, OnnxModel, PythonModel, traceable, votes
 from randsmooth.models.adapters.graph_file import quiet_runtime
 
 HINTS = {"32": "f32", "bf16": "bf16", "fp16": "f16"}
-TRIAL = (1, 8, 8, 8)
 
 
 class Onnx(Backend):
@@ -48,12 +46,7 @@ class Onnx(Backend):
 
     @property
     def instructions(self) -> str:
-        """On a CPU, the highest instruction set, which ONNX Runtime's kernels may use."""
-        return super().instructions if self.device.type == "cuda" else f"ONNX Runtime on {highest()}"
-
-    @property
-    def votes(self) -> bool:
-        return self.model.labels
+        return super().instructions if self.device.type == "cuda" else f"ONNX Runtime, {cpu_instructions()}"
 
     def answer(self, noisy: Tensor) -> Tensor:
         try:
@@ -90,12 +83,6 @@ class OpenVINO(Backend):
         if device.type != "cpu":
             raise InputError(f"backend=openvino computes on the CPU, not on {device.type}: use --device cpu")
         self.core, self.convert = openvino.Core(), openvino.convert_model
-        self.capable = self.core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
-        if precision != "32" and not computes(self.core, precision):
-            raise InputError(
-                f"precision={precision}: OpenVINO does not compute in {ARITHMETICS[precision]} on this processor; use "
-                "precision 32 or the torch backend"
-            )
         self.device, self.precision = device, precision
         self.model = model if isinstance(model, GraphFile) else own_copy(model).float().cpu().eval()
         self.threads = torch.get_num_threads()
@@ -109,22 +96,19 @@ class OpenVINO(Backend):
 
     @property
     def instructions(self) -> str:
-        """What the device lists, and the level of oneDNN, since the former ignores limits that the environment sets."""
-        return f"OpenVINO {' '.join(sorted(self.capable))}, {onednn()}"
-
-    @property
-    def votes(self) -> bool:
-        return isinstance(self.model, GraphFile) and self.model.labels
+        """What the device lists, which ignores the limits that the environment sets, and those."""
+        listed = self.core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+        return f"OpenVINO {' '.join(sorted(listed))}, {cpu_instructions()}"
 
     def answer(self, noisy: Tensor) -> Tensor:
-        if not isinstance(self.model, GraphFile):
-            return torch.from_numpy(self._run(noisy.numpy()))
-        batch = self.model.batch if isinstance(self.model, IrModel) else None  # ONNX files are changed to any batch
+        graph = self.model if isinstance(self.model, GraphFile) else None
+        images = noisy.numpy() if graph is None else graph.input.prepared(noisy.numpy())
+        batch = graph.batch if isinstance(graph, IrModel) else None  # ONNX files are changed to any batch
         try:
-            found = in_parts(self._run, self.model.input.prepared(noisy.numpy()), batch)
+            found = in_parts(self._run, images, batch)
         except RuntimeError as error:  # what OpenVINO raises for shapes that do not fit
             raise refused(noisy, error) from error
-        return as_logits(found, self.model)
+        return torch.from_numpy(found) if graph is None else as_logits(found, graph)
 
     def _run(self, images: np.ndarray) -> np.ndarray:
         key = threading.get_ident(), images.shape
@@ -138,7 +122,14 @@ class OpenVINO(Backend):
             if shape not in self.compiled:
                 config = {"INFERENCE_PRECISION_HINT": HINTS[self.precision], "NUM_STREAMS": str(self.workers)}
                 config |= {"INFERENCE_NUM_THREADS": str(self.threads), "ENABLE_CPU_PINNING": "NO"}
-                self.compiled[shape] = self.core.compile_model(self._converted(shape), "CPU", config)
+                made = self.core.compile_model(self._converted(shape), "CPU", config)
+                # Where the processor lacks the units, OpenVINO takes another format, and does not say so.
+                if made.get_property("INFERENCE_PRECISION_HINT").get_type_name() != HINTS[self.precision]:
+                    raise InputError(
+                        f"precision={self.precision}: OpenVINO does not compute in {ARITHMETICS[self.precision]} on "
+                        "this processor; use precision 32 or the torch backend"
+                    )
+                self.compiled[shape] = made
             return self.compiled[shape]
 
     @torch.no_grad()
@@ -156,32 +147,6 @@ class OpenVINO(Backend):
             raise refused(example, error) from error
 
 
-def computes(core: Any, precision: Precision) -> bool:
-    """Whether OpenVINO runs a convolution and a matrix product in `precision` on this processor.
-
-    This is found by trying. Where the processor lacks the units, OpenVINO silently computes in another format or fails
-    at the first image, and the capabilities that it lists ignore a limit on the instruction set (ONEDNN_MAX_CPU_ISA).
-    """
-    try:
-        compiled = core.compile_model(_trial(), "CPU", {"INFERENCE_PRECISION_HINT": HINTS[precision]})
-        compiled(np.zeros(TRIAL, np.float32))
-    except RuntimeError:
-        return False
-    return bool(compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name() == HINTS[precision])
-
-
-def _trial() -> Any:
-    """A tiny model of one convolution and one matrix product."""
-    import openvino
-    from openvino import opset8 as layers
-
-    channels = TRIAL[1]
-    x = layers.parameter(list(TRIAL), np.float32)
-    kernel, matrix = np.ones((channels, channels, 3, 3), np.float32), np.ones((TRIAL[-1], 2), np.float32)
-    convolved = layers.convolution(x, layers.constant(kernel), [1, 1], [1, 1], [1, 1], [1, 1])
-    return openvino.Model([layers.matmul(convolved, layers.constant(matrix), False, False)], [x])
-
-
 class Python(Backend):
     """Calls the model, one batch at a time, in the precision in which it computes itself."""
 
@@ -197,10 +162,6 @@ class Python(Backend):
             raise InputError(f"precision={precision}: {article(model.kind)} computes as it was made; leave it at 32")
         self.model, self.device, self.precision = model, device, precision
         self.padded = model.padded
-
-    @property
-    def votes(self) -> bool:
-        return self.model.labels
 
     def answer(self, noisy: Tensor) -> Tensor:
         return self.model.answer(noisy)

@@ -52,7 +52,7 @@ class Torch(Backend):
         except Exception as error:  # torch raises RuntimeErrors where shapes do not fit, a model's own checks others
             if self.layout == torch.channels_last and NEEDS_ROWS in str(error):
                 return self._answer_in_rows(noisy)
-            raise refused(noisy, error, self.model) from error
+            raise refused(noisy, error) from error
 
     def _answer_in_rows(self, noisy: Tensor) -> Any:
         """The answer of a model whose `view` needs images row by row, from now on."""

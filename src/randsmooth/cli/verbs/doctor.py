@@ -137,9 +137,9 @@ def _processor() -> str:
         return f"{platform.processor() or platform.machine()}, {cores}"
     import torch
 
-    from randsmooth.certification.backends.processor import processor, with_torch
+    from randsmooth.certification.backends import processor, torch_instructions
 
-    how = with_torch(torch.device("cpu"))
+    how = torch_instructions(torch.device("cpu"))
     return f"{processor()}, {cores}, {torch.get_num_threads()} threads in torch, {how}"
 
 

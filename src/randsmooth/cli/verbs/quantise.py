@@ -15,7 +15,7 @@ from randsmooth.errors import InputError
 from randsmooth.escape import printable, say
 
 if TYPE_CHECKING:
-    from randsmooth.certification.conversion.quantising import Agreement
+    from randsmooth.certification.quantising import Agreement
 
 
 class Quantise(Images):

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth import models
-from randsmooth.certification.backends import fold_batch_norm, make_backend, own_copy
+from randsmooth.certification.backends import fold_batch_norm, make_backend, own_copy, usual_backend
 from randsmooth.certification.checks import check_eval_mode
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, article
@@ -69,7 +69,9 @@ def export_model(
     if not wanted:
         raise InputError("nothing to write: give onnx=FILE.onnx or torch_export=FILE.pt2")
     module = _module(models.open_source(model) if isinstance(model, str | Path) else model)
-    shape = _shape(module, shape)
+    shape = getattr(module, "shape", None) if shape is None else shape
+    if shape is None:
+        raise InputError("the model does not say what images it takes: give shape=(C, H, W) (--dataset NAME)")
     if onnx is not None:
         with needs("export to ONNX"):
             import onnxruntime  # noqa: F401
@@ -78,8 +80,7 @@ def export_model(
     noisy = torch.rand(COMPARED, *shape, generator=torch.Generator().manual_seed(0))
     noisy += draw(noisy.shape, sigma, stream=Stream(0, "export"))
     with torch.inference_mode():
-        expected = module(noisy)
-    return {path: _written(path, write, program, noisy, expected, tolerance) for path, write in wanted.items()}
+        return {path: _written(path, write, program, noisy, module(noisy), tolerance) for path, write in wanted.items()}
 
 
 class _Whole(nn.Module):
@@ -95,40 +96,29 @@ class _Whole(nn.Module):
 
 
 def _module(model: object) -> nn.Module:
-    """A float32 copy of the model on the CPU."""
+    """A float32 copy of the model on the CPU. InputError where it, or a part of it, is no torch module in Python."""
     base = models.adapt(model)
     if not isinstance(base, nn.Module):
         raise InputError(f"the model is {article(base.kind)}; {ONLY}")
+    if any(isinstance(module, models.Ensemble) and module.consensus is not None for module in base.modules()):
+        raise InputError(
+            "the ensemble asks some members only where the first ones differ, which no export can hold: leave out "
+            "consensus"
+        )
+    foreign, scripts = models.foreign_parts(base), (Program, torch.jit.ScriptModule)
     for name, module in base.named_modules():
-        if (why := _why_not(module)) is not None:
-            raise InputError(f"{f'the part {name} of the model' if name else 'the model'} {why}")
+        if module in foreign or isinstance(module, scripts):
+            kind = "a program of torch.export or TorchScript" if isinstance(module, scripts) else article(module.kind)
+            raise InputError(f"{f'the part {name} of the model' if name else 'the model'} is {kind}; {ONLY}")
     check_eval_mode(base)
     return own_copy(base).to(CPU, torch.float32)
 
 
-def _why_not(module: nn.Module) -> str | None:
-    """What keeps a model with this module in it from being exported; None if nothing is known to."""
-    if isinstance(module, models.Ensemble) and module.consensus is not None:
-        return "asks some members only where the first ones differ, which no export can hold: leave out consensus"
-    if parts := [part for part in models.foreign_parts(module) if part is module]:
-        return f"is {article(parts[0].kind)}; {ONLY}"
-    if isinstance(module, Program | torch.jit.ScriptModule):
-        return f"is a {'torch.export' if isinstance(module, Program) else 'TorchScript'} program; {ONLY}"
-    return None
-
-
-def _shape(module: nn.Module, shape: Sequence[int] | None) -> tuple[int, ...]:
-    said = getattr(module, "shape", None) if shape is None else shape
-    if said is None:
-        raise InputError("the model does not say what images it takes: give shape=(C, H, W) (--dataset NAME)")
-    return tuple(said)
-
-
-def _program(module: nn.Module, shape: tuple[int, ...]) -> Any:
+def _program(module: nn.Module, shape: Sequence[int]) -> Any:
+    batch = ({0: torch.export.Dim("batch")},)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the exporter warns of its own parts
         try:
-            batch = ({0: torch.export.Dim("batch")},)
             return torch.export.export(module, (torch.rand(EXAMPLE, *shape),), dynamic_shapes=batch)
         except Exception as error:  # a model's own code may do anything with symbols
             raise InputError(
@@ -138,13 +128,11 @@ def _program(module: nn.Module, shape: tuple[int, ...]) -> Any:
 
 def _write_onnx(program: Any, path: Path, *, optimize: bool) -> None:
     """Write an ONNX file; optimising it folds batch normalisations, too."""
-    names: dict[str, Any] = {"input_names": ["images"], "output_names": ["logits"]}
+    how: dict[str, Any] = {"input_names": ["images"], "output_names": ["logits"], "optimize": optimize}
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # or it says that torchvision is missing
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.onnx.export(
-            program, (), path, dynamo=True, verbose=False, external_data=False, optimize=optimize, **names
-        )
+        torch.onnx.export(program, (), path, dynamo=True, verbose=False, external_data=False, **how)
 
 
 def _written(path: Path, write: Any, program: Any, noisy: Tensor, expected: Tensor, tolerance: float) -> float:
@@ -153,8 +141,8 @@ def _written(path: Path, write: Any, program: Any, noisy: Tensor, expected: Tens
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".export-") as folder:
         made = Path(folder) / path.name
         write(program, made)
-        with torch.inference_mode():
-            found = _read_back(made).logits(noisy)
+        base = models.adapt(models.open_source(made))
+        found = make_backend(usual_backend(base), base, CPU, "32").logits(noisy)
         apart = float((found - expected).abs().max() / expected.abs().max().clamp(min=1.0))
         if not apart <= tolerance:
             raise InputError(
@@ -163,8 +151,3 @@ def _written(path: Path, write: Any, program: Any, noisy: Tensor, expected: Tens
             )
         made.replace(path)
     return apart
-
-
-def _read_back(path: Path) -> Any:
-    base = models.adapt(models.open_source(path))
-    return make_backend("torch" if isinstance(base, nn.Module) else "onnx", base, CPU, "32")

@@ -1,1 +1,0 @@
-"""A base classifier as a file for another runtime: exported, or quantised to 8-bit integers."""

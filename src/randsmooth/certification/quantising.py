@@ -1,0 +1,376 @@
+"""A base classifier in int8, calibrated on noisy training images: a file, and so a base classifier of its own.
+
+Weights have seven bits. Processors without VNNI add two products of 8-bit numbers in 16 bits, which 8 bits overflow:
+logits were 6% to 10% off there. With seven, sums are exact, and so are the same everywhere.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from importlib.util import find_spec
+from io import StringIO
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from randsmooth import data, models
+from randsmooth.certificates import CertificationSettings
+from randsmooth.certification.backends import BACKENDS, Backend, frozen, make_backend, own_copy, usual_backend
+from randsmooth.certification.checks import check_fit
+from randsmooth.certification.exporting import export_model
+from randsmooth.certification.opening import completed, opened
+from randsmooth.data import Images
+from randsmooth.documents import shown
+from randsmooth.errors import InputError, article
+from randsmooth.extras import MissingPackage
+from randsmooth.models import BaseClassifier, GraphFile, OnnxModel
+from randsmooth.models.adapters.graph_file import KEY, WEIGHTS, hash_of, quiet_runtime
+from randsmooth.noise import Gaussian, Stream, address_of
+from randsmooth.progress import Progress, Reporter, chosen_progress
+
+CPU = torch.device("cpu")
+TOGETHER = 128  # images that are answered at once
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How two classifiers answer the same noisy images: paired counts.
+
+    Attributes:
+        images: how many were compared, one noisy copy each.
+        same: with equal answers.
+        both, only_before, only_after: answered rightly by both, by the original alone, by the int8 model alone; None
+            where the images have no labels.
+
+    Example:
+        >>> Agreement(images=100, same=97, both=90, only_before=2, only_after=1).difference
+        -0.01
+    """
+
+    images: int
+    same: int
+    both: int | None
+    only_before: int | None
+    only_after: int | None
+
+    @property
+    def difference(self) -> float | None:
+        """The int8 model's accuracy on noisy images minus the original's; None without labels."""
+        if self.only_before is None or self.only_after is None:
+            return None
+        return (self.only_after - self.only_before) / self.images
+
+
+@dataclass(frozen=True)
+class Quantised:
+    """What `quantise` made.
+
+    Attributes:
+        path: the file.
+        agreement: how its answers differ from the original's on noisy images; None where none were compared.
+        split: of which these images are; "train": training images that it was not calibrated on.
+
+    Example:
+        >>> Quantised(Path("net.xml"), Agreement(10, 10, 9, 0, 0), "test").agreement.difference
+        0.0
+    """
+
+    path: Path
+    agreement: Agreement | None
+    split: str
+
+
+def quantise(
+    model: object,
+    dataset: Any = None,
+    *,
+    out: Path | str,
+    sigma: float | None = None,
+    images: int = 300,
+    compare: int = 2000,
+    split: str = "train",
+    image_column: str | None = None,
+    label_column: str | None = None,
+    resize: Any = None,
+    crop: Any = None,
+    seed: int = 0,
+    model_args: Mapping[str, Any] | None = None,
+    progress: Progress | bool | None = None,
+) -> Quantised:
+    """Write a base classifier whose weights and activations are 8-bit integers, as an OpenVINO IR or an ONNX file.
+
+    It is another base classifier than the original: certificates of the one say nothing of the other. The ranges of its
+    activations are those that noisy training images give at the sigma it is to be certified at, since noise widens
+    them. This is post-training quantisation, static, so that the answer for an image depends on no other.
+
+    Args:
+        model: the original, as in `load_model`, or the model itself: torch modules, ONNX files, for an IR also IRs.
+        dataset: whose training split to calibrate on, in any form that `data.load` takes; default: the one that the
+            model was trained on, by its name.
+        out: `NET.xml`, an OpenVINO IR with its weights in NET.bin, made by NNCF; or `NET.onnx`, with QuantizeLinear and
+            DequantizeLinear around each layer, made by ONNX Runtime. What exists is replaced.
+        sigma: of the noise; default: the one that the model was trained with.
+        images: how many training images to calibrate on, evenly spread.
+        compare: how many images, of the test split if there is one, both models classify afterwards; 0: none.
+        split: "train"; any other is refused.
+        image_column, label_column, resize, crop: as for `data.load`.
+        seed: of the noise on the images.
+        model_args: arguments of what opens or makes the model that is named (see `load_model`).
+        progress: as for `certify`.
+
+    Raises:
+        InputError: a package is missing, there are no training images, the model cannot be quantised or is quantised
+            already, or `out` names another kind of file.
+
+    Example:
+        >>> network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
+        >>> quantise(network, "digits", out="net.onnx", sigma=0.5, split="test")
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: split='test': an int8 model is calibrated on training images alone; ...
+    """
+    path, show = Path(out), chosen_progress(progress)
+    if path.suffix not in WRITERS:
+        raise InputError(f"{path} must end in .xml (for an OpenVINO IR) or .onnx")
+    writer, base = WRITERS[path.suffix], opened(model, model_args or {}, None)
+    _check_quantisable(base, writer)
+    trained = models.provenance_of(base)
+    dataset, settings = completed(dataset, CertificationSettings(sigma=sigma), trained)
+    sigma = settings.known_sigma
+    columns = {"image_column": image_column, "label_column": label_column, "resize": resize, "crop": crop}
+    calibration = _training_images(dataset, split, images, columns)
+    check_fit(base, calibration.spec)
+    by = writer.packages[0]
+    facts = {"bits": 8, "of": models.weights_hash(base), "by": f"{by} {version(by)}"}
+    facts |= {"images": len(calibration), "dataset": calibration.spec.name, "sigma": sigma, "seed": seed}
+    record = {"trained": {"dataset": calibration.spec.name} | trained | {"sigma": sigma}, "quantised": facts}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        show(f"quantise {path.name}", len(calibration), "images") as reporter,
+        tempfile.TemporaryDirectory(dir=path.parent, prefix=".quantise-") as folder,
+    ):
+        noisy = _calibration_batches(base, calibration, sigma, seed)
+        for file in writer.write(base, noisy, record, Path(folder) / path.name):
+            file.replace(path.with_suffix(file.suffix))
+        reporter.advance(len(calibration))
+    others = _other_images(dataset, calibration, compare, columns) if compare else None
+    if others is None:
+        return Quantised(path, None, "")
+    sides = [
+        make_backend(usual_backend(each), each, CPU, "32") for each in (base, models.adapt(models.open_source(path)))
+    ]
+    with show(f"compare {path.name}", len(others), "images") as reporter:
+        return Quantised(path, _compared(sides, others, sigma, seed, reporter), others.split)
+
+
+def _training_images(dataset: Any, split: str, number: int, columns: Mapping[str, Any]) -> Images:
+    """`number` images of the training split, evenly spread; all of them where it has fewer."""
+    if split != "train":
+        raise InputError(f"split={split!r}: an int8 model is calibrated on training images alone; leave out --split")
+    if number < 1:
+        raise InputError(f"images={number} must be at least 1; 300 is usual")
+    try:
+        images = data.load(dataset, "train", stream=True, **columns)
+    except InputError as error:
+        raise InputError(f"there are no training images to calibrate on: {error}") from error
+    return images.subset(data.take(len(images), min(number, len(images))))
+
+
+def _other_images(dataset: Any, calibration: Images, number: int, columns: Mapping[str, Any]) -> Images | None:
+    """`number` images that are not in the `calibration`, or as many as there are: of the test split if there is one."""
+    try:
+        images = data.load(dataset, "test", stream=True, **columns)
+    except InputError:
+        images = data.load(dataset, "train", stream=True, **columns)
+    used = {address_of(x[0]) for x, _ in calibration.batches(torch.arange(len(calibration)).split(1))}
+    chosen = data.take(len(images), min(number + len(used), len(images)))
+    fresh = chosen[[address_of(x[0]) not in used for x, _ in images.batches(chosen.split(1))]]
+    return images.subset(fresh[data.take(len(fresh), min(number, len(fresh)))]) if len(fresh) else None
+
+
+def noisy_batches(images: Images, sigma: float, stream: Stream, size: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """One noisy copy of each image, (B, C, H, W) float32 in batches of `size`, and the labels (B,).
+
+    An image's noise depends on the stream and its pixels only.
+
+    Example:
+        >>> images = data.load("digits", "test")
+        >>> x, y = next(noisy_batches(images, 0.5, Stream(0, "example"), 16))
+        >>> x.shape, y.shape
+        (torch.Size([16, 1, 8, 8]), torch.Size([16]))
+    """
+    for x, y in images.batches(torch.arange(len(images)).split(size)):
+        noisy = torch.empty(x.shape)
+        for out, image in zip(noisy.split(1), x, strict=True):
+            Gaussian(sigma).draw(out, image, stream.at(address_of(image)))
+        yield noisy, y
+
+
+def _calibration_batches(base: BaseClassifier, images: Images, sigma: float, seed: int) -> list[np.ndarray]:
+    """Noisy calibration images as the model's graph takes them: one by one, or as many as its file fixes."""
+    graph = base if isinstance(base, GraphFile) else None
+    size = (graph.batch if graph is not None else None) or 1
+    full = [x.numpy() for x, _ in noisy_batches(images, sigma, Stream(seed, "calibrate"), size) if len(x) == size]
+    if not full:
+        raise InputError(f"images={len(images)} do not fill one batch of {size}, which the model's file fixes")
+    return full if graph is None else [graph.input.prepared(x) for x in full]
+
+
+@torch.inference_mode()
+def _compared(sides: list[Backend], images: Images, sigma: float, seed: int, reporter: Reporter) -> Agreement:
+    """The answers of two backends, the original's and the int8 model's, to one noisy copy of each of `images`."""
+    same = both = only_before = only_after = 0
+    for noisy, y in noisy_batches(images, sigma, Stream(seed, "compare"), TOGETHER):
+        before, after = (backend.logits(noisy).argmax(1).cpu() for backend in sides)
+        same += int((before == after).sum())
+        both += int(((before == y) & (after == y)).sum())
+        only_before += int(((before == y) & (after != y)).sum())
+        only_after += int(((before != y) & (after == y)).sum())
+        reporter.advance(len(y))
+    right = (both, only_before, only_after) if images.labelled else (None, None, None)
+    return Agreement(len(images), same, *right)
+
+
+class Writer(NamedTuple):
+    """What makes one kind of file.
+
+    Attributes:
+        packages: the one that quantises, and what else is imported for it.
+        accepts: whether it can be made of a model; such models are, in words, those that it `takes`.
+        write: given the model, the calibration images, the record that the file is to hold and its path; the files
+            that it wrote, in the order in which they are to be put in place.
+    """
+
+    packages: tuple[str, str]
+    takes: str
+    accepts: Callable[[BaseClassifier], bool]
+    write: Callable[[BaseClassifier, list[np.ndarray], dict[str, Any], Path], list[Path]]
+
+
+def _check_quantisable(base: BaseClassifier, writer: Writer) -> None:
+    """Raise InputError for a model that cannot be quantised into such a file, or where a package is missing."""
+    if models.provenance_of(base).get("quantised"):
+        raise InputError("the model is in int8 already: quantise the one that it was made of")
+    if (missing := next((package for package in writer.packages if find_spec(package) is None), None)) is not None:
+        what, instead = f"quantising into such a file by {writer.packages[0]}", "NET.onnx needs ONNX Runtime alone"
+        raise MissingPackage(what, missing, instead)
+    if not writer.accepts(base):
+        kind = "module whose steps depend on the images" if isinstance(base, nn.Module) else base.kind
+        raise InputError(f"the model is {article(kind)}; only {writer.takes} can be quantised into such a file")
+
+
+def _write_ir(base: BaseClassifier, batches: list[np.ndarray], record: dict[str, Any], path: Path) -> list[Path]:
+    """An OpenVINO IR, quantised by NNCF."""
+    os.environ.setdefault("NNCF_CI", "1")  # read on import: it then tells its makers nothing of its use
+    import nncf
+    import openvino
+
+    nncf.set_log_level(logging.ERROR)
+    advanced = nncf.AdvancedQuantizationParameters(overflow_fix=nncf.OverflowFix.ENABLE)  # seven bits everywhere
+    try:
+        with redirect_stdout(StringIO()):  # NNCF shows progress of its own
+            graph, images = pools_last(_graph(base, batches[0])), nncf.Dataset(batches)
+            made = nncf.quantize(graph, images, subset_size=len(batches), advanced_parameters=advanced)
+    except Exception as error:  # NNCF and OpenVINO have no base class in common
+        raise _failed("NNCF", error) from error
+    _check_any(layer.get_type_name() == "FakeQuantize" for layer in made.get_ops())
+    made.set_friendly_name("int8")
+    for place, layer in enumerate(made.get_ordered_ops()):  # OpenVINO numbers whatever a process makes
+        layer.set_friendly_name(f"{layer.get_type_name()}_{place}")
+    weights = path.with_suffix(".bin")
+    openvino.save_model(made, path, compress_to_fp16=False)
+    made.set_rt_info(json.dumps(record | {WEIGHTS: f"sha256:{hash_of(weights)}"}), [KEY])
+    openvino.save_model(made, path, compress_to_fp16=False)
+    return [weights, path]  # the graph last: it knows the weights that belong to it
+
+
+def _graph(base: BaseClassifier, image: np.ndarray) -> Any:
+    """The model as OpenVINO has it, for batches of any size."""
+    import openvino
+
+    if isinstance(base, GraphFile):
+        return openvino.Core().read_model(base.path)
+    assert isinstance(base, nn.Module)
+    module, shape = frozen(own_copy(base)).float().cpu().eval(), image.shape[1:]
+    with torch.no_grad():
+        return openvino.convert_model(module, example_input=torch.zeros(2, *shape), input=[(-1, *shape)])
+
+
+def pools_last(graph: Any) -> Any:
+    """The graph with max(ReLU(x)) in place of ReLU(max(x)), which is the same: pools then work on integers, too."""
+    for relu in [layer for layer in graph.get_ordered_ops() if layer.get_type_name() == "Relu"]:
+        pooled = relu.input_value(0)
+        pool = pooled.get_node()
+        if pool.get_type_name() != "MaxPool" or len(pooled.get_target_inputs()) != 1:
+            continue
+        after = relu.output(0).get_target_inputs()
+        relu.input(0).replace_source_output(pool.input_value(0))
+        pool.input(0).replace_source_output(relu.output(0))
+        for each in after:
+            each.replace_source_output(pool.output(0))
+    graph.validate_nodes_and_infer_types()
+    return graph
+
+
+def _write_onnx(base: BaseClassifier, batches: list[np.ndarray], record: dict[str, Any], path: Path) -> list[Path]:
+    """An ONNX file with QuantizeLinear and DequantizeLinear around every layer, quantised by ONNX Runtime."""
+    import onnx
+    from onnxruntime import quantization
+
+    quiet_runtime()
+    plain, shaped, name = path.with_name("plain.onnx"), path.with_name("shaped.onnx"), "images"
+    if isinstance(base, OnnxModel):
+        plain, name = Path(base.path), base.input.name
+    else:
+        export_model(base, onnx=plain, shape=batches[0].shape[1:])
+    reader = SimpleNamespace(get_next=partial(next, ({name: each} for each in batches), None))
+    kinds = {"activation_type": quantization.QuantType.QUInt8, "weight_type": quantization.QuantType.QInt8}
+    try:
+        quantization.shape_inference.quant_pre_process(plain, shaped, skip_symbolic_shape=True)
+        quantization.quantize_static(shaped, path, reader, per_channel=True, reduce_range=True, **kinds)
+    except Exception as error:
+        raise _failed("ONNX Runtime", error) from error
+    made = onnx.load(path)
+    _check_any(node.op_type == "QuantizeLinear" for node in made.graph.node)
+    made.metadata_props.add(key=KEY, value=json.dumps(record))
+    onnx.save(made, path)
+    return [path]
+
+
+def _check_any(quantised: Iterator[bool]) -> None:
+    if not any(quantised):
+        raise InputError(
+            "no layer of the model can be quantised: it has no convolution and no matrix product that is known"
+        )
+
+
+def _failed(package: str, error: Exception) -> InputError:
+    return InputError(f"{package} cannot quantise the model ({type(error).__name__}: {shown(error)})")
+
+
+# By how the file's name ends.
+WRITERS = {
+    ".xml": Writer(
+        ("nncf", "openvino"),
+        "torch modules whose steps do not depend on the images, ONNX files and OpenVINO IR",
+        lambda base: BACKENDS["openvino"].accepts(base),
+        _write_ir,
+    ),
+    ".onnx": Writer(
+        ("onnxruntime", "onnx"),
+        "torch modules in Python and ONNX files",
+        lambda base: isinstance(base, nn.Module | OnnxModel),
+        _write_onnx,
+    ),
+}
