@@ -206,8 +206,6 @@ def test_what_is_no_fitted_classifier_is_refused() -> None:
     fitted = LogisticRegression().fit(np.eye(3), [0, 1, 2])
     with pytest.raises(rs.InputError, match="which have 64 pixels: LogisticRegression was fitted with 3 features"):
         counts(fitted)
-    with pytest.raises(rs.InputError, match="unknown method of LogisticRegression 'score'"):
-        EstimatorModel(fitted, method="score")
 
 
 def bright(x: NDArray[np.float32]) -> Any:

@@ -69,7 +69,7 @@ def deep(doublings: int) -> dict[str, object]:
 def test_bad_input_is_refused() -> None:
     bad: list[tuple[dict[str, object], str]] = [
         ({"arch": "resnt8"}, "did you mean 'resnet8'"),
-        ({"arch": math.inf}, "arch=inf"),
+        ({"arch": math.inf}, "'inf' | small-cnn"),
         ({"classes": ["cat"]}, "['cat'] | at least two"),
         ({"classes": ["cat", "cat"]}, "different names"),
         ({"classes": 10}, "classes=10"),
@@ -87,7 +87,6 @@ def test_bad_input_is_refused() -> None:
         ({"mean": [0.5, 1e300, 0.5], "std": STD}, "3 finite numbers"),
         ({"mean": MEAN, "std": [0.2, 0.0, 0.2]}, "positive"),
         ({"mean": MEAN, "std": [0.2, 1e-300, 0.2]}, "positive"),
-        ({"provenance": {"notes": "x" * 2**20}}, "at most 1,048,576"),
         ({"provenance": {"notes": "\ud800"}}, "not JSON"),
         ({"provenance": deep(5)}, "nested deeper"),
         ({"provenance": deep(16)}, "provenance"),

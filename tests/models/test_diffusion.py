@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from models.refusing import check_refusals
 from randsmooth.models import DiffusionDenoiser, load_denoiser
-from randsmooth.models.diffusion import PREDICTIONS, Prediction
+from randsmooth.models.denoised import PREDICTIONS, Prediction
 
 ABAR = torch.cumprod(1 - torch.linspace(1e-4, 0.02, 1000, dtype=torch.float64), 0)
 SIGMAS = (0.1, 0.25, 0.5, 1.0, 2.0)

@@ -183,11 +183,10 @@ DAMAGE: list[tuple[Callable[[Path], object], str]] = [
     (_text("[]"), "not written by this randsmooth | list"),
     (_text("[" * 100_000), "config.json is nested deeper than"),
     (_text('{"arch": Infinity}'), "config.json is not JSON"),
-    (_text(b" " * 2**23), "config.json is 8,388,608 bytes long"),
     (_config(later=1), "not written by this randsmooth | later"),
     (_config(arch="resnet9"), "config.json | resnet9"),
     (_config(shape="3x32x32"), "config.json | shape='3x32x32'"),
-    (_config(arch=8), "config.json | arch=8"),
+    (_config(arch=8), "config.json | '8'"),
     (_config(arch="resnet9998"), "far larger than the 78,268"),
     (_config(arch="small-cnn", shape=[3, 9000, 9000]), "no such network can be built"),
     (_config(arch="lenet", shape=[3, 16384, 16384]), "no such network can be built"),
@@ -195,8 +194,8 @@ DAMAGE: list[tuple[Callable[[Path], object], str]] = [
     (_config(std=[1e-300] * 3), "std= | positive numbers"),
     (_config(mean=[1e300] * 3), "mean= | 3 finite numbers"),
     (_config(classes=["a", "b" * 2000, "c"]), "classes= | at most 1,000"),
-    (_config(arch="resnet14"), "does not fit | network.layer1.1 | found nothing"),
-    (_config(classes=["a", "b"]), "does not fit | network.fc.bias | (2,) | (3,)"),
+    (_config(arch="resnet14"), "network.layer1.1 | found nothing"),
+    (_config(classes=["a", "b"]), "network.fc.bias | (2,) | (3,)"),
     (_with(torch.inf), "holds NaN or infinity in 'network.fc.bias'"),
     (_with(torch.nan), "holds NaN or infinity in 'network.fc.bias'"),
     (lambda p: (p / "model.safetensors").unlink(), "model.safetensors is missing | download"),
@@ -264,7 +263,7 @@ def test_a_hub_id_is_downloaded_without_any_pickle(saved: Path, monkeypatch: pyt
 
     monkeypatch.setattr(folder, "snapshot_download", download)
     assert load("user/name").arch == "resnet8"
-    check_refusals([(lambda: load("user/none"), "no folder user/none | (no network): check the path")])
+    check_refusals([(lambda: load("user/none"), "no folder user/none | (no network at all): check the path")])
 
 
 def _flips(path: Path, count: int, seed: int) -> int:

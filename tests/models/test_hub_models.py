@@ -16,10 +16,7 @@ from torch.nn import functional as F
 
 import randsmooth as rs
 from models.refusing import check_refusals
-from randsmooth.models import sources
-from randsmooth.models.hub.classifier import HubClassifier, order_of
-from randsmooth.models.hub.timm_model import timm_steps
-from randsmooth.models.hub.transformers_model import from_transformers, steps_of
+from randsmooth.models.hub import HubClassifier, from_transformers, order_of, steps_of, timm_steps
 
 transformers = pytest.importorskip("transformers")
 
@@ -197,9 +194,7 @@ def test_what_is_no_model_of_a_hub_is_refused(vit: Path, tmp_path: Path, monkeyp
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
     check_refusals(
         [
-            (lambda: sources.check_source("hf:nofolder"), "hf:nofolder | hf:FOLDER or hf:user/name"),
-            (lambda: sources.check_source("hf:"), "hf:FOLDER"),
-            (lambda: sources.check_source("timm:no such"), "timm:no such | timm:FOLDER"),
+            (lambda: rs.load_model("hf:"), "no folder | the name"),
             (lambda: rs.load_model("hf:user/none"), "hub or its cache | hf download user/none"),
             (lambda: from_transformers(f"hf:{tmp_path / 'body'}"), "2 tensors of the classifier | classifier.bias"),
             (lambda: from_transformers(f"hf:{vit}"), "cannot be loaded as an image classifier"),

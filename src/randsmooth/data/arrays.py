@@ -119,6 +119,8 @@ def into_unit_range(low: float, high: float) -> str:
         >>> into_unit_range(-0.002, 1.0001)
         'so little comes of rounding or resizing: clip it, x.clip(0, 1)'
     """
+    if not np.isfinite([low, high]).all():
+        return "check how NaN or infinity came into them"
     if low >= -SLIGHTLY and high <= 1.0 + SLIGHTLY:
         return "so little comes of rounding or resizing: clip it, x.clip(0, 1)"
     if low < 0.0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +14,7 @@ from randsmooth.models.folder import StoredModel
 from randsmooth.models.registry import build
 
 MOST_SIDE, MOST_CHANNELS = 2**14, 2**10  # of an image
+SMALLEST, LARGEST = torch.finfo(torch.float32).tiny, torch.finfo(torch.float32).max
 LONGEST_NAME = 1000  # characters; ImageNet's longest class has 121
 
 
@@ -52,13 +53,10 @@ class Classifier(StoredModel):
         provenance: dict[str, Any] | None = None,
     ) -> None:
         super().__init__()
-        _check("arch", arch, isinstance(arch, str), "the name of an architecture, such as 'resnet20'")
-        _check_classes(classes)
-        _check_shape(shape)
+        _check(classes, shape, mean, std)
         channels, side, _ = shape
-        _check_normalisation(mean, std, channels)
         self.arch, self.classes, self.shape = arch, list(classes), (channels, side, side)
-        self.network = build(arch, in_channels=channels, image_size=side, num_classes=self.num_classes)
+        self.network = build(str(arch), in_channels=channels, image_size=side, num_classes=self.num_classes)
         self.register_buffer("mean", _per_channel(mean), persistent=False)
         self.register_buffer("std", _per_channel(std), persistent=False)
         mean, std = (None if values is None else list(values) for values in (mean, std))
@@ -116,39 +114,26 @@ def load(folder: Path | str, *, device: torch.device | str = "cpu") -> Classifie
     return Classifier.load(folder, device)
 
 
-def _check(name: str, value: object, fits: bool, expected: str) -> None:
-    if not fits:
+def _check(classes: Any, shape: Any, mean: Any, std: Any) -> None:
+    """Raise InputError for the first argument of a classifier that cannot be used."""
+
+    def fail(name: str, value: object, expected: str) -> NoReturn:
         raise InputError(f"{name}={shown(repr(value))}: expected {expected}")
 
-
-def _all(values: object, *kinds: type) -> bool:
-    return isinstance(values, list | tuple) and all(type(value) in kinds for value in values)
-
-
-def _check_classes(classes: list[str]) -> None:
-    different = _all(classes, str) and 2 <= len(classes) == len(set(classes))
-    expected = f"at least two different names of at most {LONGEST_NAME:,} characters, such as ['0', '1']"
-    _check("classes", classes, different and max(map(len, classes)) <= LONGEST_NAME, expected)
-
-
-def _check_shape(shape: list[int] | tuple[int, int, int]) -> None:
-    square = _all(shape, int) and len(shape) == 3 and shape[1] == shape[2]
-    expected = (
-        f"[C, H, W] with H = W, such as [3, 32, 32] (at most {MOST_CHANNELS} channels and {MOST_SIDE} pixels a side)"
-    )
-    fits = square and 0 < shape[0] <= MOST_CHANNELS and 0 < shape[1] <= MOST_SIDE
-    _check("shape", shape, fits, f"{expected}: crop or pad to it")
-
-
-def _check_normalisation(mean: list[float] | None, std: list[float] | None, channels: int) -> None:
-    most = torch.finfo(torch.float32).max
+    names = isinstance(classes, list | tuple) and all(isinstance(name, str) for name in classes)
+    if not names or not 2 <= len(classes) == len(set(classes)) or max(map(len, classes)) > LONGEST_NAME:
+        fail("classes", classes, f"at least two different names of at most {LONGEST_NAME:,} characters, as ['0', '1']")
+    sides = list(shape) if isinstance(shape, list | tuple) and all(type(side) is int for side in shape) else []
+    square = len(sides) == 3 and sides[1] == sides[2]
+    if not square or not (0 < sides[0] <= MOST_CHANNELS and 0 < sides[1] <= MOST_SIDE):
+        most = f"at most {MOST_CHANNELS} channels and {MOST_SIDE} pixels a side"
+        fail("shape", shape, f"[C, H, W] with H = W, such as [3, 32, 32] ({most}): crop or pad to it")
     for name, values in (("mean", mean), ("std", std)):
-        numbers = values is None or (_all(values, int, float) and len(values) == channels)
-        finite = numbers and all(abs(value) <= most for value in values or ())
-        _check(name, values, finite, f"{channels} finite numbers, one a channel, or nothing for no normalisation")
-    _check("std", std, (mean is None) == (std is None), f"both or neither of it and mean={mean}")
-    positive = std is None or float(torch.tensor(std, dtype=torch.float32, device="cpu").min()) > 0.0
-    _check("std", std, positive, "positive numbers")
+        numbers = isinstance(values, list | tuple) and all(type(value) in (int, float) for value in values)
+        if values is not None and not (numbers and len(values) == sides[0] and all(abs(v) <= LARGEST for v in values)):
+            fail(name, values, f"{sides[0]} finite numbers, one a channel, or nothing for no normalisation")
+    if (mean is None) != (std is None) or min(std or (1.0,)) < SMALLEST:
+        fail("std", std, f"positive numbers, and both or neither of it and mean={mean}")
 
 
 def _per_channel(values: list[float] | None) -> Tensor | None:

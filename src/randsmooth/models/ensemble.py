@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
-from randsmooth.models.around import Around, as_module, for_classes, foreign_parts, notes_of, provenance_of
+from randsmooth.models.base import Around, as_module, for_classes, foreign_parts, notes_of
 
 RULES = {
     "logits": "the mean of the members' logits",
@@ -73,36 +73,22 @@ class Ensemble(Around):
         self.members = nn.ModuleList(as_module(member, num_classes) for member in members)
         self.members.training = False
         self.rows: int | None = None  # images that every member of torch is asked about at once; None: those that come
-        if len(self._numbers()) > 1:
-            raise InputError(f"the members have {_listed(self._numbers())} classes; expected one number")
+        numbers = {getattr(member, "num_classes", None) for member in self.members} - {None}
+        if len(numbers) > 1:
+            raise InputError(f"the members have {_listed(numbers)} classes; expected one number")
 
-    @property
-    def num_classes(self) -> int | None:
-        """K, where a member says it."""
-        return next(iter(self._numbers()), None)
-
-    def _numbers(self) -> set[int]:
-        """The numbers of classes that members say."""
-        return {number for member in self.members if (number := getattr(member, "num_classes", None)) is not None}
-
-    @property
-    def provenance(self) -> dict[str, Any]:
-        """What the members that say it say alike of how they were trained, such as the data set and sigma."""
-        said: dict[str, list[Any]] = {}
-        for member in self.members:
-            for key, value in provenance_of(member).items():
-                said.setdefault(key, []).append(value)
-        return {key: values[0] for key, values in said.items() if all(value == values[0] for value in values)}
+    def answers(self) -> Sequence[nn.Module]:
+        """The members."""
+        return list(self.members)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        count, weights = len(self.members), [f"{weight:.6g}" for weight in self.weights]
-        how = RULES[self.rule] + (f" weighted {', '.join(weights)}" if len(set(weights)) > 1 else "")
-        what = f"an ensemble of {count}: {how}"
-        if self.consensus is not None:
-            what = f"{what}; where the first {self.consensus} agree, they alone answer"
+        weights = ", ".join(f"{weight:.6g}" for weight in self.weights)
+        how = RULES[self.rule] + (f" weighted {weights}" if len(set(self.weights)) > 1 else "")
+        first = f"; where the first {self.consensus} agree, they alone answer" if self.consensus is not None else ""
         members = enumerate(self.members, start=1)
-        return (what, *(f"member {place}: {note}" for place, member in members for note in notes_of(member)))
+        inner = (f"member {place}: {note}" for place, member in members for note in notes_of(member))
+        return (f"an ensemble of {len(self.members)}: {how}{first}", *inner)
 
     def forward(self, x: Tensor) -> Tensor:
         """Logits (B, K) of images (B, C, H, W); of the rule "vote" the shares of votes."""
@@ -158,7 +144,7 @@ def _votes(answer: Tensor) -> Tensor:
     return torch.where(answer.isfinite().all(dim=1, keepdim=True), votes, torch.nan)
 
 
-def _listed(numbers: set[int]) -> str:
+def _listed(numbers: set[Any]) -> str:
     return " and ".join(map(str, sorted(numbers)))
 
 

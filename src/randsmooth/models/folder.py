@@ -6,6 +6,7 @@ import hashlib
 import json
 import pkgutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
@@ -19,38 +20,20 @@ from torch import Tensor, nn
 from randsmooth.atomic import naming, sync_folder, write_atomically
 from randsmooth.documents import parse_json, read_file, shown
 from randsmooth.errors import InputError
-from randsmooth.escape import LONG, markdown, shortened
-from randsmooth.models.limits import SizeLimit
+from randsmooth.escape import markdown, setting
 from randsmooth.models.sources import check_place
+from randsmooth.models.weights import COUNTER, SizeLimit
 from randsmooth.urls import fetched, has_protocol
 
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
 HASH, DIGEST = "weights", "digest"  # keys of config.json: hashes of the file of weights, and of config.json itself
-MOST_BYTES = 2**22  # of a config.json; with ImageNet's thousand class names it takes a hundredth of that
-MOST_PROVENANCE = 2**20  # bytes as JSON; a training run's takes a few hundred
 DAMAGED = "save or download the model again"
 M = TypeVar("M", bound=nn.Module)
 
-
-class Kind(NamedTuple):
-    """A kind of model: its class, the arguments that rebuild one, and what a folder of it is for."""
-
-    place: str
-    arguments: frozenset[str]
-    use: str
-
-
+# Kinds of models, Classifier and Denoiser: the arguments that rebuild one.
 KINDS = {
-    "classifier": Kind(
-        "randsmooth.models:Classifier",
-        frozenset({"arch", "classes", "shape", "mean", "std", "provenance"}),
-        "`randsmooth certify FOLDER`, or randsmooth.models.load(FOLDER)",
-    ),
-    "denoiser": Kind(
-        "randsmooth.models:Denoiser",
-        frozenset({"arch", "channels", "provenance"}),
-        "`randsmooth certify CLASSIFIER --denoiser FOLDER`, or randsmooth.Denoised(FOLDER, classifier)",
-    ),
+    "classifier": {"arch", "classes", "shape", "mean", "std", "provenance"},
+    "denoiser": {"arch", "channels", "provenance"},
 }
 
 
@@ -70,6 +53,7 @@ class StoredModel(nn.Module):
     """
 
     kind: ClassVar[str]
+    arch: str
     _config: dict[str, Any]
 
     @property
@@ -84,7 +68,15 @@ class StoredModel(nn.Module):
 
     @provenance.setter
     def provenance(self, value: dict[str, Any]) -> None:
-        self._config["provenance"] = _plain_json(value)
+        if not isinstance(value, dict):
+            raise InputError(f"provenance={shown(repr(value))}: expected a dictionary, {{}} if nothing is known")
+        try:
+            written = json.dumps({"provenance": value}, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InputError(
+                f"provenance is not plain JSON ({shown(error)}): use str, int, float, list, dict"
+            ) from None
+        self._config["provenance"] = parse_json(written, "provenance")["provenance"]  # as it will be read back
 
     @classmethod
     def load(cls, folder: Path | str, device: torch.device | str = "cpu") -> Self:
@@ -95,18 +87,38 @@ class StoredModel(nn.Module):
     def rebuilt(cls, stored: Stored) -> Self:
         """The model of a folder's content, in eval mode; InputError where its parts do not fit."""
         if stored.kind != cls.kind:
-            raise InputError(f"{stored.folder} holds a {stored.kind}, not a {cls.kind}: {KINDS[stored.kind].use}")
-        size = sum(tensor.numel() for tensor in stored.weights.values())
-        try:
-            with torch.random.fork_rng(devices=[]), SizeLimit(size):  # the initial weights are overwritten below
-                model = cls(**stored.config)
-        except (InputError, RuntimeError) as error:  # the latter where memory is not enough for a single layer
-            reason = str(error).partition("\n")[0]
-            raise InputError(f"{stored.folder / CONFIG}: no such network can be built ({reason})") from error
-        where = f"{stored.folder / WEIGHTS} does not fit {CONFIG}"
-        check_fit(where, model.state_dict(), stored.weights, "are the two files from one model?")
-        model.load_state_dict(stored.weights)
-        return model.eval()
+            raise InputError(
+                f"{stored.folder} holds a {stored.kind}, not a {cls.kind}: a denoiser stands before a classifier, "
+                "randsmooth certify CLASSIFIER --denoiser DENOISER"
+            )
+        way_out = f"are {CONFIG} and {WEIGHTS} from one model?"
+        return filled(lambda: cls(**stored.config), stored.weights, str(stored.folder / CONFIG), way_out)
+
+
+def filled(make: Callable[[], M], weights: dict[str, Tensor], where: str, way_out: str) -> M:
+    """The model that `make` gives, in eval mode, with the `weights`; `where` and `way_out` are for errors.
+
+    torch's generator stays as it is. Counters of batch norms, which change nothing, may lack.
+
+    Raises:
+        InputError: it cannot be made, is far larger than the weights, or has others.
+    """
+    try:
+        with torch.random.fork_rng(devices=[]), SizeLimit(sum(tensor.numel() for tensor in weights.values())):
+            model = make()
+    except (InputError, RuntimeError) as error:  # the latter where memory is not enough for a single layer
+        raise InputError(f"{where}: no such network can be built ({str(error).partition(chr(10))[0]})") from error
+    expected = model.state_dict()
+    weights = {name: torch.zeros_like(each) for name, each in expected.items() if name.endswith(COUNTER)} | weights
+    wanted, got = ({name: (t.dtype, tuple(t.shape)) for name, t in state.items()} for state in (expected, weights))
+    odd = sorted(name for name in wanted | got if wanted.get(name) != got.get(name))  # torch would convert types
+    if odd:
+        raise InputError(
+            f"{where}: {len(odd)} tensors do not fit, first {shown(repr(odd[0]))}, expected "
+            f"{wanted.get(odd[0], 'nothing')}, found {got.get(odd[0], 'nothing')}; {way_out}"
+        )
+    model.load_state_dict(weights)
+    return model.eval()
 
 
 def save(model: StoredModel, folder: Path | str) -> None:
@@ -133,9 +145,8 @@ def save(model: StoredModel, folder: Path | str) -> None:
             raise InputError(f"{name} is {tensor.dtype}; expected float32 weights: call model.float() before saving")
     weights = safetensors.torch.save({name: tensor.contiguous() for name, tensor in state.items()}, {"format": "pt"})
     config = model.config | {HASH: f"sha256:{hashlib.sha256(weights).hexdigest()}"}
-    config |= {DIGEST: _digest(config)}
-    files = {WEIGHTS: weights, CARD: card(model).encode()}
-    files[CONFIG] = json.dumps(config, sort_keys=True, indent=2).encode()
+    content = json.dumps(config | {DIGEST: _digest(config)}, sort_keys=True, indent=2).encode()
+    files = {WEIGHTS: weights, CARD: card(model).encode(), CONFIG: content}
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
@@ -153,7 +164,7 @@ def save(model: StoredModel, folder: Path | str) -> None:
 def card(model: StoredModel) -> str:
     """The README.md that travels with the weights; names in it are escaped, so that they stay text in Markdown."""
     templates = jinja2.Environment(loader=jinja2.PackageLoader("randsmooth.models", "cards"), autoescape=False)
-    templates.filters["cell"] = _cell
+    templates.filters["cell"] = lambda value: markdown(setting(value))
     sigma, dataset = model.provenance.get("sigma"), model.provenance.get("dataset")
     facts = {"sigma": sigma if type(sigma) in (int, float) else None, "dataset": dataset}
     return templates.get_template(f"{model.kind}.md.j2").render(model.config | facts)
@@ -179,9 +190,8 @@ def read(folder: Path | str) -> Stored:
         weights = safetensors.torch.load(content)  # compares sizes with the file's before it allocates any
     except (OSError, SafetensorError) as error:
         raise InputError(f"{path} is damaged ({shown(error)}): {DAMAGED}") from None
-    for name, tensor in weights.items():
-        if not bool(torch.isfinite(tensor).all()):
-            raise InputError(f"{path} holds NaN or infinity in {shown(repr(name))}: {DAMAGED}")
+    if infinite := [name for name, tensor in weights.items() if not bool(torch.isfinite(tensor).all())]:
+        raise InputError(f"{path} holds NaN or infinity in {shown(repr(infinite[0]))}: {DAMAGED}")
     return Stored(folder, kind, config, weights)
 
 
@@ -200,7 +210,7 @@ def check_folder(folder: Path | str) -> str:
 were saved'
     """
     stored = read(folder)
-    model = pkgutil.resolve_name(KINDS[stored.kind].place).rebuilt(stored)
+    model = pkgutil.resolve_name(f"randsmooth.models:{stored.kind.capitalize()}").rebuilt(stored)
     size = sum(tensor.numel() for tensor in stored.weights.values())
     vouched = "configuration and weights are as they were saved"
     return f"model folder: {stored.kind} {model.arch}, {size:,} finite numbers that fit it; {vouched}"
@@ -215,9 +225,8 @@ def local(folder: Path | str) -> Path:
     try:
         return Path(snapshot_download(str(folder), allow_patterns=[CONFIG, WEIGHTS]))
     except (OSError, ValueError) as error:
-        reason = str(error).strip().partition("\n")[0]
         raise InputError(
-            f"no folder {folder}, and no such model came from the Hugging Face hub ({reason}): check the path"
+            f"no folder {folder}, and no such model came from the Hugging Face hub ({shown(error)}): check the path"
         ) from error
 
 
@@ -226,64 +235,25 @@ def moved(model: M, device: torch.device | str) -> M:
     try:
         return model.to(device)
     except (RuntimeError, AssertionError) as error:  # torch asserts that CUDA was compiled in
-        reason = str(error).partition("\n")[0]
-        raise InputError(f"device {str(device)!r} cannot be used ({reason}): device='cpu' always can") from error
+        raise InputError(f"device {str(device)!r} cannot be used ({shown(error)}): device='cpu' always can") from error
 
 
 def _read_config(path: Path) -> tuple[str, dict[str, Any]]:
     """The kind of model and its arguments, with the hash of its weights."""
     if not path.is_file():
         raise InputError(f"{path} is missing: not a randsmooth model folder, or its saving was interrupted")
-    config = parse_json(read_file(path, MOST_BYTES), path)
-    keys = config.keys() if isinstance(config, dict) else set()
-    kind = next((name for name, kind in KINDS.items() if keys == kind.arguments | {HASH, DIGEST}), None)
+    config = parse_json(read_file(path), path)
+    keys = set(config) if isinstance(config, dict) else set()
+    kind = next((name for name, arguments in KINDS.items() if keys == arguments | {HASH, DIGEST}), None)
     if kind is None:
         found = shown(", ".join(sorted(keys)) or type(config).__name__)
-        raise InputError(
-            f"{path} was not written by this randsmooth, it holds {found}: name a folder that `train` wrote"
-        )
+        raise InputError(f"{path} was not written by this randsmooth, it holds {found}: name a folder of `train`")
     if config.pop(DIGEST) != _digest(config):
         raise InputError(f"{path} is not as it was written, its digest differs: {DAMAGED}")
     return kind, config
-
-
-def check_fit(where: str, expected: dict[str, Tensor], found: dict[str, Tensor], way_out: str) -> None:
-    """Raise InputError unless both have the same names, types and shapes; torch would convert types silently."""
-    wanted, got = ({name: (t.dtype, tuple(t.shape)) for name, t in state.items()} for state in (expected, found))
-    odd = sorted(name for name in wanted | got if wanted.get(name) != got.get(name))
-    if odd:
-        raise InputError(
-            f"{where}: {len(odd)} tensors differ, first {shown(repr(odd[0]))}, expected "
-            f"{wanted.get(odd[0], 'nothing')}, found {got.get(odd[0], 'nothing')}; {way_out}"
-        )
 
 
 def _digest(content: dict[str, Any]) -> str:
     """The hash of a dictionary's content, whatever its order and layout in the file."""
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return f"sha256:{hashlib.sha256(canonical.encode()).hexdigest()}"
-
-
-def _plain_json(provenance: dict[str, Any]) -> dict[str, Any]:
-    """A copy as it will be read back from config.json (tuples become lists, keys strings)."""
-    if not isinstance(provenance, dict):
-        raise InputError(f"provenance={shown(repr(provenance))}: expected a dictionary, {{}} if nothing is known")
-    try:
-        written = json.dumps({"provenance": provenance}, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"provenance is not plain JSON ({shown(error)}): use str, int, float, list and dict") from None
-    if len(written) > MOST_PROVENANCE:
-        raise InputError(f"provenance takes {len(written):,} bytes as JSON; expected at most {MOST_PROVENANCE:,}")
-    return parse_json(written, "provenance")["provenance"]  # type: ignore[no-any-return]
-
-
-def _cell(value: Any) -> str:
-    """A value as text in Markdown, shortened where it is too long to read."""
-    return markdown(shortened(_in_words(value), LONG))
-
-
-def _in_words(value: Any) -> str:
-    """Nested values as `name value` pairs, everything else as JSON without quotes."""
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {_in_words(inner)}" for name, inner in value.items())
-    return value if isinstance(value, str) else json.dumps(value)

@@ -1,4 +1,4 @@
-"""How a model is named on the command line and in Python: the forms, what opens each, and its arguments.
+"""How a model is named on the command line and in Python: the forms, what opens each, its arguments, and code.
 
 Nothing heavy is loaded until something is opened.
 """
@@ -11,8 +11,11 @@ import inspect
 import pkgutil
 import re
 import sys
-from collections.abc import Callable, Mapping
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from pydantic import Secret
@@ -22,7 +25,6 @@ from randsmooth.errors import InputError, unknown
 from randsmooth.urls import fetched, has_protocol
 
 HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
-HUB_NAMES = {"hf:": HUB_ID, "timm:": re.compile(r"[\w.-]+|hf-hub:\w[\w.-]*/\w[\w.-]*")}
 NAMES_A_SECRET = re.compile(r"token|secret|passw|credential|api_?key", re.IGNORECASE)
 UNUSED = {"checkpoint.pt", "teacher.safetensors", "history.csv"}  # files of a training run that no model is made of
 
@@ -72,40 +74,22 @@ def check_file(source: str) -> None:
         raise InputError(f"no file at {path}")
 
 
-def _check_hub(source: str) -> None:
-    prefix, _, name = source.partition(":")
-    if not (name and Path(name).is_dir()) and not HUB_NAMES[f"{prefix}:"].fullmatch(name):
-        raise InputError(f"{source} names no folder and no model: expected {prefix}:FOLDER or {prefix}:user/name")
+def _made_later(source: str) -> None:
+    """Nothing is known of a model of a hub or of code until it is opened."""
 
 
-def _check_module(source: str) -> None:
-    package = source.partition(":")[0].partition(".")[0]
-    importable(Path.cwd())
-    if package not in sys.modules and importlib.util.find_spec(package) is None:
-        raise InputError(
-            f"{source}: there is no module {package}, neither installed nor in the current folder, {Path.cwd()}"
-        )
-
-
+_TRANSFORMERS, _TIMM, _CODE = "hub:from_transformers", "hub:from_timm", "sources:from_code"
 # In this order: the first whose pattern a source matches opens it.
-_CODE, _PROGRAMS = "adapters.factories", "adapters.programs"
-_TRANSFORMERS, _TIMM = "hub.transformers_model:from_transformers", "hub.timm_model:from_timm"
 FORMS = (
-    Form("hf:user/name or hf:FOLDER", "an image classifier of transformers", "hf:.*", _check_hub, _TRANSFORMERS),
-    Form("timm:NAME", "an image classifier of timm", "timm:.*", _check_hub, _TIMM),
+    Form("hf:user/name or hf:FOLDER", "an image classifier of transformers", "hf:.*", _made_later, _TRANSFORMERS),
+    Form("timm:NAME", "an image classifier of timm", "timm:.*", _made_later, _TIMM),
     Form("FOLDER", "a model folder", "", check_place, "classifier:load"),
-    Form("file.py:NAME", "what returns the model, or is it", r".*\.py:[A-Z_][\w.]*", check_file, f"{_CODE}:from_file"),
-    Form(
-        "package.module:NAME",
-        "the same in a module, of the current folder too",
-        r"[A-Z_][\w.]*:[A-Z_][\w.]*",
-        _check_module,
-        f"{_CODE}:from_module",
-    ),
+    Form("file.py:NAME", "what returns the model, or is it", r".*\.py:[A-Z_][\w.]*", check_file, _CODE),
+    Form("package.module:NAME", "the same in a module", r"[A-Z_][\w.]*:[A-Z_][\w.]*", _made_later, _CODE),
     Form("NET.onnx", "an ONNX file", r".*\.onnx", check_file, "adapters.graph_file:OnnxModel"),
     Form("NET.xml", "an OpenVINO IR, with NET.bin beside it", r".*\.xml", check_file, "adapters.graph_file:IrModel"),
-    Form("NET.pt2", "a program of torch.export", r".*\.pt2", check_file, f"{_PROGRAMS}:exported"),
-    Form("NET.pt", "a TorchScript file", r".*\.(pt|torchscript|ts|jit)", check_file, f"{_PROGRAMS}:scripted"),
+    Form("NET.pt2", "a program of torch.export", r".*\.pt2", check_file, "adapters.programs:exported"),
+    Form("NET.pt", "a TorchScript file", r".*\.(pt|torchscript|ts|jit)", check_file, "adapters.programs:scripted"),
     Form("user/name", "a model folder on the Hugging Face hub", HUB_ID.pattern, check_place, "classifier:load"),
 )
 
@@ -176,9 +160,7 @@ def open_source(source: Path | str, **model_args: Any) -> Any:
     form = form_of(source)
     form.check(str(source))
     opener = pkgutil.resolve_name(f"randsmooth.models.{form.opener}")
-    given = {
-        name: value.get_secret_value() if isinstance(value, Secret) else value for name, value in model_args.items()
-    }
+    given = {name: each.get_secret_value() if isinstance(each, Secret) else each for name, each in model_args.items()}
     check_arguments(opener, given, shown(str(source)), first=1)
     return opener(source, **given)
 
@@ -253,3 +235,62 @@ def check_arguments(called: Callable[..., Any], given: Mapping[str, Any], what: 
     if missing:
         given_by = f"--model-arg {missing[0]}=... (a function that itself takes images is returned by another)"
         raise InputError(f"{what} needs the argument {missing[0]}: give it with {given_by}")
+
+
+def from_code(source: str, **model_args: Any) -> Any:
+    """What "package.module:NAME" or "path/file.py:NAME" names, or returns when called with `model_args`.
+
+    The current folder is looked in too, and a file's own.
+
+    Raises:
+        InputError: the code cannot be imported, has no such name, or what it names fails.
+    """
+    from randsmooth.models.base import is_model
+
+    place, _, name = str(source).rpartition(":")
+    importable(Path.cwd())
+    with _naming_fault(f"{place} cannot be imported"):
+        in_file = place.lower().endswith(".py")
+        module = _module_in(Path(place).resolve()) if in_file else pkgutil.resolve_name(f"{place}:")
+    found, where = module, module.__file__ or module.__name__
+    for part in name.split("."):
+        if not hasattr(found, part):
+            names = [each for each, value in vars(module).items() if callable(value) and each[0] != "_"]
+            raise unknown(f"name in {where}", name, names)
+        found = getattr(found, part)
+    if not is_model(found) and callable(found):
+        check_arguments(found, model_args, f"{where}:{name}")
+        with _naming_fault(f"{where}:{name} failed"):
+            return found(**model_args)
+    if model_args:
+        raise InputError(f"{where}:{name} is a model, not a function, so it takes no arguments; got {[*model_args]}")
+    return found
+
+
+def _module_in(file: Path) -> ModuleType:
+    """The module in `file`, under a name of its own: a file may be called like a package that it imports."""
+    importable(file.parent)
+    name = f"{file.stem}_{hashlib.sha256(str(file).encode()).hexdigest()[:8]}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None and spec.loader is not None  # of a file that ends in .py
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # where dataclasses and pickle look for it
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+@contextmanager
+def _naming_fault(fault: str) -> Iterator[None]:
+    """Turn whatever a user's code raises into an InputError with the place in that code."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        reason = f"{type(error).__name__}: {shown(error)}"
+        raise InputError(f"{fault} ({reason}, in {where.filename}, line {where.lineno})") from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -11,40 +11,40 @@ from torch.nn import functional as F
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
-from randsmooth.models.around import Around, as_module, for_classes, notes_of, provenance_of
+from randsmooth.models.base import Around, as_module, notes_of
 
 LUMA = (0.299, 0.587, 0.114)  # weights of red, green and blue in a grey value (ITU-R BT.601)
-INTERPOLATIONS = ("bilinear", "bicubic", "nearest")
+CHANNELS: dict[int | str, str] = {
+    1: "grey values of red, green and blue",
+    3: "a grey channel repeated as red, green and blue",
+    "bgr": "channels in the order blue, green, red",
+}
+INTERPOLATIONS, SOFTMAX = ("bilinear", "bicubic", "nearest"), ("add", "remove")
 SMALLEST = 1e-30  # a probability below is taken for it, so that its logarithm is finite
 
 
 class Step(nn.Module):
-    """A step without a train mode: a function of a batch, settings and tensors, which says in `words` what it does."""
+    """A step without a train mode: a function of a batch and of tensors, which says in `words` what it does."""
 
-    def __init__(self, words: str, function: Callable[..., Tensor], *settings: Any, **tensors: Tensor) -> None:
+    def __init__(self, words: str, function: Callable[..., Tensor], *tensors: Tensor) -> None:
         super().__init__()
-        self.words, self.function, self.settings = words, function, settings
-        for name, tensor in tensors.items():  # which move with the model
-            self.register_buffer(name, tensor, persistent=False)
+        self.words, self.function = words, function
+        for place, tensor in enumerate(tensors):  # which move with the model
+            self.register_buffer(f"tensor{place}", tensor, persistent=False)
         self.training = False
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.function(x, *self.settings, *self.buffers())
+        return self.function(x, *self.buffers())
 
 
 def channels_step(wanted: int | str) -> Step:
     """Another number or order of channels: 3 repeats a grey one, 1 makes grey of red, green and blue, "bgr" swaps."""
-    words: dict[int | str, str] = {
-        1: "grey values of red, green and blue",
-        3: "a grey channel repeated as red, green and blue",
-        "bgr": "channels in the order blue, green, red",
-    }
-    if wanted not in words or isinstance(wanted, bool):
+    if wanted not in CHANNELS or isinstance(wanted, bool):
         raise InputError(f"channels={shown(repr(wanted))} must be 1, 3 or 'bgr'")
-    return Step(words[wanted], _channels, wanted, luma=_per_channel(LUMA))
+    return Step(CHANNELS[wanted], partial(_channels, wanted=wanted), _per_channel(LUMA))
 
 
-def _channels(x: Tensor, wanted: int | str, luma: Tensor) -> Tensor:
+def _channels(x: Tensor, luma: Tensor, *, wanted: int | str) -> Tensor:
     if x.shape[1] == 1:
         return x.expand(-1, 3, -1, -1) if wanted == 3 else x
     if wanted == 1:
@@ -58,10 +58,10 @@ def resize_step(size: int | Sequence[int], interpolation: str) -> Step:
         raise unknown("interpolation", interpolation, INTERPOLATIONS)
     sides = _size("resize", size)
     to = " x ".join(map(str, sides)) if len(sides) == 2 else f"{sides[0]} on the shorter side"
-    return Step(f"resized to {to} ({interpolation})", _resize, sides, interpolation)
+    return Step(f"resized to {to} ({interpolation})", partial(_resize, new=sides, interpolation=interpolation))
 
 
-def _resize(x: Tensor, new: tuple[int, ...], interpolation: str) -> Tensor:
+def _resize(x: Tensor, *, new: tuple[int, ...], interpolation: str) -> Tensor:
     old = int(x.shape[2]), int(x.shape[3])
     if len(new) == 1:
         new = tuple(max(new[0], new[0] * side // min(old)) for side in old)
@@ -77,10 +77,10 @@ def _resize(x: Tensor, new: tuple[int, ...], interpolation: str) -> Tensor:
 def crop_step(size: int | Sequence[int]) -> Step:
     """The middle (H, W) of an image."""
     height, width = 2 * sides if len(sides := _size("crop", size)) == 1 else sides
-    return Step(f"the middle {height} x {width} cut out", _crop, height, width)
+    return Step(f"the middle {height} x {width} cut out", partial(_crop, height=height, width=width))
 
 
-def _crop(x: Tensor, height: int, width: int) -> Tensor:
+def _crop(x: Tensor, *, height: int, width: int) -> Tensor:
     top, left = (int(x.shape[2]) - height) // 2, (int(x.shape[3]) - width) // 2
     if top < 0 or left < 0:
         raise InputError(f"images of {tuple(x.shape[2:])} have no middle {height} x {width} to crop")
@@ -90,19 +90,22 @@ def _crop(x: Tensor, height: int, width: int) -> Tensor:
 def normalise_step(mean: float | Sequence[float] | None, std: float | Sequence[float] | None, scale: float) -> Step:
     """(scale * x - mean) / std, with a number for each channel or one for all."""
     means, stds = _numbers("mean", 0.0 if mean is None else mean), _numbers("std", 1.0 if std is None else std)
-    scale = _numbers("scale", scale)[0]
-    if not min(*stds, scale) > 0.0:
-        raise InputError(f"std={shown(stds)} and scale={scale} must be numbers above 0")
-    if len(means) != len(stds) and 1 not in (len(means), len(stds)):
-        raise InputError(f"mean={shown(means)} and std={shown(stds)} must be as many numbers, one for each channel")
-    told = (", ".join(f"{value:g}" for value in values) for values in (means, stds))
-    times = "" if scale == 1.0 else f"multiplied by {scale:g}"
-    normalised = "" if mean is None and std is None else "normalised by mean {} and std {}".format(*told)
-    tensors = {"mean": _per_channel(means), "std": _per_channel(stds)}
-    return Step(" and ".join(filter(None, [times, normalised])), _normalise, scale, **tensors)
+    if not min(*stds, *_numbers("scale", scale)) > 0.0 or (
+        len(means) != len(stds) and 1 not in (len(means), len(stds))
+    ):
+        raise InputError(
+            f"mean={shown(means)}, std={shown(stds)} and scale={scale}: expected as many numbers for mean as for std, "
+            "one for each channel, and std and scale above 0"
+        )
+    words = [f"multiplied by {scale:g}"] if scale != 1.0 else []
+    if mean is not None or std is not None:
+        words.append(
+            "normalised by mean {} and std {}".format(*(", ".join(f"{v:g}" for v in vs) for vs in (means, stds)))
+        )
+    return Step(" and ".join(words), partial(_normalise, scale=scale), _per_channel(means), _per_channel(stds))
 
 
-def _normalise(x: Tensor, scale: float, mean: Tensor, std: Tensor) -> Tensor:
+def _normalise(x: Tensor, mean: Tensor, std: Tensor, *, scale: float) -> Tensor:
     numbers = max(mean.shape[1], std.shape[1])
     if numbers not in (1, x.shape[1]):  # torch would repeat a single channel, which no note says
         raise InputError(
@@ -115,16 +118,12 @@ def _channels_last(x: Tensor) -> Tensor:
     return x.permute(0, 2, 3, 1).contiguous()
 
 
-def softmax_step(what: str) -> Step:
-    """Adds a softmax to the answers, or removes it by a logarithm."""
-    if what not in ("add", "remove"):
-        raise unknown("softmax", what, ("add", "remove"))
-    added = what == "add"
-    return Step("a softmax over the logits" if added else "the logarithm of the probabilities", _softmax, added)
+def _softmax(x: Tensor) -> Tensor:
+    return torch.softmax(x, dim=1)
 
 
-def _softmax(x: Tensor, added: bool) -> Tensor:
-    return torch.softmax(x, dim=1) if added else x.clamp_min(SMALLEST).log()
+def _logarithm(x: Tensor) -> Tensor:
+    return x.clamp_min(SMALLEST).log()
 
 
 class Wrapped(Around):
@@ -135,6 +134,7 @@ class Wrapped(Around):
         inner: the model.
         after: what is done to its answer.
         num_classes: K, where the model says it.
+        provenance: how the model was trained, as far as it says.
         notes: what lies between the noisy image and the label, for the header of a certificate.
 
     Example:
@@ -142,29 +142,17 @@ class Wrapped(Around):
         True
     """
 
+    answering = "inner"
+
     def __init__(self, before: Sequence[Step], model: nn.Module, after: Sequence[Step]) -> None:
         super().__init__()
         self.before, self.inner, self.after = nn.Sequential(*before), model, nn.Sequential(*after)
         self.before.training = self.after.training = False
 
     @property
-    def num_classes(self) -> int | None:
-        known: int | None = getattr(self.inner, "num_classes", None)
-        return known
-
-    @property
-    def provenance(self) -> dict[str, Any]:
-        """How the model was trained, as far as it says."""
-        return provenance_of(self.inner)
-
-    @property
     def notes(self) -> tuple[str, ...]:
         before = tuple(f"after noise: {step.words}" for step in self.before)
         return (*before, *notes_of(self.inner), *(f"after the model: {step.words}" for step in self.after))
-
-    def for_classes(self, classes: Sequence[str]) -> Self:
-        """The same, answering for `classes`; a model that knows other classes is refused."""
-        return self.replace(inner=for_classes(self.inner, classes))
 
     def forward(self, x: Tensor) -> Tensor:
         """Logits (B, K) of images (B, C, H, W) of the data set's own size: in [0, 1] before noise."""
@@ -190,7 +178,7 @@ def wrap(
 
     Noise is added to the image of the data set, and everything else happens after it, in the order of the arguments. So
     a certified radius is one of the data set's images, whatever the model takes, and the header of a certificate lists
-    the  They are torch operations: of a torch module, gradients, compilation and export stay possible.
+    its steps. They are torch operations: of a torch module, gradients, compilation and export stay possible.
 
     Args:
         model: what can be certified: a torch module in eval mode, a function, an estimator, ...
@@ -217,8 +205,9 @@ def wrap(
         >>> model.notes[1]
         'after noise: resized to 32 on the shorter side (bilinear)'
     """
-    if layout not in ("NCHW", "NHWC"):
-        raise unknown("layout", layout, ("NCHW", "NHWC"))
+    for name, value, known in (("layout", layout, ("NCHW", "NHWC")), ("softmax", softmax, (None, *SOFTMAX))):
+        if value not in known:
+            raise unknown(name, value, filter(None, known))
     before: list[Step] = []
     if channels is not None:
         before.append(channels_step(channels))
@@ -230,7 +219,10 @@ def wrap(
         before.append(normalise_step(mean, std, 1.0 if scale is None else scale))
     if layout == "NHWC":
         before.append(Step("channels on the last axis", _channels_last))
-    return Wrapped(before, as_module(model, num_classes), [] if softmax is None else [softmax_step(softmax)])
+    last = [] if softmax is None else [Step("a softmax over the logits", _softmax)]
+    if softmax == "remove":
+        last = [Step("the logarithm of the probabilities", _logarithm)]
+    return Wrapped(before, as_module(model, num_classes), last)
 
 
 def _size(name: str, size: int | Sequence[int]) -> tuple[int, ...]:

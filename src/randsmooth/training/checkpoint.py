@@ -17,7 +17,7 @@ from torch.optim import Optimizer
 from randsmooth.atomic import write_atomically
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
-from randsmooth.models.limits import check_archive, check_tensor
+from randsmooth.models.weights import check_archive, check_tensor
 from randsmooth.training.recipe import DENOISER, DenoiserRecipe, Recipe
 
 # torch writes a zip file. Such a file may end with a comment, preceded by its length; the digest is that comment.

@@ -189,7 +189,9 @@ def _check_ir(path: Path) -> str:
     from randsmooth.models import IrModel
 
     model = IrModel(path)
-    weights = "its weights are those that it was written with" if model.quantised else "it has no digest"
+    weights = (
+        "its weights are those that it was written with" if model.provenance.get("quantised") else "it has no digest"
+    )
     return f"{model.kind} for images of shape {model.shape}; {weights}, and OpenVINO opens it"
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import io
 import pickle
 from collections.abc import Sequence
-from functools import cached_property
+from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, unknown
+from randsmooth.errors import InputError
 from randsmooth.models.adapters.foreign_model import PythonModel, votes
 
 METHODS = ("predict_proba", "decision_function", "predict")  # in the order in which they are preferred
@@ -27,17 +26,17 @@ SMALLEST = 1e-30  # a probability below is taken for it, so that its logarithm i
 class EstimatorModel(PythonModel):
     """A fitted classifier with scikit-learn's interface; an image's pixels in the order of C, H, W are its features.
 
-    Probabilities become logits by the logarithm, whose softmax they are; a binary decision function becomes two.
-    Classes are matched with the names of the data set's; whole numbers from 0, as numbers or texts, that are none of
-    these names are labels. A class that the estimator was not fitted with is never its answer.
+    It is asked by the first of METHODS that it has, but for one-against-one decision functions, which are not about
+    classes. Probabilities become logits by the logarithm, whose softmax they are; a binary decision function becomes
+    two; what `predict` says are labels. Classes are matched with the names of the data set's; whole numbers from 0, as
+    numbers or texts, that are none of these names are labels. A class that the estimator was not fitted with is never
+    its answer.
 
     Args:
         estimator: a classifier, fitted, or a pipeline or search that ends in one. A copy of it is taken.
-        method: what to ask: predict_proba, decision_function or predict. Default: the first of these that it has, but
-            for one-against-one decision functions, which are not about classes. What `predict` says are labels.
 
     Raises:
-        InputError: it is not fitted, no classifier, or lacks the method.
+        InputError: it is not fitted, or no classifier.
 
     Example:
         >>> from sklearn.neighbors import KNeighborsClassifier
@@ -48,36 +47,24 @@ class EstimatorModel(PythonModel):
 
     num_classes: int
 
-    def __init__(self, estimator: Any, *, method: str | None = None) -> None:
+    def __init__(self, estimator: Any) -> None:
         self.name = type(estimator).__qualname__
         known = getattr(estimator, "classes_", None)
         if known is None or isinstance(known, list):  # a list: of several outputs
             raise InputError(f"the estimator {self.name} has no classes_: fit it for one output, estimator.fit(X, y)")
-        if method is not None and (method not in METHODS or not hasattr(estimator, method)):
-            raise unknown(f"method of {self.name}", method, [each for each in METHODS if hasattr(estimator, each)])
-        self.estimator, self.method = copy.deepcopy(estimator), method or _preferred(estimator)
-        self.known = np.asarray(known)
-        self.labels = self.method == "predict"
+        self.estimator, self.method = copy.deepcopy(estimator), _preferred(estimator)
+        self.known, self.labels = np.asarray(known), self.method == "predict"
         self.places = _places(self.known, None, self.name)
         self.num_classes = max(2, int(self.places.max()) + 1)
         self.features: int | None = getattr(estimator, "n_features_in_", None)
         self.kind = f"scikit-learn {self.name}, {self.method}"
+        hashed = _hash_of((self.method, self.estimator))
+        self.unreadable = "" if hashed else f"the estimator {self.name} does not say all that it holds"
+        self._hash = hashed or hashlib.sha256(self.name.encode()).hexdigest()
 
     def weights_hash(self) -> str:
         """Of all that the estimator holds; of its name, where that cannot be read."""
-        return f"sha256:{hashlib.sha256(self._content or self.name.encode()).hexdigest()}"
-
-    @property
-    def unreadable(self) -> str:  # type: ignore[override]
-        return "" if self._content else f"the estimator {self.name} does not say all that it holds"
-
-    @cached_property
-    def _content(self) -> bytes:
-        """What it would be pickled as; empty where it cannot be. No pickle is loaded."""
-        try:
-            return _pickled((self.method, self.estimator))
-        except Exception:  # an estimator's own way of being pickled may raise anything
-            return b""
+        return f"sha256:{self._hash}"
 
     def for_classes(self, classes: Sequence[str]) -> Self:
         changed = copy.copy(self)
@@ -119,13 +106,16 @@ class _Pickler(pickle.Pickler):
         return (tuple, ([(name, value[name]) for name in names],)) if names else NotImplemented  # type: ignore[index]
 
 
-def _pickled(value: object) -> bytes:
-    """A pickle that is the same for equal values, whichever of their parts are one object."""
-    file = io.BytesIO()
-    pickler = _Pickler(file, protocol=4)
-    pickler.fast = True  # remembers no part
-    pickler.dump(value)
-    return file.getvalue()
+def _hash_of(value: object) -> str:
+    """SHA-256 of what `value` would be pickled as, the same for equal values; empty where it cannot be pickled."""
+    hashed = hashlib.sha256()
+    pickler = _Pickler(SimpleNamespace(write=hashed.update), protocol=4)
+    pickler.fast = True  # whichever of its parts are one object
+    try:
+        pickler.dump(value)
+    except Exception:  # an estimator's own way of being pickled may raise anything
+        return ""
+    return hashed.hexdigest()
 
 
 def is_estimator(model: object) -> bool:
@@ -134,10 +124,10 @@ def is_estimator(model: object) -> bool:
 
 
 def _preferred(estimator: Any) -> str:
-    settings = estimator.get_params() if hasattr(estimator, "get_params") else {}
+    settings = estimator.get_params()
     pairwise = any(name.endswith("decision_function_shape") and how == "ovo" for name, how in settings.items())
-    left_out = {"decision_function"} if pairwise else set()
-    return next(method for method in METHODS if method not in left_out and hasattr(estimator, method))
+    left_out = "decision_function" if pairwise else ""
+    return next(method for method in METHODS if method != left_out and hasattr(estimator, method))
 
 
 def _places(known: np.ndarray, classes: Sequence[str] | None, estimator: str) -> NDArray[np.int64]:

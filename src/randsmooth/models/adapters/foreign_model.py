@@ -1,17 +1,22 @@
-"""A base classifier that is no torch module."""
+"""Base classifiers that are no torch modules, and the one for any Python function: arrays in, logits or labels out."""
 
 from __future__ import annotations
 
 import copy
+import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Self
+from collections.abc import Callable, Sequence
+from typing import Any, Self
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from randsmooth.errors import InputError
+from randsmooth.documents import shown
+from randsmooth.errors import InputError, unknown
+
+ARRAYS: tuple[str, ...] = ("numpy", "torch")  # what a function is called with: the first that it takes
 
 
 class ForeignModel(ABC):
@@ -119,3 +124,108 @@ class PythonModel(ForeignModel):
         Raises:
             InputError: it refuses them, or its answer is neither logits nor labels.
         """
+
+
+class FunctionModel(PythonModel):
+    """A function as a base classifier. It is asked about no more images than are counted.
+
+    Args:
+        function: takes images (B, C, H, W) float32, in [0, 1] before noise was added, and gives logits (B, K), or
+            labels (B,): whole numbers from 0, or names of classes. It is called with NumPy's arrays, or with torch's
+            tensors if it cannot take those, and may answer with either, or with a list.
+        num_classes: K, needed for labels unless the data set says it.
+        classes: names of the classes, for a function that answers with names.
+        identity: a name, given to no other model of yours: code cannot be compared.
+
+    Example:
+        >>> bright = FunctionModel(lambda x: (x.mean(axis=(1, 2, 3)) > 0.5).astype(int), num_classes=2)
+        >>> bright.answer(torch.ones(2, 1, 8, 8))
+        tensor([[0., 1.],
+                [0., 1.]])
+    """
+
+    padded = False
+
+    def __init__(
+        self,
+        function: Callable[[Any], Any],
+        *,
+        num_classes: int | None = None,
+        classes: Sequence[str] | None = None,
+        identity: str | None = None,
+    ) -> None:
+        if not callable(function):
+            raise InputError(f"{shown(repr(function))} cannot be called; expected a function of images")
+        self.function, self.called, self.takes = function, identity, ARRAYS
+        self.classes = None if classes is None else tuple(classes)
+        self.num_classes = num_classes if classes is None else len(classes)
+        if self.num_classes is not None and (type(self.num_classes) is not int or self.num_classes < 2):
+            raise InputError(f"num_classes={num_classes!r} must be a whole number, at least 2")
+        self.name = getattr(function, "__qualname__", type(function).__qualname__)
+        self.unreadable = f"the model is the function {self.name}, whose code cannot be compared"
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        """Whether it gives logits or labels is known once it was called."""
+        return f"Python function {self.name}" + (", labels only" if self.labels else "")
+
+    def weights_hash(self) -> str:
+        """That of the name given to it, since its code cannot be read."""
+        return f"sha256:{hashlib.sha256(f'function {self.called}'.encode()).hexdigest()}"
+
+    def for_classes(self, classes: Sequence[str]) -> Self:
+        told = copy.copy(self.with_num_classes(len(classes)))
+        told.classes = self.classes or tuple(classes)
+        return told
+
+    def answer(self, noisy: Tensor) -> Tensor:
+        return self._logits(self._ask(noisy), len(noisy)).to(noisy.device)
+
+    def _ask(self, noisy: Tensor) -> Any:
+        """What the function says of a copy of `noisy`, so that it may write into what it is given."""
+        faults = list[Exception]()
+        for takes in self.takes:
+            try:
+                answer = self.function(noisy.clone() if takes == "torch" else noisy.cpu().numpy().copy())
+                self.takes = (takes,)
+                return answer
+            except InputError:
+                raise
+            except Exception as error:  # a user's function may raise anything
+                faults.append(error)
+                if not isinstance(error, TypeError | AttributeError):  # which code raises that is for other arrays
+                    break
+        raise InputError(
+            f"the function {self.name} failed on images {tuple(noisy.shape)} in float32, called with {self.takes[0]} "
+            f"arrays ({type(faults[0]).__name__}: {shown(faults[0])})"
+        ) from faults[0]
+
+    def _logits(self, answer: Any, images: int) -> Tensor:
+        """(images, K) of what the function said: logits or votes. InputError if it is neither."""
+        found = answer.detach() if isinstance(answer, Tensor) else self._tensor(answer)
+        if found is not None and found.shape == (images,) and not found.is_floating_point():
+            if self.num_classes is None:
+                raise InputError(f"the function {self.name} answers with labels, of how many classes: give num_classes")
+            self.labels = True
+            return votes(found, self.num_classes)
+        if found is None or found.dim() != 2 or len(found) != images or found.shape[1] < 2:
+            got = type(answer).__name__ if found is None else f"{found.dtype} {tuple(found.shape)}"
+            raise InputError(
+                f"the function {self.name} answers {images} images with {got}; expected logits ({images}, K), K >= 2, "
+                f"or labels ({images},), which are whole numbers or names of classes"
+            )
+        return found if found.dtype == torch.float64 else found.float()
+
+    def _tensor(self, answer: Any) -> Tensor | None:
+        """Numbers, or names of classes as their places; None for what is no array of either."""
+        try:
+            array = np.asarray(answer)
+        except ValueError:  # lists of different lengths
+            return None
+        if array.size and all(isinstance(name, str) for name in array.flat):
+            if self.classes is None:
+                raise InputError(f"the function {self.name} answers with names; say which there are: classes=[...]")
+            if wrong := [name for name in array.flat if name not in self.classes]:
+                raise unknown(f"class from the function {self.name}", wrong[0], self.classes)
+            array = np.array([self.classes.index(name) for name in array.flat]).reshape(array.shape)
+        return torch.from_numpy(np.array(array)) if array.dtype.kind in "biuf" else None

@@ -38,11 +38,18 @@ FATAL = 4  # the highest severity of ONNX Runtime's messages
 
 
 class Port(NamedTuple):
-    """An input or output of a graph: its names, its type as NumPy calls it, the lengths of its axes (None: free)."""
+    """An input or output of a graph: its name, its type as NumPy calls it, the lengths of its axes (no number: free).
+
+    `names` are all that it answers to, `name` the first.
+    """
 
     names: tuple[str, ...]
     dtype: str
     axes: tuple[int | str | None, ...]
+
+    @property
+    def name(self) -> str:
+        return next(iter(self.names), "?")
 
 
 class Graph(NamedTuple):
@@ -79,21 +86,22 @@ class ImageInput:
     shape: tuple[int, int, int]
 
     @classmethod
-    def of(cls, port: Port, layout: str | None, where: str) -> ImageInput:
-        """The input at `port`, in a `layout` or, without one, in that which its channels show; else InputError."""
-        if layout is not None and layout not in LAYOUTS:
+    def of(cls, ports: Sequence[Port], layout: str | None, path: str) -> ImageInput:
+        """The only one of `ports`, in a `layout` or, without one, in that which its channels show; else InputError."""
+        if layout not in (None, *LAYOUTS):
             raise unknown("layout", layout, LAYOUTS)
-        sides = [side for side in port.axes[1:] if isinstance(side, int) and side > 0]
-        if len(port.axes) != 4 or len(sides) != 3:
+        sides = [side for port in ports for side in port.axes[1:] if isinstance(side, int) and side > 0]
+        if len(ports) != 1 or ports[0].dtype not in TAKEN or len(ports[0].axes) != 4 or len(sides) != 3:
+            found = shown(", ".join(f"{port.dtype} {[*port.axes]}" for port in ports))
             raise InputError(
-                f"{where} takes input of shape {shown([*port.axes])}; expected (N, C, H, W), of which C, H and W are "
-                "fixed numbers: export it again with a batch of images as example"
+                f"{path} takes {found}; expected one float32 or uint8 batch of images (N, C, H, W), of which C, H and "
+                "W are fixed numbers: export it again with such a batch as example"
             )
         last = sides[2] in CHANNELS and sides[0] not in CHANNELS
         layout = layout or ("NHWC" if last else "NCHW")
         channels, height, width = sides if layout == "NCHW" else (sides[2], sides[0], sides[1])
-        batch = port.axes[0] if isinstance(port.axes[0], int) else None
-        return cls(next(iter(port.names), "?"), port.dtype, layout, batch, (channels, height, width))
+        batch = ports[0].axes[0] if isinstance(ports[0].axes[0], int) else None
+        return cls(ports[0].name, ports[0].dtype, layout, batch, (channels, height, width))
 
     def prepared(self, images: NDArray[np.float32]) -> np.ndarray:
         """Images (B, C, H, W) float32 as the graph takes them."""
@@ -146,16 +154,12 @@ class GraphFile(ForeignModel):
                 raise
             except Exception as error:  # the runtimes' errors, and those of hostile names, have no base class in common
                 raise InputError(f"{path} is no {self.form} that can be run ({shown(error)})") from error
-        taken, given = graph.inputs, graph.outputs
-        if len(taken) != 1 or taken[0].dtype not in TAKEN:
-            found = shown(", ".join(f"{port.dtype} {[*port.axes]}" for port in taken))
-            raise InputError(f"{path} takes {found}; expected one float32 or uint8 batch of images (N, C, H, W)")
-        self.input = ImageInput.of(taken[0], layout or graph.layout, self.path)
+        self.input = ImageInput.of(graph.inputs, layout or graph.layout, self.path)
         self.batch, self.shape = self.input.batch, self.input.shape
         self.notes = (UINT8,) if self.input.dtype == "uint8" else ()
-        self.place = _chosen(given, output, self.path)
-        chosen = given[self.place]
-        self.output, self.labels = next(iter(chosen.names), "?"), len(chosen.axes) == 1 and chosen.dtype in WHOLE
+        self.place = _chosen(graph.outputs, output, self.path)
+        chosen = graph.outputs[self.place]
+        self.output, self.labels = chosen.name, len(chosen.axes) == 1 and chosen.dtype in WHOLE
         if chosen.dtype not in FLOATS and not self.labels:
             raise InputError(
                 f"{path} gives {shown(self.output)}, {chosen.dtype}, first; expected logits (N, K), which are floats"
@@ -174,13 +178,8 @@ class GraphFile(ForeignModel):
 
     @property
     def kind(self) -> str:  # type: ignore[override]
-        form = f"{self.form} in int8" if self.quantised else self.form
-        return f"{form}, labels only" if self.labels else form
-
-    @property
-    def quantised(self) -> bool:
-        """Whether `randsmooth quantise` wrote the file."""
-        return bool(self.provenance.get("quantised"))
+        int8 = " in int8" if self.provenance.get("quantised") else ""  # `randsmooth quantise` wrote it
+        return f"{self.form}{int8}{', labels only' if self.labels else ''}"
 
     def weights_hash(self) -> str:
         """SHA-256 of the file's bytes; if other files hold weights, of this hash and of their names and hashes."""
@@ -288,14 +287,11 @@ def hash_of(path: Path) -> str:
 
 def _chosen(ports: Sequence[Port], name: str | None, path: str) -> int:
     """The place of the output called `name`; else of the first that has floats and two axes, else 0."""
-    if not ports:
-        raise InputError(f"{path} gives nothing; expected logits (N, K)")
-    if name is None:
-        return next((i for i, port in enumerate(ports) if port.dtype in FLOATS and len(port.axes) == 2), 0)
-    found = next((i for i, port in enumerate(ports) if name in port.names), None)
-    if found is None:
+    logits = [i for i, port in enumerate(ports) if port.dtype in FLOATS and len(port.axes) == 2]
+    found = [*logits, 0] if name is None else [i for i, port in enumerate(ports) if name in port.names]
+    if not found or not ports:
         raise unknown(f"output of {path}", name, [each for port in ports for each in port.names])
-    return found
+    return found[0]
 
 
 def _external(path: Path) -> list[str]:
@@ -307,10 +303,8 @@ def _external(path: Path) -> list[str]:
     import onnx
     from onnx.external_data_helper import ExternalDataInfo
 
-    outside = (
-        each for each in _tensors(onnx.load(path, load_external_data=False)) if each.data_location == each.EXTERNAL
-    )
-    names = sorted({ExternalDataInfo(each).location for each in outside})
+    tensors = _tensors(onnx.load(path, load_external_data=False))
+    names = sorted({ExternalDataInfo(each).location for each in tensors if each.data_location == each.EXTERNAL})
     folders = {path.parent.resolve(), path.resolve().parent}  # both may be links to one folder elsewhere
     for name in names:
         there = path.parent / name

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from torch.export import ExportedProgram
 
 MODE = ("training", "train")  # what operators call their argument for train mode
-MOST_CONFIG = 2**24  # bytes of a JSON file in an archive that are looked at
 
 
 class Program(nn.Module):
@@ -49,18 +48,15 @@ class Program(nn.Module):
             module.training = False  # the mode was decided at the export; see `_check_mode`
 
     def forward(self, x: Tensor) -> Any:
-        """Logits (B, K) of images (B, C, H, W)."""
+        """Logits (B, K) of images (B, C, H, W). Below `smallest`, black ones are added, and their answers dropped."""
         if self.shape is not None and tuple(x.shape[1:]) != self.shape:
             raise RuntimeError(f"it was exported for images of shape {self.shape}")
-        x, size = x.contiguous(), self.largest or len(x)
-        answers = [self._part(x[start : start + size]) for start in range(0, len(x), size)]
+        answers = []
+        for part in x.contiguous().split(self.largest or len(x)):
+            missing = max(0, self.smallest - len(part))
+            answer = self.graph(torch.cat([part, part.new_zeros(missing, *part.shape[1:])]) if missing else part)
+            answers.append(answer[: len(part)] if missing and isinstance(answer, Tensor) else answer)
         return answers[0] if len(answers) == 1 or not isinstance(answers[0], Tensor) else torch.cat(answers)
-
-    def _part(self, x: Tensor) -> Any:
-        """Of at most `largest` images; below `smallest`, black ones are added and their answers thrown away."""
-        missing = max(0, self.smallest - len(x))
-        answer = self.graph(torch.cat([x, x.new_zeros(missing, *x.shape[1:])]) if missing else x)
-        return answer[: len(x)] if missing and isinstance(answer, Tensor) else answer
 
 
 def is_program(model: object) -> bool:
@@ -75,16 +71,15 @@ def scripted(source: Path | str) -> torch.jit.ScriptModule:
     Raises:
         InputError: it holds something else, such as a checkpoint, or is damaged.
     """
-    if not any("/code/" in name for name in _names(source)):
-        raise InputError(
-            f"{source} is no TorchScript file (it has no code): torch.jit.script(model).save(...) writes one. Of a "
-            "checkpoint, `randsmooth import` makes a model folder; a pickled module has to be saved anew"
-        )
     try:
         module: torch.jit.ScriptModule = torch.jit.load(str(source), map_location="cpu")
         return module
     except (RuntimeError, ValueError) as error:
-        raise InputError(f"{source} is no TorchScript file that can be run ({_last_line(error)})") from error
+        raise InputError(
+            f"{source} is no TorchScript file that can be run ({_last_line(error)}): torch.jit.script(model).save(...) "
+            "writes one. Of a checkpoint, `randsmooth import` makes a model folder; a pickled module has to be saved "
+            "anew"
+        ) from error
 
 
 def exported(source: Path | str) -> Any:
@@ -95,37 +90,26 @@ def exported(source: Path | str) -> Any:
     """
     import torch.export
 
-    names = _names(source)
-    if not any("/models/" in name or name.endswith("serialized_exported_program.json") for name in names):
-        raise InputError(f"{source} is no exported program: torch.export.save(program, ...) writes one")
     try:
-        _check_plain(source, names)
+        _check_plain(source)
         return torch.export.load(str(source))
-    except InputError:
-        raise
     except Exception as error:  # the reader raises whatever a damaged part makes it
-        raise InputError(f"{source} is no exported program that can be run ({_last_line(error)})") from error
+        raise InputError(
+            f"{source} is no exported program that can be run ({_last_line(error)}): torch.export.save(program, ...) "
+            "writes one"
+        ) from error
 
 
-def _names(source: Path | str) -> list[str]:
-    try:
-        with zipfile.ZipFile(source) as archive:
-            return archive.namelist()
-    except (zipfile.BadZipFile, OSError, ValueError):
-        raise InputError(f"{source} is no file that torch has saved a program in: it is no zip archive") from None
-
-
-def _check_plain(source: Path | str, names: list[str]) -> None:
+def _check_plain(source: Path | str) -> None:
     """Raise InputError where an archive's weights or constants are pickled objects, or compiled code."""
     with zipfile.ZipFile(source) as archive:
-        for name in names:
+        for name in archive.namelist():
             if "aotinductor" in name:
-                raise InputError(f"{source} is compiled by AOTInductor: give the program that torch.export.save wrote")
-            if name.endswith("_config.json") and archive.getinfo(name).file_size <= MOST_CONFIG:
+                raise InputError("it is compiled by AOTInductor: give the program itself")
+            if name.endswith("_config.json"):
                 config = json.loads(archive.read(name)).get("config", {})
-                pickled = [key for key, value in config.items() if value.get("use_pickle")]
-                if pickled:
-                    raise InputError(f"{source} keeps {shown(pickled[0])} as pickle, which is never loaded")
+                if pickled := [key for key, value in config.items() if value.get("use_pickle")]:
+                    raise InputError(f"it keeps {shown(pickled[0])} as pickle, which is never loaded")
 
 
 def _last_line(error: Exception) -> str:

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-import torch
 from torch import Tensor, nn
 
 from randsmooth import data
 from randsmooth.atomic import claimed
 from randsmooth.data import DatasetSpec, Images
-from randsmooth.documents import shown
 from randsmooth.errors import InputError, setting
-from randsmooth.models.checks import pick_device
+from randsmooth.models.base import pick_device
 from randsmooth.models.classifier import Classifier
-from randsmooth.models.denoiser import Denoiser
-from randsmooth.models.folder import CARD, CONFIG, WEIGHTS, check_fit, save
-from randsmooth.models.importing.files import Checkpoint, read_checkpoint
-from randsmooth.models.importing.known_networks import COUNTER, chosen_arch, denoiser_size, is_denoiser, our_tensors
+from randsmooth.models.denoised import Denoiser
+from randsmooth.models.folder import CARD, CONFIG, WEIGHTS, filled, save
+from randsmooth.models.importing.files import Checkpoint, chosen_arch, denoiser_size, our_tensors, read_checkpoint
 from randsmooth.models.importing.normalisation import Normalisation, candidates, normalisation, try_layers, usual
-from randsmooth.models.limits import SizeLimit
 from randsmooth.progress import Progress, chosen_progress
 
 M = TypeVar("M", Classifier, Denoiser)
+OTHER = "is it of another architecture (--arch), or for a data set of other images or classes (--dataset)?"
 
 
 class HoldsDenoiser(InputError):
@@ -87,11 +83,12 @@ def import_checkpoint(
         >>> model.arch, model.classes[:2], model.provenance["imported"]["epoch"]
         ('resnet8', ['airplane', 'automobile'], 440)
     """
-    folder = _folder(out, overwrite)
-    _check_options(sigma, images)
+    folder = _folder(out, overwrite, sigma)
+    if images < 1:
+        raise InputError(f"images={images!r} must be 1 or more")
     spec = None if dataset is None else data.describe(dataset)
     found = read_checkpoint(Path(checkpoint))
-    if is_denoiser(found.network):
+    if denoiser_size(found.network) is not None:
         raise HoldsDenoiser(f"{found.path} holds a denoiser, no classifier: randsmooth.models.import_denoiser reads it")
     if spec is None or dataset is None:
         raise InputError(
@@ -99,7 +96,7 @@ def import_checkpoint(
         )
     name = chosen_arch(arch, found.origin["arch"], found.network)
     settings: dict[str, Any] = {"arch": name, "classes": list(spec.classes), "shape": spec.shape}
-    network = _filled(lambda: Classifier(**settings), found, our_tensors(name, found.network)).network
+    network = _with_weights(Classifier, found, our_tensors(name, found.network), settings).network
     if normalise is not None:
         layer, why = normalisation(normalise, spec), {"why": "asked for"}
     elif found.mean is not None:
@@ -144,13 +141,18 @@ def import_denoiser(
         >>> denoiser.arch, denoiser.sigma
         ('dncnn-5x8', 0.25)
     """
-    folder = _folder(out, overwrite)
-    _check_options(sigma, 1)
+    folder = _folder(out, overwrite, sigma)
     found = read_checkpoint(Path(checkpoint))
-    channels, arch = denoiser_size(found.network)
-    facts = _facts(found, dataset, sigma)
-    denoiser = _filled(lambda: Denoiser(channels=channels, arch=arch, provenance=facts), found, found.network)
-    return _kept(denoiser, folder)
+    size = denoiser_size(found.network)
+    if size is None:
+        raise InputError(f"{found.path} holds no DnCNN, whose tensors are called dncnn.0.weight and so on")
+    settings = {"channels": size[0], "arch": size[1], "provenance": _facts(found, dataset, sigma)}
+    return _kept(_with_weights(Denoiser, found, found.network, settings), folder)
+
+
+def _with_weights(kind: type[M], found: Checkpoint, tensors: dict[str, Tensor], settings: dict[str, Any]) -> M:
+    state = {f"network.{name}": tensor for name, tensor in tensors.items()}
+    return filled(lambda: kind(**settings), state, f"{found.path} as {settings['arch']}", OTHER)
 
 
 def _facts(found: Checkpoint, dataset: str | None, sigma: float | None) -> dict[str, Any]:
@@ -167,44 +169,21 @@ def _kept(model: M, folder: Path | None) -> M:
     return model
 
 
-def _check_options(sigma: float | None, images: int) -> None:
+def _folder(out: Path | str | None, overwrite: bool, sigma: float | None) -> Path | None:
+    """The folder to write, if any; InputError unless an imported model, for a `sigma`, may be written to it."""
     if sigma is not None and not 0 < sigma < float("inf"):
         raise InputError(f"sigma={sigma!r} must be a positive number, or left out where it is unknown")
-    if images < 1:
-        raise InputError(f"images={images!r} must be 1 or more")
-
-
-def _folder(out: Path | str | None, overwrite: bool) -> Path | None:
-    """The folder to write, if any; InputError unless an imported model may be written to it."""
-    if out is None:
-        return None
-    folder = Path(out)
+    folder = Path(out) if out is not None else None
+    if folder is None or not folder.exists():
+        return folder
     if folder.is_file():
         raise InputError(f"{folder} is a file; --out names a folder")
-    present = sorted(path.name for path in folder.iterdir() if path.name[0] != ".") if folder.is_dir() else []
-    foreign = [name for name in present if name not in (CARD, CONFIG, WEIGHTS)]
-    if foreign:
+    present = sorted(path.name for path in folder.iterdir() if path.name[0] != ".")
+    if foreign := [name for name in present if name not in (CARD, CONFIG, WEIGHTS)]:
         raise InputError(f"{folder} holds {foreign[0]}, which no import wrote; use another --out")
     if present and not overwrite:
         raise InputError(f"{folder} holds a model. To replace it: {setting(overwrite=True)}, or another out (--out)")
     return folder
-
-
-def _filled(make: Callable[[], M], found: Checkpoint, tensors: dict[str, Tensor]) -> M:
-    """A model with the file's weights in its network, in eval mode; InputError where these do not fit."""
-    size = sum(tensor.numel() for tensor in tensors.values())
-    try:
-        with torch.random.fork_rng(devices=[]), SizeLimit(size):  # the initial weights are overwritten below
-            model = make()
-    except RuntimeError as error:  # there was not enough memory for a single layer
-        raise InputError(f"{found.path}: no such network can be built ({shown(error)})") from error
-    expected = model.network.state_dict()
-    tensors = {name: value.to(expected[name].dtype) if name in expected else value for name, value in tensors.items()}
-    tensors = {name: torch.zeros_like(value) for name, value in expected.items() if name.endswith(COUNTER)} | tensors
-    way_out = "is it of another architecture (--arch), or for a data set of other images or classes (--dataset)?"
-    check_fit(f"{found.path} does not fit {model.arch}", expected, tensors, way_out)
-    model.network.load_state_dict(tensors)
-    return model.eval()
 
 
 def _tried(

@@ -1,4 +1,4 @@
-"""The files in which other projects keep weights: read without running what a pickle asks for, under plain names."""
+"""Files in which other projects keep weights: read without running anything, and known as networks of ours."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
-from randsmooth.models.limits import check_archive, check_tensor
+from randsmooth.errors import InputError, unknown
+from randsmooth.models.registry import ARCHITECTURES, FAMILIES, build
+from randsmooth.models.weights import COUNTER, check_archive, check_tensor
+
+State = dict[str, Tensor]
 
 # Keys under which scripts keep a state dict: locuslab/smoothing and those that follow it, MACER, and tutorials.
 STATE_KEYS = ("state_dict", "net", "model_state_dict", "model")
@@ -24,12 +27,25 @@ MOST_TENSORS = 100_000
 FORBIDDEN = re.compile(r"GLOBAL (\S+)")  # what torch says of a class or function that a pickle asks for
 ANYWHERE = {"module", "_orig_mod"}  # in names: nn.DataParallel and torch.compile
 OUTSIDE = {"1", "model", "net", "network"}  # the network in nn.Sequential(normalisation, network), and in rs4a
-LAYER = re.compile(r"(?:0|norm|normalize|normalise|normalizer)\.(mu|means?|sds?|std|sigma|log_sig)")
+LAYER = re.compile(r"(?:0|norm|normalize|normalise|normalizer)\.(?:(mu|means?)|(sds?|std|sigma)|(log_sig))")
 WAY_OUT = (
     f"expected tensors and plain values alone, with a state dict under {', '.join(STATE_KEYS)} or nothing else. A "
     "pickle can run anything, and nothing is run here: if you trust the file, open it with the code that wrote it, "
     "and save torch.save({'state_dict': model.state_dict()}, 'weights.pth')"
 )
+
+# The authors' names -> ours. acr-weakness's cifar_resnet50 is the CIFAR network of that depth.
+NAMES = {
+    **{"cifar_resnet50": "cifar-resnet50", "resnet50": "resnet50", "lenet": "lenet", "cifar_densenet40": "densenet40"},
+    **{"cifar_wrn": "wrn28-10", "cifar_wrn40": "wrn40-10", "imagenet32_wrn": "wrn28-10"},
+}
+OF_DEPTH = re.compile(r"(?:cifar|cifar10|cifar100|imagenet32|svhn)_(resnet[0-9]+)")
+WAY_ON = (
+    f"known are cifar_resnetN, cifar100_resnetN, imagenet32_resnetN, {', '.join(NAMES)}. If it is one of ours by "
+    "another name, give that (arch=, --arch), one of `randsmooth train --arch` or of another package "
+    "(randsmooth.architectures); any other network can be certified from Python: rs.certify(model, ...)"
+)
+LENET = {"conv1": "0", "conv2": "3", "fc1": "7", "fc2": "9"}  # the authors' layers -> places in our nn.Sequential
 
 
 class Checkpoint(NamedTuple):
@@ -45,7 +61,7 @@ class Checkpoint(NamedTuple):
 
     path: Path
     origin: dict[str, Any]
-    network: dict[str, Tensor]
+    network: State
     mean: tuple[float, ...] | None
     std: tuple[float, ...] | None
 
@@ -89,22 +105,13 @@ def _read_torch(path: Path) -> Any:
 
 def _state_dict(held: Any) -> tuple[str, Mapping[str, Tensor]]:
     """The state dict in what a file holds, and the key under which it lies; an empty key for a bare one."""
-    if isinstance(held, Mapping):
-        for key in STATE_KEYS:
-            if _is_state(held.get(key)):
-                return key, held[key]
-        if _is_state(held):
-            return "", held
-        raise InputError(f"it holds the keys {', '.join(map(repr, list(held)[:8]))}, and no state dict")
-    raise InputError(f"it holds a {type(held).__name__}, and no state dict")
-
-
-def _is_state(value: object) -> bool:
-    return (
-        isinstance(value, Mapping)
-        and 0 < len(value) <= MOST_TENSORS
-        and all(isinstance(name, str) and isinstance(tensor, Tensor) for name, tensor in value.items())
-    )
+    inside = {key: held[key] for key in STATE_KEYS if key in held} if isinstance(held, Mapping) else {}
+    for key, state in (inside | {"": held}).items():
+        entries = state.items() if isinstance(state, Mapping) and 0 < len(state) <= MOST_TENSORS else [(None, None)]
+        if all(isinstance(name, str) and isinstance(tensor, Tensor) for name, tensor in entries):
+            return key, state
+    keys = f" with {', '.join(map(repr, list(held)[:8]))}" if isinstance(held, Mapping) else ""
+    raise InputError(f"it holds a {type(held).__name__}{keys}, and no state dict")
 
 
 def _plain(name: str, tensor: Tensor) -> Tensor:
@@ -119,23 +126,115 @@ def _plain(name: str, tensor: Tensor) -> Tensor:
         raise InputError(f"under {name} it holds, in float32, {error}") from None
 
 
-def _unwrapped(
-    state: dict[str, Tensor],
-) -> tuple[dict[str, Tensor], tuple[float, ...] | None, tuple[float, ...] | None]:
+def _unwrapped(state: State) -> tuple[State, tuple[float, ...] | None, tuple[float, ...] | None]:
     """The tensors without the names of what was put around the network; mean and deviation of a normalisation layer."""
     names = {name: ".".join(part for part in name.split(".") if part not in ANYWHERE) for name in state}
-    layer = {match[1]: state[name] for name, short in names.items() if (match := LAYER.fullmatch(short))}
-    inside = {name: short for name, short in names.items() if not LAYER.fullmatch(short)}
+    layer = {short: state[name] for name, short in names.items() if LAYER.fullmatch(short)}
+    inside = {name: short for name, short in names.items() if short not in layer}
     while len(outer := {short.partition(".")[0] for short in inside.values()}) == 1 and outer <= OUTSIDE:
         inside = {name: short.partition(".")[2] for name, short in inside.items()}
-    if len({*inside.values()}) < len(inside):
-        raise InputError("several tensors have one name without those of wrappers")
     network = {short: state[name] for name, short in inside.items()}
+    if len(network) < len(inside):
+        raise InputError("several tensors have one name without those of wrappers")
     if not layer:
         return network, None, None
-    means = [tensor for name, tensor in layer.items() if name[:2] in ("mu", "me")]
-    stds = [tensor.exp() if name == "log_sig" else tensor for name, tensor in layer.items() if name[0] in "sl"]
-    if len(means) != 1 or len(stds) > 1:
+    kinds = {match.lastindex: tensor for name, tensor in layer.items() if (match := LAYER.fullmatch(name))}
+    if len(kinds) < len(layer) or 1 not in kinds or len(kinds) > 2:
         raise InputError(f"its normalisation is {', '.join(layer)}, and expected are one mean and one deviation")
-    std = stds[0] if stds else torch.ones_like(means[0])
-    return network, tuple(means[0].flatten().tolist()), tuple(std.flatten().tolist())
+    std = kinds[3].exp() if 3 in kinds else kinds.get(2, torch.ones_like(kinds[1]))
+    return network, tuple(kinds[1].flatten().tolist()), tuple(std.flatten().tolist())
+
+
+def our_name(arch: str) -> str | None:
+    """The architecture of ours that the authors call `arch`; None for one that is not known here.
+
+    Example:
+        >>> our_name("cifar_resnet110"), our_name("cifar_resnet50"), our_name("VGG16")
+        ('resnet110', 'cifar-resnet50', None)
+    """
+    match = OF_DEPTH.fullmatch(arch)
+    return NAMES.get(arch, match[1] if match else None)
+
+
+def chosen_arch(asked: str | None, stated: str | None, state: State) -> str:
+    """The architecture of ours that a checkpoint is for: the one asked for, else that which its tensors show.
+
+    Args:
+        asked: what a user asks for, by our name or the authors'; None: nothing.
+        stated: the name that the file gives, in its authors' words, which must agree with its tensors; None: none.
+        state: its tensors, by the names of the network.
+
+    Raises:
+        InputError: a name cannot be built here, the tensors are of no network that is known here, or the two differ.
+    """
+    if asked is not None:
+        ours = our_name(asked) or asked
+        if ours not in ARCHITECTURES and not any(re.fullmatch(family, ours) for family in FAMILIES):
+            raise unknown("architecture", shown(asked), [*ARCHITECTURES, *NAMES])
+        return ours
+    shows, says = arch_of(state), our_name(stated) if stated else None
+    if stated and says is None:
+        raise InputError(f"the file is of the architecture {shown(repr(stated))}, which cannot be built here; {WAY_ON}")
+    if shows and says and shows != says:
+        raise InputError(
+            f"the file says that it is of the architecture {stated!r}, but its tensors are those of {shows}: which is "
+            f"right? arch={shows!r} (--arch {shows}) goes by the tensors"
+        )
+    found = says or shows
+    if found is None:
+        raise InputError(
+            f"the file names no architecture, and its {len(state)} tensors ({shown(', '.join(list(state)[:4]))}, ...) "
+            f"are those of no network that is known here; {WAY_ON}"
+        )
+    return found
+
+
+def arch_of(state: State) -> str | None:
+    """The architecture of ours that has these tensors, by the authors' names; None if it is not known here.
+
+    Compared are the names of all and the shapes of kernels, but for the number of channels of images.
+    """
+    blocks, groups = (_count(state, prefix) for prefix in ("layer1.", "block1.layer."))
+    guesses = ["lenet", "densenet40", "resnet50", "cifar-resnet50" if blocks == 8 else f"resnet{6 * blocks + 2}"]
+    channels = len(state.get("block1.layer.0.conv1.weight", ()))
+    if groups > 0 and channels >= 16:
+        guesses.append(f"wrn{6 * groups + 4}-{channels // 16}")
+    for arch in guesses:
+        try:
+            with torch.device("meta"):
+                expected = build(arch, in_channels=3, image_size=32, num_classes=10).state_dict()
+        except InputError:  # without blocks, or with too many, it is none
+            continue
+        if _kernels(expected) == _kernels(our_tensors(arch, state)):
+            return arch
+    return None
+
+
+def _count(state: State, prefix: str) -> int:
+    """How many numbered modules there are below `prefix`."""
+    return len({name[len(prefix) :].partition(".")[0] for name in state if name.startswith(prefix)})
+
+
+def _kernels(state: State) -> dict[str, tuple[int, ...]]:
+    """The names of tensors other than counters, with the shape of each kernel; of the first one without its inputs."""
+    shapes = {name: tuple(each.shape) if each.dim() == 4 else () for name, each in state.items() if COUNTER not in name}
+    first = next((name for name, shape in shapes.items() if shape), None)
+    return shapes if first is None else shapes | {first: (shapes[first][0], *shapes[first][2:])}
+
+
+def our_tensors(arch: str, state: State) -> State:
+    """The tensors under the names of our `arch`."""
+    layers = {name.partition(".")[0] for name in state}
+    if arch != "lenet" or layers != LENET.keys():
+        return state
+    split = [name.partition(".") for name in state]
+    return {f"{LENET[layer]}.{rest}": state[f"{layer}.{rest}"] for layer, _, rest in split}
+
+
+def denoiser_size(state: State) -> tuple[int, str] | None:
+    """The image channels of a DnCNN, as Salman et al. 2020 released them, and our name for its size; None: another."""
+    first = state.get("dncnn.0.weight")
+    if first is None or first.dim() != 4 or not all(name.startswith("dncnn.") for name in state):
+        return None
+    depth = sum(tensor.dim() == 4 for tensor in state.values())
+    return first.shape[1], f"dncnn-{depth}x{first.shape[0]}"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,17 +81,13 @@ def normalisation(text: str, spec: DatasetSpec) -> Normalisation:
         >>> normalisation("center", DATASETS["cifar10"])
         Normalisation(name='center', mean=(0.4914, 0.4822, 0.4465), std=(1.0, 1.0, 1.0))
     """
-    center = CENTER.fullmatch(text)
-    known: Normalisation | None = NONE
-    if "/" in text:
-        try:
+    center, channels = CENTER.fullmatch(text), spec.shape[0]
+    known = NONE if text == "none" else _of_dataset((center[1] or spec.name) if center else text, spec)
+    if center and known:
+        known = known.centering()._replace(name=text)
+    with suppress(ValueError, TypeError):
+        if "/" in text:
             known = Normalisation(text, *(tuple(map(float, part.split(","))) for part in text.split("/")))
-        except (TypeError, ValueError):
-            known = None
-    elif text != "none":
-        known = _of_dataset((center[1] or spec.name) if center else text, spec)
-        known = known.centering()._replace(name=text) if known and center else known
-    channels = spec.shape[0]
     if known is None or (known.mean is not None and not len(known.mean) == len(known.std or ()) == channels):
         raise InputError(
             f"normalise={shown(repr(text))} (--normalise) is no layer for images of {channels} channels, as those of "
@@ -100,10 +97,9 @@ def normalisation(text: str, spec: DatasetSpec) -> Normalisation:
 
 
 def _of_dataset(name: str, spec: DatasetSpec) -> Normalisation | None:
-    if name in BESIDE_OURS:
-        return Normalisation(name, *BESIDE_OURS[name])
     chosen: DatasetSpec | None = spec if name == spec.name else DATASETS.get(name)
-    return Normalisation(name, chosen.mean, chosen.std) if chosen and chosen.mean is not None else None
+    mean, std = BESIDE_OURS.get(name, (chosen.mean, chosen.std) if chosen else (None, None))
+    return Normalisation(name, mean, std) if mean is not None else None
 
 
 class Trial(NamedTuple):
@@ -133,19 +129,23 @@ class Trial(NamedTuple):
         mine, its = self.right[self.best], self.right[other]
         return int((mine & ~its).sum()), int((its & ~mine).sum())
 
+    def lead(self, other: int) -> float:
+        """Probability of the best layer's lead over the one at `other`, were they equally accurate.
+
+        An image that only one of them gets right is then as likely to be the one's as the other's (McNemar 1947,
+        exact).
+        """
+        won, lost = self.wins(other)
+        return float(stats.binom.sf(won - 1, won + lost, 0.5))
+
     def p_value(self) -> float:
         """Bound on the probability of a lead like this of a layer that is not better than every other.
 
-        For two layers of equal accuracy, an image that only one of them gets right is as likely to be the one's as the
-        other's (McNemar 1947, exact). Which layer leads, and against which, is only known afterwards: the p-value is
-        multiplied by the number of ordered pairs.
+        Which layer leads, and against which, is only known afterwards: the largest p-value is multiplied by the number
+        of ordered pairs.
         """
         others = [i for i in range(len(self.layers)) if i != self.best]
-        return min(1.0, len(self.layers) * len(others) * max(map(self._lead, others), default=0.0))
-
-    def _lead(self, other: int) -> float:
-        won, lost = self.wins(other)
-        return float(stats.binom.sf(won - 1, won + lost, 0.5))
+        return min(1.0, len(self.layers) * len(others) * max(map(self.lead, others), default=0.0))
 
     def classifies(self, place: int) -> bool:
         """Whether the network behind a layer clearly does more than guess, as random weights do not.
@@ -165,28 +165,22 @@ class Trial(NamedTuple):
         """
         if self.classifies(self.best) and self.p_value() <= ALPHA:
             return self.layers[self.best]
-        if self.prior is not None:
-            place = self.layers.index(self.prior)
-            if self.classifies(place) and (len(self.layers) - 1) * self._lead(place) > ALPHA:
-                return self.prior
+        usual = self.layers.index(self.prior) if self.prior is not None else None
+        if usual is not None and self.classifies(usual) and (len(self.layers) - 1) * self.lead(usual) > ALPHA:
+            return self.layers[usual]
         guesses = not self.classifies(self.best)
         why = "it hardly does more than guess" if guesses else "no layer is clearly better than the others"
-        names = " or ".join(layer.name for layer in self.layers)
         raise InputError(
             f"the file does not store which normalisation its network was trained behind, and {why} ({self.words()}): "
-            f"say it (--normalise {names}), try more images (--images), or check --sigma and --dataset"
+            f"say it (--normalise {' or '.join(layer.name for layer in self.layers)}), try more images (--images), or "
+            "check --sigma and --dataset"
         )
 
     def words(self) -> str:
-        """The accuracies, and by how much the best layer wins."""
+        """The accuracies, from the best on, and the p-value of its lead."""
         order = np.argsort(-self.right.sum(axis=1), kind="stable")
         shares = ", ".join(f"{self.layers[i].name} {self.right[i].mean():.1%}" for i in order)
-        noise = f"with noise of sigma {self.sigma:g}" if self.sigma else "without noise"
-        said = f"right about {self.right.shape[1]} images {noise}: {shares}"
-        if len(order) == 1:
-            return said
-        won, lost = self.wins(int(order[1]))
-        return f"{said}; {won} images to {lost} against the next, p = {self.p_value():.1g}"
+        return f"right about {self.right.shape[1]} images at sigma {self.sigma:g}: {shares}; p = {self.p_value():.1g}"
 
     def facts(self) -> dict[str, Any]:
         """The same for a model's provenance."""

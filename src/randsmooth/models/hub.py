@@ -1,0 +1,294 @@
+"""Image classifiers of Hugging Face's transformers and of timm, behind what they do to images, as base classifiers.
+
+Their image processors take 8-bit images, which noisy ones are not: here they are steps on tensors.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+from huggingface_hub import snapshot_download
+from torch import Tensor, nn
+
+from randsmooth.documents import parse_json, read_file, shown
+from randsmooth.errors import InputError
+from randsmooth.extras import needs
+from randsmooth.models.base import Around
+from randsmooth.models.wrapped import Step, crop_step, normalise_step, resize_step
+
+# Names that say nothing: numbers, transformers' own, and ImageNet's identifiers, whose order is that of its labels.
+NAMELESS = re.compile(r"\d+|label[_ ]?\d+|n\d{8}", re.IGNORECASE)
+PROCESSOR = "preprocessor_config.json"
+FILES = ["config.json", PROCESSOR, "*.safetensors", "*.safetensors.index.json"]
+# Processors that resize, crop, rescale and normalise as their settings say: whether a size that is one number is that
+# of a square (else of the shorter side), and whether they crop where the settings do not say it.
+KINDS = {
+    **{"ViT": (True, False), "DeiT": (True, True), "Beit": (True, False), "Pvt": (True, False)},
+    **{"ConvNext": (False, False), "Bit": (False, True), "CLIP": (False, True)},
+}
+USUAL = {"do_resize": True, "do_rescale": True, "do_normalize": True, "rescale_factor": 1 / 255}
+FILTERS = {2: "bilinear", 3: "bicubic"}  # of Pillow, by their numbers
+WARPED = 384  # from this side on ConvNeXt resizes without a crop
+
+
+class HubClassifier(Around):
+    """logits(x) = network(steps(x)) for noisy images of the data set's own size: noise comes before all steps.
+
+    Args:
+        network: gives logits (B, K), or an answer that has them as `.logits`.
+        steps: what is done to an image before.
+        source: what the model is called.
+        own: its K classes, in the order of its logits.
+        classes: what a user calls them; None: as it does itself.
+        channels: of the images that it takes.
+
+    Attributes:
+        notes: what lies between the noisy image and the label, for the header of a certificate.
+
+    Raises:
+        InputError: another number of classes than its own, or two of one name.
+    """
+
+    order: Tensor | None
+
+    def __init__(
+        self,
+        network: nn.Module,
+        steps: Sequence[Step],
+        *,
+        source: str,
+        own: Sequence[str],
+        classes: Sequence[str] | None,
+        channels: int,
+    ) -> None:
+        super().__init__()
+        if classes is not None and (len(classes) != len(own) or len({*map(str, classes)}) < len(classes)):
+            raise InputError(f"classes={list(classes)!r}: expected {len(own)} different names, as many as {source} has")
+        self.classes = tuple(map(str, own if classes is None else classes))
+        self.network, self.steps = network.eval().requires_grad_(False), nn.Sequential(*steps).eval()
+        self.channels, self.source = channels, source
+        self.register_buffer("order", None, persistent=False)  # the class of the network that each logit is about
+
+    @property
+    def num_classes(self) -> int:
+        """K."""
+        return len(self.classes)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        told = tuple(f"after noise: {step.words}" for step in self.steps)
+        return told if self.order is None else (*told, "after the model: classes in the order of the data set")
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Logits (B, K) of images (B, C, H, W): in [0, 1] before noise."""
+        if x.shape[1] != self.channels:
+            way_out = "rs.wrap(rs.load_model(...), channels=3) repeats a grey one"
+            raise InputError(f"{self.source} takes {self.channels} channels; these images have {x.shape[1]}: {way_out}")
+        answer = self.network(self.steps(x))
+        logits: Tensor = getattr(answer, "logits", answer)
+        return logits if self.order is None else logits.index_select(1, self.order)
+
+    def for_classes(self, classes: Sequence[str]) -> Self:
+        """The same, sharing its network, for these `classes` in their order.
+
+        Raises:
+            InputError: it knows other classes.
+        """
+        order = order_of(self.classes, classes, self.source)
+        if order == list(range(len(order))):
+            return self
+        changed, now = self.replace(), torch.tensor(order)
+        changed._buffers = {"order": now if self.order is None else self.order[now]}
+        changed.classes = tuple(classes)
+        return changed
+
+
+def order_of(own: Sequence[str], wanted: Sequence[str], source: str) -> list[int]:
+    """The place in a model's logits of each class of a data set: own[order[k]] is wanted[k].
+
+    Names are compared without regard to case, spaces, hyphens and underscores. Where one side has no names but numbers,
+    classes are taken to be in the same order.
+
+    Args:
+        own: the K classes of the model, in the order of its logits.
+        wanted: the classes of the data set.
+        source: what the model is called, for the error.
+
+    Raises:
+        InputError: other classes; the message names the first that the model does not have.
+
+    Example:
+        >>> order_of(["dog", "Cat"], ["cat", "dog"], "hf:pets")
+        [1, 0]
+    """
+    if len(own) != len(wanted):
+        wants = f"the data set has {len(wanted)}, {shown(', '.join(wanted))}: take a model that was trained for them"
+        raise InputError(f"{source} tells {len(own)} classes apart, {shown(', '.join(own))}; {wants}")
+    if all(map(NAMELESS.fullmatch, own)) or all(map(NAMELESS.fullmatch, wanted)):
+        return list(range(len(own)))
+    simple = [[re.sub(r"[\s_-]+", " ", name).strip().casefold() for name in names] for names in (own, wanted)]
+    missing = [name for name, form in zip(wanted, simple[1], strict=True) if simple[0].count(form) != 1]
+    if missing or len({*simple[1]}) < len(wanted):
+        raise InputError(
+            f"{source} knows no class {shown(repr([*missing, *wanted][0]))} of the data set (or knows it twice); its "
+            f"own are {shown(', '.join(own))}: say what they are called there, --model-arg 'classes=[...]'"
+        )
+    return [simple[0].index(form) for form in simple[1]]
+
+
+def from_transformers(source: Path | str, *, classes: Sequence[str] | None = None) -> HubClassifier:
+    """The image classifier `hf:user/name` or `hf:FOLDER` of transformers, behind its processor's steps.
+
+    Noise is added to the image of the data set; then it is resized, cropped, rescaled and normalised as the processor
+    says, on tensors. Only safetensors are read, and no code of the repository.
+
+    Args:
+        source: a folder as `save_pretrained` writes it, with its processor, or an id on the hub. A model of the hub is
+            taken from the cache where there is no network.
+        classes: what its classes are called in the data set, in the model's order; default: its own names.
+
+    Raises:
+        InputError: it is not there, it is no image classifier with all of its weights, it needs code of its own, or
+            its processor is not known.
+    """
+    named = str(source)
+    name = named.removeprefix("hf:")
+    try:
+        folder = Path(name) if name and Path(name).is_dir() else Path(snapshot_download(name, allow_patterns=FILES))
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"no folder {name}, and no such model came from the Hugging Face hub or its cache ({shown(error)}): check "
+            f"the name, or `hf download {name} --local-dir FOLDER` where there is a network, and hf:FOLDER here"
+        ) from error
+    steps, network = steps_of(folder), _network(folder, named)
+    labels, channels = network.config.id2label, getattr(network.config, "num_channels", 3)
+    own = [str(labels[k]) for k in range(len(labels))]
+    return HubClassifier(network, steps, source=named, own=own, classes=classes, channels=channels)
+
+
+def steps_of(folder: Path) -> list[Step]:
+    """The steps of the processor whose configuration is in `folder`, for images in [0, 1].
+
+    Raises:
+        InputError: there is none, or it does something else than resizing, cropping, rescaling and normalising.
+    """
+    path = folder / PROCESSOR
+    try:
+        said = parse_json(read_file(path), path)
+        name = str(said.get("image_processor_type", said.get("feature_extractor_type", "")))
+        name = re.sub(r"(ImageProcessor|FeatureExtractor)(Fast|Pil)?$", "", name)
+        if name not in KINDS:
+            raise InputError(f"it is a {shown(name or 'processor without a name')}, and known are {', '.join(KINDS)}")
+        given = {key: value for key, value in said.items() if value is not None}
+        return _steps(name, USUAL | {"do_center_crop": KINDS[name][1]} | given)
+    except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(
+            f"{path} does not say in a known way what is done to images before the network ({shown(error)}): certify "
+            "it from Python, with the steps that it needs: rs.wrap(model, resize=..., mean=..., std=...)"
+        ) from error
+
+
+def _steps(kind: str, said: Mapping[str, Any]) -> list[Step]:
+    steps: list[Step] = []
+    if said["do_resize"]:
+        size, filter_ = _size(said["size"], KINDS[kind][0]), FILTERS[said["resample"]]
+        if kind == "ConvNext" and isinstance(size, int):  # a small one is resized to more, and cropped to it
+            larger = int(size / float(said.get("crop_pct", 224 / 256)))
+            small = size < WARPED
+            steps += [resize_step(larger, filter_), crop_step(size)] if small else [resize_step((size, size), filter_)]
+        else:
+            steps.append(resize_step(size, filter_))
+    if said["do_center_crop"]:
+        steps.append(crop_step(_size(said["crop_size"], True)))
+    scale = 255 * float(said["rescale_factor"]) if said["do_rescale"] else 255.0  # processors see 0 to 255
+    scale = 1.0 if abs(scale - 1.0) < 1e-6 else scale
+    mean, std = (said["image_mean"], said["image_std"]) if said["do_normalize"] else (None, None)
+    return steps if mean is std is None and scale == 1.0 else [*steps, normalise_step(mean, std, scale)]
+
+
+def _size(size: Any, square: bool) -> int | tuple[int, int]:
+    """(height, width), or the length of the shorter side."""
+    if isinstance(size, int):
+        return (size, size) if square else size
+    return int(size["shortest_edge"]) if "shortest_edge" in size else (int(size["height"]), int(size["width"]))
+
+
+def _network(folder: Path, named: str) -> Any:
+    """The network with its weights in float32."""
+    with needs(named):
+        import transformers
+    try:
+        network, loaded = transformers.AutoModelForImageClassification.from_pretrained(
+            str(folder),
+            local_files_only=True,
+            use_safetensors=True,
+            trust_remote_code=False,  # unless it is told so, transformers asks at the terminal
+            dtype=torch.float32,
+            output_loading_info=True,
+        )
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, ImportError) as error:
+        raise InputError(
+            f"{folder} cannot be loaded as an image classifier of transformers ({shown(error)}). Python code that "
+            "comes with one is never run: if you trust it, name a function: file.py:NAME"
+        ) from error
+    lacking = sorted(map(str, [*loaded["missing_keys"], *loaded["mismatched_keys"]]))
+    if lacking:
+        raise InputError(
+            f"{folder} has no weights for {len(lacking)} tensors of the classifier, first {shown(lacking[0])}, which "
+            "would be random: it was not trained to classify, or for another number of classes"
+        )
+    return network
+
+
+def from_timm(source: Path | str, *, classes: Sequence[str] | None = None) -> HubClassifier:
+    """The image classifier `timm:NAME` of timm, behind its evaluation transform.
+
+    Args:
+        source: a name of timm, `timm:hf-hub:user/name`, or `timm:FOLDER` with its config.json and weights. Weights of a
+            name are taken from the cache where there is no network.
+        classes: what its classes are called in the data set, in the model's order; default: its own names, if any.
+
+    Raises:
+        InputError: timm cannot be imported, or it has no such model or weights.
+    """
+    named, name = str(source), str(source).removeprefix("timm:")
+    try:
+        with needs(named, "timm itself needs a torchvision that fits your torch"):
+            import timm.data
+        network: Any = timm.create_model(f"local-dir:{name}" if Path(name).is_dir() else name, pretrained=True)
+        config = timm.data.resolve_model_data_config(network)
+    except InputError:
+        raise
+    except Exception as error:  # timm, its hub client, torch, and a torchvision for another torch raise their own
+        raise InputError(
+            f"{named} cannot be made by timm ({type(error).__name__}: {shown(error)}): is it a name of timm, and the "
+            "torchvision the one for your torch?"
+        ) from error
+    own = network.pretrained_cfg.get("label_names") or map(str, range(network.num_classes))
+    channels = int(config["input_size"][0])
+    return HubClassifier(network, timm_steps(config), source=named, own=list(own), classes=classes, channels=channels)
+
+
+def timm_steps(config: Mapping[str, Any]) -> list[Step]:
+    """The evaluation transform that `timm.data.create_transform` makes of a data configuration, for images in [0, 1].
+
+    Raises:
+        InputError: it does something else than resizing, cropping the middle and normalising.
+
+    Example:
+        >>> config = {"input_size": (3, 224, 224), "interpolation": "bicubic", "mean": (0.5,) * 3, "std": (0.5,) * 3}
+        >>> [step.words for step in timm_steps(config | {"crop_pct": 0.9, "crop_mode": "center"})][:2]
+        ['resized to 248 on the shorter side (bicubic)', 'the middle 224 x 224 cut out']
+    """
+    _, height, width = config["input_size"]
+    share, mode = config.get("crop_pct", 0.875), config.get("crop_mode", "center")
+    larger = math.floor(height / share), math.floor(width / share)
+    if mode not in ("squash", "center") or (mode == "center" and height != width):
+        raise InputError(f"crop_mode={mode!r} of timm for {height} x {width} is not known: expected center or squash")
+    resize = resize_step(larger if mode == "squash" else larger[0], config["interpolation"])
+    return [resize, crop_step((height, width)), normalise_step(config["mean"], config["std"], 1.0)]
