@@ -8,9 +8,11 @@ import pytest
 
 from randsmooth.certificates import Certificates, Header, from_evidence
 
+Make = Callable[..., Certificates]
+
 
 @pytest.fixture
-def log() -> Callable[..., Certificates]:
+def log() -> Make:
     """A log of rows (label, predict, radius)."""
 
     def table(rows: Sequence[tuple[int, int, float]], name: str = "log", **facts: float) -> Certificates:
@@ -29,7 +31,7 @@ def log() -> Callable[..., Certificates]:
 
 
 @pytest.fixture
-def counted() -> Callable[..., Certificates]:
+def counted() -> Make:
     """A two-class table of images of class 0 that got their label in `hits` (N,) of n samples."""
 
     def table(hits: Sequence[int], n: int = 1000, name: str = "counted", sigma: float = 0.5) -> Certificates:

@@ -1,96 +1,158 @@
-"""Every metric against a slow derivation in plain Python."""
+"""Every metric of one table against a slow derivation in plain Python, its intervals by coverage."""
 
 import math
 from collections.abc import Callable
-from functools import partial
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import stats
 
+from metrics.conftest import Make
+from models.refusing import refusal
 from randsmooth import metrics
-from randsmooth.certificates import Certificates
-from randsmooth.errors import InputError
-
-Log = Callable[..., Certificates]
 
 ROWS = [
     (0, 0, 0.5), (0, -1, 0.0), (1, 1, 1.25), (1, 0, 0.75), (2, 2, 0.0), (2, 2, 0.5), (0, 0, 0.25), (1, -1, 0.0),
 ]  # fmt: skip
+HITS = [0, 100, 499, 500, 501, 620, 700, 999, 1000]
+FACTS = {"sigma": 0.5, "n": 1000, "alpha": 0.001}
+Z = stats.norm.ppf(0.975)
 
 
-@pytest.mark.parametrize("r", [0.0, 0.2, 0.25, 0.250001, 0.5, 1.25, 2.0])
-def test_certified_accuracy_counts_right_images_that_reach_the_radius(log: Log, r: float) -> None:
-    hits = sum(1 for label, predict, radius in ROWS if label == predict and radius >= r)
-    estimate = metrics.certified_accuracy(log(ROWS), r)
-    assert estimate.value == hits / len(ROWS)
-    assert estimate.images == len(ROWS)
-    assert estimate.low <= estimate.value <= estimate.high
-
-
-def test_the_other_metrics(log: Log) -> None:
-    table = log(ROWS)
-    right = [radius for label, predict, radius in ROWS if label == predict]
-    assert metrics.acr(table).value == pytest.approx(sum(right) / len(ROWS), abs=1e-15)
+def test_accuracy_acr_and_area_are_sums_over_the_images(log: Make) -> None:
+    table, right = log(ROWS), [radius for label, predict, radius in ROWS if label == predict]
+    for r in (0.0, 0.2, 0.25, 0.250001, 0.5, 1.25, 2.0):
+        estimate = metrics.certified_accuracy(table, r)
+        assert (estimate.value, estimate.images) == (sum(radius >= r for radius in right) / 8, 8), r
+        assert estimate.low <= estimate.value <= estimate.high
+    assert metrics.acr(table).value == pytest.approx(sum(right) / 8, abs=1e-15)
     assert metrics.abstention(table).value == 2 / 8
-    assert metrics.certified_accuracy(table, 0.0).value == 5 / 8
-
-
-def test_the_staircase_is_certified_accuracy_everywhere(log: Log) -> None:
-    table = log(ROWS)
     radii, shares = metrics.accuracy_curve(table)
     assert radii.tolist() == [0.0, 0.25, 0.5, 1.25]
-    for r, share in zip(radii, shares, strict=True):
-        assert share == metrics.certified_accuracy(table, float(r)).value
+    assert shares.tolist() == [metrics.certified_accuracy(table, r).value for r in radii.tolist()]
+    for up_to in (0.1, 0.25, 0.4, 1.0, 1.25, 3.0):  # the integral of the staircase, which is ACR far enough
+        area = metrics.accuracy_area(table, up_to)
+        assert area.value == pytest.approx(float(np.diff(np.minimum(radii, up_to)) @ shares[1:]), abs=1e-15), up_to
+        assert area.low <= area.value <= area.high
+    assert metrics.accuracy_area(table, 1.25) == metrics.acr(table)
+    farther = log([(label, predict, 2.0 * radius) for label, predict, radius in ROWS])
+    assert metrics.accuracy_area(farther, 0.25).value == metrics.accuracy_area(table, 0.25).value
 
 
-def test_acr_is_the_area_under_the_staircase(log: Log) -> None:
+def test_a_summary_has_the_usual_radii_unless_others_are_asked_for(log: Make) -> None:
     table = log(ROWS)
-    radii, shares = metrics.accuracy_curve(table)
-    assert metrics.acr(table).value == pytest.approx(float(np.diff(radii) @ shares[1:]), abs=1e-15)
-
-
-def test_usual_radii_reach_as_far_as_a_right_image(log: Log) -> None:
-    assert metrics.usual_radii([log(ROWS)]) == [0.0, 0.25, 0.5, 0.75, 1.0, 1.25]
+    assert metrics.usual_radii([table]) == [0.0, 0.25, 0.5, 0.75, 1.0, 1.25]
     assert metrics.usual_radii([log([(0, 1, 9.0)])]) == [0.0]
+    assert list(metrics.summarise(table).accuracy) == metrics.usual_radii([table])
+    assert list(metrics.summarise(table, [0.3]).accuracy) == [0.3]
+    assert str(metrics.Estimate(0.2278, 0.127, 0.3341, 20)) == "0.228 (0.127 to 0.334, 20 images)"
+    assert str(metrics.mean([1.0], (0.0, 1.0))) == "1.000 (0.024 to 1.000, 1 image)"
 
 
-@pytest.mark.parametrize(
-    "metric", [metrics.acr, metrics.abstention, partial(metrics.certified_accuracy, r=0.0), metrics.p_a]
-)
-def test_no_metric_of_no_image(log: Log, metric: Callable[[Certificates], object]) -> None:
-    with pytest.raises(InputError, match="no image"):
-        metric(log([], sigma=0.5, n=100, alpha=0.01))
-
-
-@pytest.mark.parametrize("r", [-0.1, math.nan, math.inf])
-def test_a_radius_must_make_sense(log: Log, r: float) -> None:
-    with pytest.raises(InputError, match=f"radius {r}"):
-        metrics.certified_accuracy(log(ROWS), r)
-
-
-def test_a_label_aware_table_does_not_tell_abstention(log: Log) -> None:
+def test_a_label_aware_table_does_not_tell_abstention(log: Make) -> None:
     """Images whose picked class missed the label took no samples: whether they would be abstained on is not known."""
     table = log(ROWS, "aware", label_aware=True)
     assert not metrics.knows_abstention(table) and metrics.knows_abstention(log(ROWS))
-    with pytest.raises(InputError, match=r"aware is label-aware: .*certify without --label-aware"):
-        metrics.abstention(table)
+    assert "without --label-aware" in refusal(lambda: metrics.abstention(table))
     told, untold = metrics.summarise(log(ROWS), [0.5]), metrics.summarise(table, [0.5])
     assert untold.abstention is None and told.abstention == metrics.abstention(log(ROWS))
     assert (untold.acr, untold.accuracy) == (told.acr, told.accuracy)  # what it tells all the same
 
 
-def test_a_summary_has_the_usual_radii_unless_others_are_asked_for(log: Log) -> None:
-    table = log(ROWS)
-    assert list(metrics.summarise(table).accuracy) == metrics.usual_radii([table])
-    assert list(metrics.summarise(table, [0.3]).accuracy) == [0.3]
+def test_what_makes_no_sense_is_refused(log: Make, counted: Make) -> None:
+    table, empty = log(ROWS), log([], sigma=0.5, n=100, alpha=0.01)
+    for metric in (metrics.acr, metrics.abstention, metrics.p_a, lambda t: metrics.certified_accuracy(t, 0.0)):
+        assert "no image" in refusal(lambda metric=metric: metric(empty))
+    for r in (-0.1, math.nan, math.inf):
+        assert f"radius {r}" in refusal(lambda r=r: metrics.certified_accuracy(table, r))
+        assert f"radius {r}" in refusal(lambda r=r: metrics.accuracy_area(table, r))
+    assert "up_to=0" in refusal(lambda: metrics.accuracy_area(table, 0.0))
+    for q in (0.0, 1.0, -0.1, math.nan):
+        assert f"q={q}" in refusal(lambda q=q: metrics.p_a_quantiles(counted([900]), [q]))
+    for bounds in ((0.0, 0.5), (0.5, 1.0)):
+        assert "0.2 to 0.7" in refusal(lambda bounds=bounds: metrics.mean([0.2, 0.7], bounds))
 
 
-def test_an_estimate_is_printed_in_short(log: Log) -> None:
-    assert str(metrics.Estimate(0.2278, 0.127, 0.3341, 20)) == "0.228 (0.127 to 0.334, 20 images)"
-    assert str(metrics.mean([1.0], (0.0, 1.0))) == "1.000 (0.024 to 1.000, 1 image)"
+def test_share_and_wilson_are_the_closed_formula_and_cover() -> None:
+    for k, n in [(0, 1), (1, 1), (0, 50), (50, 50), (1, 50), (17, 50), (6875, 10_000)]:
+        a, b, c = 1.0 + Z**2 / n, -2.0 * k / n - Z**2 / n, (k / n) ** 2  # of the roots of (p - k/n)^2 = z^2 p (1-p) / n
+        root = math.sqrt(max(0.0, b * b - 4.0 * a * c))
+        ends = max(0.0, (-b - root) / (2.0 * a)), min(1.0, (-b + root) / (2.0 * a))
+        estimate = metrics.share(np.arange(n) < k)
+        assert (estimate.value, estimate.images) == (k / n, n)
+        assert (estimate.low, estimate.high) == pytest.approx(ends, abs=1e-12), (k, n)
+        assert [float(end) for end in metrics.wilson(k, n)] == pytest.approx(ends, abs=1e-12), (k, n)
+    low, high = metrics.wilson(np.random.default_rng(0).binomial(200, 0.3, size=20_000), 200)
+    assert np.mean((low <= 0.3) & (high >= 0.3)) == pytest.approx(0.95, abs=0.02)
 
 
-def test_tables_and_comparisons_show_one_line(log: Log) -> None:
-    table = log(ROWS).renamed("a").assuming(sigma=0.5, n=1000, alpha=0.001)
-    assert repr(table) == "Certificates('a': 8 images, sigma 0.5, n 1,000, a log)"
-    assert repr(metrics.compare([(table, table)])) == "[Comparison('a' against 'a': 8 images, no difference shown)]"
+def test_p_a_is_the_labels_share_and_a_log_gives_back_that_of_right_images(counted: Make, log: Make) -> None:
+    table = counted(HITS)
+    measured, right = metrics.p_a(table), table.correct
+    assert measured.values.tolist() == [k / 1000 for k in HITS] and measured.known_from == 0.0
+    for x in (0.0, 0.1, 0.5, 0.57, 0.62, 0.700001, 1.0):
+        expected = sum(k / 1000 >= x for k in HITS) / len(HITS)
+        assert metrics.p_a_curve(table, np.array([x]))[0] == expected == measured.share(x).value
+    logged = log(list(zip(table.label, table.predict, table.radius, strict=True)), **FACTS)
+    recovered = metrics.p_a(logged)
+    np.testing.assert_array_equal(recovered.values[right], np.array(HITS)[right] / 1000)
+    assert np.all(np.isnan(recovered.values[~right])) and recovered.known_from == 0.5
+    assert np.isnan(metrics.p_a_curve(logged, np.array([0.0, 0.49]))).all()
+    assert "0.49" in refusal(lambda: recovered.at_least(0.49))
+    for lacking in FACTS:
+        bare = log([(0, 0, 0.5)], **{name: fact for name, fact in FACTS.items() if name != lacking})
+        assert f"--{lacking}" in refusal(lambda bare=bare: metrics.p_a(bare)) and not metrics.knows_p_a(bare)
+
+
+def test_quantiles_are_order_statistics_and_a_log_tells_upper_ones_only(log: Make, counted: Make) -> None:
+    q = (0.01, 0.07, 0.1, 0.5, 0.9, 0.99)
+    for images in (1, 9, 10, 100):
+        hits = np.random.default_rng(images).integers(0, 1001, images)
+        for share, one in metrics.p_a_quantiles(counted(hits), q).items():
+            rank = math.ceil(Fraction(str(share)) * images)  # NumPy's inverted_cdf takes the 8th of 100 for 0.07
+            assert one.value == np.sort(hits)[rank - 1] / 1000 and one.images == images, (images, share)
+            assert one.low <= one.value <= one.high
+    rows = [(0, 0, float(counted([900]).radius[0]))] * 50 + [(0, 1, 0.5)] * 40
+    found = metrics.p_a_quantiles(log(rows, **FACTS), [0.2, 0.5, 0.9])
+    assert np.isnan([found[0.2].value, found[0.2].low, found[0.2].high]).all()
+    assert (found[0.5].value, found[0.5].high) == (0.9, 0.9) and np.isnan(found[0.5].low)
+    assert (found[0.9].value, found[0.9].low, found[0.9].high) == (0.9, 0.9, 0.9)
+
+
+def rate(held: Callable[[np.random.Generator], bool], runs: int = 400) -> float:
+    rng = np.random.default_rng(0)
+    return sum(held(rng) for _ in range(runs)) / runs
+
+
+LEAST = 0.95 - 3.0 * math.sqrt(0.05 * 0.95 / 400)
+
+
+def test_the_interval_of_a_quantile_covers_and_one_narrower_would_not(counted: Make) -> None:
+    for images, q in [(20, 0.5), (150, 0.05), (150, 0.9)]:  # of p_A uniform on (0, 1), to the 1e-6 of n
+
+        def inside(rng: np.random.Generator, cut: float, images: int = images, q: float = q) -> bool:
+            one = metrics.p_a_quantiles(counted(rng.integers(0, 10**6, images), n=10**6), [q])[q]
+            return one.low + cut * (one.high - one.low) <= q <= one.high - cut * (one.high - one.low)
+
+        assert rate(lambda rng: inside(rng, 0.0)) >= LEAST, (images, q)
+        assert rate(lambda rng: inside(rng, 0.25)) < 0.85, (images, q)
+
+
+def test_the_band_covers_the_whole_p_a_curve(counted: Make, log: Make) -> None:
+    assert metrics.dkw(10_000) == pytest.approx(0.013581, abs=1e-6)  # Massart's
+    n, truth = 500, (501 - np.arange(501)) / 501  # p_A uniform on 0, 1/n, ..., 1
+    grid = np.arange(n + 1) / n
+    for images in (20, 200):
+
+        def whole(rng: np.random.Generator, pointwise: bool, images: int = images) -> bool:
+            band = metrics.p_a_band(counted(rng.integers(0, n + 1, images), n=n), grid)
+            ends = metrics.wilson(np.rint(band.share * images), images) if pointwise else (band.low, band.high)
+            return bool(np.all((ends[0] <= truth) & (truth <= ends[1])))
+
+        assert rate(lambda rng: whole(rng, False)) >= LEAST
+        assert rate(lambda rng: whole(rng, True)) < 0.85  # the control: intervals of single points
+    band = metrics.p_a_band(counted([100, 600, 900, 1000]), [0.0, 0.6, 0.95])
+    assert band.share.tolist() == [1.0, 0.75, 0.25] and band.low.min() >= 0.0 and band.high.max() <= 1.0
+    unknown = metrics.p_a_band(log([(0, 0, 0.5)], **FACTS), [0.4, 0.6])
+    assert np.isnan([unknown.share[0], unknown.low[0], unknown.high[0]]).all() and unknown.share[1] == 1.0

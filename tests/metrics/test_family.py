@@ -7,9 +7,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy import special
 
+from models.refusing import refusal
 from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates, Header
-from randsmooth.errors import InputError
 from randsmooth.noise import Gaussian
 from randsmooth.report import what_acr_hides
 
@@ -53,17 +53,6 @@ def gives_up(rng: np.random.Generator, images: int = 500) -> list[Certificates]:
     hard = rng.random(images) < 0.03
     surer = np.where(p > 0.65, p + 0.5 * (1.0 - p), p)
     return [sampled(np.where(hard, 0.58, p), rng, "b"), sampled(np.where(hard, 0.3, surer), rng, "a")]
-
-
-def everywhere_before(a: Certificates, b: Certificates, rng: np.random.Generator) -> bool:
-    """The control: a band of one width around the p_A curves' difference, as the verdicts were once read from."""
-    x = np.arange(50, 100) / 100
-    first, second = (np.nan_to_num(metrics.p_a(table).values, nan=-1.0)[:, None] >= x for table in (a, b))
-    paired = first.astype(np.float64) - second
-    images, difference = len(paired), paired.mean(axis=0)
-    picks = rng.multinomial(images, np.full(images, 1.0 / images), size=DRAWS)
-    band = np.quantile(np.abs(picks @ paired / images - difference).max(axis=1), 0.95)
-    return bool((difference > band).any() and not (difference < -band).any())
 
 
 def test_a_known_difference_is_found_where_it_is() -> None:
@@ -152,25 +141,11 @@ def test_other_sigmas_are_compared_as_far_as_both_reach(counted: Make) -> None:
     assert one.at(0.5) is not None and one.at(1.0) is None
 
 
-@pytest.mark.parametrize("delta", [0.0, -0.1, 1.0, float("nan")])
-def test_a_delta_must_be_a_share(counted: Make, delta: float) -> None:
-    with pytest.raises(InputError, match="delta="):
-        metrics.verdict(counted([900]), counted([800]), delta=delta)
-
-
-def test_no_pair_makes_no_comparison() -> None:
+def test_a_delta_must_be_a_share_and_no_pair_makes_no_comparison(counted: Make) -> None:
+    for delta in (0.0, -0.1, 1.0, float("nan")):
+        told = refusal(lambda delta=delta: metrics.verdict(counted([900]), counted([800]), delta=delta))
+        assert f"delta={delta}" in told
     assert metrics.compare([]) == []
-
-
-def everywhere_rates(runs: int) -> tuple[float, float]:
-    """How often the method that gives up 3% is called ahead everywhere: by the band of today, and by the control."""
-    rng = np.random.default_rng(0)
-    said = control = 0
-    for seed in range(runs):
-        b, a = gives_up(rng)
-        said += metrics.verdict(a, b, seed=seed).outcome == metrics.AHEAD_EVERYWHERE
-        control += everywhere_before(a, b, rng)
-    return said / runs, control / runs
 
 
 def claim_rates(runs: int) -> tuple[float, float]:
@@ -186,16 +161,12 @@ def claim_rates(runs: int) -> tuple[float, float]:
 
 
 @pytest.mark.slow
-def test_few_draws_bear_out_both_rates() -> None:
-    said, control = everywhere_rates(10)
-    assert said == 0.0 and control > 0.5
-    assert claim_rates(30)[0] <= 0.15
-
-
-@pytest.mark.slow
 def test_a_method_that_gives_up_images_is_not_called_ahead_everywhere() -> None:
-    said, control = everywhere_rates(200)
-    assert said <= 0.05 and control > 0.6
+    rng, said = np.random.default_rng(0), 0
+    for seed in range(200):
+        b, a = gives_up(rng)
+        said += metrics.verdict(a, b, seed=seed).outcome == metrics.AHEAD_EVERYWHERE
+    assert said <= 0.05 * 200
 
 
 @pytest.mark.slow
@@ -246,11 +217,6 @@ def coverage(kind: str, runs: int) -> tuple[float, float]:
             alone.append(np.all(np.abs(curve.value - true[:-1]) <= half + 1e-3))
         all_held, control = all_held + all(inside), control + all(alone)
     return all_held / runs, control / runs
-
-
-def test_few_runs_bear_out_the_coverage() -> None:
-    found, control = coverage("three methods", 15)
-    assert found >= 0.8 and control < 0.7
 
 
 @pytest.mark.slow

@@ -6,10 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from models.refusing import refusal
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
-from randsmooth.errors import InputError
-from randsmooth.metrics.reach import POINTS, farthest, grid, reach
+from randsmooth.metrics import farthest
+from randsmooth.metrics.comparison import reach
 from randsmooth.noise import Gaussian
 
 Make = Callable[..., Certificates]
@@ -27,14 +28,6 @@ def test_a_curve_reaches_through_the_farthest_that_n_allows(counted: Make) -> No
     end = Gaussian(0.5).largest_radius(1000, 0.001)
     assert at.radii[0] == 0.0 and end - 1e-3 < at.radii[-1] <= end and at.whole and at.limit == ""
     assert np.diff(at.radii).max() <= 0.01 and 0.25 in at.radii
-
-
-def test_a_grid_is_round_and_small() -> None:
-    for end in [0.0021, 0.047, 0.95, 1.9056, 3.8, 7.62, 123.4]:
-        radii = grid(end)
-        assert len(radii) <= POINTS + 2 and 0.999 * end <= radii[-1] <= end, end
-        assert np.all(np.diff(radii) > 0.0) and np.diff(radii).max() <= end / 380, end
-        assert grid(0.0).tolist() == [0.0], end
 
 
 def test_the_nearer_end_counts_and_is_named(counted: Make) -> None:
@@ -60,12 +53,10 @@ def test_a_rule_that_answers_few_radii_is_compared_at_those(counted: Make) -> No
     half, steps = under(table.renamed("half"), rule="radius=0.5"), under(table.renamed("steps"), rule="grid=0.25")
     at = reach(half, table, [0.0, 0.5, 1.0])
     assert (at.radii.tolist(), at.whole) == ([0.5], False)
-    assert at.limit == "at r = 0.5 only, which is all that half answers"
+    assert "r = 0.5" in at.limit and "half" in at.limit
     assert reach(table, steps).radii.tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
-    assert reach(table, steps).limit == "at 5 radii from 0 to 1 only, which is all that steps answers"
-    assert reach(half, steps).limit == "at r = 0.5 only, which is all that half and steps answer"
-    other = under(table.renamed("other"), rule="radius=0.6")
-    assert reach(half, other).limit == "no radius that half and other answer is one that the other can be asked for"
+    assert "5 radii from 0 to 1 only" in reach(table, steps).limit and "half and steps" in reach(half, steps).limit
+    assert "no radius" in reach(half, under(table, rule="radius=0.6")).limit
     assert farthest(under(table, rule="anytime=0.4")) == 0.4  # samples stopped there
     assert 0.9 < farthest(under(table, rule="anytime")) < farthest(table)
 
@@ -78,8 +69,7 @@ def test_what_such_rules_do_not_answer_is_not_compared(counted: Make) -> None:
     assert one.verdict is not None and one.verdict.outcome == metrics.NO_DIFFERENCE
     (none,) = metrics.compare([(few, under(table, rule="radius=0.6"))], [0.5])
     assert none.curve is None and none.verdict is None and none.at(0.5) is None
-    with pytest.raises(InputError, match="cannot be compared: no radius"):
-        metrics.verdict(few, under(table, rule="radius=0.6"))
+    assert "no radius" in refusal(lambda: metrics.verdict(few, under(table, rule="radius=0.6")))
 
 
 def test_a_table_can_certify_what_it_has_and_what_its_budget_allows(counted: Make, log: Make) -> None:

@@ -1,18 +1,21 @@
-"""Certified accuracy, abstention and the average certified radius of a table, and the most that a radius can be."""
+"""What one table says: certified accuracy, abstention, ACR and the area up to a radius; all of them in a summary."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth.bounds.binomial import CAP
-from randsmooth.certificates import ABSTAIN, Certificates, CertificatesLike, Header, as_certificates, rule_of
+from randsmooth.certificates import ABSTAIN, Certificates, CertificatesLike, as_certificates, rule_of
 from randsmooth.certificates.logs.inferred import LOOSEST
 from randsmooth.certificates.logs.tsv import LARGEST
 from randsmooth.errors import InputError
-from randsmooth.metrics.estimate import Estimate, mean, share
+from randsmooth.metrics.estimate import Estimate, mean, require_labels, share
+from randsmooth.metrics.p_a_estimates import knows_p_a, p_a
 from randsmooth.noise import Gaussian
 from randsmooth.rules import MOST_SAMPLES
 
@@ -30,16 +33,12 @@ def largest_possible(table: Certificates) -> float:
         (1.91, 0.3)
     """
     seen = float(np.max(table.radius * table.correct, initial=0.0))  # a log may have rounded it up
-    if table.header.sigma is None:
+    header, sigma = table.header, table.header.sigma
+    if sigma is None:
         return seen or LARGEST
-    return max(seen, _largest(table.header, table.header.sigma))
-
-
-def _largest(header: Header, sigma: float) -> float:
     if header.n is None or header.alpha is None:
-        return Gaussian(sigma).largest_radius(header.n or MOST_SAMPLES, header.alpha or LOOSEST)
-    beyond = CAP * sigma if header.bound == "randomised" else 0.0
-    return rule_of(header).farthest + beyond
+        return max(seen, Gaussian(sigma).largest_radius(header.n or MOST_SAMPLES, header.alpha or LOOSEST))
+    return max(seen, rule_of(header).farthest + (CAP * sigma if header.bound == "randomised" else 0.0))
 
 
 def check_radius(r: float) -> None:
@@ -54,15 +53,6 @@ def check_radius(r: float) -> None:
     """
     if not (math.isfinite(r) and r >= 0.0):
         raise InputError(f"radius {r} must be a finite number >= 0, in units of pixels in [0, 1]")
-
-
-def require_labels(table: Certificates) -> None:
-    """Raise InputError for images without labels, of which it is unknown whether an answer is right."""
-    if not table.labelled:
-        raise InputError(
-            f"{table.name or 'this table'} is about images without labels, so that accuracy, ACR and p_A are not "
-            "known: certify images with labels"
-        )
 
 
 def knows_accuracy(table: CertificatesLike) -> bool:
@@ -128,8 +118,7 @@ def knows_abstention(table: CertificatesLike) -> bool:
         >>> knows_abstention(table)
         True
     """
-    table = as_certificates(table)
-    return not table.header.label_aware
+    return not as_certificates(table).header.label_aware
 
 
 def abstention(table: CertificatesLike) -> Estimate:
@@ -188,3 +177,152 @@ def accuracy_curve(table: CertificatesLike) -> tuple[NDArray[np.float64], NDArra
     held = np.sort(table.radius[table.correct])
     radii = np.unique(np.concatenate(([0.0], held)))
     return radii, (len(held) - np.searchsorted(held, radii, side="left")) / max(1, len(table))
+
+
+def accuracy_area(table: CertificatesLike, up_to: float) -> Estimate:
+    """Area under the certified-accuracy curve from radius 0 to `up_to`, in units of pixels in [0, 1].
+
+    It is the mean of min(radius, up_to) * correct, with its 95% interval, and ACR when `up_to` is beyond every
+    radius. Divided by `up_to` it is the mean certified accuracy over these radii.
+
+    What can game it: below `up_to` it is ACR and pays for the same thing, radius on images that are certified already
+    rather than a first radius on a hard one; only what lies beyond `up_to` no longer counts. And `up_to` itself, chosen
+    after the curves were seen: state it beforehand, for what the application must withstand, and report where the
+    curves cross.
+
+    Raises:
+        InputError: no image, or `up_to` is not a finite number above 0.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8, 1.2])
+        >>> accuracy_area(table, up_to=1.0).value  # (0.3 + 0.8 + 1.0) / 4
+        0.525
+    """
+    table = as_certificates(table)
+    require_labels(table)
+    check_radius(up_to)
+    if up_to == 0.0:
+        raise InputError("up_to=0 leaves no area; give the largest radius that matters, in units of pixels in [0, 1]")
+    return mean(np.minimum(table.radius, up_to) * table.correct, (0.0, min(up_to, largest_possible(table))))
+
+
+STEP = 0.25
+P_A_LEVELS = (0.5, 0.75, 0.9, 0.99)  # where the p_A curve is read off for a table of figures
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The metrics of one table, with intervals.
+
+    Attributes:
+        name, images: of the table, and how many it holds.
+        acr: average certified radius; None where the images have no labels.
+        accuracy: radius -> certified accuracy; None likewise.
+        abstention: share of abstentions; None if unknown (see `knows_abstention`).
+        p_a: x -> share of images with p_A >= x; empty if unknown (see `knows_p_a`).
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8, 1.2], sigma=0.5, n=1000, alpha=0.001)
+        >>> summary = summarise(table, [0.0, 0.5])
+        >>> summary.images, summary.accuracy[0.5].value, summary.p_a[0.5].value
+        (4, 0.5, 0.75)
+    """
+
+    name: str
+    images: int
+    acr: Estimate | None
+    accuracy: dict[float, Estimate | None]
+    abstention: Estimate | None
+    p_a: dict[float, Estimate]
+
+
+def summarise(table: CertificatesLike, radii: Sequence[float] | None = None) -> Summary:
+    """Every metric of `table`: certified accuracy at each of `radii`, and shares of p_A at each of P_A_LEVELS.
+
+    Without `radii`, the accuracies are those at the `usual_radii` of the table.
+
+    Raises:
+        InputError: no image, or a radius that is negative or not finite.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8, 1.2], sigma=0.5, n=1000, alpha=0.001)
+        >>> summary = summarise(table, [0.0, 0.5])
+        >>> summary.acr.value, summary.accuracy[0.5].value, summary.abstention.value
+        (0.575, 0.5, 0.25)
+        >>> list(summarise(table).accuracy)
+        [0.0, 0.25, 0.5, 0.75, 1.0]
+    """
+    table = as_certificates(table)
+    radii = usual_radii([table]) if radii is None else radii
+    for r in radii:
+        check_radius(r)
+    accuracy = {r: certified_accuracy(table, r) if table.labelled else None for r in radii}
+    average = acr(table) if table.labelled else None
+    abstained = abstention(table) if knows_abstention(table) else None
+    shares = {x: p_a(table).share(x) for x in P_A_LEVELS} if knows_p_a(table) else {}
+    return Summary(table.name, len(table), average, accuracy, abstained, shares)
+
+
+def usual_radii(tables: Sequence[CertificatesLike]) -> list[float]:
+    """The usual columns of a table of results: 0, 0.25, 0.5, ... as far as any table certifies a right image.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8, 1.2])
+        >>> usual_radii([table])
+        [0.0, 0.25, 0.5, 0.75, 1.0]
+    """
+    given = [as_certificates(table) for table in tables]
+    farthest = max((float(np.max(t.radius * t.correct, initial=0.0)) for t in given), default=0.0)
+    return [STEP * i for i in range(math.floor(farthest / STEP) + 1)]
+
+
+def farthest(table: CertificatesLike) -> float:
+    """The largest radius that the table's rule asks about; for a log without n, the largest that occurs.
+
+    It is proved if all samples of an image agree. Samples that stop once a target is proved are asked about the target
+    only.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8, 1.2], sigma=0.5, n=1000, alpha=0.001)
+        >>> round(farthest(table), 3)  # n of n successes
+        1.232
+    """
+    table = as_certificates(table)
+    if not _settled(table):
+        return float(max([*table.radius, *(() if (asked := asked_radii(table)) is None else asked)], default=0.0))
+    return rule_of(table.header).farthest
+
+
+def can_certify(table: CertificatesLike, r: float) -> bool:
+    """Whether any image can be certified at radius `r` with the table's sigma, n and alpha; True if they are unknown.
+
+    True under the randomised bound too, as there an image may by chance reach farther than others.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8, 1.2], sigma=0.5, n=1000, alpha=0.001)
+        >>> can_certify(table, 1.0), can_certify(table, 2.0)
+        (True, False)
+    """
+    table = as_certificates(table)
+    if not _settled(table) or table.header.bound == "randomised":
+        return True
+    return bool(np.any(table.radius >= r)) or r <= farthest(table)  # a log may have rounded its largest radius up
+
+
+def asked_radii(table: Certificates) -> NDArray[np.float64] | None:
+    """(K,) the only radii that the table's samples were asked about; None if they were asked about all."""
+    rule, _, radius = table.header.rule.partition("=")
+    if not _settled(table):  # a log of a single radius names it, though its n and alpha are unknown
+        return np.array([float(radius)]) if rule == "radius" else None
+    radii = rule_of(table.header).asked_radii
+    return None if radii is None else np.array(radii, np.float64)
+
+
+def _settled(table: Certificates) -> bool:
+    return None not in (table.header.sigma, table.header.n, table.header.alpha)

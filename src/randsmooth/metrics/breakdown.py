@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from randsmooth.certificates import CertificatesLike, as_certificates
 from randsmooth.errors import InputError
 from randsmooth.metrics.accuracy import certified
 from randsmooth.metrics.estimate import require_images
-from randsmooth.metrics.p_a_estimates import ImageProbabilities, p_a
+from randsmooth.metrics.p_a_estimates import p_a
 from randsmooth.metrics.paired import require_same_images
 
 Floats = NDArray[np.float64]
@@ -166,11 +166,8 @@ def acr_waterfall(
         [0.075, 0.5]
     """
     table = as_certificates(table)
-    reference = None if reference is None else as_certificates(reference)
-    judge = table if reference is None else reference
-    require_same_images(table, judge)
-    gained = contributions(table)
-    return _split(gained, np.zeros_like(gained), p_a(judge), edges, easy)
+    nothing = replace(table, radius=np.zeros(len(table)))
+    return waterfall(table, nothing, table if reference is None else reference, edges=edges, easy=easy)
 
 
 def waterfall(
@@ -199,33 +196,17 @@ def waterfall(
         ([0.0, 0.1], 1.0)
     """
     a, b = as_certificates(a), as_certificates(b)
-    reference = None if reference is None else as_certificates(reference)
-    judge = b if reference is None else reference
+    judge = b if reference is None else as_certificates(reference)
     require_same_images(a, b)
     require_same_images(a, judge)
-    return _split(contributions(a), contributions(b), p_a(judge), edges, easy)
-
-
-def _split(a: Floats, b: Floats, measured: ImageProbabilities, edges: Sequence[float], easy: float) -> Waterfall:
-    borders = _check_edges(edges, easy, measured.known_from)
-    values = np.nan_to_num(measured.values, nan=0.0)  # unknown means below `known_from`: the first bin
-    bins = len(borders) - 1
-    place = np.maximum(np.searchsorted(borders, values, side="left") - 1, 0)
-    return Waterfall(
-        edges=borders,
-        images=np.bincount(place, minlength=bins),
-        a=np.asarray(np.bincount(place, a, bins), np.float64),
-        b=np.asarray(np.bincount(place, b, bins), np.float64),
-        easy=easy,
-        easy_difference=float((a - b)[values > easy].sum()),
-    )
-
-
-def _check_edges(edges: Sequence[float], easy: float, known_from: float) -> Floats:
-    borders = np.asarray(edges, np.float64)
+    parts, measured, borders = (contributions(a), contributions(b)), p_a(judge), np.asarray(edges, np.float64)
     if len(borders) < 2 or borders[0] != 0.0 or borders[-1] != 1.0 or not np.all(np.diff(borders) > 0.0):
         raise InputError(f"edges={list(edges)} must rise from 0 to 1, so that every image falls in one bin")
     for x in (*borders[1:], easy):
-        if not known_from <= x <= 1.0:
-            raise InputError(f"p_A={x} as a border must lie in [{known_from}, 1], where the reference determines p_A")
-    return borders
+        if not measured.known_from <= x <= 1.0:
+            raise InputError(f"p_A={x} as a border must lie in [{measured.known_from}, 1], where p_A is known")
+    values = np.nan_to_num(measured.values, nan=0.0)  # unknown means below `known_from`: the first bin
+    place, bins = np.maximum(np.searchsorted(borders, values, side="left") - 1, 0), len(borders) - 1
+    in_a, in_b = (np.bincount(place, part, bins).astype(np.float64) for part in parts)
+    above = float((parts[0] - parts[1])[values > easy].sum())
+    return Waterfall(borders, np.bincount(place, minlength=bins), in_a, in_b, easy, above)

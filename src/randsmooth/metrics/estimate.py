@@ -8,11 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 
 Floats = NDArray[np.float64]
 
 
+LEVEL = 0.95
+CRITICAL = float(special.ndtri(0.5 + LEVEL / 2.0))  # of one two-sided interval at LEVEL: 1.96
 FEW = 20  # values that differ, up to which nothing is assumed of those not seen but their bounds
 STEPS = 60  # at most, of the search for an end; a dozen do
 NEAR = 1e-10  # of the critical value: when it has ended
@@ -63,13 +66,13 @@ def mean_interval(
     return 0.0 - _upper(-x, c, -least, z, most - least), _upper(x, c, most, z, most - least)  # 0.0: never -0.0
 
 
-def paired_shares(only_a: ArrayLike, only_b: ArrayLike, images: int, z: float) -> tuple[Floats, Floats]:
+def paired_shares(only_a: ArrayLike, only_b: ArrayLike, images: int, z: float = CRITICAL) -> tuple[Floats, Floats]:
     """`mean_interval` of p(only a) - p(only b): an image that only the one or only the other certifies is 1 or -1.
 
     Args:
         only_a, only_b: (...) counts of these images.
         images: how many were compared.
-        z: the critical value.
+        z: the critical value; by default that of a single interval at 95%.
 
     Example:
         >>> low, high = paired_shares([30, 0], [10, 0], 1000, 1.96)
@@ -146,9 +149,6 @@ def _at(logit: Floats, y: Floats, c: Floats) -> tuple[Floats, Floats]:
     return m[:, 0], w + np.log(u / w) / w
 
 
-LEVEL = 0.95
-
-
 @dataclass(frozen=True)
 class Estimate:
     """A value measured on a sample of images, with a 95% confidence interval for a fresh sample of that size.
@@ -214,7 +214,7 @@ def wilson(successes: ArrayLike, n: ArrayLike, *, level: float = LEVEL) -> tuple
     """
     successes, n = np.asarray(successes, np.float64), np.asarray(n, np.float64)
     p = successes / n
-    z = critical(level)
+    z = special.ndtri(0.5 + level / 2.0)
     centre = (p + z * z / (2.0 * n)) / (1.0 + z * z / n)
     half = z * np.sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n)) / (1.0 + z * z / n)
     low, high = np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
@@ -247,16 +247,20 @@ def mean(values: ArrayLike, bounds: tuple[float, float]) -> Estimate:
         raise InputError(
             f"values from {values.min():g} to {values.max():g} must lie between the bounds {least:g} and {most:g}"
         )
-    low, high = mean_interval(values, bounds, critical(LEVEL))
+    low, high = mean_interval(values, bounds, CRITICAL)
     return Estimate(float(values.mean()), float(low), float(high), len(values))
-
-
-def critical(level: float) -> float:
-    """The critical value of a two-sided interval at a level: 1.96 at 95%."""
-    return float(special.ndtri(0.5 + level / 2.0))
 
 
 def require_images(n: int) -> None:
     """Raise InputError for an empty table: no metric is defined on no image."""
     if n == 0:
         raise InputError("the table holds no image; a metric needs at least one")
+
+
+def require_labels(table: Certificates) -> None:
+    """Raise InputError for images without labels, of which it is unknown whether an answer is right."""
+    if not table.labelled:
+        raise InputError(
+            f"{table.name or 'this table'} is about images without labels, so that accuracy, ACR and p_A are not "
+            "known: certify images with labels"
+        )

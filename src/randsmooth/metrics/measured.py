@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from randsmooth import bounds
 from randsmooth.certificates import Certificates, evidence_difference, rule_of
 from randsmooth.errors import InputError
-from randsmooth.metrics.accuracy import certified, require_labels
-from randsmooth.metrics.estimate import LEVEL, require_images
+from randsmooth.metrics.accuracy import certified
+from randsmooth.metrics.estimate import LEVEL, require_images, require_labels
 from randsmooth.rules import OneRadius, Screen
 
 Ints = NDArray[np.int64]
@@ -178,15 +178,12 @@ def measured_accuracy(
     """
     rule = _screen_of(screened)
     require_images(len(screened))
-    open_ = left_open(screened)
-    drawn, hits, samples = 0, 0, int(screened.samples.sum())
     if resolved is not None:
         _check_passes(screened, resolved)
-        drawn, hits = len(resolved), int(certified(resolved, rule.radius).sum())
-        samples += int(resolved.samples.sum())
-    sure = int(certified(screened, rule.radius).sum())
-    counted = _Counted(len(screened), sure, len(open_), drawn, hits, samples)
-    return counted.measured(rule, level)
+    second = [] if resolved is None else [resolved]
+    sure, hits = (sum(int(certified(t, rule.radius).sum()) for t in tables) for tables in ([screened], second))
+    samples = sum(int(t.samples.sum()) for t in (screened, *second))
+    return _measured(rule, level, len(screened), sure, len(left_open(screened)), sum(map(len, second)), hits, samples)
 
 
 def sampled_accuracy(sample: Certificates, images: int, *, level: float = LEVEL) -> MeasuredAccuracy:
@@ -224,38 +221,8 @@ def sampled_accuracy(sample: Certificates, images: int, *, level: float = LEVEL)
             "certified by radius=R, label-aware (see `measure_accuracy`)"
         )
     require_labels(sample)
-    hits = int(certified(sample, rule.radius).sum())
-    return _Counted(images, 0, images, len(sample), hits, int(sample.samples.sum())).measured(rule, level)
-
-
-@dataclass(frozen=True)
-class _Counted:
-    """How many images there are, are certified, are left open; were chosen of these, and certified; all samples."""
-
-    images: int
-    sure: int
-    left_open: int
-    drawn: int
-    hits: int
-    samples: int
-
-    def measured(self, rule: OneRadius, level: float) -> MeasuredAccuracy:
-        N, sure = self.images, self.sure
-        low, high = bounds.finite_share_interval(self.hits, self.drawn, self.left_open, 1.0 - level)
-        guess = self.left_open * self.hits / self.drawn if self.drawn else (low + high) / 2.0
-        false = bounds.most_failures(N, rule.alpha, (1.0 - level) / 2.0)
-        return MeasuredAccuracy(
-            radius=rule.radius,
-            value=(sure + guess) / N,
-            low=(sure + low) / N,
-            high=(sure + high) / N,
-            assured=max(0, sure + low - false) / N,
-            level=level,
-            images=N,
-            left_open=self.left_open,
-            resolved=self.drawn,
-            samples=self.samples,
-        )
+    hits, samples = int(certified(sample, rule.radius).sum()), int(sample.samples.sum())
+    return _measured(rule, level, images, 0, images, len(sample), hits, samples)
 
 
 def chosen_by_chance(images: Sequence[int], number: int, seed: int) -> list[int]:
@@ -283,6 +250,18 @@ def _screen_of(table: Certificates) -> Screen:
     return rule
 
 
+def _measured(
+    rule: OneRadius, level: float, images: int, sure: int, left_open: int, drawn: int, hits: int, samples: int
+) -> MeasuredAccuracy:
+    """From how many images there are, are certified for sure, are left open, were drawn of these, and certified."""
+    low, high = bounds.finite_share_interval(hits, drawn, left_open, 1.0 - level)
+    guess = left_open * hits / drawn if drawn else (low + high) / 2.0
+    false = bounds.most_failures(images, rule.alpha, (1.0 - level) / 2.0)
+    value, least, most = ((sure + some) / images for some in (guess, low, high))
+    assured = max(0, sure + low - false) / images
+    return MeasuredAccuracy(rule.radius, value, least, most, assured, level, images, left_open, drawn, samples)
+
+
 def _check_passes(screened: Certificates, resolved: Certificates) -> None:
     """Raise InputError unless `resolved` goes on with images that `screened` left open, chosen by `to_resolve`."""
     first, second, names = screened.header, resolved.header, (screened.name, resolved.name)
@@ -300,16 +279,7 @@ def _check_passes(screened: Certificates, resolved: Certificates) -> None:
     chosen = chosen_by_chance(left_open(screened).tolist(), len(resolved), first.seed or 0)
     if sorted(resolved.idx.tolist()) != chosen:
         raise InputError(f"{names[1]} holds other images than those that chance chose among those left open")
-    _check_same_samples(screened, resolved)
-
-
-def _check_same_samples(screened: Certificates, resolved: Certificates) -> None:
-    """Raise InputError unless the looks of each resolved image begin with those that left it open."""
-    assert screened.paths is not None and resolved.paths is not None
-    begun = dict(zip(screened.idx.tolist(), screened.paths, strict=True))
-    for index, path in zip(resolved.idx.tolist(), resolved.paths, strict=True):
+    begun = dict(zip(screened.idx.tolist(), screened.paths or (), strict=True))
+    for index, path in zip(resolved.idx.tolist(), resolved.paths or (), strict=True):
         if not np.array_equal(path[: len(begun[index])], begun[index]):
-            raise InputError(
-                f"image {index} has other samples in {resolved.name} than in {screened.name}: were they made on "
-                "another processor?"
-            )
+            raise InputError(f"image {index} has other samples in {names[1]} than in {names[0]}: on another processor?")

@@ -6,6 +6,7 @@ Sun et al. (2025) put its curve in the place of ACR: every image weighs the same
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from randsmooth import bounds
 from randsmooth.certificates import Certificates, CertificatesLike, as_certificates, tells_p_a
 from randsmooth.errors import InputError
-from randsmooth.metrics.accuracy import require_labels
 from randsmooth.metrics.estimate import LEVEL, Estimate, require_images, share
 from randsmooth.noise import Gaussian
 
@@ -56,6 +56,31 @@ class ImageProbabilities:
         return share(self.at_least(x))
 
 
+def p_a_unknown(table: CertificatesLike) -> str:
+    """Why `table` does not determine p_A and what would, in words; empty where it does.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> p_a_unknown(from_radii([0.3], sigma=0.5, n=1000))
+        'a published log does not say its alpha; give --alpha to recover p_A from its radii'
+    """
+    table = as_certificates(table)
+    header = table.header
+    if not table.labelled:
+        return "the images have no labels; certify images with labels"
+    if table.is_log:
+        if not tells_p_a(header):
+            return "its radii do not give p_A: they are of a single radius, or of the soft smoothed classifier"
+        missing = [field for field in ("sigma", "n", "alpha") if getattr(header, field) is None]
+        give = f"give {', '.join(f'--{field}' for field in missing)} to recover p_A from its radii"
+        return f"a published log does not say its {', '.join(missing)}; {give}" if missing else ""
+    if table.rule.sequential or header.gives_up_others:
+        return "samples stopped early, so they do not measure p_A: certify with --rule fixed, without --label-aware"
+    _, counts = table.evidence()
+    unclear = _lumped(table) & (2 * counts[:, -1] >= counts.sum(axis=1))  # the label may have come out in half of them
+    return "only the picked class was counted, so that p_A is unknown where it is not the label" * bool(unclear.any())
+
+
 def knows_p_a(table: CertificatesLike) -> bool:
     """Whether `table` determines p_A, by its counts or as a log whose sigma, n and alpha are known.
 
@@ -66,13 +91,7 @@ def knows_p_a(table: CertificatesLike) -> bool:
         >>> knows_p_a(from_radii([0.3])), knows_p_a(from_radii([0.3], sigma=0.5, n=1000, alpha=0.001))
         (False, True)
     """
-    table = as_certificates(table)
-    header = table.header
-    if not table.labelled:
-        return False
-    if table.is_log:
-        return None not in (header.sigma, header.n, header.alpha) and tells_p_a(header)
-    return not (table.rule.sequential or header.gives_up_others or _may_be_half(table).any())
+    return not p_a_unknown(table)
 
 
 def p_a(table: CertificatesLike) -> ImageProbabilities:
@@ -90,64 +109,17 @@ def p_a(table: CertificatesLike) -> ImageProbabilities:
     """
     table = as_certificates(table)
     require_images(len(table))
-    require_labels(table)
-    if table.is_log:
-        return _recovered(table)
-    if not knows_p_a(table):
-        raise InputError(_why_unknown(table))
+    if why := p_a_unknown(table):
+        raise InputError(f"{table.name or 'this table'}: {why}")
+    sigma, n, alpha = table.header.sigma, table.header.n, table.header.alpha
+    if table.is_log and sigma and n and alpha:  # the bound at the logged radius, inverted
+        n_a = bounds.successes_of_q(Gaussian(sigma).tail(table.radius), n, alpha)
+        return ImageProbabilities(np.where(table.correct, n_a / n, np.nan), known_from=0.5)
     _, counts = table.evidence()
     of_label = np.take_along_axis(counts, table.label[:, None], axis=1)[:, 0]
     lumped = _lumped(table)
     values = np.where(lumped, np.nan, of_label / counts.sum(axis=1))
     return ImageProbabilities(values, known_from=0.5 if lumped.any() else 0.0)
-
-
-def _lumped(table: Certificates) -> NDArray[np.bool_]:
-    """(N,) whether an image's label was not counted by itself, but among all classes that were not picked."""
-    counts0, _ = table.evidence()
-    return np.asarray((counts0.argmax(axis=1) != table.label) & table.header.lumped)
-
-
-def _may_be_half(table: Certificates) -> NDArray[np.bool_]:
-    """(N,) whether a label that was not counted by itself may have come out in half of the samples or more."""
-    _, counts = table.evidence()
-    return np.asarray(_lumped(table) & (2 * counts[:, -1] >= counts.sum(axis=1)))
-
-
-def _why_unknown(table: Certificates) -> str:
-    """Why the counts do not determine p_A, and how to certify so that they do."""
-    reasons = [
-        (
-            table.rule.sequential,
-            f"as soon as --rule {table.header.rule} was satisfied",
-            "with --rule fixed",
-        ),
-        (table.header.gives_up_others, "where the label was missed", "without --label-aware"),
-    ]
-    if not any(applies for applies, _, _ in reasons):
-        return f"{_called(table)}: only the picked class was counted, so that p_A is unknown where it is not the label"
-    stops, ways = zip(*[(stop, way) for applies, stop, way in reasons if applies], strict=True)
-    stopped = f"samples stopped {' or '.join(stops)}, so they do not measure p_A"
-    return f"{_called(table)}: {stopped}; certify {' and '.join(ways)}"
-
-
-def _called(table: Certificates) -> str:
-    return table.name or "this table"
-
-
-def _recovered(table: Certificates) -> ImageProbabilities:
-    """n_A / n by inverting the Clopper-Pearson bound at the logged radius."""
-    sigma, n, alpha = table.header.sigma, table.header.n, table.header.alpha
-    if not tells_p_a(table.header):
-        raise InputError(f"{_called(table)}: its radii do not give p_A ({'; '.join(table.header.notes)})")
-    if sigma is None or n is None or alpha is None:
-        raise InputError(
-            f"{_called(table)}: p_A of a published log needs the sigma, n and alpha it was made with; take them from "
-            "its path and radii with certificates.infer(table, path), or give them with "
-            "table.assuming(sigma=, n=, alpha=)"
-        )
-    n_a = bounds.successes_of_q(Gaussian(sigma).tail(table.radius), n, alpha)
-    return ImageProbabilities(np.where(table.correct, n_a / n, np.nan), known_from=0.5)
 
 
 def p_a_curve(table: CertificatesLike, x: ArrayLike) -> Floats:
@@ -231,3 +203,52 @@ def p_a_band(table: CertificatesLike, x: ArrayLike) -> ProbabilityBand:
     share = p_a_curve(table, x)
     half = dkw(len(table))
     return ProbabilityBand(x, share, np.maximum(share - half, 0.0), np.minimum(share + half, 1.0), len(table))
+
+
+def _lumped(table: Certificates) -> NDArray[np.bool_]:
+    """(N,) whether an image's label was not counted by itself, but among all classes that were not picked."""
+    counts0, _ = table.evidence()
+    return np.asarray((counts0.argmax(axis=1) != table.label) & table.header.lumped)
+
+
+def p_a_quantiles(table: CertificatesLike, q: Sequence[float]) -> dict[float, Estimate]:
+    """The p_A that a share `q` of the images does not exceed, for each q, with an exact 95% interval.
+
+    The value is the order statistic ceil(q N). The interval runs between two other ones and covers the population's
+    quantile with 95% or more, whatever the distribution: how many images lie below it is binomial. A log
+    determines p_A for right images only: a value or an end that it does not determine is NaN. An end beyond the sample
+    is 0 or 1.
+
+    What can game them: a quantile sees one point of the curve. A method that gives up all images below the lowest
+    quantile reported loses nothing, and one that lifts the images just below a quantile over it wins all; the highest
+    ones are 1 as soon as all n samples agree, and hide what lies between there and certainty. So report low quantiles
+    too, several and the same ones always, beside the clean accuracy. Only tables of one sigma compare.
+
+    Args:
+        q: shares in (0, 1).
+
+    Raises:
+        InputError: a share outside (0, 1), and as `p_a`.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8, 1.2], sigma=0.5, n=1000, alpha=0.001)
+        >>> p_a_quantiles(table, [0.5])[0.5].value
+        0.769
+    """
+    for x in q:
+        if not 0.0 < x < 1.0:
+            raise InputError(f"q={x} must lie strictly between 0 and 1; 0.5 is the median")
+    ordered = np.sort(np.nan_to_num(p_a(table).values, nan=-1.0))  # what a log does not tell is smaller than the rest
+    return {x: _quantile(np.where(ordered < 0.0, np.nan, ordered), x) for x in q}
+
+
+def _quantile(ordered: Floats, q: float) -> Estimate:
+    from scipy import stats  # here, since it takes long to load
+
+    images, half = len(ordered), (1.0 - LEVEL) / 2.0
+    # X_(i) exceeds the quantile if fewer than i images lie at or below it, and misses it if i or more lie under it
+    low, high = int(stats.binom.ppf(half, images, q)), int(stats.binom.isf(half, images, q)) + 1
+    place = max(0, math.ceil(round(q * images, 9)) - 1)  # 0.07 * 100 is not 7 in floating point
+    ends = ordered[low - 1] if low >= 1 else 0.0, ordered[high - 1] if high <= images else 1.0
+    return Estimate(float(ordered[place]), float(ends[0]), float(ends[1]), images)

@@ -1,4 +1,4 @@
-"""Two tables over the same images: images paired, the difference of their ACRs, and exact tests at a few radii."""
+"""Tables over the same images: images paired, differences of two, exact tests at a few radii, the best of several."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from randsmooth import bounds
 from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
 from randsmooth.errors import InputError
-from randsmooth.metrics.accuracy import certified, largest_possible, require_labels
-from randsmooth.metrics.estimate import LEVEL, Estimate, critical, mean, paired_shares, require_images
+from randsmooth.metrics.accuracy import certified, certified_shares, check_radius, largest_possible
+from randsmooth.metrics.estimate import LEVEL, Estimate, mean, paired_shares, require_images, require_labels, wilson
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
+SAME = ", so they cannot be compared image by image; certify both with the same --dataset, --split, --take or --skip"
 
 
 def require_same_images(a: CertificatesLike, b: CertificatesLike) -> None:
@@ -31,10 +34,12 @@ def require_same_images(a: CertificatesLike, b: CertificatesLike) -> None:
     """
     a, b = as_certificates(a), as_certificates(b)
     if not (np.array_equal(a.idx, b.idx) and np.array_equal(a.label, b.label)):
-        raise InputError(
-            f"{a.name} ({len(a)} images) and {b.name} ({len(b)} images) are not about the same images, so "
-            "they cannot be compared image by image; certify both with the same --dataset, --take or --skip"
-        )
+        raise InputError(f"{_about(a)} and {_about(b)} are not about the same images{SAME}")
+
+
+def _about(table: Certificates) -> str:
+    facts = (f"{len(table)} images", table.header.dataset, table.header.split)
+    return f"{table.name} ({', '.join(filter(None, facts))})"
 
 
 def acr_difference(a: CertificatesLike, b: CertificatesLike) -> Estimate:
@@ -67,9 +72,6 @@ def gain_bounds(a: Certificates, b: Certificates) -> tuple[float, float]:
     return -largest_possible(b), largest_possible(a)
 
 
-WORDS = {"dataset": "data set", "split": "split"}
-
-
 def differing_source(a: CertificatesLike, b: CertificatesLike) -> str:
     """Which field shows that the tables are about different images, "dataset" or "split"; "" if neither does.
 
@@ -85,8 +87,8 @@ def differing_source(a: CertificatesLike, b: CertificatesLike) -> str:
     a, b = as_certificates(a), as_certificates(b)
     if a.header.data is not None and a.header.data == b.header.data:
         return ""
-    named = {field: {getattr(table.header, field) for table in (a, b)} - {None} for field in WORDS}
-    return next((field for field, values in named.items() if len(values) > 1), "")
+    differ = [f for f in ("dataset", "split") if len({getattr(table.header, f) for table in (a, b)} - {None}) > 1]
+    return next(iter(differ), "")
 
 
 def pair(a: CertificatesLike, b: CertificatesLike) -> tuple[Certificates, Certificates]:
@@ -109,48 +111,26 @@ def pair(a: CertificatesLike, b: CertificatesLike) -> tuple[Certificates, Certif
     a, b = as_certificates(a), as_certificates(b)
     for table in (a, b):
         require_labels(table)
-        _require_once(table)
+        if len(table) and table.idx.min() < 0:
+            raise InputError(
+                f"{table.name or 'a table'} does not say which images it is about; compare figures instead"
+            )
+        images, times = np.unique(table.idx, return_counts=True)
+        if len(table) > len(images):
+            i = int(np.argmax(times))
+            raise InputError(
+                f"image {images[i]} occurs {times[i]} times in {table.name or 'a table'}; keep one row of it"
+            )
     _, in_a, in_b = np.intersect1d(a.idx, b.idx, assume_unique=True, return_indices=True)
     order = np.argsort(in_a)
     first, second = a.rows(in_a[order]), b.rows(in_b[order])
-    _require_shared(first, second, a, b)
-    return first, second
-
-
-def _require_once(table: Certificates) -> None:
-    if len(table) and table.idx.min() < 0:
-        raise InputError(
-            f"{table.name or 'a table'} does not say which images it is about: it and another table "
-            "share no image that could be named; compare figures, not images"
-        )
-    images, times = np.unique(table.idx, return_counts=True)
-    if np.any(times > 1):
-        place = int(np.argmax(times > 1))
-        raise InputError(
-            f"image {images[place]} occurs {times[place]} times in {table.name or 'a table'}, so it is not known which "
-            "row to pair; keep one row an image"
-        )
-
-
-def _require_shared(first: Certificates, second: Certificates, a: Certificates, b: Certificates) -> None:
-    if len(first) == 0:
-        raise InputError(
-            f"{a.name} ({len(a)} images) and {b.name} ({len(b)} images) share no image, so they cannot be compared "
-            "image by image; certify both with the same --dataset, --take or --skip"
-        )
-    other = differing_source(a, b)
-    if other:
-        raise InputError(
-            f"{a.name} is of the {WORDS[other]} {getattr(a.header, other)} and {b.name} of "
-            f"{getattr(b.header, other)}, so they share no image; certify both with the same --dataset and --split"
-        )
+    if len(first) == 0 or differing_source(a, b):
+        raise InputError(f"{_about(a)} and {_about(b)} share no image{SAME}")
     wrong = np.flatnonzero(first.label != second.label)
     if len(wrong):
-        row = wrong[0]
-        raise InputError(
-            f"image {first.idx[row]} has label {first.label[row]} in {a.name} and {second.label[row]} in {b.name}: the "
-            "tables are about different data sets or splits"
-        )
+        labels = f"label {first.label[wrong[0]]} in {a.name} and {second.label[wrong[0]]} in {b.name}"
+        raise InputError(f"image {first.idx[wrong[0]]} has {labels}: they are about different data sets or splits")
+    return first, second
 
 
 @dataclass(frozen=True)
@@ -202,17 +182,13 @@ def paired_accuracy(a: CertificatesLike, b: CertificatesLike, radii: Sequence[fl
     a, b = as_certificates(a), as_certificates(b)
     require_same_images(a, b)
     require_images(len(a))
-    counts = [_discordant(a, b, r) for r in radii]
+    held = [(certified(a, r), certified(b, r)) for r in radii]
+    counts = [(int((in_a & ~in_b).sum()), int((in_b & ~in_a).sum())) for in_a, in_b in held]
     p_values = [mcnemar(only_a, only_b) for only_a, only_b in counts]
     return [
         PairedAccuracy(r, fresh_difference(*only, len(a)), conditional_difference(*only, len(a)), *only, p, corrected)
         for r, only, p, corrected in zip(radii, counts, p_values, holm(p_values).tolist(), strict=True)
     ]
-
-
-def _discordant(a: Certificates, b: Certificates, r: float) -> tuple[int, int]:
-    held_a, held_b = certified(a, r), certified(b, r)
-    return int((held_a & ~held_b).sum()), int((held_b & ~held_a).sum())
 
 
 def mcnemar(only_a: int, only_b: int) -> float:
@@ -250,7 +226,7 @@ def fresh_difference(only_a: int, only_b: int, images: int) -> Estimate:
         (0.02, 0.007, 0.034)
     """
     _check_pairs(only_a, only_b, images)
-    low, high = paired_shares(only_a, only_b, images, critical(LEVEL))
+    low, high = paired_shares(only_a, only_b, images)
     return Estimate((only_a - only_b) / images, float(low), float(high), images)
 
 
@@ -308,6 +284,77 @@ def holm(p_values: ArrayLike) -> Floats:
         raise InputError(f"p-values {p.tolist()} must lie in [0, 1]")
     order = np.argsort(p)
     stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    corrected = np.empty_like(p)
-    corrected[order] = np.minimum(stepped, 1.0)
-    return corrected
+    return np.asarray(np.minimum(stepped, 1.0)[np.argsort(order)])
+
+
+NO_ONE_CLASSIFIER = (
+    "this is no one classifier's certified accuracy: at each radius it is that of the table which certifies most "
+    "images there, chosen by these very images"
+)
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """The pointwise maximum of several tables' curves; it belongs to no single classifier (see `NO_ONE_CLASSIFIER`).
+
+    Attributes:
+        radii: (M,) ascending.
+        share: (M,) share of images that the best table certifies at each radius.
+        low, high: (M,) pointwise 95% interval of the largest of the tables' true shares, corrected for the number of
+            tables, since the largest of several estimates is too high on average.
+        best: (M,) which table has the largest share, the first of equals; -1 where none certifies an image.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> a = from_radii([0.5, 0.5, 0.5, 0.0], name="a")
+        >>> b = from_radii([0.0, 0.9, 0.2, 0.0], name="b")
+        >>> envelope([a, b], [0.25, 0.75]).best.tolist()
+        [0, 1]
+    """
+
+    radii: Floats
+    share: Floats
+    low: Floats
+    high: Floats
+    best: NDArray[np.int64]
+
+
+def envelope(tables: Sequence[CertificatesLike], radii: ArrayLike | None = None) -> Envelope:
+    """The best certified accuracy at each radius among tables of the same images, usually at several sigmas.
+
+    Sun et al. (2025, section 7) propose to report it beside certified accuracy at fixed radii, since a model and its
+    sigma may be tuned for one radius.
+
+    Args:
+        tables: one or more.
+        radii: (M,) ascending; by default every certified radius of a right image, from 0.
+
+    Raises:
+        InputError: no table, one without images, tables of different images (see `pair`), or radii that are negative,
+            not finite or not ascending.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> a = from_radii([0.5, 0.5, 0.5, 0.0], name="a")
+        >>> b = from_radii([0.0, 0.9, 0.2, 0.0], name="b")
+        >>> best = envelope([a, b], [0.25, 0.75])
+        >>> best.share.tolist(), best.best.tolist()
+        ([0.75, 0.25], [0, 1])
+    """
+    given = [as_certificates(table) for table in tables]
+    if not given:
+        raise InputError("an envelope is of one table or more; got none")
+    require_images(len(given[0]))
+    for table in given[1:]:
+        require_same_images(given[0], table)
+    own = np.unique(np.concatenate([[0.0], *(table.radius[table.correct] for table in given)]))
+    x = own if radii is None else np.atleast_1d(np.asarray(radii, np.float64))
+    for r in x:
+        check_radius(float(r))
+    if np.any(np.diff(x) < 0.0):
+        raise InputError(f"radii={x.tolist()} must ascend")
+    shares = np.stack([certified_shares(table, x) for table in given])  # (tables, M)
+    images = len(given[0])
+    low, high = wilson(np.rint(shares * images), images, level=1.0 - (1.0 - LEVEL) / len(given))
+    best = np.where(shares.max(axis=0) > 0.0, shares.argmax(axis=0), -1)
+    return Envelope(x, shares.max(axis=0), low.max(axis=0), high.max(axis=0), best)

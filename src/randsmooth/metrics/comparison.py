@@ -1,28 +1,291 @@
-"""Several comparisons judged together, so that with 95% probability none of all their claims is false."""
+"""Tables compared: where one certifies more than another, and several comparisons judged together.
+
+With 95% probability none of all their claims is false.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from itertools import groupby, pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
 from randsmooth.errors import InputError
-from randsmooth.metrics.estimate import LEVEL, Estimate, critical, mean_interval, paired_shares, require_images
-from randsmooth.metrics.outcome import DELTA, Difference, Verdict, judge
+from randsmooth.metrics.accuracy import asked_radii, check_radius, farthest
+from randsmooth.metrics.estimate import CRITICAL, Estimate, mean_interval, paired_shares, require_images
 from randsmooth.metrics.paired import gain_bounds, gains, require_same_images
-from randsmooth.metrics.reach import DIGITS, reach
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+CROSSES = "crosses"
+AHEAD = "ahead"
+BEHIND = "behind"
+AHEAD_EVERYWHERE = "ahead everywhere"
+BEHIND_EVERYWHERE = "behind everywhere"
+NO_DIFFERENCE = "no difference shown"
+DELTA = 0.01  # a share of the images: what "everywhere" may leave open
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Certified accuracy of one table minus that of another, with a band that holds at all radii at once.
+
+    Attributes:
+        radii: (M,) ascending, in units of pixels in [0, 1].
+        value, low, high: (M,) shares of the images, the difference and the ends of its band.
+        only_a, only_b: (M,) images that only the one or only the other certifies.
+        whole: whether the radii are so fine that the difference is known at every radius up to the last.
+
+    Example:
+        >>> radii = np.array([0.0, 0.5, 1.0])
+        >>> value = np.array([0.10, 0.00, -0.10])
+        >>> counts = np.zeros(3, np.int64)
+        >>> difference = Difference(radii, value, value - 0.05, value + 0.05, counts, counts, whole=True)
+        >>> difference.above.tolist(), difference.below.tolist()
+        ([True, False, False], [False, False, True])
+    """
+
+    radii: Floats
+    value: Floats
+    low: Floats
+    high: Floats
+    only_a: NDArray[np.int64]
+    only_b: NDArray[np.int64]
+    whole: bool
+
+    @property
+    def above(self) -> NDArray[np.bool_]:
+        """(M,) whether the difference is shown to be above 0."""
+        return np.asarray(self.low > 0.0)
+
+    @property
+    def below(self) -> NDArray[np.bool_]:
+        """(M,) whether the difference is shown to be below 0."""
+        return np.asarray(self.high < 0.0)
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Radii from `low` to `high` between which the difference is shown to have one sign and nowhere the other.
+
+    Attributes:
+        low, high: the first and the last radius at which it is shown.
+        ahead: whether the difference is above 0.
+        gaps: whether nothing is shown at some radii in between.
+
+    Example:
+        >>> print(Stretch(low=0.25, high=1.0, ahead=True, gaps=False))
+        from r = 0.25 to 1
+    """
+
+    low: float
+    high: float
+    ahead: bool
+    gaps: bool
+
+    def __str__(self) -> str:
+        if self.low == self.high:
+            return f"at r = {self.low:.4g}"
+        return f"from r = {self.low:.4g} to {self.high:.4g}{' with gaps' if self.gaps else ''}"
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A change of the lead.
+
+    Attributes:
+        radius: the estimated first radius of the new lead: of all radii between `low` and `high`, the one at which the
+            sum of the differences before it minus their sum from it on is extreme.
+        low, high: with the confidence of the band, the lead changes between these: the last radius at which the old
+            lead is shown, and the first at which the new one is.
+        ahead: whether the compared table is ahead beyond it.
+
+    Example:
+        >>> print(Crossing(radius=0.8, low=0.7, high=0.9, ahead=False))
+        at r = 0.8 (0.7 to 0.9), behind beyond
+    """
+
+    radius: float
+    low: float
+    high: float
+    ahead: bool
+
+    def __str__(self) -> str:
+        return f"at r = {self.radius:.4g} ({self.low:.4g} to {self.high:.4g}), {AHEAD if self.ahead else BEHIND} beyond"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a band shows of a table against another.
+
+    Attributes:
+        outcome: CROSSES if the table is shown ahead at some radii and behind at others; AHEAD or BEHIND if it is shown
+            so at some radii and the contrary at none; AHEAD_EVERYWHERE if moreover the band lies above -delta at every
+            radius up to `end`, and BEHIND_EVERYWHERE if it lies below delta; NO_DIFFERENCE if nothing is shown.
+        stretches: of radii at which one sign is shown, ascending.
+        crossings: one between each two neighbouring stretches, whose signs differ.
+        delta: the share of the images that "everywhere" leaves open.
+        end: the last radius compared.
+
+    Example:
+        >>> radii = np.array([0.0, 0.5, 1.0])
+        >>> value = np.array([0.10, 0.00, -0.10])
+        >>> counts = np.zeros(3, np.int64)
+        >>> difference = Difference(radii, value, value - 0.05, value + 0.05, counts, counts, whole=True)
+        >>> judge(difference).outcome
+        'crosses'
+    """
+
+    outcome: str
+    stretches: tuple[Stretch, ...]
+    crossings: tuple[Crossing, ...]
+    delta: float
+    end: float
+
+    def __str__(self) -> str:
+        """The outcome with its radii, as every report prints it."""
+        if self.outcome == NO_DIFFERENCE:
+            return self.outcome
+        if self.outcome == CROSSES:
+            return f"{CROSSES} {', and '.join(map(str, self.crossings))}"
+        (shown,) = self.stretches
+        contrary = BEHIND if shown.ahead else AHEAD
+        if self.outcome in (AHEAD, BEHIND):
+            return f"{self.outcome} {shown}, nowhere shown {contrary}"
+        return f"{self.outcome} to within {in_points(self.delta)} from r = 0 to {self.end:.4g} (beyond chance {shown})"
+
+
+def in_points(share: float) -> str:
+    """A share of the images in words: `1 point`.
+
+    Example:
+        >>> in_points(0.01), in_points(0.025)
+        ('1 point', '2.5 points')
+    """
+    points = f"{100.0 * share:g}"
+    return f"{points} point{'' if points == '1' else 's'}"
+
+
+def judge(difference: Difference, delta: float = DELTA) -> Verdict:
+    """What the band of a difference at one radius or more shows.
+
+    Example:
+        >>> radii = np.array([0.0, 0.5, 1.0])
+        >>> value = np.array([0.10, 0.00, -0.10])
+        >>> counts = np.zeros(3, np.int64)
+        >>> difference = Difference(radii, value, value - 0.05, value + 0.05, counts, counts, whole=True)
+        >>> print(judge(difference))
+        crosses at r = 0.5 (0 to 1), behind beyond
+    """
+    sign = difference.above.astype(int) - difference.below.astype(int)
+    groups = [[int(i) for i in run] for _, run in groupby(np.flatnonzero(sign), key=lambda i: sign[i])]
+    stretches = tuple(_stretch(difference, places) for places in groups)
+    crossings = tuple(_crossing(difference, before[-1], after[0]) for before, after in pairwise(groups))
+    outcome = CROSSES if stretches else NO_DIFFERENCE
+    if len(stretches) == 1:
+        ahead = stretches[0].ahead
+        within = np.all(difference.low > -delta if ahead else difference.high < delta)
+        everywhere = (AHEAD_EVERYWHERE, AHEAD) if ahead else (BEHIND_EVERYWHERE, BEHIND)
+        outcome = everywhere[0 if difference.whole and within else 1]
+    return Verdict(outcome, stretches, crossings, delta, float(difference.radii[-1]))
+
+
+def _stretch(difference: Difference, places: list[int]) -> Stretch:
+    low, high = (float(difference.radii[i]) for i in (places[0], places[-1]))
+    return Stretch(low, high, bool(difference.above[places[0]]), len(places) <= places[-1] - places[0])
+
+
+def _crossing(difference: Difference, last: int, first: int) -> Crossing:
+    """Between the last place of one lead and the first of the next."""
+    ahead = bool(difference.above[first])
+    lead = difference.value[last:first] * (-1.0 if ahead else 1.0)  # of the table that is overtaken
+    place = last + 1 + int(np.argmax(np.cumsum(lead)))
+    radii = difference.radii
+    return Crossing(float(radii[place]), float(radii[last]), float(radii[first]), ahead)
+
+
+POINTS = 800  # at most, on the smallest round step that keeps to it: 0.005 at sigma 0.5 and 1
+DIGITS = 9  # radii that agree in them are one: 3 * 0.1 is not 0.3 in floating point
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The radii (M,), ascending, at which two tables are compared.
+
+    Attributes:
+        whole: whether both were asked about every radius from 0 to the last, so that a curve can be drawn through them.
+        limit: in words, what restricts the radii; empty if both tables reach equally far.
+    """
+
+    radii: Floats
+    whole: bool
+    limit: str
+
+
+def reach(a: Certificates, b: Certificates, asked: Sequence[float] = ()) -> Reach:
+    """Radii from 0 through the farthest that the n of both allow, the radii `asked` for up to there among them.
+
+    All radii of both tables are among them, too: certified accuracies change nowhere else, so that what is said of all
+    these radii holds at every radius in between.
+
+    Beyond the nearer of the two ends one table can certify nothing, whatever its classifier: a smaller n or less noise
+    would be called worse there for what it was not asked. A table whose samples answered particular radii only
+    (--rule radius or grid) is compared at those; between them its radii are lower bounds.
+
+    Raises:
+        InputError: a radius that makes no sense.
+    """
+    for r in asked:
+        check_radius(r)
+    ends = farthest(a), farthest(b)
+    end, nearer = min(ends), a if ends[0] < ends[1] else b
+    limit = "" if ends[0] == ends[1] else f"through r = {_down(end):g}, the farthest that {_allows(nearer)}"
+    few = [asked_radii(table) for table in (a, b)]
+    shared = [np.round(radii, DIGITS) for radii in few if radii is not None]
+    if not shared:
+        steps = np.round([*grid(end), *(r for r in asked if r <= end)], DIGITS)
+        own = [table.radius[table.correct & (table.radius <= end)] for table in (a, b)]
+        return Reach(np.unique(np.concatenate([steps, *own])), True, limit)
+    common = np.asarray(np.intersect1d(shared[0], shared[-1]), np.float64)
+    common = common[common <= end]
+    return Reach(common, False, _particular(common, a, b, few))
+
+
+def grid(end: float) -> Floats:
+    """Radii from 0 to `end` on a round step, at most POINTS of them and then `end` itself, rounded down."""
+    if end == 0.0:
+        return np.zeros(1)
+    exponent = int(np.floor(np.log10(end / POINTS)))
+    step = next(s for e in (exponent, exponent + 1) for s in (10.0**e, 2 * 10.0**e, 5 * 10.0**e) if end <= s * POINTS)
+    return np.unique(np.round([*(np.arange(int(_down(end) / step) + 1) * step), _down(end)], DIGITS))
+
+
+def _down(r: float) -> float:
+    """`r` to four significant digits, never above it."""
+    scale = 10.0 ** (3 - int(np.floor(np.log10(r)))) if r > 0.0 else 1.0
+    return float(np.floor(r * scale) / scale)
+
+
+def _allows(table: Certificates) -> str:
+    if table.header.n is None:
+        return f"{table.name} certifies"
+    return f"n = {table.header.n:,} allows at the sigma of {table.name}"
+
+
+def _particular(common: Floats, a: Certificates, b: Certificates, few: Sequence[Floats | None]) -> str:
+    """Which tables limit the comparison to the radii `common`."""
+    names = " and ".join(table.name for table, radii in zip((a, b), few, strict=True) if radii is not None)
+    if len(common) == 0:
+        return f"at no radius: the samples of {names} answer none that the other can be asked for"
+    where = f"r = {common[0]:g}" if len(common) == 1 else f"{len(common)} radii from {common[0]:g} to {common[-1]:g}"
+    return f"at {where} only, all that the samples of {names} answer"
 
 
 TINY = 1e-12  # a smaller sum of squares is 0, apart from rounding
@@ -42,7 +305,7 @@ class Scores:
 
     radii: Floats
     idx: Ints
-    steps: sparse.csr_array
+    steps: Any  # of scipy.sparse, which takes long to load
     only_a: Ints
     only_b: Ints
     gain: Floats | None
@@ -53,8 +316,10 @@ class Scores:
         require_same_images(a, b)
         require_images(len(a))
         held_a, held_b = (np.searchsorted(radii, t.radius, side="right") * t.correct for t in (a, b))
-        both = _count(np.minimum(held_a, held_b), radii)
-        only_a, only_b = (_from_each_on(_count(held, radii) - both) for held in (held_a, held_b))
+        last = [
+            np.bincount(held, minlength=len(radii) + 1)[1:] for held in (held_a, held_b, np.minimum(held_a, held_b))
+        ]
+        only_a, only_b = (_from_each_on(own - last[2]) for own in last[:2])
         gain = gains(a, b) if with_acr else None
         return cls(radii, a.idx, _steps(held_a, held_b, len(radii)), only_a, only_b, gain)
 
@@ -82,12 +347,7 @@ class Scores:
         return np.stack([_largest_t(drawn, squares), _largest_t(centred, squares - mean * total)])
 
 
-def _count(held: Ints, radii: Floats) -> Ints:
-    """(M,) how many images have each radius as their last certified one; `held` is its place from 1, 0 for none."""
-    return np.bincount(held, minlength=len(radii) + 1)[1:]
-
-
-def _steps(a: Ints, b: Ints, radii: int) -> sparse.csr_array:
+def _steps(a: Ints, b: Ints, radii: int) -> Any:
     """(M, N) +1 at the last radius at which `a` certifies an image, -1 at that of `b`; zero where both are the same."""
     from scipy import sparse  # here, since it takes long to load
 
@@ -262,14 +522,10 @@ def compare(
         raise InputError(f"delta={delta} is a share of the images and must lie in (0, 1); 0.01 is 1 point")
     tables = [(as_certificates(a), as_certificates(b)) for a, b in pairs]
     reaches = [reach(a, b, radii) for a, b in tables]
-    scores = [
-        Scores.of(a, b, reached.radii, with_acr=reached.whole) for (a, b), reached in zip(tables, reaches, strict=True)
-    ]
+    scores = [Scores.of(a, b, at.radii, with_acr=at.whole) for (a, b), at in zip(tables, reaches, strict=True)]
     scope = Scope(len(tables), sum(each.figures for each in scores), _critical(scores, draws, seed), draws)
-    return [
-        _comparison(pair, reached.limit, scored, scope, delta)
-        for pair, reached, scored in zip(tables, reaches, scores, strict=True)
-    ]
+    each = zip(tables, reaches, scores, strict=True)
+    return [_comparison(pair, at.limit, scored, scope, delta) for pair, at, scored in each]
 
 
 def verdict(a: CertificatesLike, b: CertificatesLike, *, delta: float = DELTA, seed: int = 0) -> Verdict:
@@ -312,29 +568,15 @@ def _comparison(
 
 def _critical(scores: Sequence[Scores], draws: int, seed: int) -> float:
     """The value that the largest |t| of all pairs exceeds in 3% of the draws; never below that of one figure."""
-    alone = critical(LEVEL)
     if not scores:
-        return alone
+        return CRITICAL
     images = np.unique(np.concatenate([each.idx for each in scores]))
-    rows = max(len(images), *(each.figures for each in scores))
-    blocks = [_largest(scores, images, signs) for signs in _signs(len(images), draws, max(1, BLOCK // rows), seed)]
+    block = max(1, BLOCK // max(len(images), *(each.figures for each in scores)))
+    rng, blocks = np.random.default_rng(seed), []
+    for start in range(0, draws, block):
+        drawn = rng.integers(0, 2, (len(images), min(block, draws - start)), dtype=np.int8)
+        signs = (2 * drawn - 1).astype(np.float32)  # (N, D); every pair takes those of its own images
+        blocks.append(np.max([each.largest(signs[np.searchsorted(images, each.idx)]) for each in scores], axis=0))
     largest = np.sort(np.concatenate(blocks, axis=1), axis=1)
     place = min(math.ceil(QUANTILE * (draws + 1)), draws) - 1
-    return max(float(largest[:, place].max()) * SURE, alone)
-
-
-def _largest(scores: Sequence[Scores], images: NDArray[np.int64], signs: NDArray[np.float32]) -> Floats:
-    """(2, D) over all pairs; every pair takes the signs of its own images."""
-    most = np.zeros((2, signs.shape[1]))
-    for each in scores:
-        own = signs if np.array_equal(each.idx, images) else signs[np.searchsorted(images, each.idx)]
-        most = np.maximum(most, each.largest(own))
-    return most
-
-
-def _signs(images: int, draws: int, block: int, seed: int) -> Iterator[NDArray[np.float32]]:
-    """Random signs (N, D), in blocks of D draws."""
-    rng = np.random.default_rng(seed)
-    for start in range(0, draws, block):
-        drawn = rng.integers(0, 2, (images, min(block, draws - start)), dtype=np.int8)
-        yield (2 * drawn - 1).astype(np.float32)
+    return max(float(largest[:, place].max()) * SURE, CRITICAL)
