@@ -303,7 +303,7 @@ def test_what_a_rule_did_not_answer_is_a_dash(pair: list[Certificates]) -> None:
     row = cells(text, "paired-differences")[0]
     assert (row[1], row[2], row[4]) == ("–", "–", "–") and row[3] != "–"
     assert cells(text, "acr-difference")[0][1:] == ["–"] * 3
-    assert "[at r = 0.25 only, which is all that polar answers]" in cells(text, "verdicts")[0][2]
+    assert "[at r = 0.25 only, all that the samples of polar answer]" in cells(text, "verdicts")[0][2]
     assert "What ACR hides cannot be said here" in text
     (told,) = json.loads(render([pair[0], few], radii=RADII, format="json"))["against"]
     assert told["acr_difference"] is None and told["certified_accuracy"][0] == {"radius": 0.0, "difference": None}

@@ -71,7 +71,7 @@ def test_bad_input_is_named_and_writes_nothing(make: Make, log: Make, tmp_path: 
         "'gif'": lambda: draw(panels(), tmp_path / "a.gif"),
         "'jpg'": lambda: draw_radius_accuracy([table], tmp_path / "a.jpg"),
         "no labels": lambda: draw_radius_accuracy([unlabelled], tmp_path / "a.png"),
-        "sigma, n and alpha": lambda: draw_p_a_curves([log([1.0])], tmp_path / "a.png"),
+        "sigma, n, alpha": lambda: draw_p_a_curves([log([1.0])], tmp_path / "a.png"),
         "no certificate table": lambda: draw_p_a_curves([], tmp_path / "a.png"),
         "line 'dots'.*line, points, step": lambda: Line("a", np.zeros(1), np.zeros(1), "dots"),  # type: ignore[arg-type]
         "series 'dots'": lambda: plot(Chart(Scale("x"), Scale("y"), [odd])),

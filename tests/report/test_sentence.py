@@ -79,5 +79,5 @@ def test_what_cannot_be_compared_is_refused(make: Make) -> None:
         what_acr_hides(make(), make(images=20))
     one = make("one")
     one = replace(one, header=one.header.model_copy(update={"rule": "radius=0.25"}))
-    with pytest.raises(InputError, match=r"compared at r = 0\.25 only, which is all that one answers: their"):
+    with pytest.raises(InputError, match=r"compared at r = 0\.25 only, all that the samples of one answer: their"):
         what_acr_hides(make(), one)
