@@ -18,7 +18,7 @@ from tables import meanings
 
 from randsmooth.certificates import Header
 from randsmooth.certificates.header import Machine
-from randsmooth.cli.certification import Certify
+from randsmooth.cli.verbs.certify import Certify
 from randsmooth.cli.verbs.train import Train, TrainDenoiser
 
 FOLDER = Path(__file__).parents[1] / "schemas"

@@ -10,8 +10,8 @@ import pytest
 import randsmooth as rs
 from randsmooth.certificates import CertificationSettings, Header, check_same_run
 from randsmooth.certificates.same_run import SETTINGS
-from randsmooth.cli.certification import Certify
 from randsmooth.cli.settings import validate
+from randsmooth.cli.verbs.certify import Certify
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import settings_from
 from randsmooth.training import TrainingSettings

@@ -38,7 +38,7 @@ def test_table_2_from_the_published_logs(logs: Path, tmp_path: Path) -> None:
     gaussian = data[(data["method"] == "gaussian") & (data["metric"] == "acr")].iloc[0]
     assert (gaussian["published"], round(gaussian["here"], 3)) == (0.562, 0.571)
     assert result.missing == (16, 21)  # of two there are only logs of other runs
-    text = described(result)
+    text = "\n".join(described(result))
     assert "missing: 16 of 21 models" in text and "cifar10-acr-amplify-0.25" in text
     assert "--preset acr/smoothadv --sigma 0.5" in text and "--preset acr/amplify --sigma 0.5" not in text
     for suffix in ("txt", "md", "tex", "csv"):
@@ -58,14 +58,14 @@ def test_figures_from_the_published_logs(logs: Path, tmp_path: Path) -> None:
 
 def test_every_object_has_rows_that_presets_train() -> None:
     assert len({thing.name for thing in OBJECTS}) == len(OBJECTS) >= 45
-    known, listed = {preset.name for preset in PRESETS}, listing()
+    known, listed = {preset.name for preset in PRESETS}, "\n".join(listing())
     for thing in OBJECTS:
         assert {row.preset for row in thing.rows()} <= known, thing.name
         assert thing.name in listed
 
 
 def test_what_is_missing_is_told_as_commands_that_parse() -> None:
-    from randsmooth.cli.certification import Certify
+    from randsmooth.cli.verbs.certify import Certify
     from randsmooth.cli.verbs.train import Train
 
     settings: dict[str, type[Settings]] = {"train": Train, "certify": Certify}
@@ -186,7 +186,7 @@ def test_chance_is_taken_into_account_where_the_images_are_others(tmp_path: Path
         result = reproduce(f"{paper}/{object}", source=folder / "logs", out=folder / "out")
         assert result.made is not None and result.missing[0] == result.missing[1]  # shown, and missing still
         assert "by more than rounding and chance: the released log is not the run of the table" in result.made.notes[0]
-        assert f"--preset {paper}/gaussian --sigma 0.5" in described(result)
+        assert f"--preset {paper}/gaussian --sigma 0.5" in "\n".join(described(result))
 
 
 def test_a_log_of_another_run_is_not_shown_over_one_that_agrees(tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_a_scan_names_what_it_cannot_read_and_goes_on(tmp_path: Path) -> None:
         log(tmp_path / "cohen" / f"{i}.tsv", [(0.5, True)])
     result = reproduce("acr/table2", source=tmp_path, out=tmp_path / "out")
     assert result.missing == (19, 21)
-    said = described(result)
+    said = "\n".join(described(result))
     for words in (
         f"skipped: {damaged}, line 2: radius='far'",
         f"skipped as logs of predictions, which certify nothing: {tmp_path / 'predictions'}",

@@ -1,52 +1,64 @@
-"""The settings of `randsmooth certify` and of verbs like it, their checks, and what they ask for."""
+"""What is certified on the command line: models by their names, images, and what `certify` and verbs like it ask."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator
 
 from randsmooth.certificates import CertificationSettings, Shard
-from randsmooth.cli import models
-from randsmooth.cli.options import DATASET, IDENTITY, MODEL, Images, Model, Slurm, written
-from randsmooth.cli.settings import argument, as_given, option
-from randsmooth.errors import InputError
+from randsmooth.cli.options import DATASET, Identified
+from randsmooth.cli.settings import Argument, Given, option
+from randsmooth.errors import InputError, unknown
 from randsmooth.rules import RULES
-from randsmooth.urls import Place
+from randsmooth.urls import fetched, has_protocol, is_url, name_of
 
 if TYPE_CHECKING:
     from randsmooth.certification.run import Run
+    from randsmooth.models import BaseClassifier, Ensemble
 
+ENSEMBLES = {"mean-logits": "logits", "mean-probabilities": "probabilities", "vote": "vote"}
+MODELS = f"{Identified.model_fields['model'].description} Several with --ensemble."
 OneOrMore = Annotated[
-    str | list[str], BeforeValidator(lambda given: given[0] if isinstance(given, list) and len(given) == 1 else given)
+    str | list[str],
+    BeforeValidator(lambda given: given[0] if isinstance(given, list) and len(given) == 1 else given),
+    Given(kind=list[str]),
 ]
 
 
-class ModelAndImages(Images, Model):
-    """The settings that say which model is certified, and on which images."""
+class ModelAndImages(Identified):
+    """The settings that say which model is certified, and on which images.
 
-    model: OneOrMore = argument(f"{MODEL} Several with --ensemble.", list[str])
+    Attributes:
+        consensus: Ask the first so many models, and the others only where these disagree: another classifier than that
+            of all, as soundly certified, which answers faster.
+        split: train or test.
+        take: Certify this many images, evenly spread over the file. (default: all)
+        skip: Certify every SKIP-th image, as the literature does. (default: all)
+    """
+
+    model: Argument[OneOrMore] = option(MODELS, ...)  # type: ignore[assignment]  # one, or several
     ensemble: str | None = option(
-        f"How several models answer as one classifier, which is certified: {', '.join(models.ENSEMBLES)}."
+        f"How several models answer as one classifier, which is certified: {', '.join(ENSEMBLES)}."
     )
-    consensus: int | None = option(
-        "Ask the first so many models, and the others only where these disagree: another classifier than that of all, "
-        "as soundly certified, which answers faster."
-    )
+    consensus: int | None = None
     dataset: str | None = option(DATASET + " (default: the data set by whose name the model was trained)")
-    split: str = option("train or test.", "test")
-    take: int | None = option("Certify this many images, evenly spread over the file. (default: all)")
-    skip: int | None = option("Certify every SKIP-th image, as the literature does. (default: all)")
-    identity: str | None = option(IDENTITY)
+    split: str = "test"
+    take: int | None = None
+    skip: int | None = None
 
 
 class WhatToCertify(ModelAndImages, CertificationSettings):
-    """The settings that `certify` and `plan` have in common."""
+    """The settings that `certify` and `plan` have in common.
 
-    shard: str | None = option(
-        "Certify one share of these images, such as 3/16, the third of every sixteen, into OUT-3-of-16.parquet; "
-        "`randsmooth merge` makes one table of all shares."
-    )
+    Attributes:
+        shard: Certify one share of these images, such as 3/16, the third of every sixteen, into OUT-3-of-16.parquet;
+            `randsmooth merge` makes one table of all shares.
+    """
+
+    shard: str | None = None
 
     @classmethod
     def epilog(cls) -> str:
@@ -55,30 +67,65 @@ class WhatToCertify(ModelAndImages, CertificationSettings):
         return "\n\n".join(["Rules, and what holds under each with probability 1 - alpha for every image:", *rules])
 
 
-class Certify(Slurm, WhatToCertify):
-    """Settings of `randsmooth certify`."""
-
-    out: Place | None = option(
-        "Parquet file for the certificates, or its URL (s3://...). (default: MODEL.parquet, or MODEL+DENOISER.parquet)"
-    )
-    resume: bool = option("Go on with an interrupted run into the file.", False)
-    overwrite: bool = option("Discard what is in the file.", False)
-    array: int | None = option("With --slurm: how many tasks share the images; each certifies a shard of them.")
-    parallel: int | None = option("With --slurm: how many tasks may run at once. (default: all)")
-    plan: bool = option("Say what it will take instead, as `randsmooth plan` does.", False)
-
-
 OF_THE_MODEL = {"model", "model_arg", "ensemble", "consensus", "denoiser"}
-# How a run is shared out, which its shards need not know.
-NOT_OF_A_SHARD = {*Slurm.model_fields, "array", "parallel", "plan"}
+
+
+def check_sources(
+    model: str | Sequence[str], denoiser: str | None = None, *, dataset: str | None = None, backend: str | None = None
+) -> None:
+    """Raise InputError for a model, denoiser, data set or backend that is not there, before torch is loaded."""
+    from randsmooth.certification.backends import check_backend
+    from randsmooth.data.registry import check_dataset
+    from randsmooth.models.sources import check_place, check_source
+
+    check_backend(backend)
+    for source in [model] if isinstance(model, str) else model:
+        check_source(source)
+    if denoiser is not None:
+        check_place(fetched(denoiser) if has_protocol(denoiser) else denoiser)
+    if dataset is not None:
+        check_dataset(dataset)
 
 
 def check_names(given: ModelAndImages, backend: str | None, shard: str | None = None) -> None:
     """Raise InputError for a shard, backend, model, data set that cannot be, before torch is loaded."""
     if shard is not None:
         Shard.parse(shard)
-    models.check_ensemble(given.model, given.ensemble, given.consensus)
-    models.check_sources(given.model, given.denoiser, dataset=given.dataset, backend=backend)
+    check_ensemble(given.model, given.ensemble, given.consensus)
+    check_sources(given.model, given.denoiser, dataset=given.dataset, backend=backend)
+
+
+def check_ensemble(model: str | Sequence[str], rule: str | None, consensus: int | None) -> None:
+    """Raise InputError for several models without a rule, a rule for one, or one that does not exist.
+
+    Example:
+        >>> check_ensemble(["runs/a", "runs/b"], "vote", None)
+        >>> check_ensemble(["runs/a", "runs/b"], None, None)
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: 2 models are given: certify each alone, or all as one classifier by --ensemble ...
+    """
+    if rule is not None and rule not in ENSEMBLES:
+        raise unknown("ensemble", rule, ENSEMBLES)
+    if not isinstance(model, str) and rule is None:
+        ways = ", ".join(ENSEMBLES)
+        raise InputError(
+            f"{len(model)} models are given: certify each alone, or all as one classifier by --ensemble and {ways}"
+        )
+    if isinstance(model, str) and rule is not None:
+        raise InputError(f"--ensemble {rule} needs at least two models; got {model}")
+    if rule is None and consensus is not None:
+        raise InputError(f"--consensus {consensus} is for several models and --ensemble")
+
+
+def base_classifier(
+    model: str | Ensemble, model_args: dict[str, Any], denoiser: str | None, sigma: float | None
+) -> BaseClassifier:
+    """The model that is given or named, behind the denoiser in a folder, if any; `sigma` of the noise, if known."""
+    from randsmooth import models
+    from randsmooth.certification import load_model
+
+    base = load_model(model, **model_args) if isinstance(model, str) else model
+    return base if denoiser is None else models.Denoised(models.load_denoiser(denoiser, sigma=sigma), base)
 
 
 def model_of(settings: ModelAndImages, sigma: float | None) -> tuple[object, dict[str, Any]]:
@@ -90,10 +137,10 @@ def model_of(settings: ModelAndImages, sigma: float | None) -> tuple[object, dic
             raise InputError("--model-arg is for one model: make each of several by a function without arguments")
         from randsmooth.models import Ensemble
 
-        rule = models.ENSEMBLES[str(settings.ensemble)]
+        rule = ENSEMBLES[str(settings.ensemble)]
         model = Ensemble(model, rule, consensus=settings.consensus, num_classes=settings.num_classes)
     if settings.denoiser is not None:
-        return models.base_classifier(model, arguments, settings.denoiser, sigma), {}
+        return base_classifier(model, arguments, settings.denoiser, sigma), {}
     return model, arguments
 
 
@@ -106,18 +153,16 @@ def run_of(settings: WhatToCertify) -> Run:
     return Run.of(model, **settings.model_dump(include=fields), model_args=arguments)
 
 
-def out_file(settings: Certify) -> Place:
-    """Where the certificates go; of a shard, its own file."""
-    out = settings.out or models.default_out(settings.model, settings.denoiser)
-    return out if settings.shard is None else Shard.parse(settings.shard).file(out)
+def default_out(model: str | Sequence[str], denoiser: str | None = None, ending: str = ".parquet") -> Path:
+    """The file of certificates for a model, MODEL.parquet or MODEL+DENOISER.parquet; of a URL, in this folder.
 
+    Of several models it has the names of all, in the folder of the first.
 
-def command_of(settings: Certify) -> list[str]:
-    """The words of the command that certifies with these `settings`, but for its file, its shard and secrets."""
-    from randsmooth.launch.chains import command_words
-
-    of_a_shard = {"model", "shard", "out", "resume", "overwrite", *NOT_OF_A_SHARD}
-    given = settings.model_dump(exclude=of_a_shard, exclude_defaults=True)
-    given |= {"model_arg": written(settings.model_arg)} if settings.model_arg else {}
-    options = {as_given(name, Certify.model_fields[name]).removeprefix("--"): value for name, value in given.items()}
-    return command_words("certify", settings.model, options)
+    Example:
+        >>> default_out(["runs/a", "runs/b/", "net.onnx"]).as_posix(), default_out("zoo.py:net", "runs/d").as_posix()
+        ('runs/a+b+net.onnx.parquet', 'zoo.py-net+d.parquet')
+    """
+    first, *others = (each.rstrip("/") for each in ([model] if isinstance(model, str) else model))
+    behind = [] if denoiser is None else [denoiser]
+    whole = "+".join([name_of(first) if is_url(first) else first, *map(name_of, [*others, *behind])])
+    return Path(whole.replace(":", "-") + ending)

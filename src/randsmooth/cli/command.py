@@ -12,12 +12,11 @@ from typing import Annotated, Any, Literal
 
 import typer
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined
 from typer.core import TyperCommand
 
 from randsmooth.cli.main import APPEARANCE
 from randsmooth.cli.messages import FAILURE, INTERRUPTED, explained, one_line
-from randsmooth.cli.settings import Settings, as_given, kinds_in, read_config, validate, write_config
+from randsmooth.cli.settings import Given, Settings, as_given, kinds_in, read_config, validate, write_config
 from randsmooth.escape import say
 from randsmooth.extras import needs
 from randsmooth.frozen_record import is_whole
@@ -51,12 +50,12 @@ class VerbCommand(TyperCommand):
         shown: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}
         for parameter in self.get_params(ctx):
             name, help = parameter.get_help_record(ctx) or ("", "")
+            kind = parameter.param_type_name
             help = " ".join(filter(None, [help, _from_other_packages(str(parameter.name))]))
-            is_argument = parameter.param_type_name == "argument"
-            shown[parameter.param_type_name].append((str(parameter.metavar) if is_argument else name, help))
-        for title, lines in (("Arguments", shown["argument"]), ("Options", shown["option"])):
+            shown[kind].append((str(parameter.metavar) if kind == "argument" else name, help))
+        for kind, lines in shown.items():
             if lines:
-                with formatter.section(title):
+                with formatter.section(f"{kind.title()}s"):
                     formatter.write_dl(lines)
 
 
@@ -73,7 +72,7 @@ def make_command(verb: str, run: Callable[[Any], None]) -> Any:
         with needs(f"randsmooth {verb}"):
             _run(run, chosen)
 
-    parameters = [_parameter(name, field) for name, field in settings.model_fields.items()]
+    parameters = [_parameter(name, field, settings) for name, field in settings.model_fields.items()]
     if settings.in_files:
         parameters += [_keyword("config", Path, CONFIG), _keyword("save_config", Path, SAVE_CONFIG)]
     callback.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -111,20 +110,20 @@ def paragraphs(docstring: str) -> str:
     return "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(docstring).split("\n\n"))
 
 
-def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
-    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
-    silent = any(field.default is none for none in (None, False, PydanticUndefined)) or field.default in ([], {})
+def _parameter(name: str, field: FieldInfo, settings: type[Settings]) -> inspect.Parameter:
+    given = Given.of(field)
+    silent = field.is_required() or field.default is None or field.default is False or field.default in ([], {})
     help = (field.description or "") + ("" if silent else f" (default: {field.default})")
     choices = typing.get_args(field.annotation) if typing.get_origin(field.annotation) is Literal else ()
     offer = _completed(name, choices)
     whole = is_whole(field.annotation)  # read by the settings, which understand 1e5
-    kind = str if whole or choices else extra.get("cli") or _typed(field.annotation)  # the settings name all choices
-    if extra.get("place"):
+    kind = str if whole or choices else given.kind or _typed(field.annotation)  # the settings name all choices
+    if given.place:
         place = typer.Argument(metavar=name.upper(), help=help, show_default=False, autocompletion=offer)
         return _keyword(name, kind, place)
-    shape = "INTEGER" if whole else "PATH" if Path in kinds_in(field.annotation) else None
-    shape = f"<{'|'.join(choices)}>" if choices else str(extra["metavar"]) if "metavar" in extra else shape
-    flag = as_given(name, field)
+    shape = "INTEGER" if whole else "PATH" if Path in kinds_in(field.annotation) else given.metavar
+    shape = f"<{'|'.join(choices)}>" if choices else shape
+    flag = as_given(name, settings)
     return _keyword(name, kind, typer.Option(flag, metavar=shape, help=help, show_default=False, autocompletion=offer))
 
 
@@ -132,19 +131,14 @@ def _typed(annotation: Any) -> Any:
     """The type that the command line takes: paths as text, since as paths URLs would lose a slash."""
     if Path not in kinds_in(annotation):
         return annotation
-    several = any(typing.get_origin(kind) is list for kind in kinds_in(annotation))
-    return list[str] if several else str
+    return list[str] if any(typing.get_origin(kind) is list for kind in kinds_in(annotation)) else str
 
 
 def _completed(setting: str, choices: Sequence[str] = ()) -> Callable[[str], list[str]] | None:
     """What a shell offers for a setting that is chosen by name; None leaves it to offer files."""
     if not choices and setting not in {*REGISTRIES, *MORE}:
         return None
-
-    def offered(incomplete: str) -> list[str]:
-        return [name for name in choices or names(setting) if name.startswith(incomplete)]
-
-    return offered
+    return lambda incomplete: [name for name in choices or names(setting) if name.startswith(incomplete)]
 
 
 def names(setting: str) -> list[str]:
@@ -165,9 +159,8 @@ def _from_other_packages(setting: str) -> str:
     """A sentence on the names that other packages bring, for help; empty where there are none."""
     registry = _registry(setting)
     others = [] if registry is None else [name for name in registry if registry.source(name) != "randsmooth"]
-    if registry is None or not others:
-        return ""
-    return "Also " + ", ".join(f"{name} ({registry.credit(name)})" for name in others) + "."
+    said = (f"{name} ({registry.credit(name)})" for name in others if registry is not None)
+    return f"Also {', '.join(said)}." if others else ""
 
 
 def _registry(setting: str) -> Registry[object] | None:

@@ -21,20 +21,14 @@ Answers = list[dict[str, Any]]
 
 # What happened to the file {at}, and what to do about it before the command is given again.
 SENTENCES = {
-    errno.ENOSPC: ("the disk is full: {at} could not be written", "make room"),
-    errno.EDQUOT: ("your share of the disk is used up: {at} could not be written", "make room"),
-    errno.EFBIG: ("{at} would be larger than a file may be here", "raise the limit"),
-    errno.EROFS: ("{at} is on a disk that may only be read", "make it writable or use another folder"),
-    errno.EACCES: ("this user may not open or write {at}", "change its permissions or use another folder"),
-    errno.EPERM: ("this user may not open or write {at}", "change its permissions or use another folder"),
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), ("the disk is full: {at} could not be written", "make room")),
+    **dict.fromkeys(
+        (errno.EACCES, errno.EPERM, errno.EROFS),
+        ("this user may not open or write {at}", "change its permissions or use another folder"),
+    ),
     errno.ENOENT: ("{at} is not there, or its folder was removed", "bring it back"),
-    errno.ENOTDIR: ("{at} cannot be there, a file is where its folder should be", "move that file"),
-    errno.EEXIST: ("{at} cannot be there, a file is in the way", "move that file"),
-    errno.EISDIR: ("{at} is a folder where a file should be", "move it"),
-    errno.EIO: ("the disk failed at {at}", "look at the disk, or use another"),
-    errno.ESTALE: ("the disk that holds {at} went away", "bring it back"),
+    **dict.fromkeys((errno.ENOTDIR, errno.EEXIST), ("{at} cannot be there, a file is in the way", "move that file")),
     errno.EMFILE: ("too many files are open to open {at}", "raise the limit (ulimit -n)"),
-    errno.ENOMEM: ("there is too little memory for {at}", "close other programs"),
 }
 
 
@@ -75,18 +69,16 @@ def writing(paths: Sequence[Path], *, overwrite: bool) -> Iterator[None]:
     """
     from randsmooth.atomic import claimed, sweep
 
-    _refuse_existing(() if overwrite else paths)
+    def refuse_existing() -> None:
+        if there := [path for path in paths if not overwrite and path.exists()]:
+            raise InputError(f"{there[0]} exists; use --overwrite or another --out")
+
+    refuse_existing()
     with claimed(paths[0]):
-        _refuse_existing(() if overwrite else paths)  # another run may have ended since
+        refuse_existing()  # another run may have ended since
         for path in paths:
             sweep(path)
         yield
-
-
-def _refuse_existing(paths: Sequence[Path]) -> None:
-    for path in paths:
-        if path.exists():
-            raise InputError(f"{path} exists; use --overwrite or another --out")
 
 
 def show_answers(answers: Answers, format: str) -> None:

@@ -8,31 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BeforeValidator, Secret
 
 from randsmooth.certificates import CertificationSettings
-from randsmooth.cli.settings import Settings, listed, numbers, option, pairs
+from randsmooth.cli.settings import KEY_VALUE, Argument, Given, Listed, Pairs, Settings, numbers, option, pairs
 from randsmooth.errors import InputError
 from randsmooth.extras import needs
 from randsmooth.models.sources import secret_arguments
+from randsmooth.urls import Place
 
 if TYPE_CHECKING:
     from randsmooth.launch import Workers
     from randsmooth.launch.slurm import Resources
 
-MODEL = (
-    "Model folder, `user/name` on the Hugging Face hub, ONNX file, OpenVINO IR (.xml), TorchScript (.pt), exported "
-    "program (.pt2), or code that makes the model: `package.module:NAME`, `file.py:NAME`."
-)
-MODEL_ARG = (
-    "Argument of what makes or opens the model, such as depth=20, read as YAML reads it. Repeatable. Of "
-    "secret:NAME=VALUE, and of names such as token, tables hold a hash."
-)
-DENOISER = (
-    "Folder of a denoiser that every noisy image passes before the model: of `randsmooth train-denoiser`, or of a "
-    "diffusion model that diffusers saved, which takes one step."
-)
-IDENTITY = (
-    "A name that no other model of yours has, for one that cannot be compared by its content, such as a function."
-)
-NUM_CLASSES = "How many classes there are, for a function that answers with labels. (default: what the data set says)"
 DATASET = (
     "Name (see `randsmooth data list`), folder of images, or file .npz, .csv, .parquet or .tar (shard-{000..012}.tar)."
 )
@@ -42,10 +27,8 @@ FILES = (
 )
 DEVICE = "auto, cpu, cuda, or one of several GPUs, such as cuda:1."
 DEFAULT = " (default: "  # begins what a description says of a default that is no fixed value
-KEY_VALUE: tuple[Any, str] = (list[str], "KEY=VALUE")
-Pairs = Annotated[dict[str, Any], BeforeValidator(pairs)]
-ModelArgs = Annotated[dict[str, Any], BeforeValidator(lambda values: secret_arguments(pairs(values)))]
-Lines = Annotated[list[str], BeforeValidator(listed)]
+ModelArgs = Annotated[dict[str, Any], BeforeValidator(lambda values: secret_arguments(pairs(values))), KEY_VALUE]
+Radii = Annotated[list[float] | None, BeforeValidator(numbers), Given(kind=str, metavar="R,R,...")]
 
 
 def certification_option(name: str, default: Any = None, *, stands_for: str | None = None) -> Any:
@@ -67,146 +50,202 @@ def certification_option(name: str, default: Any = None, *, stands_for: str | No
 
 
 class Columns(Settings):
-    """How images and labels are found in files of a user's own."""
+    """How images and labels are found in files of a user's own.
 
-    image_column: str | None = option(
-        "Column, array or extension that holds the images. (default: image, img, x, path, ...)"
-    )
-    label_column: str | None = option(
-        "Column, array or extension that holds the labels; none: there are no labels. (default: label, y, target, cls, "
-        "...)"
-    )
+    Attributes:
+        image_column: Column, array or extension that holds the images. (default: image, img, x, path, ...)
+        label_column: Column, array or extension that holds the labels; none: there are no labels. (default: label, y,
+            target, cls, ...)
+    """
+
+    image_column: str | None = None
+    label_column: str | None = None
 
 
 class Images(Columns):
-    """How images are read, and brought to the size that a model takes."""
+    """How images are read, and brought to the size that a model takes.
 
-    resize: str | None = option(
-        "Scale every image before noise is added: the shorter side's pixels, or HEIGHTxWIDTH. (default: no scaling)"
-    )
-    crop: str | None = option(
-        "Cut the centre of every image, after scaling, before noise: a side's pixels, or HEIGHTxWIDTH. (default: all)"
-    )
+    Attributes:
+        resize: Scale every image before noise is added: the shorter side's pixels, or HEIGHTxWIDTH. (default: no
+            scaling)
+        crop: Cut the centre of every image, after scaling, before noise: a side's pixels, or HEIGHTxWIDTH. (default:
+            all)
+    """
+
+    resize: str | None = None
+    crop: str | None = None
 
     def reading(self) -> dict[str, Any]:
         """The settings as `data.load` takes them."""
         return self.model_dump(include={*Images.model_fields})
 
 
-class Model(Settings):
-    """What the model cannot say itself, and where it runs."""
+class OneModel(Settings):
+    """A model by its name, and how it is made.
 
-    model_arg: ModelArgs = option(MODEL_ARG, {}, as_typed=KEY_VALUE)
-    denoiser: str | None = option(DENOISER)
+    Attributes:
+        model: Model folder, `user/name` on the Hugging Face hub, ONNX file, OpenVINO IR (.xml), TorchScript (.pt),
+            exported program (.pt2), or code that makes the model: `package.module:NAME`, `file.py:NAME`.
+        model_arg: Argument of what makes or opens the model, such as depth=20, read as YAML reads it. Repeatable. Of
+            secret:NAME=VALUE, and of names such as token, tables hold a hash.
+    """
+
+    model: Argument[str]
+    model_arg: ModelArgs = {}
+
+
+class OnDevice(OneModel):
+    """What passes each noisy image before the model, and where both run.
+
+    Attributes:
+        denoiser: Folder of a denoiser that every noisy image passes before the model: of `randsmooth train-denoiser`,
+            or of a diffusion model that diffusers saved, which takes one step.
+    """
+
+    denoiser: str | None = None
     device: str = option(DEVICE, "auto")
-    num_classes: int | None = option(NUM_CLASSES)
+
+
+class Model(OnDevice):
+    """What a model cannot say itself.
+
+    Attributes:
+        num_classes: How many classes there are, for a function that answers with labels. (default: what the data set
+            says)
+    """
+
+    num_classes: int | None = None
+
+
+class Identified(Images, Model):
+    """A model that is certified, on images.
+
+    Attributes:
+        identity: A name that no other model of yours has, for one that cannot be compared by its content, such as a
+            function.
+    """
+
+    identity: str | None = None
 
 
 class Judged(Settings):
-    """How certificate files are judged."""
+    """How certificate files are judged.
 
-    radii: Annotated[list[float] | None, BeforeValidator(numbers)] = option(
-        "Radii of the certified accuracies, such as 0,0.5,1. (default: every 0.25)", as_typed=(str, "R,R,...")
-    )
-    sigma: float | None = option(
-        "Standard deviation sigma of the noise that TSV logs were made with. "
-        "(default: what their paths say, such as noise_0.50)"
-    )
-    n: int | None = option(
-        "Judge as if n samples per image had been drawn: a random subset is taken. For TSV logs: the n that they were "
-        "made with. (default: all samples; for logs, what their paths or radii show)"
-    )
-    alpha: float | None = option(
-        "Judge at this alpha, the probability that an image's certificate is wrong. For TSV logs: the alpha that they "
-        "were made with. (default: that of each file; logs are judged at 0.001, whatever alpha their radii show)"
-    )
+    Attributes:
+        radii: Radii of the certified accuracies, such as 0,0.5,1. (default: every 0.25)
+        sigma: Standard deviation sigma of the noise that TSV logs were made with. (default: what their paths say, such
+            as noise_0.50)
+        n: Judge as if n samples per image had been drawn: a random subset is taken. For TSV logs: the n that they were
+            made with. (default: all samples; for logs, what their paths or radii show)
+        alpha: Judge at this alpha, the probability that an image's certificate is wrong. For TSV logs: the alpha that
+            they were made with. (default: that of each file; logs are judged at 0.001, whatever alpha their radii show)
+    """
+
+    radii: Radii = None
+    sigma: float | None = None
+    n: int | None = None
+    alpha: float | None = None
 
 
 class Compared(Judged):
-    """How certificate files are judged beside each other."""
+    """How certificate files are judged beside each other.
 
-    baseline: str | None = option("Name of the row that the others are compared with. (default: the Gaussian one)")
+    Attributes:
+        baseline: Name of the row that the others are compared with. (default: the Gaussian one)
+    """
+
+    files: Argument[list[Place]] = option(FILES, ...)
+    baseline: str | None = None
 
 
 class Trained(Settings):
-    """Where a training runs, what it logs, and how it goes on."""
+    """Where a training runs, what it logs, and how it goes on.
+
+    Attributes:
+        devices: Devices of each machine that share every batch: GPUs or, with --device cpu, processes. (default: as
+            many as torchrun started, else 1)
+        nodes: Machines with so many devices each, on all of which torchrun starts this command.
+        sync_batch_norm: Normalise by the whole batch's statistics, not on each device by those of its part of the
+            batch.
+        logger: Where metrics go besides history.csv: tensorboard, csv, mlflow or wandb. Repeatable. (default:
+            tensorboard, where it is installed; those that a resumed run had)
+        resume: Go on with an interrupted run in the folder.
+        accept_changes: With --resume: go on under the settings given, where they differ.
+        overwrite: Discard an earlier run in the folder.
+    """
 
     device: str = option(DEVICE, "auto")
-    devices: int | None = option(
-        "Devices of each machine that share every batch: GPUs or, with --device cpu, processes. "
-        "(default: as many as torchrun started, else 1)"
-    )
-    nodes: int = option("Machines with so many devices each, on all of which torchrun starts this command.", 1)
-    sync_batch_norm: bool = option(
-        "Normalise by the whole batch's statistics, not on each device by those of its part of the batch.", False
-    )
-    logger: Annotated[list[str] | None, BeforeValidator(listed)] = option(
-        "Where metrics go besides history.csv: tensorboard, csv, mlflow or wandb. Repeatable. (default: tensorboard, "
-        "where it is installed; those that a resumed run had)",
-        as_typed=(list[str], "NAME"),
-    )
-    resume: bool = option("Go on with an interrupted run in the folder.", False)
-    accept_changes: bool = option("With --resume: go on under the settings given, where they differ.", False)
-    overwrite: bool = option("Discard an earlier run in the folder.", False)
+    devices: int | None = None
+    nodes: int = 1
+    sync_batch_norm: bool = False
+    logger: Annotated[list[str] | None, Listed, Given(kind=list[str], metavar="NAME")] = None
+    resume: bool = False
+    accept_changes: bool = False
+    overwrite: bool = False
 
 
 class Where(Settings):
-    """Who shares the work. The results do not depend on it."""
+    """Who shares the work. The results do not depend on it.
 
-    workers: int | None = option(
-        "Share the work out among so many processes of this machine: one a GPU, else a share of the cores each. "
-        "(default: this process alone; with --ray or --dask: as many as the cluster has room for)"
-    )
-    ray: str | None = option(
-        "Share the work out among the nodes of this Ray cluster: HOST:PORT, or auto for the one that this machine is "
-        "in. All nodes must see the same folders. (default: none)"
-    )
-    dask: str | None = option(
-        "Share the work out among the workers of this Dask cluster: HOST:PORT of its scheduler. All of them must see "
-        "the same folders. (default: none)"
-    )
+    Attributes:
+        workers: Share the work out among so many processes of this machine: one a GPU, else a share of the cores each.
+            (default: this process alone; with --ray or --dask: as many as the cluster has room for)
+        ray: Share the work out among the nodes of this Ray cluster: HOST:PORT, or auto for the one that this machine
+            is in. All nodes must see the same folders. (default: none)
+        dask: Share the work out among the workers of this Dask cluster: HOST:PORT of its scheduler. All of them must
+            see the same folders. (default: none)
+    """
+
+    workers: int | None = None
+    ray: str | None = None
+    dask: str | None = None
 
     def where(self) -> Workers | None:
         """The workers; None for this process alone. InputError where they cannot be, before torch is loaded."""
         if self.ray is not None and self.dask is not None:
             raise InputError("--ray and --dask are two clusters: give one of them")
-        if self.workers is None and self.ray is None and self.dask is None:
-            return None
-        from randsmooth.launch import Dask, Processes, Ray
+        from randsmooth import launch
 
+        found: Workers | None = None if self.workers is None else launch.Processes(self.workers)
         if self.ray is not None:
-            workers: Workers = Ray(self.workers, address=self.ray)
+            found = launch.Ray(self.workers, address=self.ray)
             with needs("--ray"):
                 import ray  # noqa: F401
-            return workers
-        if self.dask is not None:
-            workers = Dask(self.workers, address=self.dask)
+        elif self.dask is not None:
+            found = launch.Dask(self.workers, address=self.dask)
             with needs("--dask"):
                 import distributed  # noqa: F401
-            return workers
-        return Processes(self.workers)
+        return found
 
 
 class Slurm(Where):
-    """Who shares the work, tasks of Slurm too: what these ask of it, named as sbatch names it."""
+    """Who shares the work, tasks of Slurm too: what these ask of it, named as sbatch names it.
 
-    slurm: bool = option("Submit to Slurm.", False)
-    partition: str | None = option("Partition of Slurm. (default: Slurm's)")
-    time: str | None = option("How long a task may run, as 2:00:00 or 1-12:00; then it goes on in its next turn.")
-    gpus: int | None = option("GPUs of each task. (default: Slurm's)")
-    cpus: int | None = option("Processor cores of each task. (default: Slurm's)")
-    mem: str | None = option("Memory of each task, such as 16G. (default: Slurm's)")
-    account: str | None = option("Account that Slurm charges. (default: Slurm's)")
-    qos: str | None = option("Quality of service of Slurm. (default: Slurm's)")
-    constraint: str | None = option("Features that a node must have, as sbatch writes them. (default: any node)")
-    setup: Lines = option(
-        'A line of shell that each task runs first, such as "module load cuda". Repeatable.',
-        [],
-        as_typed=(list[str], "LINE"),
-    )
-    slurm_arg: Pairs = option(
-        "Any other parameter of sbatch, such as exclude=node7 or exclusive=true. Repeatable.", {}, as_typed=KEY_VALUE
-    )
+    Attributes:
+        slurm: Submit to Slurm.
+        partition: Partition of Slurm. (default: Slurm's)
+        time: How long a task may run, as 2:00:00 or 1-12:00; then it goes on in its next turn.
+        gpus: GPUs of each task. (default: Slurm's)
+        cpus: Processor cores of each task. (default: Slurm's)
+        mem: Memory of each task, such as 16G. (default: Slurm's)
+        account: Account that Slurm charges. (default: Slurm's)
+        qos: Quality of service of Slurm. (default: Slurm's)
+        constraint: Features that a node must have, as sbatch writes them. (default: any node)
+        setup: A line of shell that each task runs first, such as "module load cuda". Repeatable.
+        slurm_arg: Any other parameter of sbatch, such as exclude=node7 or exclusive=true. Repeatable.
+    """
+
+    slurm: bool = False
+    partition: str | None = None
+    time: str | None = None
+    gpus: int | None = None
+    cpus: int | None = None
+    mem: str | None = None
+    account: str | None = None
+    qos: str | None = None
+    constraint: str | None = None
+    setup: Annotated[list[str], Listed, Given(kind=list[str], metavar="LINE")] = []
+    slurm_arg: Pairs = {}
 
     def resources(self) -> Resources:
         """What each task asks for. InputError where it is none that can be asked for, or --time is missing."""
@@ -230,9 +269,8 @@ def written(given: Mapping[str, Any]) -> dict[str, Any]:
         >>> written({"depth": 20, "token": Secret("abc")})
         {'depth': 20, 'secret:token': '**********'}
     """
-    secret = {name for name, value in given.items() if isinstance(value, Secret)}
-    plain = {name: value for name, value in given.items() if name not in secret}
-    return plain | {f"secret:{name}": str(given[name]) for name in sorted(secret)}
+    secret = {f"secret:{name}": str(value) for name, value in sorted(given.items()) if isinstance(value, Secret)}
+    return {name: value for name, value in given.items() if not isinstance(value, Secret)} | secret
 
 
 def without_secrets(words: Sequence[str]) -> list[str]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from randsmooth.cli.certification import WhatToCertify, check_names, run_of
 from randsmooth.cli.messages import say_lines
-from randsmooth.escape import say
+from randsmooth.escape import say, to_json
 from randsmooth.progress import clock
 
 if TYPE_CHECKING:
@@ -28,9 +27,9 @@ def show_plan(settings: WhatToCertify, format: str = "text", **asked: Any) -> No
 
     found = plan(run_of(settings), **asked)
     if format == "json":
-        say(json.dumps({"model": settings.model, **found.to_dict()}, indent=1))
-        return
-    say_lines(plan_lines(found))
+        say(to_json({"model": settings.model, **found.to_dict()}, indent=1))
+    else:
+        say_lines(plan_lines(found))
 
 
 def plan_lines(plan: Plan) -> Iterator[str]:
@@ -38,20 +37,19 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     about, samples, pilot = plan.about, plan.samples, plan.pilot
     title = f"{about['dataset']} {about['split']}, {about['selection']}, rule {about['rule']}, n = {about['n']:,}"
     yield from (f"{title}: {about['images']:,} images", "")
-    each = f"{samples.middle / about['images']:,.0f} an image"
-    yield f"samples     {count(samples.middle)} {_limits(samples, count)}; {each}"
-    yield f"time here   {_time(plan.seconds)}; {clock(about['start_seconds'])} of it to begin"
+    yield f"samples     {_span(samples, count)}; {samples.middle / about['images']:,.0f} an image"
+    yield f"time here   {_span(plan.seconds, clock)}; {clock(about['start_seconds'])} of it to begin"
     for k, seconds in plan.workers.items():
-        yield f"{f'{k} worker' + 's' * (k != 1):11} {_time(seconds)}; each as fast as this process"
+        yield f"{f'{k} worker' + 's' * (k != 1):11} {_span(seconds, clock)}; each as fast as this process"
     held = {"a process": about["memory_bytes"], "of each GPU": about["device_memory_bytes"]}
     yield f"memory      {'; '.join(f'{size / 1e6:,.0f} MB {of}' for of, size in held.items() if size) or 'unknown'}"
     yield f"disk        {about['table_bytes'] / 1e6:.1f} MB; {about['journal_bytes'] / 1e6:.1f} MB more while it runs"
-    yield from ("", f"{'rule':18} {'samples':>9} {'(95% limits)':20} {'time here':>12} {'of fixed':>9}")
+    yield from ("", f"{'rule':18} {'samples (95% limits)':30} {'time here':>12} {'of fixed':>9}")
     fixed = plan.rules.get("fixed", plan.rules[about["rule"]])["samples"].middle
     for rule, found in sorted(plan.rules.items(), key=lambda item: -item[1]["samples"].middle):
         took, mark = clock(found["seconds"].middle), " <- asked for" if rule == about["rule"] else ""
-        middle, limits = found["samples"].middle, _limits(found["samples"], count)
-        yield f"{rule:18} {count(middle):>9} {limits:20} {took:>12} {middle / fixed:>9.1%}{mark}"
+        share = found["samples"].middle / fixed
+        yield f"{rule:18} {_span(found['samples'], count):30} {took:>12} {share:>9.1%}{mark}"
     cut = pilot["images"] - pilot["known"]
     chosen = f"{pilot['images']:,} images that chance chose (seed {pilot['seed']}){f', {cut} cut short' if cut else ''}"
     speed = f"{1.0 / max(about['sample_seconds'], 1e-9):,.0f} samples a second"
@@ -59,12 +57,9 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     yield from (f"note: {note}" for note in plan.notes)
 
 
-def _limits(span: Span, words: Callable[[float], str]) -> str:
-    return f"({words(span.low)} to {words(span.high)})" if span.low < span.high else "(exact)"
-
-
-def _time(span: Span) -> str:
-    return f"{clock(span.middle)} {_limits(span, clock)}"
+def _span(span: Span, words: Callable[[float], str]) -> str:
+    limits = f"({words(span.low)} to {words(span.high)})" if span.low < span.high else "(exact)"
+    return f"{words(span.middle)} {limits}"
 
 
 def steps_plan(steps: Iterable[Step], workers: int = 1) -> Iterator[str]:
@@ -75,9 +70,8 @@ def steps_plan(steps: Iterable[Step], workers: int = 1) -> Iterator[str]:
     width = max(map(len, planned.steps), default=0)
     yield from (f"{name:{width}}  {clock(seconds)}" for name, seconds in planned.steps.items())
     training, certification, together = map(clock, planned.sums)
-    yield from ("", f"training {training}, certification {certification}")
     shared = f"; on {workers} workers like this machine {clock(planned.on_workers(workers))}" if workers > 1 else ""
-    yield f"together {together}{shared}"
+    yield from ("", f"training {training}, certification {certification}", f"together {together}{shared}")
     if planned.unknown:
         yield f"not foretold: {', '.join(planned.unknown)}"
     yield SUPPOSED

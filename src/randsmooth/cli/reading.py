@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
@@ -68,25 +69,15 @@ def _all(files: Sequence[Place], makers: Sequence[Callable[[], T]]) -> list[T]:
 
 
 def _by_path(tables: Sequence[Certificates], files: Sequence[Path]) -> list[Certificates]:
-    """The tables, those of one name called by the fewest last parts of their paths that tell them apart."""
-    namesakes: dict[str, list[Path]] = {}
-    for table, file in zip(tables, files, strict=True):
-        namesakes.setdefault(table.name, []).append(file.absolute())
-    return [
-        table.renamed(_called(table.name, file.absolute(), namesakes[table.name]))
-        for table, file in zip(tables, files, strict=True)
-    ]
+    """The tables, those of one name called by the fewest last parts of their paths that tell them all apart."""
+    folders = [file.absolute().parent.parts for file in files]
 
+    def called(name: str, folder: tuple[str, ...]) -> str:
+        among = {where for table, where in zip(tables, folders, strict=True) if table.name == name}
+        depth = next(d for d in count() if len({where[max(0, len(where) - d) :] for where in among}) == len(among))
+        return "/".join([*folder[max(0, len(folder) - depth) :], name])
 
-def _called(name: str, file: Path, namesakes: Sequence[Path]) -> str:
-    """`name`, behind as many folders as it takes to tell all of `namesakes` apart: one depth for all of them."""
-    folders = {path.parent.parts for path in namesakes}
-    depth = next((d for d in range(len(file.parts)) if len({_last(f, d) for f in folders}) == len(folders)), 0)
-    return "/".join([*_last(file.parent.parts, depth), name])
-
-
-def _last(parts: tuple[str, ...], depth: int) -> tuple[str, ...]:
-    return parts[len(parts) - min(depth, len(parts)) :]
+    return [table.renamed(called(table.name, folder)) for table, folder in zip(tables, folders, strict=True)]
 
 
 def _judged(table: Certificates, file: Path, sigma: float | None, n: int | None, alpha: float | None) -> Certificates:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import typing
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
 
 from randsmooth.atomic import write_atomically
@@ -18,11 +20,40 @@ from randsmooth.frozen_record import is_whole, whole_number
 from randsmooth.urls import is_url, place_of
 
 LONGEST = 2**16  # bytes of a configuration; room for a thousand files, and read in seconds whatever it holds
+ENTRY = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 S = TypeVar("S", bound="Settings")
+T = TypeVar("T")
+
+
+class Given(NamedTuple):
+    """How the command line gives a setting, where that is not --NAME with a value of the field's type.
+
+    Attributes:
+        place: it is an argument, given by its place.
+        kind: its type on the command line.
+        metavar: the word that stands for its value in help.
+        flag: its name, as --FLAG or --FLAG/--NO-FLAG.
+    """
+
+    place: bool = False
+    kind: Any = None
+    metavar: str | None = None
+    flag: str | None = None
+
+    @classmethod
+    def of(cls, field: FieldInfo) -> Given:
+        """What the annotations of a field say together."""
+        said = [mark for mark in field.metadata if isinstance(mark, Given)]
+        together: Any = (next(filter(None, each), None) for each in zip(cls(), *said, strict=True))
+        return cls(*together)
+
+
+Argument = Annotated[T, Given(place=True)]
+KEY_VALUE = Given(kind=list[str], metavar="KEY=VALUE")
 
 
 class Settings(BaseModel):
-    """What a verb runs on. Unknown keys are errors.
+    """What a verb runs on. Unknown keys are errors. The section Attributes of a class's docstring is the help.
 
     Attributes:
         in_files: whether the settings can be kept in a YAML file, by --save-config, and read from it, by --config.
@@ -32,6 +63,14 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     in_files: ClassVar[bool] = True
     goes_on: ClassVar[str] = ""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Describe the fields of a class in the words of its docstring."""
+        super().__init_subclass__(**kwargs)
+        said = inspect.cleandoc(cls.__doc__ or "").partition("Attributes:\n")[2].partition("\n\n")[0]
+        for name, text in ENTRY.findall(said):
+            if name in inspect.get_annotations(cls):
+                setattr(cls, name, Field(cls.__dict__.get(name, ...), description=" ".join(text.split())))
 
     @field_validator("*", mode="before")
     @classmethod
@@ -76,40 +115,25 @@ def kinds_in(annotation: Any) -> set[Any]:
     return {annotation}.union(*map(kinds_in, get_args(annotation)))
 
 
-def argument(help: str, cli: Any = None, **kwargs: Any) -> Any:
-    """A setting given by its place on the command line; `cli` is its type there, if that is not the field's."""
-    return Field(description=help, json_schema_extra={"place": True, "cli": cli}, **kwargs)
-
-
-def option(help: str, default: Any = None, *, as_typed: tuple[Any, str] | None = None, **kwargs: Any) -> Any:
-    """A setting given as --name.
-
-    Args:
-        help: what it says of itself.
-        default: None where it is worked out when the verb runs.
-        as_typed: its type on the command line and the word for its value, where those are not the field's.
-        kwargs: of pydantic's Field; `flag` in `json_schema_extra` is its name where that is not the field's.
-    """
-    if as_typed is not None:
-        kwargs["json_schema_extra"] = {"cli": as_typed[0], "metavar": as_typed[1]}
-    return Field(default, description=help, **kwargs)
+def option(help: str, default: Any = None) -> Any:
+    """A field whose help is shared with other verbs, or made of other texts; `...` is the default of a required one."""
+    return Field(default, description=help)
 
 
 def validate(settings: type[S], verb: str, values: Mapping[str, Any]) -> S:
     """The settings in `values`; InputError names the key that is unknown, missing or wrong."""
-    for key in values:
+    for key, value in values.items():
         if key not in settings.model_fields:
             raise unknown(f"setting of `{verb}`", shown(key), settings.model_fields)
-        if any("\0" in str(value) for value in listed_or_one(values[key])):  # no name of a file, nor anything else
-            raise InputError(f"{as_given(key, settings.model_fields[key])} must not hold the character \\0")
+        if any("\0" in str(each) for each in (value if isinstance(value, list) else [value])):
+            raise InputError(f"{as_given(key, settings)} must not hold the character \\0")  # no name of a file does
     try:
         return settings.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
         if first["type"] == "value_error" and not first["loc"]:  # a check of ours on several settings, which it names
             raise InputError(str(first["ctx"]["error"])) from None
-        key = str(first["loc"][0]) if first["loc"] else verb
-        option = as_given(key, settings.model_fields.get(key))
+        option = as_given(str(first["loc"][0]) if first["loc"] else verb, settings)
         if first["type"] == "value_error":  # ours, from reading the option
             raise InputError(f"{option}: {first['ctx']['error']}") from None
         if first["type"] == "missing":
@@ -117,14 +141,11 @@ def validate(settings: type[S], verb: str, values: Mapping[str, Any]) -> S:
         raise InputError(f"{option}: {first['msg']}; got {shown(repr(first['input']))}") from None
 
 
-def listed_or_one(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
-def as_given(key: str, field: FieldInfo | None) -> str:
+def as_given(key: str, settings: type[Settings]) -> str:
     """A setting as the command line spells it: --label-aware, or MODEL for one given by its place."""
-    extra = field.json_schema_extra if field and isinstance(field.json_schema_extra, dict) else {}
-    return key.upper() if extra.get("place") else "--" + str(extra.get("flag", key)).replace("_", "-")
+    field = settings.model_fields.get(key)
+    given = Given() if field is None else Given.of(field)
+    return key.upper() if given.place else "--" + (given.flag or key).replace("_", "-")
 
 
 def read_document(path: Path) -> dict[str, Any]:
@@ -189,10 +210,9 @@ def scalar(text: str) -> Any:
     """
     try:
         value = parse_yaml(text, "the value")
+        return float(value) if value == text.strip() else value  # not what is quoted, which is meant as text
     except InputError:
         return text
-    try:
-        return float(value) if value == text.strip() else value  # not what is quoted, which is meant as text
     except ValueError:
         return value
 
@@ -204,10 +224,8 @@ def numbers(values: Any) -> Any:
         >>> numbers("0,0.5,1")
         [0.0, 0.5, 1.0]
     """
-    if not isinstance(values, str):
-        return values
     try:
-        return [float(value) for value in values.replace(",", " ").split()]
+        return [float(value) for value in words(values)] if isinstance(values, str) else values
     except ValueError:
         raise InputError(f"{values!r} must be numbers separated by commas, such as 0,0.5,1") from None
 
@@ -222,11 +240,5 @@ def words(values: Any) -> Any:
     return values.replace(",", " ").split() if isinstance(values, str) else values
 
 
-def listed(values: Any) -> Any:
-    """A word, as YAML may have it, as a list of one; anything else is returned as it is.
-
-    Example:
-        >>> listed("csv")
-        ['csv']
-    """
-    return [values] if isinstance(values, str) else values
+Pairs = Annotated[dict[str, Any], BeforeValidator(pairs), KEY_VALUE]
+Listed = BeforeValidator(lambda given: [given] if isinstance(given, str) else given)  # YAML may have one word

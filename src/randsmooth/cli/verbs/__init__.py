@@ -9,6 +9,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 
+def first_paragraph(file: Path, name: str) -> str:
+    """The first paragraph of the docstring of a function or class, on one line, read from the source."""
+    head = rf'^(?:def|class) {name}\([^\n]*\n    """(.*?)(?:\n\n|""")'
+    found = re.search(head, file.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return " ".join(found[1].split()) if found else ""
+
+
 class Verb(NamedTuple):
     """A verb that may not be imported yet.
 
@@ -22,10 +29,8 @@ class Verb(NamedTuple):
 
     @property
     def help(self) -> str:
-        """The first paragraph of the function's docstring, read from the source."""
-        source = Path(__file__).with_name(f"{self.module}.py").read_text(encoding="utf-8")
-        found = re.search(rf'^def {self.function}\([^\n]*\n    """(.*?)(?:\n\n|""")', source, re.MULTILINE | re.DOTALL)
-        return " ".join(found[1].split()) if found else ""
+        """The first paragraph of the function's docstring."""
+        return first_paragraph(Path(__file__).with_name(f"{self.module}.py"), self.function)
 
     def load(self) -> Callable[[Any], None]:
         """The function."""
@@ -33,14 +38,13 @@ class Verb(NamedTuple):
         return function
 
 
-# Verb -> its module where that is not its name; in the order in which a beginner meets them.
-_MODULES = {
-    **dict.fromkeys(("quickstart", "train"), ""),
-    **{"train-denoiser": "train", "import": "import_", "certify": "", "accuracy": "", "plan": "certify"},
-    **dict.fromkeys(("merge", "predict", "explain", "serve", "attack", "from-counts", "evaluate", "compare"), ""),
-    **dict.fromkeys(("leaderboard", "sweep", "reproduce", "export", "quantise", "verify", "methods", "cite"), ""),
-    **dict.fromkeys(("doctor", "completion"), ""),
-}
-_FUNCTIONS = {name: "import_" if name == "import" else name.replace("-", "_") for name in _MODULES}
-VERBS = {name: Verb(module or _FUNCTIONS[name], _FUNCTIONS[name]) for name, module in _MODULES.items()}
+# In the order in which a beginner meets them.
+_NAMES = (
+    *("quickstart", "train", "train-denoiser", "import", "certify", "accuracy", "plan", "merge", "predict", "explain"),
+    *("serve", "attack", "from-counts", "evaluate", "compare", "leaderboard", "sweep", "reproduce", "export"),
+    *("quantise", "verify", "methods", "cite", "doctor", "completion"),
+)
+_WITH = {"train_denoiser": "train", "plan": "certify", "merge": "certify", "explain": "predict", "evaluate": "compare"}
+_FUNCTIONS = {name: "import_" if name == "import" else name.replace("-", "_") for name in _NAMES}
+VERBS = {name: Verb(_WITH.get(function, function), function) for name, function in _FUNCTIONS.items()}
 DATA_VERBS = {"list": Verb("data", "list_"), "describe": Verb("data", "describe")}  # of `randsmooth data`

@@ -6,10 +6,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Literal
 
 from randsmooth.certificates.settings import AskedPrecision
-from randsmooth.cli.certification import ModelAndImages, check_names, model_of
-from randsmooth.cli.models import default_out
+from randsmooth.cli.certification import ModelAndImages, check_names, default_out, model_of
 from randsmooth.cli.options import Where, certification_option
-from randsmooth.cli.settings import option
 from randsmooth.escape import printable, say, to_json
 from randsmooth.noise import round_down
 from randsmooth.urls import Place
@@ -19,13 +17,21 @@ if TYPE_CHECKING:
 
 
 class Accuracy(Where, ModelAndImages):
-    """Settings of `randsmooth accuracy`."""
+    """Settings of `randsmooth accuracy`.
 
-    radius: float = option("Radius of the certified accuracy, in units of pixels in [0, 1].", ...)
-    within: float = option(
-        "Half of the length of its 95% interval, as a share of the images: 0.01 is one point; settle it beforehand.",
-        0.01,
-    )
+    Attributes:
+        radius: Radius of the certified accuracy, in units of pixels in [0, 1].
+        within: Half of the length of its 95% interval, as a share of the images: 0.01 is one point; settle it
+            beforehand.
+        out: Parquet file for the first pass, over all images, or its URL; the second, over some of those left open,
+            goes to OUT-open.parquet. (default: MODEL-accuracy-R.parquet)
+        resume: Go on with an interrupted run into these files.
+        overwrite: Discard what is in these files.
+        format: Of the answer.
+    """
+
+    radius: float
+    within: float = 0.01
     sigma: float | None = certification_option("sigma")
     n: int = certification_option("n", 100_000)
     alpha: float = certification_option("alpha", 0.001)
@@ -34,13 +40,10 @@ class Accuracy(Where, ModelAndImages):
     precision: AskedPrecision = certification_option("precision", "32")
     batch: int | None = certification_option("batch")
     seed: int | None = certification_option("seed", stands_for="0")
-    out: Place | None = option(
-        "Parquet file for the first pass, over all images, or its URL; the second, over some of those left open, goes "
-        "to OUT-open.parquet. (default: MODEL-accuracy-R.parquet)"
-    )
-    resume: bool = option("Go on with an interrupted run into these files.", False)
-    overwrite: bool = option("Discard what is in these files.", False)
-    format: Literal["text", "json"] = option("Of the answer.", "text")
+    out: Place | None = None
+    resume: bool = False
+    overwrite: bool = False
+    format: Literal["text", "json"] = "text"
 
 
 def accuracy(settings: Accuracy) -> None:
@@ -60,11 +63,10 @@ def accuracy(settings: Accuracy) -> None:
     ending = f"-accuracy-{settings.radius:g}.parquet"
     out = settings.out or default_out(settings.model, settings.denoiser, ending)
     model, arguments = model_of(settings, settings.sigma)
-    left_out = {"model", "model_arg", "ensemble", "consensus", "denoiser", "dataset", "out", "ray", "dask", "format"}
-    values = settings.model_dump(exclude={*left_out, "workers"})
-    values |= {"workers": workers, "model_args": arguments}
-    values["progress"] = console if settings.format == "text" else silent
-    measured = measure_accuracy(model, settings.dataset, **values, out=out)
+    left_out = {"model", "model_arg", "ensemble", "consensus", "denoiser", "dataset", "ray", "dask", "format"}
+    how = settings.model_dump(exclude=left_out) | {"workers": workers, "model_args": arguments, "out": out}
+    progress = console if settings.format == "text" else silent
+    measured = measure_accuracy(model, settings.dataset, **how, progress=progress)
     if settings.format == "json":
         say(to_json(asdict(measured), indent=1))
     else:

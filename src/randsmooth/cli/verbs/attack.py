@@ -6,20 +6,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from randsmooth.cli.messages import Answers, show_answers
-from randsmooth.cli.models import base_classifier, check_sources
-from randsmooth.cli.options import (
-    DATASET,
-    DENOISER,
-    DEVICE,
-    KEY_VALUE,
-    MODEL,
-    MODEL_ARG,
-    Columns,
-    ModelArgs,
-    certification_option,
-)
-from randsmooth.cli.settings import argument, option
+from randsmooth.cli.certification import base_classifier, check_sources
+from randsmooth.cli.messages import FAILURE, Answers, show_answers
+from randsmooth.cli.options import DATASET, Columns, OnDevice, certification_option
+from randsmooth.cli.settings import Argument, option
 from randsmooth.escape import printable, say, shortened
 from randsmooth.noise import round_down
 from randsmooth.urls import Place
@@ -31,28 +21,38 @@ if TYPE_CHECKING:
 HELD, ABSTAINED, OUTSIDE, FAILED = "held", "abstained", "changed outside", "FAILED"
 
 
-class Attack(Columns):
-    """Settings of `randsmooth attack`."""
+class Attack(Columns, OnDevice):
+    """Settings of `randsmooth attack`.
 
-    model: str = argument(f"The model that was certified. {MODEL}")
-    model_arg: ModelArgs = option(MODEL_ARG, {}, as_typed=KEY_VALUE)
-    denoiser: str | None = option(DENOISER)
-    certificates: Place = argument("Parquet file of `randsmooth certify`.")
+    Attributes:
+        certificates: Parquet file of `randsmooth certify`.
+        scale: How far to search, in certified radii; beyond 1, changes are to be expected.
+        steps: Steps of the search.
+        m: Noise samples per step. (default: 64; without gradients 500)
+        restarts: Starting points of the search: the image first, then others.
+        gradient_free: Search by the answers alone, as for models without gradients (ONNX, labels).
+        n: Samples with which PREDICT classifies the point found.
+        alpha: Probability that any reported change, over all images, is false.
+        take: Attack this many, evenly spread over the certified images. (default: all)
+        identity: The name under which the model was certified, if it was given one.
+        format: Of the answers.
+    """
+
+    certificates: Argument[Place]
     dataset: str | None = option(
         DATASET + " It is resized and cropped as the file says. (default: the data set that the file names)"
     )
-    scale: float = option("How far to search, in certified radii; beyond 1, changes are to be expected.", 1.0)
-    steps: int = option("Steps of the search.", 20)
-    m: int | None = option("Noise samples per step. (default: 64; without gradients 500)")
-    restarts: int = option("Starting points of the search: the image first, then others.", 1)
-    gradient_free: bool = option("Search by the answers alone, as for models without gradients (ONNX, labels).", False)
-    n: int = option("Samples with which PREDICT classifies the point found.", 10_000)
-    alpha: float = option("Probability that any reported change, over all images, is false.", 0.001)
-    take: int | None = option("Attack this many, evenly spread over the certified images. (default: all)")
-    device: str = option(DEVICE, "auto")
-    identity: str | None = option("The name under which the model was certified, if it was given one.")
+    scale: float = 1.0
+    steps: int = 20
+    m: int | None = None
+    restarts: int = 1
+    gradient_free: bool = False
+    n: int = 10_000
+    alpha: float = 0.001
+    take: int | None = None
+    identity: str | None = None
     seed: int = certification_option("seed", 0)
-    format: Literal["text", "csv", "json"] = option("Of the answers.", "text")
+    format: Literal["text", "csv", "json"] = "text"
 
 
 def attack(settings: Attack) -> None:
@@ -79,7 +79,7 @@ def attack(settings: Attack) -> None:
     else:
         show_answers(answers, settings.format)
     if attacks.failed.any():
-        raise typer.Exit(1)
+        raise typer.Exit(FAILURE)
 
 
 def answer(attacks: Attacks, table: Certificates, row: int) -> dict[str, Any]:
@@ -97,48 +97,36 @@ def answer(attacks: Attacks, table: Certificates, row: int) -> dict[str, Any]:
 
 
 def verdict(attacks: Attacks, row: int) -> str:
-    if attacks.failed[row]:
-        return FAILED
-    if attacks.changed[row]:
-        return OUTSIDE
-    return ABSTAINED if attacks.abstained[row] else HELD
+    said = {FAILED: attacks.failed, OUTSIDE: attacks.changed, ABSTAINED: attacks.abstained}
+    return next((word for word, rows in said.items() if rows[row]), HELD)
 
 
 def summary(attacks: Attacks, table: Certificates) -> list[str]:
-    """How many images changed, and how likely it is that a reported change is false."""
+    """How many images changed, how likely it is that a reported change is false, and how many certificates failed."""
     total, changed, abstained = len(attacks), int(attacks.changed.sum()), int(attacks.abstained.sum())
-    held = total - changed - abstained
     how = "without gradients " if attacks.gradient_free else ""
     lines = [
         f"certified images attacked {how}within {attacks.scale:g} x their radius: {total}; "
-        f"held {held}, abstained {abstained}, changed {changed}",
+        f"held {total - changed - abstained}, abstained {abstained}, changed {changed}",
         f"PREDICT with n={attacks.n} at alpha={attacks.alpha / total:.3g} per image: the probability that any reported "
         f"change is false is at most {attacks.alpha:g}",
     ]
-    return [*lines, *failures(attacks, table)]
-
-
-def failures(attacks: Attacks, table: Certificates) -> list[str]:
-    failed, changed, total = int(attacks.failed.sum()), int(attacks.changed.sum()), len(attacks)
+    failed, alpha = int(attacks.failed.sum()), table.header.alpha
     if not failed:
-        return ["no certificate failed" + (": all changes lie outside the certified radii" if changed else "")]
-    line = f"FAILED: {failed} of {total} certificates: the prediction changed within the certified radius"
-    if table.header.alpha is None:
-        return [line]
-    expected = f"at most {table.header.alpha * total:.3g} of {total} are to be expected"
-    return [line, f"each may be wrong with probability {table.header.alpha:g}: {expected}"]
+        outside = ": all changes lie outside the certified radii" if changed else ""
+        return [*lines, f"no certificate failed{outside}"]
+    lines += [f"FAILED: {failed} of {total} certificates: the prediction changed within the certified radius"]
+    if alpha is not None:
+        expected = f"at most {alpha * total:.3g} of {total} are to be expected"
+        lines += [f"each may be wrong with probability {alpha:g}: {expected}"]
+    return lines
 
 
 def grid(answers: Answers) -> list[str]:
     """A table in aligned columns, a line for each image whose prediction changed; lengths are rounded down."""
-    rows = [row | _short(row) for row in answers if row["verdict"] in (FAILED, OUTSIDE)]
-    if not rows:
-        return []
-    cells = [list(rows[0]), *([shortened(printable(str(cell))) for cell in row.values()] for row in rows)]
+    changed = [row for row in answers if row["verdict"] in (FAILED, OUTSIDE)]
+    rows = [row | {key: round_down(row[key], 4) for key in ("radius", "distance")} for row in changed]
+    cells = [[*row] for row in rows[:1]] + [[shortened(printable(str(cell))) for cell in row.values()] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = ("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in cells)
-    return ["", *lines]
-
-
-def _short(row: dict[str, Any]) -> dict[str, Any]:
-    return {key: round_down(row[key], 4) for key in ("radius", "distance")}
+    return ["", *lines] if rows else []

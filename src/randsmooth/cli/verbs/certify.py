@@ -1,30 +1,24 @@
-"""`randsmooth certify` and `randsmooth plan`."""
+"""`randsmooth certify`, `randsmooth plan` and `randsmooth merge`."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BeforeValidator, PositiveInt
+import typer
+from pydantic import BeforeValidator, Field, PositiveInt
 
-from randsmooth.cli.certification import (
-    NOT_OF_A_SHARD,
-    OF_THE_MODEL,
-    Certify,
-    WhatToCertify,
-    check_names,
-    command_of,
-    model_of,
-    out_file,
-    run_of,
-)
-from randsmooth.cli.messages import note, say_lines
+from randsmooth.certificates import Shard
+from randsmooth.cli.certification import OF_THE_MODEL, WhatToCertify, check_names, default_out, model_of, run_of
+from randsmooth.cli.messages import BAD_INPUT, note, say_lines
+from randsmooth.cli.options import Slurm, written
 from randsmooth.cli.planning import show_plan
-from randsmooth.cli.settings import option, words
+from randsmooth.cli.settings import Argument, Given, Settings, as_given, words
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say
 from randsmooth.progress import Progress
-from randsmooth.urls import is_url
+from randsmooth.urls import Place, is_url
 
 if TYPE_CHECKING:
     from randsmooth.certificates import Certificates
@@ -33,16 +27,59 @@ FEW = 10  # images that show nothing
 FEW_SAMPLES = 100  # of an image, which leave even good models undecided
 
 
-class Plan(WhatToCertify):
-    """Settings of `randsmooth plan`."""
+# How a run is shared out, which its shards need not know.
+NOT_OF_A_SHARD = {*Slurm.model_fields, "array", "parallel", "plan"}
 
-    workers: Annotated[list[PositiveInt] | None, BeforeValidator(words)] = option(
-        "Also say how long so many workers take, each like this process: 8, or 8,16,50.",
-        as_typed=(str, "K,K,..."),
-    )
-    seconds: float = option("Begin no image of the pilot later.", 30.0, gt=0.0, allow_inf_nan=False)
-    pilot_seed: int = option("Seed of the choice of the pilot's images.", 0, ge=0)
-    format: Literal["text", "json"] = option("Of the answer.", "text")
+
+class Certify(Slurm, WhatToCertify):
+    """Settings of `randsmooth certify`.
+
+    Attributes:
+        out: Parquet file for the certificates, or its URL (s3://...). (default: MODEL.parquet, or
+            MODEL+DENOISER.parquet)
+        resume: Go on with an interrupted run into the file.
+        overwrite: Discard what is in the file.
+        array: With --slurm: how many tasks share the images; each certifies a shard of them.
+        parallel: With --slurm: how many tasks may run at once. (default: all)
+        plan: Say what it will take instead, as `randsmooth plan` does.
+    """
+
+    out: Place | None = None
+    resume: bool = False
+    overwrite: bool = False
+    array: int | None = None
+    parallel: int | None = None
+    plan: bool = False
+
+
+class Plan(WhatToCertify):
+    """Settings of `randsmooth plan`.
+
+    Attributes:
+        workers: Also say how long so many workers take, each like this process: 8, or 8,16,50.
+        seconds: Begin no image of the pilot later.
+        pilot_seed: Seed of the choice of the pilot's images.
+        format: Of the answer.
+    """
+
+    workers: Annotated[list[PositiveInt] | None, BeforeValidator(words), Given(kind=str, metavar="K,K,...")] = None
+    seconds: Annotated[float, Field(gt=0.0, allow_inf_nan=False)] = 30.0
+    pilot_seed: Annotated[int, Field(ge=0)] = 0
+    format: Literal["text", "json"] = "text"
+
+
+class Merge(Settings):
+    """Settings of `randsmooth merge`.
+
+    Attributes:
+        shards: Shards that `randsmooth certify --shard` wrote, or their URLs, and journals of unfinished ones.
+        out: Parquet file of the whole run. (default: T.parquet, of shards T-1-of-16.parquet, ...)
+        overwrite: Replace a file that exists.
+    """
+
+    shards: Argument[list[Place]]
+    out: Place | None = None
+    overwrite: bool = False
 
 
 def certify(settings: Certify) -> None:
@@ -55,19 +92,39 @@ def certify(settings: Certify) -> None:
     """
     if settings.plan:
         show_plan(settings, workers=[] if settings.workers is None else [settings.workers])
-        return
-    if settings.slurm:
+    elif settings.slurm:
         submit(settings)
-        return
-    from randsmooth.progress import console
+    else:
+        from randsmooth.progress import console
 
-    table = run(settings, console)
+        table = run(settings, console)
+        for suspicion in suspicions(table):
+            note(suspicion)
+        _show(table, out_file(settings))
+
+
+def _show(table: Certificates, out: Place) -> None:
     from randsmooth.report import render
 
     say(render([table]), end="")
-    for suspicion in suspicions(table):
-        note(suspicion)
-    say(printable(f"certificates in {out_file(settings)}"))
+    say(printable(f"certificates in {out}"))
+
+
+def out_file(settings: Certify) -> Place:
+    """Where the certificates go; of a shard, its own file."""
+    out = settings.out or default_out(settings.model, settings.denoiser)
+    return out if settings.shard is None else Shard.parse(settings.shard).file(out)
+
+
+def command_of(settings: Certify) -> list[str]:
+    """The words of the command that certifies with these `settings`, but for its file, its shard and secrets."""
+    from randsmooth.launch.chains import command_words
+
+    of_a_shard = {"model", "shard", "out", "resume", "overwrite", *NOT_OF_A_SHARD}
+    given = settings.model_dump(exclude=of_a_shard, exclude_defaults=True)
+    given |= {"model_arg": written(settings.model_arg)} if settings.model_arg else {}
+    options = {as_given(name, Certify).removeprefix("--"): value for name, value in given.items()}
+    return command_words("certify", settings.model, options)
 
 
 def run(settings: Certify, progress: Progress) -> Certificates:
@@ -149,3 +206,35 @@ def plan(settings: Plan) -> None:
     """
     workers = settings.workers or []
     show_plan(settings, settings.format, workers=workers, seconds=settings.seconds, seed=settings.pilot_seed)
+
+
+def merge(settings: Merge) -> None:
+    """Make one table of the shards of a run: the one that a single process would have made, in every count.
+
+    Shards may be cut differently (1/2, 3/4, 4/4) and come from different machines, which the table records for each
+    row. Shards of another run are refused, with what differs. If images are missing or doubled, each is named, and the
+    commands that make what is missing are printed on stdout, ready for a shell.
+
+    Example: randsmooth merge gaussian-*-of-16.parquet --out gaussian.parquet
+    """
+    from randsmooth import certificates
+
+    out = settings.out or _whole(settings.shards)
+    try:
+        table = certificates.merge(settings.shards, out=out, overwrite=settings.overwrite)
+    except certificates.NotWhole as error:
+        made_by = ["the commands that make what is missing:"] if error.commands else []
+        say("\n".join(f"randsmooth: {printable(fault)}" for fault in [*error.faults, *made_by]), file=sys.stderr)
+        say_lines(error.commands)
+        raise typer.Exit(BAD_INPUT) from None
+    _show(table, out)
+
+
+def _whole(shards: list[Place]) -> Place:
+    """The file of the whole run that all these names of shards are made of."""
+    from randsmooth.certificates.selection import whole_of
+
+    whole, *others = {whole_of(path) for path in shards}
+    if whole is None or others:
+        raise InputError("the names of the shards do not say what the whole is called: give --out")
+    return whole

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from typing import Literal
 
-from randsmooth.cli.settings import Unsaved, argument, option
+from randsmooth.cli.settings import Argument, Unsaved
 from randsmooth.escape import say, to_json
 from randsmooth.urls import fetched, has_protocol
 
 
 class Cite(Unsaved):
-    """Settings of `randsmooth cite`."""
+    """Settings of `randsmooth cite`.
 
-    things: list[str] = argument(
-        "Certificate tables, logs, model folders, or names: a method, rule, bound, data set, architecture, or "
-        "acr, p_a, sound, denoised, ensemble, ... (default: randsmooth alone)",
-        default_factory=list,
-    )
-    format: Literal["text", "bibtex", "json"] = option("Of the answer.", "text")
+    Attributes:
+        things: Certificate tables, logs, model folders, or names: a method, rule, bound, data set, architecture, or
+            acr, p_a, sound, denoised, ensemble, ... (default: randsmooth alone)
+        format: Of the answer.
+    """
+
+    things: Argument[list[str]] = []
+    format: Literal["text", "bibtex", "json"] = "text"
 
 
 def cite(settings: Cite) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from randsmooth.cli.messages import COMPLETION
-from randsmooth.cli.settings import Unsaved, argument
+from randsmooth.cli.settings import Argument, Unsaved, option
 from randsmooth.escape import say
 
 # How each shell is told to read the script whenever it starts.
@@ -20,7 +20,7 @@ LASTING = {
 class Completion(Unsaved):
     """Settings of `randsmooth completion`."""
 
-    shell: Literal["bash", "zsh", "fish", "powershell"] = argument(f"{', '.join(LASTING)}.")
+    shell: Argument[Literal["bash", "zsh", "fish", "powershell"]] = option(f"{', '.join(LASTING)}.", ...)
 
     @classmethod
     def epilog(cls) -> str:

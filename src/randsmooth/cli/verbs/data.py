@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from randsmooth.cli.options import DATASET, Images
-from randsmooth.cli.settings import Unsaved, argument
+from randsmooth.cli.settings import Argument, Unsaved, option
 from randsmooth.escape import LONG, printable, say, shortened
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ class List(Unsaved):
 class Describe(Images):
     """Settings of `randsmooth data describe`."""
 
-    dataset: str = argument(DATASET)
+    dataset: Argument[str] = option(DATASET, ...)
 
 
 def list_(settings: List) -> None:

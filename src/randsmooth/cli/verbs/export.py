@@ -3,42 +3,46 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
+from randsmooth.cli.certification import check_sources
 from randsmooth.cli.messages import note, writing
-from randsmooth.cli.models import check_sources
-from randsmooth.cli.options import KEY_VALUE, MODEL_ARG, ModelArgs
-from randsmooth.cli.settings import Settings, argument, option
+from randsmooth.cli.options import ModelArgs
+from randsmooth.cli.settings import Argument, Given, Settings
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say
 from randsmooth.urls import Place, delivered, is_url, name_of
 
 
 class Export(Settings):
-    """Settings of `randsmooth export`."""
+    """Settings of `randsmooth export`.
 
-    file: Place = argument(
-        "Parquet file of `randsmooth certify`; with --onnx or --torch-export a model, as `certify` takes it."
-    )
-    out: Place | None = option("TSV file to write, or its URL. (default: FILE.tsv; of a URL, in the current folder)")
-    n: int | None = option(
-        "Judge as if n samples per image had been drawn: a random subset is taken. (default: all samples)"
-    )
-    alpha: float | None = option(
-        "Judge at this alpha, the probability that an image's certificate is wrong. (default: that of the file)"
-    )
-    onnx: Path | None = option("ONNX file to write the model to, for batches of any size.")
-    torch_export: Path | None = option("File (.pt2) to write the model to as a program of torch.export, likewise.")
-    fold: bool = option(
-        "Make batch normalisation a part of the convolution before it.",
-        True,
-        json_schema_extra={"flag": "fold/--no-fold"},
-    )
-    tolerance: float = option(
-        "How far a logit of the written model may be from the model's on noisy images, as a share of the largest.", 1e-4
-    )
-    dataset: str | None = option("Data set that the model is for, where the model does not say it.")
-    model_arg: ModelArgs = option(MODEL_ARG, {}, as_typed=KEY_VALUE)
-    overwrite: bool = option("Replace a file that exists.", False)
+    Attributes:
+        file: Parquet file of `randsmooth certify`; with --onnx or --torch-export a model, as `certify` takes it.
+        out: TSV file to write, or its URL. (default: FILE.tsv; of a URL, in the current folder)
+        n: Judge as if n samples per image had been drawn: a random subset is taken. (default: all samples)
+        alpha: Judge at this alpha, the probability that an image's certificate is wrong. (default: that of the file)
+        onnx: ONNX file to write the model to, for batches of any size.
+        torch_export: File (.pt2) to write the model to as a program of torch.export, likewise.
+        fold: Make batch normalisation a part of the convolution before it.
+        tolerance: How far a logit of the written model may be from the model's on noisy images, as a share of the
+            largest.
+        dataset: Data set that the model is for, where the model does not say it.
+        model_arg: Argument of what makes or opens the model, as `certify` takes it. Repeatable.
+        overwrite: Replace a file that exists.
+    """
+
+    file: Argument[Place]
+    out: Place | None = None
+    n: int | None = None
+    alpha: float | None = None
+    onnx: Path | None = None
+    torch_export: Path | None = None
+    fold: Annotated[bool, Given(flag="fold/--no-fold")] = True
+    tolerance: float = 1e-4
+    dataset: str | None = None
+    model_arg: ModelArgs = {}
+    overwrite: bool = False
 
 
 def export(settings: Export) -> None:
@@ -86,23 +90,17 @@ def export_model(settings: Export) -> None:
     if of_tables:
         raise InputError(f"--{of_tables[0]} is for tables of certificates, not for --onnx or --torch-export")
     asked = {"--onnx": (settings.onnx, ".onnx"), "--torch-export": (settings.torch_export, ".pt2")}
-    for name, (path, ending) in asked.items():
-        if path is not None and path.suffix != ending:
-            raise InputError(f"{name} {path} must end in {ending}")
+    paths = {name: path for name, (path, _) in asked.items() if path is not None}
+    for name, path in paths.items():
+        if path.suffix != asked[name][1]:
+            raise InputError(f"{name} {path} must end in {asked[name][1]}")
     check_sources(str(settings.file))
     from randsmooth import certification, data
 
-    paths = [path for path, _ in asked.values() if path is not None]
-    with writing(paths, overwrite=settings.overwrite):
+    with writing([*paths.values()], overwrite=settings.overwrite):
         model = certification.load_model(settings.file, **settings.model_arg)
         shape = None if settings.dataset is None else data.describe(settings.dataset).shape
-        apart = certification.export_model(
-            model,
-            onnx=settings.onnx,
-            torch_export=settings.torch_export,
-            shape=shape,
-            fold=settings.fold,
-            tolerance=settings.tolerance,
-        )
-    for path, share in apart.items():
-        say(printable(f"{path}: logits on noisy images differ by at most {share:.1e} of the largest one"))
+        how = settings.model_dump(include={"onnx", "torch_export", "fold", "tolerance"})
+        apart = certification.export_model(model, **how, shape=shape)
+    for written, share in apart.items():
+        say(printable(f"{written}: logits on noisy images differ by at most {share:.1e} of the largest one"))

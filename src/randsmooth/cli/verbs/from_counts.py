@@ -7,31 +7,40 @@ from pathlib import Path
 from randsmooth import bounds
 from randsmooth.cli.messages import writing
 from randsmooth.cli.options import certification_option
-from randsmooth.cli.settings import Settings, argument, option
+from randsmooth.cli.settings import Argument, Settings
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say
 from randsmooth.noise import check_sigma
 
 
 class FromCounts(Settings):
-    """Settings of `randsmooth from-counts`."""
+    """Settings of `randsmooth from-counts`.
 
-    file: Path = argument("Counts: comma- or tab-separated values with a line of column names, or JSON lines.")
-    sigma: float = option("Standard deviation of the noise that was added, for pixels in [0, 1].", ...)
-    n: int | None = option(
-        "Samples per image that were counted; under a sequential rule, the most that an image may take. "
-        "(default: what the counts of an image add up to, or the column n)"
-    )
+    Attributes:
+        file: Counts: comma- or tab-separated values with a line of column names, or JSON lines.
+        sigma: Standard deviation of the noise that was added, for pixels in [0, 1].
+        n: Samples per image that were counted; under a sequential rule, the most that an image may take. (default: what
+            the counts of an image add up to, or the column n)
+        rule: By which rule the samples were drawn: fixed, or a sequential one (column path).
+        bound: Confidence bound of the fixed rule; any-class where the same samples picked the class.
+        dataset: Name of the data set, for comparisons.
+        split: Its split.
+        source: Where the counts come from, in words. (default: the name of the file)
+        out: Parquet file to write. (default: FILE.parquet)
+        overwrite: Replace a file that exists.
+    """
+
+    file: Argument[Path]
+    sigma: float
+    n: int | None = None
     alpha: float = certification_option("alpha", 0.001)
-    rule: str = option("By which rule the samples were drawn: fixed, or a sequential one (column path).", "fixed")
-    bound: str = option(
-        "Confidence bound of the fixed rule; any-class where the same samples picked the class.", "clopper-pearson"
-    )
-    dataset: str | None = option("Name of the data set, for comparisons.")
-    split: str | None = option("Its split.")
-    source: str | None = option("Where the counts come from, in words. (default: the name of the file)")
-    out: Path | None = option("Parquet file to write. (default: FILE.parquet)")
-    overwrite: bool = option("Replace a file that exists.", False)
+    rule: str = "fixed"
+    bound: str = "clopper-pearson"
+    dataset: str | None = None
+    split: str | None = None
+    source: str | None = None
+    out: Path | None = None
+    overwrite: bool = False
 
 
 def from_counts(settings: FromCounts) -> None:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from randsmooth.cli.options import DEVICE
-from randsmooth.cli.settings import Settings, argument, option
+from randsmooth.cli.settings import Argument, Settings, option
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say
 
@@ -14,23 +14,30 @@ ENDINGS = re.compile(r"(\.(tar|pth|pt|ckpt|torch|safetensors))+$")
 
 
 class Import(Settings):
-    """Settings of `randsmooth import`."""
+    """Settings of `randsmooth import`.
 
-    checkpoint: Path = argument("Checkpoint of another project: a file that torch.save or safetensors wrote.")
-    dataset: str | None = option("Name or folder of the data set that it was trained on; a denoiser needs none.")
-    arch: str | None = option(
-        "Architecture, by its name here or its authors'. (default: what the file says, or its tensors)"
-    )
-    normalise: str | None = option(
-        "What is done to pixels before the network: none, center, the name of a data set (its mean and std), "
-        "center-NAME, or MEANS/DEVIATIONS as 0.5,0.5,0.5/0.2,0.2,0.2. (default: the stored layer, else the one that is "
-        "clearly the most accurate)"
-    )
-    sigma: float | None = option("Standard deviation of the noise that it was trained with. (default: not recorded)")
-    images: int = option("Images on which normalisations are compared.", 500)
+    Attributes:
+        checkpoint: Checkpoint of another project: a file that torch.save or safetensors wrote.
+        dataset: Name or folder of the data set that it was trained on; a denoiser needs none.
+        arch: Architecture, by its name here or its authors'. (default: what the file says, or its tensors)
+        normalise: What is done to pixels before the network: none, center, the name of a data set (its mean and std),
+            center-NAME, or MEANS/DEVIATIONS as 0.5,0.5,0.5/0.2,0.2,0.2. (default: the stored layer, else the one that
+            is clearly the most accurate)
+        sigma: Standard deviation of the noise that it was trained with. (default: not recorded)
+        images: Images on which normalisations are compared.
+        out: Folder for the model. (default: runs/NAME, by the name of the file)
+        overwrite: Replace a model in the folder.
+    """
+
+    checkpoint: Argument[Path]
+    dataset: str | None = None
+    arch: str | None = None
+    normalise: str | None = None
+    sigma: float | None = None
+    images: int = 500
     device: str = option(DEVICE, "auto")
-    out: Path | None = option("Folder for the model. (default: runs/NAME, by the name of the file)")
-    overwrite: bool = option("Replace a model in the folder.", False)
+    out: Path | None = None
+    overwrite: bool = False
 
 
 def import_(settings: Import) -> None:
@@ -56,8 +63,8 @@ def import_(settings: Import) -> None:
     try:
         model = models.import_checkpoint(settings.checkpoint, settings.dataset, **values, out=out, progress=console)
     except models.HoldsDenoiser:
-        values = settings.model_dump(include={"dataset", "sigma", "overwrite"})
-        denoiser = models.import_denoiser(settings.checkpoint, **values, out=out)
+        told = settings.model_dump(include={"dataset", "sigma", "overwrite"})
+        denoiser = models.import_denoiser(settings.checkpoint, **told, out=out)
         say(printable(f"denoiser {denoiser.arch} in {out}"))
         say(printable(f"put it before a classifier with: randsmooth certify CLASSIFIER --denoiser {out}"))
         return

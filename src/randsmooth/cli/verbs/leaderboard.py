@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from randsmooth.certificates.files import OTHERS, grouped, names_of
 from randsmooth.cli.messages import note, writing
 from randsmooth.cli.options import Judged
 from randsmooth.cli.reading import check_asked
-from randsmooth.cli.settings import argument, option
+from randsmooth.cli.settings import Argument
 from randsmooth.errors import InputError, about
 from randsmooth.escape import say
 from randsmooth.progress import console, silent
@@ -28,22 +28,25 @@ MANY = 500  # files of which reading takes long enough to show how far it is
 
 
 class Leaderboard(Judged):
-    """Settings of `randsmooth leaderboard`."""
+    """Settings of `randsmooth leaderboard`.
 
-    folder: Place = argument(
-        "Folder whose certificates, at any depth, are ranked; a clone of a repository will do, or a URL (s3://...)."
-    )
-    out: Path = option(
-        "The HTML page to write. A JSON file with the same figures is written beside it.", Path("leaderboard.html")
-    )
-    title: str | None = option("Title of the page.")
-    n: int | None = option(
-        "Samples n per image that TSV logs were made with. (default: what their paths or radii show)"
-    )
-    alpha: float | None = option(
-        "The alpha that TSV logs were made with. (default: logs are judged at 0.001, whatever alpha their radii show)"
-    )
-    overwrite: bool = option("Replace files that exist.", False)
+    Attributes:
+        folder: Folder whose certificates, at any depth, are ranked; a clone of a repository will do, or a URL
+            (s3://...).
+        out: The HTML page to write. A JSON file with the same figures is written beside it.
+        title: Title of the page.
+        n: Samples n per image that TSV logs were made with. (default: what their paths or radii show)
+        alpha: The alpha that TSV logs were made with. (default: logs are judged at 0.001, whatever alpha their radii
+            show)
+        overwrite: Replace files that exist.
+    """
+
+    folder: Argument[Place]
+    out: Path = Path("leaderboard.html")
+    title: str | None = None
+    n: int | None = None
+    alpha: float | None = None
+    overwrite: bool = False
 
 
 def leaderboard(settings: Leaderboard) -> None:
@@ -57,29 +60,21 @@ def leaderboard(settings: Leaderboard) -> None:
     """
     from randsmooth import report
 
-    pages = outputs(settings.out)
+    if settings.out.suffix in ("", ".json"):
+        raise InputError(
+            f"--out {settings.out}: name the page, such as leaderboard.html; its JSON is written beside it"
+        )
+    pages = [settings.out, settings.out.with_suffix(".json")]
     check_asked(settings.sigma, settings.n, settings.alpha)
     if settings.n is not None and settings.alpha is not None:
         certificates.check_budget(1, settings.n, settings.alpha)
     with writing(pages, overwrite=settings.overwrite):
         entries, left_out = load(settings)
-        report.write_leaderboard(
-            entries,
-            settings.out,
-            radii=settings.radii,
-            title=settings.title,
-            command="randsmooth " + shlex.join(sys.argv[1:]),
-            left_out=left_out,
-        )
+        command = "randsmooth " + shlex.join(sys.argv[1:])
+        how = {"radii": settings.radii, "title": settings.title, "command": command, "left_out": left_out}
+        report.write_leaderboard(entries, settings.out, **how)
     for path in pages:
         say(path)
-
-
-def outputs(out: Path) -> list[Path]:
-    """The page and its JSON; InputError where they would be none or one file."""
-    if out.suffix in ("", ".json"):
-        raise InputError(f"--out {out}: name the page, such as leaderboard.html; its JSON is written beside it")
-    return [out, out.with_suffix(".json")]
 
 
 def load(settings: Leaderboard) -> tuple[list[Entry], dict[str, list[str]]]:
@@ -114,25 +109,23 @@ def _left_out(read: Sequence[FolderFile], entries: Sequence[Entry]) -> dict[str,
     """What the page says of files that are not ranked, or not placed; of the former, the terminal gives the reasons."""
     predicted = [file.path for file in read if file.predictions]
     faults = {file.path: file.fault for file in read if file.fault and not file.predictions}
+    said = {}
+    if predicted:
+        heading = f"{_counted(predicted)} of predictions: they certify nothing, and are not ranked"
+        said[heading] = [with_urls(str(path)) for path in predicted]
+        note(f"{heading}: {names_of(predicted)}")
+    for reason, paths in grouped(faults).items():
+        note(f"skipped: {faults[paths[0]]}" if len(paths) == 1 else f"skipped: {names_of(paths)}: {reason}")
+    if faults:
+        said[f"Left out, as {_counted(faults, 'file')} could not be used"] = [*map(with_urls, faults.values())]
     unplaced: dict[str, dict[str, None]] = {}
     for entry in entries:
         if entry.logged and (lacks := certificates.unplaced(entry.table)):
             unplaced.setdefault(lacks, {})[entry.file] = None  # once, though a file may hold two tables
-    said = {}
-    if predicted:
-        heading = f"{_counted(len(predicted), 'log')} of predictions: they certify nothing, and are not ranked"
-        said[heading] = [with_urls(str(path)) for path in predicted]
-        note(f"{heading}: {names_of(predicted)}")
-    if faults:
-        said[f"Left out, as {_counted(len(faults), 'file')} could not be used"] = [
-            with_urls(fault) for fault in faults.values()
-        ]
-        for reason, paths in grouped(faults).items():
-            note(f"skipped: {faults[paths[0]]}" if len(paths) == 1 else f"skipped: {names_of(paths)}: {reason}")
     for lacks, files in unplaced.items():
-        said[f"Ranked, though nothing says the {lacks} of {_counted(len(files), 'log')}"] = list(files)
+        said[f"Ranked, though nothing says the {lacks} of {_counted(files)}"] = list(files)
     return said
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'s' * (count != 1)}"
+def _counted(files: Collection[object], what: str = "log") -> str:
+    return f"{len(files):,} {what}{'s' * (len(files) != 1)}"

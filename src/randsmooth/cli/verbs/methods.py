@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import inspect
+import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from randsmooth.cli.settings import Unsaved, argument, option
-from randsmooth.escape import say
+from randsmooth.cli.messages import say_lines
+from randsmooth.cli.settings import Argument, Unsaved
+from randsmooth.cli.verbs import first_paragraph
 
 if TYPE_CHECKING:
     from randsmooth.methods import Method
     from randsmooth.training.presets import Preset
 
+SOURCE = re.compile(r'^    source: ClassVar\[str\] = "(.*)"$', re.MULTILINE)
 LEGEND = """\
 `randsmooth train DATASET --preset NAME --sigma SIGMA` trains as published; --set overrides any value.
 a|b|c: values at sigma 0.25|0.5|1, unless the line names other sigmas. Presets for cifar10 also serve cifar10-jpeg.
@@ -30,12 +32,15 @@ Indented: rows of ablation tables. `randsmooth methods NAME` says all of one pre
 
 
 class Methods(Unsaved):
-    """Settings of `randsmooth methods`."""
+    """Settings of `randsmooth methods`.
 
-    name: str | None = argument(
-        "Explain this method, or this preset, such as acr/amplify. (default: list all methods)", default=None
-    )
-    presets: bool = option("List the published settings instead, by paper; with NAME, those of one method.", False)
+    Attributes:
+        name: Explain this method, or this preset, such as acr/amplify. (default: list all methods)
+        presets: List the published settings instead, by paper; with NAME, those of one method.
+    """
+
+    name: Argument[str | None] = None
+    presets: bool = False
 
 
 def methods(settings: Methods) -> None:
@@ -46,14 +51,14 @@ def methods(settings: Methods) -> None:
     from randsmooth.methods import METHODS
 
     if settings.name and "/" in settings.name:
-        say("\n".join(explained_preset(settings.name)))
+        say_lines(explained_preset(settings.name))
         return
     if settings.name:
         METHODS.check(settings.name)
     if settings.presets:
-        say("\n".join(presets([settings.name] if settings.name else [*METHODS])))
+        say_lines(presets([settings.name] if settings.name else [*METHODS]))
     else:
-        say("\n".join(explained_method(settings.name) if settings.name else listing()))
+        say_lines(explained_method(settings.name) if settings.name else listing())
 
 
 def listing() -> Iterator[str]:
@@ -61,11 +66,12 @@ def listing() -> Iterator[str]:
     from randsmooth.methods import METHODS
 
     for name in METHODS:
-        if METHODS.source(name) == "randsmooth":
-            yield f"{name:12} {_two_lines(*written_summary(METHODS.place(name)))}"
+        credit = METHODS.credit(name)
+        if credit:
+            lines = METHODS.describe(name, partial(lambda credit, method: _two(*summary_of(method), credit), credit))
         else:
-            foreign = partial(lambda credit, method: _two_lines(*summary_of(method), credit), METHODS.credit(name))
-            yield f"{name:12} {METHODS.describe(name, foreign)}"
+            lines = _two(*written_summary(METHODS.place(name)))
+        yield from f"{name:12} {lines}".split("\n")
     yield ""
     yield "`randsmooth methods NAME` explains one with its hyperparameters; --presets lists the published settings."
 
@@ -80,23 +86,16 @@ def written_summary(place: str) -> tuple[str, str]:
     module, _, name = place.partition(":")
     found = find_spec(module)
     assert found is not None and found.origin is not None, place
-    tree = ast.parse(Path(found.origin).read_text(encoding="utf-8"))
-    (kind,) = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
-    assigned = (node for node in kind.body if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "source")
-    sources = [ast.literal_eval(node.value) for node in assigned if node.value is not None]
-    return _first_paragraph(ast.get_docstring(kind)), sources[0]
+    (source,) = SOURCE.findall(Path(found.origin).read_text(encoding="utf-8"))
+    return first_paragraph(Path(found.origin), name), source
 
 
 def summary_of(method: type[Method]) -> tuple[str, str]:
     """The first paragraph of a method's docstring, on one line, and its paper."""
-    return _first_paragraph(method.__doc__), method.source
+    return " ".join(inspect.cleandoc(method.__doc__ or "").partition("\n\n")[0].split()), method.source
 
 
-def _first_paragraph(docstring: str | None) -> str:
-    return " ".join(inspect.cleandoc(docstring or "").partition("\n\n")[0].split())
-
-
-def _two_lines(summary: str, *sources: str) -> str:
+def _two(summary: str, *sources: str) -> str:
     return f"{summary}\n{'':12} {'; '.join(filter(None, sources))}"
 
 
@@ -120,20 +119,18 @@ def presets(methods: Sequence[str]) -> Iterator[str]:
     """The list of all presets for `methods`, by paper: a line for each, and one for the rows of ablation tables."""
     from randsmooth.training.presets import PAPERS, PRESETS
 
-    yield LEGEND
+    yield from LEGEND.split("\n")
     for key, paper in PAPERS.items():
         found = [preset for preset in PRESETS if preset.method in methods and preset.name.startswith(f"{key}/")]
-        width = max((len(preset.name) for preset in found if preset.main), default=0)
+        main = [preset for preset in found if preset.main]
         yield from [paper] * bool(found)
-        for preset in found:
-            if preset.main:
-                source = preset.source.removeprefix(paper).lstrip(",: ")
-                yield f"  {preset.name:{width}}  {_datasets(preset)}: {values_by_sigma(preset)}  ({source})"
-        rows: dict[str, dict[str, None]] = {}
-        for preset in found:
-            if not preset.main:
-                rows.setdefault(preset.base, {})[f"/{preset.variation}"] = None
-        yield from (f"    {base} {', '.join(names)}" for base, names in rows.items())
+        for preset in main:
+            source = preset.source.removeprefix(paper).lstrip(",: ")
+            name = preset.name.ljust(max(len(each.name) for each in main))
+            yield f"  {name}  {_datasets(preset)}: {values_by_sigma(preset)}  ({source})"
+        for base in dict.fromkeys(preset.base for preset in found if not preset.main):
+            rows = (f"/{preset.variation}" for preset in found if preset.base == base and not preset.main)
+            yield f"    {base} {', '.join(dict.fromkeys(rows))}"
         yield from [""] * bool(found)
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from randsmooth.certificates import CertificationSettings
+from randsmooth.cli.certification import check_sources, default_out
 from randsmooth.cli.messages import writing
-from randsmooth.cli.models import check_sources, default_out
-from randsmooth.cli.options import DATASET, KEY_VALUE, MODEL, MODEL_ARG, Images, ModelArgs, certification_option
-from randsmooth.cli.settings import argument, option
+from randsmooth.cli.options import DATASET, Images, OneModel, certification_option
+from randsmooth.cli.settings import option
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say
 
@@ -18,23 +18,27 @@ if TYPE_CHECKING:
     from randsmooth.certification.quantising import Agreement
 
 
-class Quantise(Images):
-    """Settings of `randsmooth quantise`."""
+class Quantise(Images, OneModel):
+    """Settings of `randsmooth quantise`.
 
-    model: str = argument(MODEL)
-    model_arg: ModelArgs = option(MODEL_ARG, {}, as_typed=KEY_VALUE)
-    out: Path | None = option(
-        "NET.xml, for an OpenVINO IR with NET.bin beside it, or NET.onnx, for ONNX Runtime. (default: MODEL-int8.xml)"
-    )
+    Attributes:
+        out: NET.xml, for an OpenVINO IR with NET.bin beside it, or NET.onnx, for ONNX Runtime. (default:
+            MODEL-int8.xml)
+        split: train; any other is refused, since what is judged on the test images must not know them.
+        images: Training images to calibrate on, one noisy copy each.
+        compare: Noisy images, others than these, that both models then classify; 0: none.
+        seed: Seed of the noise on these images.
+        overwrite: Replace files that exist.
+    """
+
+    out: Path | None = None
     dataset: str | None = option(DATASET + " (default: the data set by whose name the model was trained)")
-    split: str = option(
-        "train; any other is refused, since what is judged on the test images must not know them.", "train"
-    )
+    split: str = "train"
     sigma: float | None = certification_option("sigma")
-    images: int = option("Training images to calibrate on, one noisy copy each.", 300)
-    compare: int = option("Noisy images, others than these, that both models then classify; 0: none.", 2000)
-    seed: int = option("Seed of the noise on these images.", 0)
-    overwrite: bool = option("Replace files that exist.", False)
+    images: int = 300
+    compare: int = 2000
+    seed: int = 0
+    overwrite: bool = False
 
 
 def quantise(settings: Quantise) -> None:

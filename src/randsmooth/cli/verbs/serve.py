@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
+from randsmooth.cli.certification import check_sources
 from randsmooth.cli.messages import note
-from randsmooth.cli.models import check_sources
-from randsmooth.cli.options import MODEL, Model, certification_option
-from randsmooth.cli.settings import argument, option
+from randsmooth.cli.options import Model, certification_option
+from randsmooth.cli.settings import as_given
 from randsmooth.errors import InputError
 from randsmooth.escape import say
 from randsmooth.urls import name_of
@@ -17,25 +16,35 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class Serve(Model):
-    """Settings of `randsmooth serve`."""
+    """Settings of `randsmooth serve`.
 
-    model: str = argument(MODEL)
-    dataset: str | None = option("Data set or folder whose images the model is for. (default: what the model says)")
-    title: str | None = option("What to call the model on the page. (default: its name)")
+    Attributes:
+        dataset: Data set or folder whose images the model is for. (default: what the model says)
+        title: What to call the model on the page. (default: its name)
+        host: Where to listen: 127.0.0.1: for this machine alone; 0.0.0.0: for all.
+        port: Where to listen. (default: the first free one from 7860 on)
+        most_samples: The most samples n of one image.
+        seconds: Seconds that one certificate may take; what it has come to is then shown.
+        upload_mb: Megabytes of a file.
+        queue: Visitors who may wait.
+        at_once: Certificates that are computed at the same time.
+        space: Write a Hugging Face Space with the app and the model into this new folder instead of starting the app.
+    """
+
+    dataset: str | None = None
+    title: str | None = None
     sigma: float | None = certification_option("sigma")
     alpha: float = certification_option("alpha", 0.001)
     backend: str | None = certification_option("backend")
     precision: str = certification_option("precision", "32")
-    host: str = option("Where to listen: 127.0.0.1: for this machine alone; 0.0.0.0: for all.", "127.0.0.1")
-    port: int | None = option("Where to listen. (default: the first free one from 7860 on)")
-    most_samples: int = option("The most samples n of one image.", 100_000)
-    seconds: float = option("Seconds that one certificate may take; what it has come to is then shown.", 60.0)
-    upload_mb: float = option("Megabytes of a file.", 5.0)
-    queue: int = option("Visitors who may wait.", 16)
-    at_once: int = option("Certificates that are computed at the same time.", 1)
-    space: Path | None = option(
-        "Write a Hugging Face Space with the app and the model into this new folder instead of starting the app."
-    )
+    host: str = "127.0.0.1"
+    port: int | None = None
+    most_samples: int = 100_000
+    seconds: float = 60.0
+    upload_mb: float = 5.0
+    queue: int = 16
+    at_once: int = 1
+    space: Path | None = None
 
 
 def serve(settings: Serve) -> None:
@@ -53,15 +62,24 @@ def serve(settings: Serve) -> None:
     how = settings.model_dump(include={"upload_mb", "seconds", "queue", "at_once"})
     limits = app.Limits(samples=settings.most_samples, **how)
     title = settings.title or name_of(settings.model)
+    same = settings.model_dump(include={"denoiser", "dataset", "sigma", "alpha"})
+    more = settings.model_dump(include={"backend", "precision", "device", "num_classes"})
     if settings.space is not None:
-        _write_space(settings, title, limits)
+        given = settings.model_dump(include={"model_arg", "host", "port", *more}, exclude_defaults=True)
+        if given:
+            raise InputError(f"{as_given(next(iter(given)), Serve)} is not for a Space, which runs a model folder")
+        app.write_space(settings.model, settings.space, title=title, limits=limits, **same)
+        say(settings.space)
         return
     from randsmooth.app.launching import check_address
     from randsmooth.app.web_app import check_gradio
 
     check_gradio()
     check_address(settings.host, settings.port)  # before the model is opened
-    served = _served(settings, title, limits)
+    from randsmooth.certification import load_model
+
+    model = load_model(settings.model, **settings.model_arg)
+    served = app.Served.of(model, title, limits=limits, **same, **more)
     if settings.host not in LOOPBACK:
         note(f"everybody who can reach {settings.host} can use this app, and this machine's time")
     running = app.serve(served, host=settings.host, port=settings.port, wait=False)
@@ -70,26 +88,3 @@ def serve(settings: Serve) -> None:
         running.block_thread()
     finally:
         running.close()
-
-
-def _served(settings: Serve, title: str, limits: Any) -> Any:
-    from randsmooth import app
-    from randsmooth.certification import load_model
-
-    same = {"dataset", "denoiser", "sigma", "alpha", "backend", "precision", "device", "num_classes"}
-    model = load_model(settings.model, **settings.model_arg)
-    return app.Served.of(model, title, limits=limits, **settings.model_dump(include=same))
-
-
-def _write_space(settings: Serve, title: str, limits: Any) -> None:
-    from randsmooth import app
-
-    given = settings.model_dump(exclude_defaults=True)
-    for name in ("model_arg", "backend", "precision", "device", "num_classes", "host", "port"):
-        if name in given:
-            given_as = f"--{name.replace('_', '-')}"
-            raise InputError(f"{given_as} is not for a Space, which runs a model folder where the hub says")
-    assert settings.space is not None
-    same = {"denoiser", "dataset", "sigma", "alpha"}
-    app.write_space(settings.model, settings.space, title=title, limits=limits, **settings.model_dump(include=same))
-    say(settings.space)

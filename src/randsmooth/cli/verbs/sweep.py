@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
 from randsmooth.cli.messages import FAILURE, say_lines
 from randsmooth.cli.options import Slurm
 from randsmooth.cli.planning import steps_plan
-from randsmooth.cli.settings import argument, option
+from randsmooth.cli.settings import Argument
 from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say, shortened, to_json
@@ -26,13 +26,20 @@ LONGEST = 160  # characters of what a table says of one model
 
 
 class Sweep(Slurm):
-    """Settings of `randsmooth sweep`."""
+    """Settings of `randsmooth sweep`.
+
+    Attributes:
+        grid: YAML file of a grid; or `status` and the folder of a sweep, to see how far it is.
+        out: Folder of the sweep. (default: runs/GRID)
+        plan: Say how long what is not done takes on this machine, in place of doing it.
+        format: Of `sweep status`.
+    """
 
     goes_on = "the same command goes on"
-    grid: list[str] = argument("YAML file of a grid; or `status` and the folder of a sweep, to see how far it is.")
-    out: Path | None = option("Folder of the sweep. (default: runs/GRID)")
-    plan: bool = option("Say how long what is not done takes on this machine, in place of doing it.", False)
-    format: Literal["text", "json"] = option("Of `sweep status`.", "text")
+    grid: Argument[list[str]]
+    out: Path | None = None
+    plan: bool = False
+    format: Literal["text", "json"] = "text"
 
 
 def sweep(settings: Sweep) -> None:
@@ -81,7 +88,12 @@ def _status(words: Sequence[str], format: str) -> None:
     from randsmooth.launch.sweeping import status
 
     models = status(Path(words[0]))
-    say(to_json([_record(model) for model in models]) if format == "json" else "\n".join(status_lines(models)))
+    if format == "text":
+        say("\n".join(status_lines(models)))
+        return
+    steps = [[{"name": s.name, "done": s.is_done(), "command": s.command()} for s in model.steps] for model in models]
+    told = zip(models, steps, strict=True)
+    say(to_json([{"name": m.name, "state": m.state, "says": m.words, "steps": its} for m, its in told]))
 
 
 def status_lines(models: Sequence[Status]) -> Iterator[str]:
@@ -93,11 +105,6 @@ def status_lines(models: Sequence[Status]) -> Iterator[str]:
         yield printable(f"{model.name:{width}}  {model.state:8}{shortened(model.words, LONGEST)}").rstrip()
     yield ""
     yield counted(models)
-
-
-def _record(model: Status) -> dict[str, Any]:
-    steps = [{"name": s.name, "done": s.is_done(), "command": s.command()} for s in model.steps]
-    return {"name": model.name, "state": model.state, "says": model.words, "steps": steps}
 
 
 def summary(swept: Swept) -> Iterator[str]:
@@ -120,18 +127,12 @@ def summary(swept: Swept) -> Iterator[str]:
 
 def ranking(path: Path) -> Iterator[str]:
     """The tables of a leaderboard in its order, one block for each setting in which they can be compared."""
-    for setting, records in groupby(parse_json(read_file(path), path), key=lambda record: record["setting"]):
-        rows = [(record["file"], *_figures(record)) for record in records]
-        width = max(len(row[0]) for row in rows)
-        yield setting
-        yield f"  {'':{width}}  {'accuracy':>8}  {'ACR':>6}"
-        for file, accuracy, radius in rows:
-            yield f"  {file:{width}}  {accuracy:>8}  {radius:>6}"
+    for setting, found in groupby(parse_json(read_file(path), path), key=lambda record: record["setting"]):
+        records = list(found)
+        width = max(len(record["file"]) for record in records)
+        yield from (setting, f"  {'':{width}}  {'accuracy':>8}  {'ACR':>6}")
+        for record in records:
+            accuracy, radius = ((record[key] or {}).get("value") for key in ("smoothed_accuracy", "acr"))
+            shown = "-" if accuracy is None else f"{accuracy:.1%}", "-" if radius is None else f"{radius:.3f}"
+            yield f"  {record['file']:{width}}  {shown[0]:>8}  {shown[1]:>6}"
         yield ""
-
-
-def _figures(record: dict[str, Any]) -> tuple[str, str]:
-    smoothed, radius = record["smoothed_accuracy"], record["acr"]
-    known = (one is not None and one["value"] is not None for one in (smoothed, radius))
-    has_accuracy, has_radius = known
-    return f"{smoothed['value']:.1%}" if has_accuracy else "-", f"{radius['value']:.3f}" if has_radius else "-"

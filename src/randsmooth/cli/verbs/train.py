@@ -6,8 +6,8 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from randsmooth.cli.options import KEY_VALUE, Pairs, Trained
-from randsmooth.cli.settings import argument, option
+from randsmooth.cli.options import Trained
+from randsmooth.cli.settings import Argument, Pairs, option
 from randsmooth.escape import printable, say
 from randsmooth.training import DenoiserSettings, TrainingSettings
 from randsmooth.urls import Place, name_of
@@ -16,22 +16,27 @@ DATASET = "Name (see `randsmooth data list`), or path to a folder of images or P
 
 
 class Train(Trained, TrainingSettings):
-    """Settings of `randsmooth train`: those of training, and where to train and to write."""
+    """Settings of `randsmooth train`: those of training, and where to train and to write.
 
-    dataset: str = argument(DATASET)
-    set: Pairs = option(f"{TrainingSettings.model_fields['set'].description} Repeatable.", {}, as_typed=KEY_VALUE)
-    out: Place | None = option(
-        "Folder or URL for the model, its checkpoint and curves. (default: runs/DATASET-METHOD-SIGMA, or -PRESET-)"
-    )
+    Attributes:
+        out: Folder or URL for the model, its checkpoint and curves. (default: runs/DATASET-METHOD-SIGMA, or -PRESET-)
+    """
+
+    dataset: Argument[str] = option(DATASET, ...)
+    set: Pairs = option(f"{TrainingSettings.model_fields['set'].description} Repeatable.", {})
+    out: Place | None = None
 
 
 class TrainDenoiser(Trained, DenoiserSettings):
-    """Settings of `randsmooth train-denoiser`: those of training, and where to train and to write."""
+    """Settings of `randsmooth train-denoiser`: those of training, and where to train and to write.
 
-    dataset: str = argument(DATASET)
-    out: Place | None = option(
-        "Folder or URL for the denoiser, its checkpoint and curves. (default: runs/DATASET-denoiser-OBJECTIVE-SIGMA)"
-    )
+    Attributes:
+        out: Folder or URL for the denoiser, its checkpoint and curves. (default:
+            runs/DATASET-denoiser-OBJECTIVE-SIGMA)
+    """
+
+    dataset: Argument[str] = option(DATASET, ...)
+    out: Place | None = None
 
 
 def train(settings: Train) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 import warnings
 from collections import Counter
@@ -14,11 +15,11 @@ import typer
 from randsmooth.atomic import is_scrap
 from randsmooth.cli.command import settings_of
 from randsmooth.cli.messages import FAILURE
-from randsmooth.cli.settings import Settings, argument, option, read_config, read_document, validate
+from randsmooth.cli.settings import Argument, Settings, read_config, read_document, validate
 from randsmooth.cli.verbs import DATA_VERBS, VERBS
 from randsmooth.errors import ForeignFile, InputError, Note, unknown
 from randsmooth.escape import printable, say, to_json
-from randsmooth.urls import Place, fetched, is_url, with_urls
+from randsmooth.urls import Place, fetched, with_urls
 
 STATES = ("verified", "read", "refused", "unknown")  # by its digests; without; not as it should be; not one of ours
 MODEL = {"config.json", "model.safetensors"}  # the two that make a folder a model folder
@@ -26,10 +27,15 @@ FIRST = 4096  # bytes at the beginning of a file that show what it is
 
 
 class Verify(Settings):
-    """Settings of `randsmooth verify`."""
+    """Settings of `randsmooth verify`.
 
-    files: list[Place] = argument("Files, model folders, or folders in which both are looked for; or URLs of these.")
-    format: Literal["text", "json"] = option("Of the answer.", "text")
+    Attributes:
+        files: Files, model folders, or folders in which both are looked for; or URLs of these.
+        format: Of the answer.
+    """
+
+    files: Argument[list[Place]]
+    format: Literal["text", "json"] = "text"
 
 
 class Found(NamedTuple):
@@ -58,7 +64,7 @@ def verify(settings: Verify) -> None:
         say(to_json([one._asdict() for one in found]))
     else:
         say("\n".join(_lines(found)))
-    named = {str(place).rstrip("/") if is_url(place) else str(place) for place in settings.files}
+    named = {str(place).rstrip("/") for place in settings.files}
     if any(one.state == "refused" or (one.state == "unknown" and one.file in named) for one in found):
         raise typer.Exit(FAILURE)
 
@@ -74,21 +80,15 @@ def examined(path: Path) -> Found:
         kind = kind_of(path)
         if kind is None:
             return Found(str(path), None, "unknown", "of no kind that is checked here")
-        return _checked(path, kind)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", Note)
+            finding = pkgutil.resolve_name(KINDS[kind][1])(path)
+        said = [finding, *(str(warning.message) for warning in caught)]
+        return Found(str(path), kind, "read" if kind in UNSIGNED else "verified", "; ".join(said))
     except ForeignFile as error:
         return Found(str(path), None, "unknown", str(error))
     except (InputError, OSError) as error:
         return Found(str(path), kind, "refused", str(error))
-
-
-def _checked(path: Path, kind: str) -> Found:
-    """A file of a known kind: `verified` where it has all its digests, else `read`."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", Note)
-        finding = KINDS[kind][1](path)
-    notes = [str(warning.message) for warning in caught]
-    state = "read" if kind in UNSIGNED else "verified"
-    return Found(str(path), kind, state, "; ".join([finding, *notes]))
 
 
 def _named(files: list[Place]) -> list[Path]:
@@ -143,31 +143,7 @@ def _is_log(path: Path) -> bool:
     return path.is_file() and (known or (path.suffix not in OTHERS and looks_like_log(path)))
 
 
-def _check_model(folder: Path) -> str:
-    from randsmooth import models
-
-    return models.check_folder(folder)
-
-
-def _check_table(path: Path) -> str:
-    from randsmooth.certificates import check_file
-
-    return check_file(path)
-
-
-def _check_checkpoint(path: Path) -> str:
-    from randsmooth.training import checkpoint
-
-    return checkpoint.check(path)
-
-
-def _check_teacher(path: Path) -> str:
-    from randsmooth.training.predictions import check_answers
-
-    return check_answers(path)
-
-
-def _check_configuration(path: Path) -> str:
+def check_configuration(path: Path) -> str:
     """That the file names a verb of randsmooth, and settings that this verb takes."""
     verbs = {**VERBS, **DATA_VERBS}
     verb = read_document(path).get("verb")
@@ -177,34 +153,36 @@ def _check_configuration(path: Path) -> str:
     return f"configuration of `randsmooth {verb}`; it has no digest; its keys and their types are those of the verb"
 
 
-def _check_onnx(path: Path) -> str:
+def check_onnx(path: Path) -> str:
+    """That ONNX Runtime opens it."""
     from randsmooth.models import OnnxModel
 
     model = OnnxModel(path)
     return f"{model.kind} for images of shape {model.shape}; it has no digest, and ONNX Runtime opens it"
 
 
-def _check_ir(path: Path) -> str:
-    """Also that the weights beside it are those that it was written with, where it says which these are."""
+def check_ir(path: Path) -> str:
+    """That OpenVINO opens it, with the weights that it was written with, where it says which these are."""
     from randsmooth.models import IrModel
 
     model = IrModel(path)
-    weights = (
-        "its weights are those that it was written with" if model.provenance.get("quantised") else "it has no digest"
-    )
+    quantised = model.provenance.get("quantised")
+    weights = "its weights are those that it was written with" if quantised else "it has no digest"
     return f"{model.kind} for images of shape {model.shape}; {weights}, and OpenVINO opens it"
 
 
-# Kind -> whether a path is of it, by its name or first bytes; and what is right in it, in a sentence, or an InputError.
-KINDS: dict[str, tuple[Callable[[Path], bool], Callable[[Path], str]]] = {
-    "model folder": (lambda path: path.is_dir() and any((path / name).is_file() for name in MODEL), _check_model),
-    "certificate table": (lambda path: path.suffix == ".parquet", _check_table),
-    "journal": (lambda path: path.suffix == ".partial", _check_table),
-    "checkpoint": (lambda path: path.name == "checkpoint.pt", _check_checkpoint),
-    "teacher": (lambda path: path.name == "teacher.safetensors", _check_teacher),
-    "configuration": (_is_configuration, _check_configuration),
-    "ONNX file": (lambda path: path.suffix == ".onnx", _check_onnx),
-    "OpenVINO IR": (lambda path: path.suffix == ".xml" and path.with_suffix(".bin").exists(), _check_ir),
-    "log": (_is_log, _check_table),
+# Kind -> whether a path is of it, by its name or first bytes; and the function that says in a sentence what is right in
+# it, or raises InputError, which is imported when it is needed.
+TABLE, HERE = "randsmooth.certificates:check_file", __name__
+KINDS: dict[str, tuple[Callable[[Path], bool], str]] = {
+    "model folder": (lambda path: any((path / name).is_file() for name in MODEL), "randsmooth.models:check_folder"),
+    "certificate table": (lambda path: path.suffix == ".parquet", TABLE),
+    "journal": (lambda path: path.suffix == ".partial", TABLE),
+    "checkpoint": (lambda path: path.name == "checkpoint.pt", "randsmooth.training.checkpoint:check"),
+    "teacher": (lambda path: path.name == "teacher.safetensors", "randsmooth.training.predictions:check_answers"),
+    "configuration": (_is_configuration, f"{HERE}:check_configuration"),
+    "ONNX file": (lambda path: path.suffix == ".onnx", f"{HERE}:check_onnx"),
+    "OpenVINO IR": (lambda path: path.suffix == ".xml" and path.with_suffix(".bin").exists(), f"{HERE}:check_ir"),
+    "log": (_is_log, TABLE),
 }
 UNSIGNED = {"configuration", "ONNX file", "OpenVINO IR", "log"}
