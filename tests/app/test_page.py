@@ -18,7 +18,7 @@ from chromium import chromium
 from nasty import NASTY
 from randsmooth import InputError
 from randsmooth.app import Explanation, explanation_page
-from randsmooth.app.sentences import in_levels
+from randsmooth.app.page import in_levels
 from randsmooth.noise import linf_radius
 
 # What a reader would see: whether anything is wider than the window, and all pictures are there.

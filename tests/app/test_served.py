@@ -127,7 +127,7 @@ def test_only_what_the_page_says_is_let_through(served: Served) -> None:
     from randsmooth.app.web_app import CALLS, NAMED, Guarded, make_app
 
     app = make_app(served)
-    guarded, uploads = Guarded(None, app, served), app.GRADIO_CACHE
+    guarded, uploads = Guarded(app, served), app.GRADIO_CACHE
     (by_number,) = (number for number, function in app.fns.items() if function.api_name == "certify")
     assert by_number == 0
 
@@ -164,7 +164,7 @@ def test_only_what_the_page_says_is_let_through(served: Served) -> None:
                 ),
             )
         ],
-        "ends in": [call(file(f"{uploads}/page.html"), 0.25, 500)],
+        "do not end in": [call(file(f"{uploads}/page.html"), 0.25, 500)],
     }
     for message, bodies in refused.items():
         for body in bodies:

@@ -25,39 +25,6 @@ THREADS = 8  # of the server, for visitors that only wait or read
 MODEL, DENOISER = "model", "denoiser"
 TORCH_FOR_CPUS = "--extra-index-url https://download.pytorch.org/whl/cpu"
 
-APP = '''\
-"""Certificates sample by sample, as a Hugging Face Space."""
-
-from randsmooth.app import Limits, Served, serve
-
-served = Served.of({arguments}, limits={limits!r})
-
-if __name__ == "__main__":
-    serve(served, host=None, port=None)  # where the Space says
-'''
-
-README = """\
----
-title: {title}
-emoji: 🛡️
-colorFrom: blue
-colorTo: gray
-sdk: gradio
-sdk_version: {gradio}
-python_version: "{python}"
-app_file: app.py
-pinned: false
----
-
-# {heading}
-
-Drop an image, and watch how far its certificate reaches as more noisy copies of it are classified. The answer and the
-L2 radius that are shown hold at whichever sample one stops; each is wrong with probability at most {alpha:g}.
-
-`app.py` starts it, also on your own machine: `pip install -r requirements.txt && python app.py`. Nothing that visitors
-upload is kept.
-"""
-
 
 def serve(served: Served, *, host: str | None = "127.0.0.1", port: int | None = None, wait: bool = True) -> Any:
     """Start the app, and go on until it is interrupted.
@@ -87,6 +54,7 @@ def serve(served: Served, *, host: str | None = "127.0.0.1", port: int | None = 
 
     gr = gradio()
     from starlette.middleware import Middleware
+    from starlette.middleware.base import BaseHTTPMiddleware
 
     app = make_app(served)
     app.launch(
@@ -105,7 +73,7 @@ def serve(served: Served, *, host: str | None = "127.0.0.1", port: int | None = 
         footer_links=[],
         theme=gr.themes.Default(font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]),
         css=style(),
-        app_kwargs={"middleware": [Middleware(Guarded, blocks=app, served=served)]},
+        app_kwargs={"middleware": [Middleware(BaseHTTPMiddleware, dispatch=Guarded(app, served))]},
     )
     if wait:
         app.block_thread()
@@ -195,10 +163,12 @@ def write_space(
             trained_at = _copy(denoiser, written / DENOISER)
         if sigma is None and trained_at is None:
             raise InputError(f"{shown(str(model))} does not say which sigma it was trained with: give sigma (--sigma)")
-        (written / "app.py").write_text(APP.format(arguments=", ".join(words), limits=limits))
+        app_file = web.asset(__package__, "space_app.txt").format(arguments=", ".join(words), limits=limits)
+        (written / "app.py").write_text(app_file)
         (written / "requirements.txt").write_text(f"{TORCH_FOR_CPUS}\n{requirement('serve')}\n")
         heading = printable(title).replace("<", "&lt;")
-        readme = README.format(title=json.dumps(printable(title)), heading=heading, alpha=alpha, **versions)
+        readme = web.asset(__package__, "space_readme.txt")
+        readme = readme.format(title=json.dumps(printable(title)), heading=heading, alpha=alpha, **versions)
         (written / "README.md").write_text(readme, encoding="utf-8")
         if folder.exists():
             folder.rmdir()

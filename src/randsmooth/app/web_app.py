@@ -158,78 +158,54 @@ def _sampler(served: Served) -> Any:
 
 
 class Guarded:
-    """An ASGI application that gets no calls but those of the app's own page, and whose answers carry HEADERS.
+    """Lets through no calls but those of the app's own page, and gives all answers HEADERS.
 
     Gradio would fetch any address that a call names in place of a file, and print a traceback for every wrong argument.
 
     Args:
-        app: what is guarded.
         blocks: the app, which knows its functions and the folder of uploads.
         served: whose limits hold.
 
     Example:
         >>> from randsmooth import models
         >>> model = models.Classifier(arch="small-cnn", classes=["a", "b"], shape=[1, 8, 8]).eval()
-        >>> served = Served.of(model, "x", sigma=0.5)
-        >>> Guarded(None, None, served).check(NAMED, b"[]")
+        >>> Guarded(None, Served.of(model, "x", sigma=0.5)).check(NAMED, b"[]")
         Traceback (most recent call last):
         randsmooth.errors.InputError: a call is {"data": [...]}
     """
 
-    def __init__(self, app: Any, blocks: Any, served: Served) -> None:
-        self.app, self.blocks, self.served = app, blocks, served
-        self.headers = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+    def __init__(self, blocks: Any, served: Served) -> None:
+        self.blocks, self.served = blocks, served
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        begun = False
-
-        async def answered(message: Any) -> None:
-            nonlocal begun
-            if message["type"] == "http.response.start":
-                message, begun = message | {"headers": [*message.get("headers", []), *self.headers]}, True
-            await send(message)
+    async def __call__(self, request: Any, call_next: Any) -> Any:
+        """The answer to a request of Starlette's, which `call_next` would give."""
+        from starlette.responses import JSONResponse
 
         try:
-            await self.app(scope, await self._let_through(scope, receive), answered)
-        except InputError as error:
-            await _answer(answered, 422, str(error))
+            if request.method not in ("GET", "HEAD"):
+                self._check_size(request)
+                if request.url.path in CALLS:
+                    self.check(request.url.path, await request.body())
+            answer = await call_next(request)
         except Exception as error:  # Gradio raises what it likes for a name that it does not know
-            where = shortened(printable(f"{scope['method']} {scope['path']}"), 80)
-            reason = shortened(printable(str(error)), 120)
-            say(f"{where} failed: {type(error).__name__}: {reason}", file=sys.stderr)
-            if begun:
-                await send({"type": "http.response.body"})
-            else:
-                await _answer(answered, 500, "the call failed")
+            ours = isinstance(error, InputError)
+            if not ours:
+                where = shortened(printable(f"{request.method} {request.url.path}"), 80)
+                say(f"{where} failed: {type(error).__name__}: {shortened(printable(str(error)), 120)}", file=sys.stderr)
+            detail = {"__type__": "validate", "is_valid": False, "parameter_name": "call"}  # as Gradio says it
+            said = str(error) if ours else "the call failed"
+            answer = JSONResponse({"detail": [{**detail, "message": said}]}, 422 if ours else 500)
+        answer.headers.update(HEADERS)
+        return answer
 
-    async def _let_through(self, scope: Any, receive: Any) -> Any:
-        """What gives the app the body of a request; InputError for a request that it does not get."""
-        method, path = scope["method"], scope["path"]
-        if method in ("GET", "HEAD"):
-            return receive
-        if method != "POST" or path not in POSTS:
-            raise InputError(f"{method} {path} is not of this app")
+    def _check_size(self, request: Any) -> None:
+        """Raise InputError for a request that the app does not get."""
+        path, length = request.url.path, request.headers.get("content-length", "")
+        if request.method != "POST" or path not in POSTS:
+            raise InputError(f"{request.method} {path} is not of this app")
         most = MOST_BYTES + (int(self.served.limits.upload_mb * 2**20) if path == UPLOAD else 0)
-        length = dict(scope["headers"]).get(b"content-length", b"").decode("latin-1")
         if not (length.isascii() and length.isdecimal() and len(length) < 20 and int(length) <= most):
             raise InputError(f"what is sent must say its size, which may not be larger than {most:,} bytes")
-        if path not in CALLS:
-            return receive
-        body = b""
-        while (message := await receive())["type"] == "http.request":
-            body += message.get("body", b"")
-            if not message.get("more_body"):
-                break
-        self.check(path, body)
-        told = iter([{"type": "http.request", "body": body, "more_body": False}])
-
-        async def again() -> Any:
-            return next(told, None) or await receive()
-
-        return again
 
     def check(self, path: str, body: bytes) -> None:
         """Raise InputError unless `body` calls a function of the app with what it takes."""
@@ -244,48 +220,32 @@ class Guarded:
         if function is None or function.fn is None or len(data) != len(function.inputs):
             raise InputError("there is no such function, or it takes other arguments")
         if data:
-            self._check_certify(*data)
+            file, *numbers = data
+            limits = sigmas(self.served), (LEAST, self.served.limits.samples)
+            for name, value, (low, high) in zip(("sigma", "n"), numbers, limits, strict=True):
+                if type(value) not in (int, float) or not low <= value <= high:
+                    raise InputError(f"{name} must be a number from {low:,} to {high:,}")
+            if file is not None and not self._uploaded(file):
+                raise InputError(
+                    "the image must be a file that was uploaded; addresses and other files are not read, nor are names "
+                    f"that do not end in {', '.join(KINDS)}"
+                )
 
-    def _check_certify(self, file: Any, sigma: Any, n: Any) -> None:
-        low, high = sigmas(self.served)
-        if not (_is_number(sigma) and low <= sigma <= high):
-            raise InputError(f"sigma must be a number from {low:g} to {high:g}")
-        if not (_is_number(n) and LEAST <= n <= self.served.limits.samples):
-            raise InputError(f"n must be a number from {LEAST} to {self.served.limits.samples:,}")
-        if file is None:
-            return
-        if not isinstance(file, dict) or not self._uploaded(file):
-            raise InputError("the image must be a file that was uploaded; addresses and other files are not read")
-        path = file["path"]
-        if Path(path).suffix.lower() not in KINDS:
-            raise InputError(f"the image must be a file whose name ends in {', '.join(KINDS)}")
-
-    def _uploaded(self, file: dict[str, Any]) -> bool:
+    def _uploaded(self, file: Any) -> bool:
         """Whether what stands for a file names one in the folder of uploads, and no other beside it."""
-        path, meta = file.get("path"), file.get("meta")
-        if not isinstance(path, str) or meta != {"_type": "gradio.FileData"}:
+        if not isinstance(file, dict) or file.get("meta") != {"_type": "gradio.FileData"}:
             return False
-        if any(isinstance(value, dict | list) for name, value in file.items() if name != "meta"):
+        path = file.get("path")
+        if not isinstance(path, str) or any(isinstance(file[name], dict | list) for name in {*file} - {"meta"}):
             return False
         try:
-            return Path(path).resolve().is_relative_to(Path(self.blocks.GRADIO_CACHE).resolve())
+            inside = Path(path).resolve().is_relative_to(Path(self.blocks.GRADIO_CACHE).resolve())
         except (OSError, ValueError):  # a name that no file can have
             return False
+        return inside and Path(path).suffix.lower() in KINDS
 
 
 def sigmas(served: Served) -> tuple[float, float]:
     """The least and the largest sigma that a visitor may choose."""
     usual = served.settings.known_sigma
     return min(0.05, usual), max(2.0, 2 * usual)
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float)
-
-
-async def _answer(send: Any, status: int, said: str) -> None:
-    detail = {"__type__": "validate", "is_valid": False, "parameter_name": "call", "message": said}  # as Gradio says it
-    body = json.dumps({"detail": [detail]}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

@@ -90,7 +90,7 @@ def data_uri(image: Any, kind: str, **options: Any) -> str:
 
 def asset(package: str, name: str) -> str:
     """The text of a file in the folder of a package."""
-    return resources.files(package).joinpath(name).read_text()
+    return resources.files(package).joinpath(name).read_text(encoding="utf-8")
 
 
 def policy(scripts: Sequence[str]) -> str:
