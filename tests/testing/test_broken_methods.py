@@ -3,43 +3,19 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-import pytest
 import torch
 from torch import Tensor, nn
 
 from randsmooth import methods, testing
 from randsmooth.methods import Loss, LossInputs, Method, Schedule
+from testing.refused import each_told
 
 Gaussian: Any = methods.METHODS["gaussian"]
-
-
-class NoDataclass(Method):
-    """A method."""
-
-    source: ClassVar[str] = "nowhere"
-
-    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, kw_only=True)
-class NoDocstring(Gaussian):  # type: ignore[misc]
-    source: ClassVar[str] = "nowhere"
-
-
-@dataclass(frozen=True, kw_only=True)
-class NoSource(Method):
-    """A method."""
-
-    m: int = 1
-
-    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,59 +25,27 @@ class NeedsAValue(Gaussian):  # type: ignore[misc]
     strength: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class AnyType(Gaussian):  # type: ignore[misc]
-    """A method."""
-
-    strength: float = 1.0
-
-    def __post_init__(self) -> None:
-        """Nothing is checked."""
+def made(base: Any = Gaussian, **members: Any) -> Any:
+    """A method with these members."""
+    return dataclass(frozen=True, kw_only=True)(type("Made", (base,), {"__doc__": "A method.", **members}))
 
 
-class Changed(Gaussian):  # type: ignore[misc]
-    """What is done to Gaussian training in the cases below."""
+def changed(change: Callable[[Loss, nn.Module, Tensor, Any], Any]) -> Any:
+    """A method whose loss is that of Gaussian training after `change`."""
 
-    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
-        loss: Loss = super().loss(model, x, y, noise, inputs)
-        return self.change(loss, model, x, inputs)
+    def loss(self: Any, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs) -> Any:
+        return change(Gaussian.loss(self, model, x, y, noise, inputs), model, x, inputs)
 
-    def change(self, loss: Loss, model: nn.Module, x: Tensor, inputs: LossInputs) -> Loss:
-        raise NotImplementedError
-
-
-def changed(name: str, change: Any) -> Any:
-    """A method whose loss is that of Gaussian training after `change(loss, model, x, inputs)`."""
-    members = {"__doc__": "A method.", "change": lambda self, *given: change(*given)}
-    return dataclass(frozen=True, kw_only=True)(type(name, (Changed,), members))
-
-
-def in_eval_mode(loss: Loss, model: nn.Module, x: Tensor, inputs: LossInputs) -> Loss:
-    model.eval()
-    return loss
-
-
-def with_gradients(loss: Loss, model: nn.Module, x: Tensor, inputs: LossInputs) -> Loss:
-    loss.total.backward(retain_graph=True)
-    return loss
-
-
-def of_darker_images(loss: Loss, model: nn.Module, x: Tensor, inputs: LossInputs) -> Loss:
-    x.mul_(0.5)
-    return loss
+    return made(loss=loss)
 
 
 def times(factor: Tensor | float, loss: Loss) -> Loss:
-    terms = {"all": (loss.total * factor).detach()}
-    return Loss(loss.total * factor, terms, {})
+    return Loss(loss.total * factor, {"all": (loss.total * factor).detach()}, {})
 
 
-def forgetful(loss: Loss, model: nn.Module, x: Tensor, inputs: LossInputs) -> Loss:
-    return times(inputs.u.mean(), loss)  # type: ignore[union-attr]
-
-
-class Shared(Schedule):
-    """One schedule for all runs."""
+def and_(loss: Loss, *done: object) -> Loss:
+    """The loss, after something else was done."""
+    return loss
 
 
 class Losing(Schedule):
@@ -120,46 +64,37 @@ class Losing(Schedule):
         pass
 
 
-def scheduled(schedule: Any) -> Any:
-    members = {"__doc__": "A method.", "schedule": lambda self: schedule(self)}
-    return dataclass(frozen=True, kw_only=True)(type("Scheduled", (Gaussian,), members))
+ONE = Schedule(Gaussian())
+ANY_TYPE = made(__annotations__={"strength": float}, strength=1.0, __post_init__=lambda self: None)
 
-
-ONE = Shared(Gaussian())
-
-METHODS = [
+METHODS: list[tuple[Any, str]] = [
     (dict, "is no subclass of randsmooth.methods.Method"),
-    (NoDataclass, "is no dataclass"),
-    (NoDocstring, "has no docstring"),
-    (NoSource, "has no `source`"),
-    (NeedsAValue, "cannot be made .*strength"),
-    (AnyType, r"accepts (m|strength)=object\(\)"),
-    (changed("A", lambda loss, *_: loss.total), "returns a Tensor, expected randsmooth.methods.Loss"),
-    (changed("B", lambda loss, *_: times(torch.nan, loss)), "has the loss nan"),
-    (changed("C", lambda loss, *_: loss._replace(total=loss.total.detach())), "is cut off from the model's weights"),
-    (changed("D", lambda loss, *_: loss._replace(total=2 * loss.total)), "has terms that add up to"),
-    (changed("E", lambda loss, *_: loss._replace(terms={})), "has no terms"),
-    (changed("F", lambda loss, *_: loss._replace(terms={"all": loss.total})), r"terms\['all'\].*without gradient"),
-    (changed("G", lambda loss, *_: loss._replace(figures={"x": 1.0})), r"figures\['x'\] = 1.0"),
-    (changed("H", lambda loss, *_: times(torch.rand(()), loss)), "draws from a global random generator"),
-    (changed("I", lambda loss, *_: times(random.random(), loss)), "draws from a global random generator"),
-    (changed("J", lambda loss, *_: times(np.random.rand(), loss)), "draws from a global"),  # noqa: NPY002
-    (changed("K", in_eval_mode), "leaves the model in eval mode"),
-    (changed("L", with_gradients), "leaves gradients behind"),
-    (changed("M", of_darker_images), "changes the images"),
-    (changed("N", lambda loss, *_: times(np.random.default_rng().random(), loss)), "gives .*, then .* on the same"),
-    (changed("O", forgetful), "raises .* without inputs.u"),
-    (scheduled(lambda method: ONE), "gives two runs one schedule"),
-    (scheduled(lambda method: None), r"has a schedule\(\) that returns no"),
-    (scheduled(Losing), r"state\(\) differs after restore\(\)"),
+    (type("NoDataclass", (Gaussian,), {"__doc__": "A method."}), "is no frozen dataclass"),
+    (made(__doc__=None), "has no docstring"),
+    (made(Method, m=1, loss=None), "has no `source"),
+    (NeedsAValue, "fails when it is tried|strength"),
+    (ANY_TYPE, "accepts |=object()"),
+    (changed(lambda loss, *_: loss.total), "returns a Tensor, expected randsmooth.methods.Loss"),
+    (changed(lambda loss, *_: times(torch.nan, loss)), "has the loss nan"),
+    (changed(lambda loss, *_: loss._replace(total=loss.total.detach())), "is cut off from the model's weights"),
+    (changed(lambda loss, *_: loss._replace(total=2 * loss.total)), "has terms that add up to"),
+    (changed(lambda loss, *_: loss._replace(terms={})), "name the parts"),
+    (changed(lambda loss, *_: loss._replace(terms={"all": loss.total})), "'all'|without gradient"),
+    (changed(lambda loss, *_: loss._replace(figures={"x": 1.0})), "has 'x' = 1.0"),
+    (changed(lambda loss, *_: times(torch.rand(()), loss)), "draws from a global random generator"),
+    (changed(lambda loss, *_: times(random.random(), loss)), "draws from a global random generator"),
+    (changed(lambda loss, *_: times(np.random.rand(), loss)), "draws from a global"),  # noqa: NPY002
+    (changed(lambda loss, model, *_: and_(loss, model.eval())), "leaves the model in eval mode"),
+    (changed(lambda loss, *_: and_(loss, loss.total.backward(retain_graph=True))), "with gradients"),
+    (changed(lambda loss, model, x, _: and_(loss, x.mul_(0.5))), "changes the images"),
+    (changed(lambda loss, *_: times(np.random.default_rng().random(), loss)), "gives |, then | on the same"),
+    (changed(lambda loss, model, x, inputs: times(inputs.u.mean(), loss)), "raises | without inputs.u"),
+    (made(schedule=lambda self: ONE), "gives two runs one schedule"),
+    (made(schedule=lambda self: None), "has a schedule() that returns no"),
+    (made(schedule=lambda self: Losing(self)), "state() differs after restore()"),
 ]
 
 
 def test_methods() -> None:
-    for method, message in METHODS:
-        with pytest.raises(AssertionError, match=f"method '.*' .*{message}"):
-            testing.check_method(method)
-
-
-def test_a_method_of_given_hyperparameters() -> None:
+    each_told(testing.check_method, METHODS)
     testing.check_method(NeedsAValue, strength=1.0)

@@ -67,14 +67,11 @@ def test_backends_of_onnx_files(name: str, tmp_path: Path) -> None:
     testing.check_backend(name, OnnxModel(tmp_path / "net.onnx"))
 
 
-def test_the_backend_of_models_in_python() -> None:
-    testing.check_backend("python", FunctionModel(linear))
-
-
-def test_the_backend_of_parts_of_other_kinds() -> None:
-    testing.check_backend("mixed", wrap(FunctionModel(linear), mean=0.5, std=0.25))
-
-
 def linear(x: NDArray[np.float32]) -> NDArray[np.float64]:
     answer: NDArray[np.float64] = x.reshape(len(x), 64) @ np.random.default_rng(0).normal(size=(64, 10))
     return answer
+
+
+def test_backends_of_models_in_python_and_of_parts_of_other_kinds() -> None:
+    testing.check_backend("python", FunctionModel(linear))
+    testing.check_backend("mixed", wrap(FunctionModel(linear), mean=0.5, std=0.25))

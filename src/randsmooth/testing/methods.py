@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth.errors import InputError
-from randsmooth.methods import METHODS, Loss, LossInputs, Method, Schedule, create
-from randsmooth.testing.requirements import Contract, one_line
+from randsmooth.methods import METHODS, Loss, LossInputs, Method, Schedule
+from randsmooth.testing.contract import Checks, one_line, opened, refusal, run
 
 IMAGES, SHAPE, CLASSES, SIGMA = 6, (1, 4, 4), 3, 0.5
 
@@ -35,41 +35,29 @@ def check_method(method: str | type[Method], **hyperparameters: Any) -> None:
     Example:
         >>> check_method("consistency", lbd=5.0)
     """
-    name = method if isinstance(method, str) else method.__name__
-    kind = METHODS[method] if isinstance(method, str) else method
-    contract = Contract(f"method {name!r}")
-    _check_class(contract, kind)
-    made = contract.works(
-        "cannot be made with its defaults and the hyperparameters given",
-        lambda: create(method, **hyperparameters) if isinstance(method, str) else kind(**hyperparameters),
-    )
-    _check_hyperparameters(contract, made)
-    _check_loss(contract, made)
-    _check_needs(contract, made)
-    _check_schedule(contract, made)
+    entry, kind = opened("method", method, METHODS)
+    run(entry, _of_method(kind, hyperparameters))
 
 
-def _check_class(contract: Contract, kind: type[Method]) -> None:
-    contract.require(isinstance(kind, type) and issubclass(kind, Method), "is no subclass of randsmooth.methods.Method")
-    own = dataclasses.is_dataclass(kind) and "__dataclass_fields__" in vars(kind)
-    contract.require(own, "is no dataclass: write @dataclass(frozen=True, kw_only=True) above the class")
-    parameters = getattr(kind, "__dataclass_params__", None)
-    contract.require(parameters is not None and parameters.frozen, "is not frozen: @dataclass(frozen=True, ...)")
+def _of_method(kind: Any, hyperparameters: dict[str, Any]) -> Checks:
+    yield isinstance(kind, type) and issubclass(kind, Method), "is no subclass of randsmooth.methods.Method"
+    how = vars(kind).get("__dataclass_params__")
+    yield how is not None and how.frozen, "is no frozen dataclass: write @dataclass(frozen=True, kw_only=True) above it"
     fields = dataclasses.fields(kind)
-    contract.require(all(field.kw_only for field in fields), "takes hyperparameters by position: kw_only=True")
-    written = "__doc__" in vars(kind) and not (kind.__doc__ or "").startswith(f"{kind.__name__}(")
-    contract.require(written and kind.__doc__, "has no docstring, which `randsmooth methods` shows")
-    contract.require(one_line(getattr(kind, "source", None)), "has no `source`: ClassVar[str], the paper")
-    contract.require("source" not in {field.name for field in fields}, "has `source` as a field: make it a ClassVar")
-
-
-def _check_hyperparameters(contract: Contract, method: Method) -> None:
-    contract.require(
-        type(method.m) is int and method.m >= 1, f"has m={method.m!r} noises per image, expected 1 or more"
-    )
-    for field in dataclasses.fields(method):
+    yield all(field.kw_only for field in fields), "takes hyperparameters by position: kw_only=True"
+    written = vars(kind).get("__doc__") or ""
+    described = written and not written.startswith(f"{kind.__name__}(")  # which dataclass writes itself
+    yield described, "has no docstring, which `randsmooth methods` shows"
+    cited = one_line(getattr(kind, "source", None)) and "source" not in {field.name for field in fields}
+    yield cited, "has no `source: ClassVar[str]`, the paper"
+    method = kind(**hyperparameters)
+    yield type(method.m) is int and method.m >= 1, f"has m={method.m!r} noises per image, expected 1 or more"
+    for field in fields:
         wrong: dict[str, Any] = {field.name: object()}
-        contract.refuses(f"{field.name}=object()", partial(dataclasses.replace, method, **wrong), naming=field.name)
+        yield refusal(f"{field.name}=object()", partial(dataclasses.replace, method, **wrong), field.name)
+    yield from _of_loss(method)
+    yield from _of_inputs(method)
+    yield from _of_schedule(method)
 
 
 class _Problem:
@@ -83,19 +71,16 @@ class _Problem:
         self.x = torch.rand(IMAGES, *SHAPE, generator=generator)
         self.y = torch.arange(IMAGES) % CLASSES
         self.noise = SIGMA * torch.randn(m, IMAGES, *SHAPE, generator=generator)
-        self.inputs = LossInputs(
-            u=torch.rand(IMAGES, generator=generator),
-            target=torch.rand(IMAGES, CLASSES, generator=generator).softmax(dim=1),
-            sigma=SIGMA,
-        )
+        target = torch.rand(IMAGES, CLASSES, generator=generator).softmax(dim=1)
+        self.inputs = LossInputs(u=torch.rand(IMAGES, generator=generator), target=target, sigma=SIGMA)
 
     def state(self) -> list[Tensor]:
         """Copies of all that a loss must leave as it is."""
         given = [self.x, self.y, self.noise, *filter(torch.is_tensor, self.inputs), *self.model.parameters()]
         return [tensor.detach().clone() for tensor in given]
 
-    def loss(self, method: Method) -> Loss:
-        return method.loss(self.model, self.x, self.y, self.noise, self.inputs)
+    def loss(self, method: Method, inputs: LossInputs | None = None) -> Loss:
+        return method.loss(self.model, self.x, self.y, self.noise, self.inputs if inputs is None else inputs)
 
 
 def _generators() -> tuple[Any, ...]:
@@ -104,86 +89,61 @@ def _generators() -> tuple[Any, ...]:
     return torch.get_rng_state().tolist(), repr(legacy), random.getstate()
 
 
-def _check_loss(contract: Contract, method: Method) -> None:
+def _of_loss(method: Method) -> Checks:
     problem = _Problem(method.m)
-    before, generators = problem.state(), _generators()
-    loss = contract.works("has a loss that fails on six images of three classes", lambda: problem.loss(method))
-    _check_parts(contract, loss)
-    contract.require(generators == _generators(), "draws from a global random generator: use inputs.u, or the noise")
-    same = all(map(torch.equal, before, problem.state()))
-    contract.require(same, "changes the images, the noise, its other inputs or the model's weights")
-    model = problem.model
-    contract.require(model.training, "leaves the model in eval mode: use randsmooth.attacks.frozen")
-    wanted = all(parameter.requires_grad and parameter.grad is None for parameter in model.parameters())
-    contract.require(wanted, "leaves gradients behind, or weights that take none: use randsmooth.attacks.frozen")
-    gradients = torch.autograd.grad(loss.total, [*model.parameters()], allow_unused=True)
-    contract.require(
-        all(gradient is not None and torch.isfinite(gradient).all() for gradient in gradients)
-        and any(gradient is not None and gradient.any() for gradient in gradients),
-        "has a loss without finite gradients for all weights",
-    )
-    again = problem.loss(method).total
-    contract.require(torch.equal(again, loss.total), f"gives {loss.total:g}, then {again:g} on the same images")
-    contract.refuses(
-        "noise of m + 1 samples",
-        lambda: method.loss(model, problem.x, problem.y, torch.zeros(method.m + 1, *problem.x.shape), problem.inputs),
-    )
-
-
-def _check_parts(contract: Contract, loss: Loss) -> None:
-    contract.require(isinstance(loss, Loss), f"returns a {type(loss).__name__}, expected randsmooth.methods.Loss")
-    total = loss.total
-    contract.require(total.dim() == 0 and torch.isfinite(total), f"has the loss {total}, expected a finite number")
-    contract.require(total.requires_grad, "has a loss that is cut off from the model's weights")
-    for part in ("terms", "figures"):
-        for key, value in getattr(loss, part).items():
-            fits = isinstance(value, Tensor) and value.dim() == 0 and not value.requires_grad
-            contract.require(fits, f"has {part}[{key!r}] = {value!r}, expected a scalar tensor without gradient")
-    contract.require(loss.terms, "has no terms: name the parts that the loss is the sum of")
+    model, before, generators = problem.model, problem.state(), _generators()
+    loss = problem.loss(method)
+    yield generators == _generators(), "draws from a global random generator: use inputs.u, or the noise"
+    yield isinstance(loss, Loss), f"returns a {type(loss).__name__}, expected randsmooth.methods.Loss"
+    total = loss.total.detach()
+    yield total.dim() == 0 and total.isfinite(), f"has the loss {total}, expected a finite number"
+    yield loss.total.requires_grad, "has a loss that is cut off from the model's weights"
+    for name, value in (loss.terms | loss.figures).items():
+        fits = isinstance(value, Tensor) and value.dim() == 0 and not value.requires_grad
+        yield fits, f"has {name!r} = {value!r} among its terms and figures, expected a scalar without gradient"
     summed = float(sum(value.double() for value in loss.terms.values()))
-    close = abs(summed - float(total.detach())) <= 1e-4 * max(1.0, abs(summed))
-    contract.require(close, f"has terms that add up to {summed:g}, its loss is {float(total.detach()):g}")
+    close = loss.terms and abs(summed - float(total)) <= 1e-4 * max(1.0, abs(summed))
+    yield close, f"has terms that add up to {summed:g}, its loss is {float(total):g}: name the parts that it is made of"
+    same = all(map(torch.equal, before, problem.state()))
+    yield same, "changes the images, the noise, its other inputs or the model's weights"
+    left = model.training and all(each.requires_grad and each.grad is None for each in model.parameters())
+    yield left, "leaves the model in eval mode, with gradients, or with weights that take none: use attacks.frozen"
+    gradients = torch.autograd.grad(loss.total, [*model.parameters()], allow_unused=True)
+    arrive = all(each is not None and each.isfinite().all() for each in gradients)
+    yield arrive and any(map(torch.any, gradients)), "has a loss without finite gradients for all weights"
+    again = problem.loss(method).total
+    yield torch.equal(again, loss.total), f"gives {total:g}, then {again:g} on the same images"
+    problem.noise = torch.zeros(method.m + 1, *problem.x.shape)
+    yield refusal("noise of m + 1 samples", partial(problem.loss, method))
 
 
-def _check_needs(contract: Contract, method: Method) -> None:
+def _of_inputs(method: Method) -> Checks:
     """A loss either does without a part of its inputs, or refuses to and names it."""
     problem = _Problem(method.m)
     for part in LossInputs._fields:
-        inputs = problem.inputs._replace(**{part: None})
         try:
-            method.loss(problem.model, problem.x, problem.y, problem.noise, inputs)
+            problem.loss(method, problem.inputs._replace(**{part: None}))
         except InputError as error:
-            contract.require(part in str(error), f"does not name inputs.{part}, which it needs: {error}")
+            yield part in str(error), f"does not name inputs.{part}, which it needs: {error}"
         except Exception as error:
-            contract.require(False, f"raises {error!r} without inputs.{part}: take it by inputs.given({part!r})")
+            yield False, f"raises {error!r} without inputs.{part}: take it by inputs.given({part!r})"
 
 
-def _check_schedule(contract: Contract, method: Method) -> None:
-    schedule = method.schedule()
-    contract.require(isinstance(schedule, Schedule), "has a schedule() that returns no randsmooth.methods.Schedule")
-    contract.require(schedule is not method.schedule(), "gives two runs one schedule: schedule() makes a new one")
-    schedule.prepare(_teacher)
+def _of_schedule(method: Method) -> Checks:
+    """Also that a run which is interrupted goes on from the state in its checkpoint."""
+    schedule, resumed = method.schedule(), method.schedule()
+    yield isinstance(schedule, Schedule), "has a schedule() that returns no randsmooth.methods.Schedule"
+    yield schedule is not resumed, "gives two runs one schedule: schedule() makes a new one"
+    for each in (schedule, resumed):
+        each.prepare(_teacher)
     figures = schedule.advance(0, IMAGES, _probe)
-    contract.require(all(map(np.isfinite, figures.values())), f"logs {figures} of an epoch, expected finite numbers")
-    objective = schedule.objective(0)
-    contract.require(isinstance(objective, Method), "has a schedule whose objective(0) is no Method")
-    _check_state(contract, method, schedule)
-
-
-def _check_state(contract: Contract, method: Method, schedule: Schedule) -> None:
-    """A run that is interrupted continues from the state in its checkpoint."""
+    yield all(map(np.isfinite, figures.values())), f"logs {figures} of an epoch, expected finite numbers"
+    yield isinstance(schedule.objective(0), Method), "has a schedule whose objective(0) is no Method"
     stored = io.BytesIO()
     torch.save(schedule.state(), stored)
     stored.seek(0)
-    state = contract.works(
-        "has a schedule whose state() holds more than tensors and plain values",
-        lambda: torch.load(stored, weights_only=True),
-    )
-    resumed = method.schedule()
-    resumed.prepare(_teacher)
-    contract.works("has a schedule that does not restore its own state", lambda: resumed.restore(state, IMAGES))
-    same = repr(resumed.state()) == repr(schedule.state())
-    contract.require(same, "has a schedule whose state() differs after restore()")
+    resumed.restore(torch.load(stored, weights_only=True), IMAGES)
+    yield repr(resumed.state()) == repr(schedule.state()), "has a schedule whose state() differs after restore()"
 
 
 def _probe(

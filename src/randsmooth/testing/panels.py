@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from functools import partial
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 from randsmooth.certificates import Certificates, Header, from_evidence
 from randsmooth.report import PANELS, PageContent, PanelView, charts, comparison_page, page_content, web
 from randsmooth.report import page as page_folder
-from randsmooth.testing.requirements import Contract
+from randsmooth.testing.contract import Checks, opened, run
 
 NASTY = "<script>alert(1)</script> & \"quoted\" 'names'"
 VOID = {"br", "col", "hr", "img", "input", "line", "meta", "path", "rect"}  # elements that are never closed
@@ -35,112 +34,61 @@ def check_panel(panel: str | Any) -> None:
     Example:
         >>> check_panel("budget_curve")
     """
-    name = panel if isinstance(panel, str) else getattr(panel, "__name__", repr(panel))
-    module: Any = PANELS[panel] if isinstance(panel, str) else panel
-    contract = Contract(f"panel {name!r}")
-    contract.require(callable(getattr(module, "view", None)), "has no function view(content)")
-    contract.require(str(getattr(module, "__doc__", None) or "").strip(), "has no docstring")
+    entry, module = opened("panel", panel, PANELS)
+    run(entry, _of_panel(module, on_a_page=isinstance(panel, str)))
+
+
+def _of_panel(module: Any, *, on_a_page: bool) -> Checks:
+    yield callable(getattr(module, "view", None)), "has no function view(content)"
+    yield (getattr(module, "__doc__", None) or "").strip(), "has no docstring"
     template = Path(module.__file__).with_suffix(".html.j2")
-    contract.require(template.is_file(), f"has no template at {template}: is it packaged?")
-    shown = [_check_view(contract, module, content) for content in _contents()]
-    contract.require(any(shown), "shows nothing of any table")
-    if isinstance(panel, str):
-        _check_page(contract)
+    yield template.is_file(), f"has no template at {template}: is it packaged?"
+    contents = _contents()
+    views = [module.view(content) for content in contents]
+    yield any(view is not None for view in views), "shows nothing of any table"
+    for content, view in zip(contents, views, strict=True):
+        if view is not None:
+            yield from _of_view(module, content, view)
+    if on_a_page:
+        ids = Counter(_ids(comparison_page([_table("gaussian", 0), _table("other", 1)])))
+        twice = [name for name, times in ids.items() if times > 1]
+        yield not twice, f"is on a page where the ids {twice} occur twice: begin ids with the panel's name"
 
 
 def _contents() -> list[PageContent]:
-    alone = _table("one", 0)
     several = [_table("gaussian", 0), _table(NASTY, 1), _table("third", 2)]
-    return [page_content(tables) for tables in ([alone], several, [_log(table) for table in several])]
+    logs = [  # what logs of the same runs would hold: classes and radii
+        Certificates(Header(), one.idx, one.label, one.predict, one.radius.round(3), one.seconds, name=one.name)
+        for one in several
+    ]
+    return [page_content(tables) for tables in ([_table("one", 0)], several, logs)]
 
 
 def _table(name: str, seed: int) -> Certificates:
     """200 images of three classes, by counts."""
     header = Header(sigma=0.5, n0=100, n=1000, alpha=0.001, classes=("zero", NASTY, "two"))
-    rng, label = np.random.default_rng(seed), np.arange(200) % 3
-    p_a = rng.beta(3.0 + seed, 1.0, len(label))
+    rng, idx = np.random.default_rng(seed), np.arange(200)
+    p_a = rng.beta(3.0 + seed, 1.0, len(idx))
     p = np.repeat((1.0 - p_a)[:, None] / 2.0, 3, axis=1)
-    p[np.arange(len(label)), label] = p_a
-    counts0, counts = rng.multinomial(100, p), rng.multinomial(1000, p)
-    seconds = np.ones(len(label))
-    return from_evidence(
-        header, idx=np.arange(len(label)), label=label, counts0=counts0, counts=counts, seconds=seconds, name=name
-    )
+    p[idx, idx % 3] = p_a
+    counts0, counts, seconds = rng.multinomial(100, p), rng.multinomial(1000, p), np.ones(len(idx))
+    return from_evidence(header, idx=idx, label=idx % 3, counts0=counts0, counts=counts, seconds=seconds, name=name)
 
 
-def _log(table: Certificates) -> Certificates:
-    """What a log of the same run would hold: classes and radii."""
-    return Certificates(
-        Header(), table.idx, table.label, table.predict, table.radius.round(3), table.seconds, name=table.name
-    )
-
-
-def _check_view(contract: Contract, module: Any, content: PageContent) -> bool:
-    """Whether the panel has something to show of `content`; what it shows keeps the contract."""
-    view = contract.works("cannot view a page", partial(module.view, content))
-    if view is None:
-        return False
-    contract.require(isinstance(view, PanelView), f"views a {type(view).__name__}, expected report.PanelView or None")
-    contract.works("has data that JSON cannot say", partial(json.dumps, view.data, allow_nan=False))
-    plots = contract.works(
-        "has charts that cannot be drawn", lambda: {at: charts.plot(chart) for at, chart in view.charts.items()}
-    )
-    contract.works("has charts that JSON cannot say", partial(json.dumps, plots, allow_nan=False))
+def _of_view(module: Any, content: PageContent, view: Any) -> Checks:
+    yield isinstance(view, PanelView), f"views a {type(view).__name__}, expected report.PanelView or None"
+    json.dumps([view.data, {at: charts.plot(chart) for at, chart in view.charts.items()}], allow_nan=False)
     known = {"sheet": content.sheet, "looks": content.looks}
-    printed = contract.works(
-        "has a template that fails", lambda: web.panel_markup(module, page_folder.__name__, **known, **view.content)
-    )
-    read = _Elements(str(printed))
-    contract.require(not read.wrong, f"has a template whose elements are not closed in order: {read.wrong}")
-    contract.require(read.outermost == {"section"}, f"has {sorted(read.outermost)} outermost, expected one <section>")
-    contract.require("script" not in read.tags, "prints a name without escaping it, or a script of its own")
-    missing = sorted(set(view.charts) - set(read.ids))
-    contract.require(not missing, f"draws charts in {missing}, which are no ids of its template")
-    return True
+    printed = str(web.panel_markup(module, page_folder.__name__, **known, **view.content)).strip()
+    begun, ended = (Counter(re.findall(rf"<{mark}([a-z][a-z0-9]*)", printed)) for mark in ("", "/"))
+    yield "script" not in begun, "prints a name without escaping it, or a script of its own"
+    wrong = sorted({tag for tag in begun | ended if begun[tag] != ended[tag]} - VOID)
+    yield not wrong, f"has a template in which these elements are not closed, or not begun: {wrong}"
+    alone = begun["section"] == 1 and printed.startswith("<section") and printed.endswith("</section>")
+    yield alone, "has a template that is not one <section>"
+    missing = sorted(set(view.charts) - set(_ids(printed)))
+    yield not missing, f"draws charts in {missing}, which are no ids of its template"
 
 
-def _check_page(contract: Contract) -> None:
-    """On a page with all other panels no id occurs twice."""
-    page = contract.works("breaks the page", lambda: comparison_page([_table("gaussian", 0), _table("other", 1)]))
-    twice = [name for name, times in Counter(_Elements(page).ids).items() if times > 1]
-    contract.require(not twice, f"is on a page where the ids {twice} occur twice: begin ids with the panel's name")
-
-
-class _Elements(HTMLParser):
-    """The elements of a piece of HTML.
-
-    Attributes:
-        tags: the names of all elements. outermost: of those in no other. ids: in order.
-        wrong: the first element that is not closed in its place; empty for none.
-    """
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.outermost: set[str] = set()
-        self.ids: list[str] = []
-        self.wrong = ""
-        self._open: list[str] = []
-        self.feed(text)
-        self.wrong = self.wrong or "".join(f"<{tag}>" for tag in self._open[:1])
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        if not self._open:
-            self.outermost.add(tag)
-        self.ids += [value or "" for key, value in attrs if key == "id"]
-        if tag not in VOID:
-            self._open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        if tag not in VOID:
-            self._open.pop()
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in VOID:
-            return
-        if not self._open or self._open[-1] != tag:
-            self.wrong = self.wrong or f"</{tag}>"
-        else:
-            self._open.pop()
+def _ids(page: str) -> list[str]:
+    return re.findall(r'<[^>]*\bid="([^"]*)"', page)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth.noise import Gaussian
 from randsmooth.rules import RULES, Evidence, Rule, RuleEntry, make_rule
-from randsmooth.testing.requirements import Contract, one_line
+from randsmooth.testing.contract import Checks, one_line, refusal, run
 
 NOISE, ALPHA = Gaussian(0.5), 0.05
 PATHS = 1000  # images that are simulated at each radius
@@ -35,110 +36,89 @@ def check_rule(rule: str | Rule, *, n: int = 500) -> None:
     Example:
         >>> check_rule("fixed")
     """
-    contract = Contract(f"rule {rule if isinstance(rule, str) else type(rule).__name__!r}")
+    run(f"rule {rule if isinstance(rule, str) else type(rule).__name__!r}", _of_rule(rule, n))
+
+
+def _of_rule(rule: Any, n: int) -> Checks:
+    made = rule
     if isinstance(rule, str):
-        _check_entry(contract, rule, n)
-        made = contract.works("cannot be made", partial(make_rule, rule, noise=NOISE, n=n, alpha=ALPHA))
-        contract.require(type(made).name == rule.partition("=")[0], f"has a class of the name {type(made).name!r}")
-    else:
-        made = rule
-    contract.require(isinstance(made, Rule), f"is a {type(made).__name__}, no subclass of rules.Rule")
-    _check_guarantee(contract, made)
-    paths = contract.works("cannot be walked", partial(_walked, made))
-    _check_looks(contract, made, paths)
-    _check_claims(contract, made, paths)
-    _check_order(contract, made, paths)
-    _check_ends(contract, made)
-    _check_errors(contract, made)
-
-
-def _check_entry(contract: Contract, text: str, n: int) -> None:
-    name = text.partition("=")[0]
-    entry = RULES[name]
-    contract.require(isinstance(entry, RuleEntry), f"is a {type(entry).__name__}, expected rules.RuleEntry")
-    contract.require(entry.usage.startswith(name), f"has usage={entry.usage!r}, which begins with another name")
-    contract.require(one_line(entry.help) and entry.help.endswith("."), "needs a help of one sentence")
-    make = partial(make_rule, noise=NOISE, n=n, alpha=ALPHA)
-    if entry.value is None:
-        contract.refuses("a number, for it has no `value`", partial(make, f"{name}=1"))
-    elif entry.required:
-        contract.refuses("to be without its number", partial(make, name))
-    contract.refuses("n=0", partial(make_rule, text, noise=NOISE, n=0, alpha=ALPHA), naming="n=0")
-    contract.refuses("alpha=1", partial(make_rule, text, noise=NOISE, n=n, alpha=1.0), naming="alpha")
-
-
-def _check_guarantee(contract: Contract, rule: Rule) -> None:
-    sentence = rule.guarantee()
-    level = f"Each certificate is wrong with probability at most {rule.alpha:g}"
-    contract.require(sentence.startswith(level), f"guarantees {sentence!r}, expected {level!r} to begin with")
+        yield from _of_entry(rule, n)
+        made = make_rule(rule, noise=NOISE, n=n, alpha=ALPHA)
+        yield made.name == rule.partition("=")[0], f"has a class of the name {made.name!r}"
+    yield isinstance(made, Rule), f"is a {type(made).__name__}, no subclass of rules.Rule"
+    sentence, level = made.guarantee(), f"Each certificate is wrong with probability at most {made.alpha:g}"
     single = one_line(sentence) and sentence.endswith(".") and not re.search(r"\.\s", sentence)
-    contract.require(single, f"guarantees {sentence!r}, expected one sentence")
-
-
-def _walked(rule: Rule) -> list[tuple[int, ...]]:
+    yield single and sentence.startswith(level), f"guarantees {sentence!r}, expected one sentence, from {level!r} on"
     rng = np.random.default_rng(0)
-    return walks(rule, rng.uniform(0.0, 0.6, 200), rng)
+    paths = walks(made, rng.uniform(0.0, 0.6, 200), rng)
+    yield from _of_looks(made, paths)
+    yield from _of_claims(made, paths)
+    yield from _of_ends(made)
+    yield from _of_errors(made)
 
 
-def _check_looks(contract: Contract, rule: Rule, paths: list[tuple[int, ...]]) -> None:
+def _of_entry(text: str, n: int) -> Checks:
+    name, make = text.partition("=")[0], partial(make_rule, noise=NOISE, n=n, alpha=ALPHA)
+    entry = RULES[name]
+    yield isinstance(entry, RuleEntry), f"is a {type(entry).__name__}, expected rules.RuleEntry"
+    yield entry.usage.startswith(name), f"has usage={entry.usage!r}, which begins with another name"
+    yield one_line(entry.help) and entry.help.endswith("."), "needs a help of one sentence"
+    if entry.value is None:
+        yield refusal("a number, for it has no `value`", partial(make, f"{name}=1"))
+    elif entry.required:
+        yield refusal("to be without its number", partial(make, name))
+    yield refusal("n=0", partial(make, text, n=0), naming="n=0")
+    yield refusal("alpha=1", partial(make, text, alpha=1.0), naming="alpha")
+
+
+def _of_looks(rule: Rule, paths: list[tuple[int, ...]]) -> Checks:
     for path in paths:
         looks = [rule.samples(path[: i + 1]) for i in range(len(path))]
         rising = looks and looks[0] > 0 and all(np.diff(looks) > 0) and looks[-1] <= rule.n
-        contract.require(rising, f"looks after {looks} samples, expected rising numbers up to n={rule.n}")
-        if rule.block is not None:
-            whole = all(look % rule.block == 0 for look in looks if look != rule.n)
-            contract.require(whole, f"looks after {looks} samples, expected multiples of its block, {rule.block}")
-        contract.require(rule.next_look(path) is None, "asks for more samples after it has stopped")
-        contract.require(rule.next_look(path[:-1]) == looks[-1], "does not answer the same when it is asked again")
+        yield rising, f"looks after {looks} samples, expected rising numbers up to n={rule.n}"
+        whole = all(look % (rule.block or 1) == 0 for look in looks if look != rule.n)
+        yield whole, f"looks after {looks} samples, expected multiples of its block, {rule.block}"
+        yield rule.next_look(path) is None, "asks for more samples after it has stopped"
+        yield rule.next_look(path[:-1]) == looks[-1], "does not answer the same when it is asked again"
 
 
-def _check_claims(contract: Contract, rule: Rule, paths: list[tuple[int, ...]]) -> None:
+def _of_claims(rule: Rule, paths: list[tuple[int, ...]]) -> Checks:
     """A table of many images is judged as each image alone, and no radius exceeds what q proves."""
     q, radius = rule.claims(evidence_of(rule, paths))
     claims = [rule.claim(path) for path in paths]
-    alone = np.array([(claim.q, claim.radius) for claim in claims])
-    same = np.allclose(alone[:, 0], q) and np.allclose(alone[:, 1], radius)
-    contract.require(same, "claims something else for a table (claims) than for its images (claim)")
-    contract.require(np.all((q >= 0.0) & (q <= 1.0)), "claims a q that is no probability")
+    same = np.allclose([claim.q for claim in claims], q) and np.allclose([claim.radius for claim in claims], radius)
+    yield same, "claims something else for a table (claims) than for its images (claim)"
+    yield np.all((q >= 0.0) & (q <= 1.0)), "claims a q that is no probability"
     certified = rule.certifies(q, radius)
-    contract.require(not np.any((radius > 0.0) & ~certified), "claims radii for images that it does not certify")
-    proved = np.where(q < 0.5, rule.noise.radius(q), 0.0)
+    yield not np.any((radius > 0.0) & ~certified), "claims radii for images that it does not certify"
     if np.all(certified == (q < 0.5)):  # otherwise the runner-up is bounded too, and q alone proves less
-        contract.require(np.all(radius <= proved + 1e-9), "claims radii beyond those that its q proves")
-
-
-def _check_order(contract: Contract, rule: Rule, paths: list[tuple[int, ...]]) -> None:
-    """More successes at the last look never prove less."""
-    for *before, last in paths:
+        proved = np.where(q < 0.5, rule.noise.radius(q), 0.0)
+        yield np.all(radius <= proved + 1e-9), "claims radii beyond those that its q proves"
+    for *before, last in paths:  # more successes at the last look never prove less
         most = rule.samples([*before, last]) - rule.samples(before) + (before[-1] if before else 0)
         better = min(last + 5, most)
-        radii = [rule.claim([*before, successes]).radius for successes in (last, better)]
-        contract.require(radii[0] <= radii[1], f"proves {radii[0]:g} by {last} successes and {radii[1]:g} by {better}")
+        less, more = (rule.claim([*before, successes]).radius for successes in (last, better))
+        yield less <= more, f"proves {less:g} by {last} successes and {more:g} by {better}"
 
 
-def _check_ends(contract: Contract, rule: Rule) -> None:
+def _of_ends(rule: Rule) -> Checks:
     """Of samples that all agree, and of those that all disagree."""
     rng = np.random.default_rng(0)
     ((sure,), (never,)) = (walks(rule, np.full(1, q), rng) for q in (0.0, 1.0))
     best, worst = rule.claim(sure), rule.claim(never)
-    contract.require(best.q < 0.5, f"certifies nothing where all {rule.samples(sure)} samples agree")
-    contract.require(
-        best.radius >= rule.farthest, f"proves {best.radius:g} at most, its `farthest` is {rule.farthest:g}"
-    )
-    contract.require(worst.q >= 0.5 and worst.radius == 0.0, "certifies an image whose samples all disagree")
+    yield best.q < 0.5, f"certifies nothing where all {rule.samples(sure)} samples agree"
+    yield best.radius >= rule.farthest, f"proves {best.radius:g} at most, its `farthest` is {rule.farthest:g}"
+    yield worst.q >= 0.5 and worst.radius == 0.0, "certifies an image whose samples all disagree"
 
 
-def _check_errors(contract: Contract, rule: Rule) -> None:
+def _of_errors(rule: Rule) -> Checks:
     allowed = rule.alpha + 4.0 * float(np.sqrt(rule.alpha * (1.0 - rule.alpha) / PATHS))
     for i, radius in enumerate(sorted({*RADII, *(rule.asked_radii or ())[:3]})):
-        q = rule.noise.tail(radius) + 1e-9
-        paths = walks(rule, np.full(PATHS, q), np.random.default_rng(i))
+        paths = walks(rule, np.full(PATHS, rule.noise.tail(radius) + 1e-9), np.random.default_rng(i))
         found, claimed = rule.claims(evidence_of(rule, paths))
         wrong = float(np.mean(rule.certifies(found, claimed) & (claimed >= radius)))
-        contract.require(
-            wrong <= allowed,
-            f"is wrong about {wrong:.3f} of {PATHS} images of radius {radius:g}, allowed are {allowed:.3f}",
-        )
+        told = f"is wrong about {wrong:.3f} of {PATHS} images of radius {radius:g}, allowed are {allowed:.3f}"
+        yield wrong <= allowed, told
 
 
 def walks(rule: Rule, q: NDArray[np.float64], rng: np.random.Generator) -> list[tuple[int, ...]]:
