@@ -1,6 +1,5 @@
 """Each row of the table in docs/data.md: what becomes of grey, RGB, RGBA, palette, 16-bit, CMYK and turned images."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 
-from data.refusing import refusal, refuses
+from data.making import refusal, refuses, write_folder
 from randsmooth import data
 
 GREY = np.array([[0, 51, 102], [153, 204, 255]], np.uint8)
@@ -90,9 +89,7 @@ def test_damaged_exif_data_turn_nothing_and_warn_of_nothing(tmp_path: Path, recw
     assert not recwarn.list
 
 
-def test_odd_ones_beyond_the_sample(
-    tmp_path: Path, write_folder: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_odd_ones_beyond_the_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("randsmooth.data.infer.PROBE", 1)
     for odd, told in (
         (COLOURS.transpose(2, 0, 1), ("image 1 (", "001.png", "mode RGB", "convert")),

@@ -1,12 +1,10 @@
 """Files that are damaged, or a stranger's: each costs a sentence, before it costs memory or time."""
 
-import io
 import json
 import os
 import struct
 import tracemalloc
 import zlib
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +12,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from numpy.typing import NDArray
 from PIL import Image
 
-from data.refusing import refusal, refuses
+from data.making import DIGITS, png, refusal, refuses, write_folder, write_parquet
 from randsmooth import data
 from randsmooth.data import tables
 from randsmooth.data.decode import MOST_PIXELS
-from randsmooth.errors import InputError
+
+PNGS = [png(each) for each in DIGITS]
 
 
-def write(file: Path, image: str, label: Any, metadata: Any = None) -> None:
-    columns = {"image": image, "label": label}
-    pq.write_table(pa.table(columns).replace_schema_metadata(metadata), file)
+def write(file: Path, image: Any, label: Any, metadata: Any = None) -> None:
+    pq.write_table(pa.table({"image": image, "label": label}).replace_schema_metadata(metadata), file)
 
 
 def structs(values: Any, kind: pa.DataType | None = None) -> Any:
@@ -36,7 +33,6 @@ def structs(values: Any, kind: pa.DataType | None = None) -> Any:
 def test_what_holds_no_bytes_is_refused(tmp_path: Path) -> None:
     for image in (
         structs(["a", "b"], pa.struct([("bytes", pa.string()), ("path", pa.string())])),
-        structs([1, 2], pa.struct([("bytes", pa.int64()), ("path", pa.string())])),
         structs([[1], [2]], pa.struct([("bytes", pa.list_(pa.uint8())), ("path", pa.string())])),
         pa.array([b"a", b"b"]),
         pa.array([1, 2]),
@@ -46,18 +42,15 @@ def test_what_holds_no_bytes_is_refused(tmp_path: Path) -> None:
         refuses(("the column 'image' of", "train.parquet", "bytes: binary"), tmp_path)
 
 
-def test_columns_and_labels_that_cannot_be(
-    tmp_path: Path, encode: Callable[..., bytes], write_parquet: Callable[..., None], pixels: NDArray[np.uint8]
-) -> None:
-    image, label = structs([encode(each) for each in pixels]), pa.array(range(4))
+def test_columns_and_labels_that_cannot_be(tmp_path: Path) -> None:
+    image, label, file = structs(PNGS), pa.array(range(4)), tmp_path / "train.parquet"
     for name, column in (("image", image), ("label", label)):
-        twice = pa.Table.from_arrays([image, label, column], names=["image", "label", name])
-        pq.write_table(twice, tmp_path / "train.parquet")
+        pq.write_table(pa.Table.from_arrays([image, label, column], names=["image", "label", name]), file)
         refuses(("train.parquet", f"'{name}' twice"), tmp_path)
     for odd in (10**18, -(2**63), 100_000):
-        write_parquet(tmp_path / "train.parquet", pixels, [0, 1, 2, odd])
+        write_parquet(file, DIGITS, [0, 1, 2, odd])
         refuses((f"label {odd} of image 3 of", "0..99999"), tmp_path)
-    write_parquet(tmp_path / "train.parquet", pixels, pa.array([0, 1, 2, 2**64 - 1], pa.uint64()))
+    write_parquet(file, DIGITS, pa.array([0, 1, 2, 2**64 - 1], pa.uint64()))
     refuses("must be integers from 0 to K - 1", tmp_path)
 
 
@@ -65,9 +58,7 @@ INFO = '{"info": {"features": {"label": {"names": %s}}}}'
 METADATA: list[tuple[bytes, str]] = [
     (b"{", "train.parquet is not JSON"),
     (b"[" * 10_000, "nested deeper"),
-    (b"\xff", "not JSON"),
     ((INFO % '"ab"').encode(), "are a str, expected a list"),
-    ((INFO % '{"0": "a"}').encode(), "are a dict"),
     ((INFO % '["a", 1]').encode(), "1 cannot be the name of a class"),
     ((INFO % '["a", "a"]').encode(), "must be different ones"),
     ((INFO % '["a", "b\\u001b[2J"]').encode(), "no control characters"),
@@ -75,132 +66,79 @@ METADATA: list[tuple[bytes, str]] = [
 ]
 
 
-def test_metadata_that_names_no_classes(
-    tmp_path: Path, encode: Callable[..., bytes], pixels: NDArray[np.uint8]
-) -> None:
-    image = structs([encode(each) for each in pixels])
+def test_metadata_that_names_no_classes(tmp_path: Path) -> None:
     for metadata, told in METADATA:
-        write(tmp_path / "train.parquet", image, [0, 1, 0, 1], {b"huggingface": metadata})
+        write(tmp_path / "train.parquet", structs(PNGS), [0, 1, 0, 1], {b"huggingface": metadata})
         refuses(told, tmp_path)
     for silent in (b"[]", b"3", b'{"info": []}', b'{"info": {"features": {"label": "x"}}}'):
-        write(tmp_path / "train.parquet", image, [0, 1, 0, 1], {b"huggingface": silent})
+        write(tmp_path / "train.parquet", structs(PNGS), [0, 1, 0, 1], {b"huggingface": silent})
         assert data.describe(str(tmp_path)).classes == ("0", "1")
 
 
-def repeated(file: Path, content: Any, rows: Any, **how: Any) -> None:
+def repeated(file: Path, content: bytes, rows: int, **how: Any) -> None:
     image = pa.array([content]).take(pa.array([0] * rows))
     structured = pa.StructArray.from_arrays([image, pa.nulls(len(image), pa.string())], names=["bytes", "path"])
     pq.write_table(pa.table({"image": structured, "label": np.zeros(rows, np.int64)}), file, **how)
 
 
-def test_one_image_repeated_without_end_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encode: Callable[..., bytes], pixels: NDArray[np.uint8]
-) -> None:
-    """Parquet stores equal values once: a small file may claim any number of them."""
+def test_a_file_that_swells_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parquet stores equal values once: a small file may claim any number of them. Others it says the size of."""
     monkeypatch.setattr(tables, "SMALL_BYTES", 2**20)
-    repeated(tmp_path / "train.parquet", encode(pixels[0]) + np.random.default_rng(0).bytes(2**15), 1_000)
+    repeated(tmp_path / "train.parquet", PNGS[0] + np.random.default_rng(0).bytes(2**15), 1_000)
     assert (tmp_path / "train.parquet").stat().st_size < 2**18
     before = pa.total_allocated_bytes()
     refuses(("train.parquet swells to more than", "once each"), tmp_path)
     assert pa.total_allocated_bytes() - before < 2**24
-
-
-def test_an_image_that_swells_is_refused_by_what_the_file_says_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encode: Callable[..., bytes], pixels: NDArray[np.uint8]
-) -> None:
-    monkeypatch.setattr(tables, "SMALL_BYTES", 2**20)
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", None)  # nothing is read
-    repeated(tmp_path / "train.parquet", encode(pixels[0]) + bytes(2**24), 1, compression="zstd")
+    repeated(tmp_path / "train.parquet", PNGS[0] + bytes(2**24), 1, compression="zstd")
     refuses("swells to more than 1,048,576 bytes of images", tmp_path)
-
-
-def chunk(kind: bytes, content: bytes) -> bytes:
-    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 
 
 def claiming(width: int, height: int) -> bytes:
     """A PNG that claims a size, and holds next to nothing."""
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return (
-        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(bytes(999))) + chunk(b"IEND", b"")
-    )
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    header = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+    return b"\x89PNG\r\n\x1a\n" + header + chunk(b"IDAT", zlib.compress(bytes(999))) + chunk(b"IEND", b"")
 
 
 def test_an_image_bomb_is_refused_by_its_size(tmp_path: Path, recwarn: Any) -> None:
     (tmp_path / "train" / "a").mkdir(parents=True)
     bomb, spec = tmp_path / "train" / "a" / "bomb.png", data.DATASETS["imagenet"]
-    for width, height in ((9000, 9000), (8193, 8192), (13_000, 13_000), (2**31 - 1, 2**31 - 1)):
+    for width, height in ((8193, 8192), (13_000, 13_000), (2**31 - 1, 2**31 - 1)):
         bomb.write_bytes(claiming(width, height))
         refuses(("image 0 (", "bomb.png", "pixel"), tmp_path)
         assert "bomb.png" in refusal(lambda: data.read_image(bomb, spec))
     bomb.write_bytes(claiming(8193, 8192))
     assert f"8192 x 8193 pixels are more than the {MOST_PIXELS:,}" in refusal(lambda: data.read_image(bomb, spec))
     assert not recwarn.list
-
-
-def test_a_thread_of_pixels_is_not_scaled_up(tmp_path: Path) -> None:
-    """224 x 224 of an image one pixel high would be scaled to 256 times its width first."""
+    # 224 x 224 of an image one pixel high would be scaled to 256 times its width first.
     Image.new("RGB", (2**20, 1)).save(tmp_path / "a.png")
     tracemalloc.start()
-    with pytest.raises(InputError, match=r"a.png, scaled, is not decoded: 256 x 268435456 pixels"):
-        data.read_image(tmp_path / "a.png", data.DATASETS["imagenet"])
+    said = refusal(lambda: data.read_image(tmp_path / "a.png", spec))
+    assert "a.png, scaled, is not decoded: 256 x 268435456 pixels" in said
     assert tracemalloc.get_traced_memory()[1] < 2**26
     tracemalloc.stop()
 
 
 def test_formats_that_start_programs_are_not_decoded(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 32 32\n%%EndComments\n%%EOF\n")
-    with pytest.raises(InputError, match=r"a.png cannot be decoded: it is none of PNG, JPEG"):
-        data.read_image(tmp_path / "a.png", data.DATASETS["cifar10"])
+    said = refusal(lambda: data.read_image(tmp_path / "a.png", data.DATASETS["cifar10"]))
+    assert "a.png cannot be decoded: it is none of PNG, JPEG" in said
 
 
-def folder_of(tmp_path: Path, write_folder: Callable[..., None], pixels: NDArray[np.uint8]) -> Any:
-    write_folder(tmp_path / "train", pixels, ["a", "b", "a", "b"])
-    return tmp_path / "train" / "a"
-
-
-def test_what_is_called_like_an_image_and_is_no_file_is_refused(
-    tmp_path: Path, write_folder: Callable[..., None], pixels: NDArray[np.uint8]
-) -> None:
-    place = folder_of(tmp_path, write_folder, pixels)
+def test_names_that_mean_something_else_are_refused(tmp_path: Path) -> None:
+    """What is called like an image and is no file, and class folders that cannot be shown."""
+    write_folder(tmp_path / "train", DIGITS, ["a", "b", "a", "b"])
+    odd = tmp_path / "train" / "a" / "odd.png"
     for make in (os.mkdir, os.mkfifo, lambda path: path.symlink_to(path), lambda path: path.symlink_to("/nowhere")):
-        make(place / "odd.png")
+        make(odd)
         refuses("odd.png is called like an image and is no file", tmp_path)
-        if (place / "odd.png").is_dir():
-            (place / "odd.png").rmdir()
-        else:
-            (place / "odd.png").unlink()
-
-
-def test_a_class_folder_that_cannot_be_shown_is_refused(
-    tmp_path: Path, write_folder: Callable[..., None], pixels: NDArray[np.uint8]
-) -> None:
-    folder_of(tmp_path, write_folder, pixels)
+        odd.rmdir() if odd.is_dir() else odd.unlink()
     for name in ("new\nline", "\x1b[2Jscreen", b"\xff\xfe".decode(errors="surrogateescape"), "\x7f"):
         (tmp_path / "train" / name).mkdir()
         told = refusal(lambda: data.load(str(tmp_path)))
         assert "cannot be the name of a class" in told and told.isprintable()
         (tmp_path / "train" / name).rmdir()
-
-
-def damaged(content: Any, rng: Any) -> Any:
-    """`content` with one kind of damage."""
-    changed, at = bytearray(content), rng.randrange(len(content))
-    kind = rng.randrange(4)
-    if kind == 0:
-        changed[at] ^= 1 << rng.randrange(8)
-    elif kind == 1:
-        del changed[at:]
-    elif kind == 2:
-        changed[at : at + 4] = rng.choice([b"\xff" * 4, b"\0" * 4, b"\x7f\xff\xff\xff"])
-    else:
-        del changed[at : at + rng.randrange(1, 50)]
-    return bytes(changed)
-
-
-def images_of(seed: int) -> Iterator[Any]:
-    noise = Image.fromarray(np.random.default_rng(seed).integers(0, 256, (40, 40, 3), dtype=np.uint8))
-    for format in ("PNG", "JPEG", "WEBP", "BMP", "TIFF", "GIF", "PPM"):
-        stream = io.BytesIO()
-        noise.save(stream, format)
-        yield stream.getvalue()

@@ -1,8 +1,5 @@
 """What is wrong with data is named before long work: file, row, value and the way out."""
 
-import io
-import tarfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +11,11 @@ import torch
 from numpy.typing import NDArray
 from torch.utils.data import DataLoader, SubsetRandomSampler, TensorDataset
 
-from data.refusing import refusal, refuses
+from data.making import DIGITS, png, refusal, refuses, tar, write_folder, write_parquet
 from randsmooth import data
 
 X = np.random.default_rng(0).integers(0, 256, (4, 3, 8, 9), dtype=np.uint8)
 FLOAT = X.astype(np.float32) / 255
-Png = Callable[..., bytes]
 
 
 def changed(value: float, image: int) -> NDArray[Any]:
@@ -41,7 +37,7 @@ ARRAYS: list[tuple[Any, tuple[str, ...]]] = [
     (X.astype(np.int64), ("int64", "x.astype('uint8')")),
     (np.full((2, 8, 9), "a"), ("<U1",)),
     (X.reshape(4, -1), ("(4, 216)", "x.reshape(N, C, H, W)")),
-    (np.zeros((4, 3, 8, 3), np.uint8), ("(N, C, H, W) or (N, H, W, C)", "TensorImages")),
+    (np.zeros((4, 3, 8, 3), np.uint8), ("(4, 3, 8, 3)", "TensorImages")),
     (np.zeros((4, 8, 9, 4), np.uint8), ("x[..., :3]",)),
     (np.zeros((4, 8, 9, 6), np.uint8), ("x.transpose(0, 3, 1, 2)",)),
     (np.zeros((3, 8, 9), np.uint8), ("x[None]", "x[:, None]")),
@@ -77,49 +73,35 @@ CSV = [
 ]
 
 
-def test_csv(tmp_path: Path, encode: Png) -> None:
+def test_csv(tmp_path: Path) -> None:
     for k in range(2):
-        (tmp_path / f"{k}.png").write_bytes(encode(X[k]))
+        (tmp_path / f"{k}.png").write_bytes(png(X[k]))
     for text, told in CSV:
         (tmp_path / "mine.csv").write_text(text)
         refuses(told, tmp_path / "mine.csv")
     (tmp_path / "mine.csv").write_text("path,label\n0.png,1\n1.png,0\n")
-    (tmp_path / "1.png").write_bytes(encode(X[1])[:120])
+    (tmp_path / "1.png").write_bytes(png(X[1])[:120])
     refuses(("image 1 (", "1.png) cannot be decoded"), tmp_path / "mine.csv")
 
 
-def members(path: Path, *each: Any) -> Path:
-    with tarfile.open(path, "w") as archive:
-        for name, content in each:
-            info = tarfile.TarInfo(name)
-            if isinstance(content, str):
-                info.type, info.linkname = tarfile.SYMTYPE, content
-                archive.addfile(info)
-            else:
-                info.size = len(content)
-                archive.addfile(info, io.BytesIO(content))
-    return path
-
-
-def test_tars(tmp_path: Path, encode: Png) -> None:
-    png = encode(X[0])
+def test_tars(tmp_path: Path) -> None:
+    image = png(X[0])
     rows: list[tuple[tuple[Any, ...], tuple[str, ...]]] = [
-        ((("a.png", png), ("b.png", png), ("a.cls", b"1")), ("key 'a' twice",)),
-        ((("a.png", png), ("a.png", png)), ("a.png twice",)),
-        ((("a.png", png), ("b.cls", b"1")), ("sample 'b'", ".cls", "--image-column")),
-        ((("a.png", png), ("a.cls", b"1"), ("b.png", png)), ("has no label",)),
-        ((("a.png", png), ("a.cls", b"\xff")), ("UTF-8",)),
-        ((("a.png", png), ("a.cls", bytes(70_000))), ("70,000 bytes",)),
+        ((("a.png", image), ("a.png", image)), ("'a.png' twice",)),
+        ((("a.png", image), ("b.cls", b"1")), ("sample 'b'", ".cls", "--image-column")),
+        ((("a.png", image), ("a.cls", b"1"), ("b.png", image)), ("has no label",)),
+        ((("a.png", image), ("a.cls", b"\xff")), ("UTF-8",)),
+        ((("a.png", image), ("a.cls", bytes(70_000))), ("65,536 bytes",)),
         ((("a.png", "/etc/passwd"),), ("no plain file",)),
-        ((("a.png", png), ("a.json", b'{"cls": [1]}')), ("sample 'a'", "[1]", "a whole number or a name")),
+        ((("a.png", image), ("a.json", b'{"cls": [1]}')), ("sample 'a'", "[1]", "a whole number or a name")),
         ((("folder/.hidden", b""),), ("no images in",)),
     ]
     for number, (parts, told) in enumerate(rows):
-        refuses(told, members(tmp_path / f"{number}.tar", *parts))
-    whole = members(tmp_path / "whole.tar", ("a.png", png), ("a.cls", b"1"), ("b.png", png), ("b.cls", b"0"))
-    content = whole.read_bytes()
+        (tmp_path / f"{number}.tar").write_bytes(tar(parts))
+        refuses(told, tmp_path / f"{number}.tar")
+    whole = tar([("a.png", image), ("a.cls", b"1"), ("b.png", image), ("b.cls", b"0")])
     for size in (700, 1024, 1300, 1900):  # in an image, between a sample's parts, in a header, in a label
-        (tmp_path / "cut.tar").write_bytes(content[:size])
+        (tmp_path / "cut.tar").write_bytes(whole[:size])
         refuses("cut.tar", tmp_path / "cut.tar")
     (tmp_path / "text.tar").write_bytes(b"text")
     refuses("text.tar cannot be read as a tar file", tmp_path / "text.tar")
@@ -173,25 +155,21 @@ def test_what_of_datasets_is_refused() -> None:
     refuses(("no split 'test'", "extra"), datasets.DatasetDict({"extra": rows}), "test")
 
 
-def test_names_and_folders(tmp_path: Path, write_parquet: Any, write_folder: Any, pixels: NDArray[np.uint8]) -> None:
-    for name, told in (
-        ("cifar-10", "did you mean 'cifar10'"),
-        ("MNIST", "did you mean 'mnist'"),
-        ("./no/such", "no folder at no/such"),
-    ):
+def test_names_and_folders(tmp_path: Path) -> None:
+    for name, told in (("cifar-10", "did you mean 'cifar10'"), ("./no/such", "no folder at no/such")):
         refuses(told, name)
         assert told in refusal(lambda name=name: data.describe(name))  # type: ignore[misc]
     refuses(("'valid'", "test, train"), "digits", "valid")
     for made in ("empty", "classless/train/cat"):
         (tmp_path / made).mkdir(parents=True)
-    write_parquet(tmp_path / "half" / "train.parquet", pixels, [0, 1, 2, 3])
-    write_folder(tmp_path / "odd" / "train", pixels, ["a", "b", "a", "b"])
-    write_folder(tmp_path / "odd" / "test", pixels[:1], ["c"])
-    write_parquet(tmp_path / "shards" / "train-00000-of-00003.parquet", pixels, [0, 1, 2, 3])
-    write_parquet(tmp_path / "image" / "train.parquet", pixels, [0, 1, 2, 3], image="picture")
-    write_parquet(tmp_path / "label" / "train.parquet", pixels, [0, 1, 2, 3], label="kind")
+    write_parquet(tmp_path / "half" / "train.parquet", DIGITS, [0, 1, 2, 3])
+    write_folder(tmp_path / "odd" / "train", DIGITS, ["a", "b", "a", "b"])
+    write_folder(tmp_path / "odd" / "test", DIGITS[:1], ["c"])
+    write_parquet(tmp_path / "shards" / "train-00000-of-00003.parquet", DIGITS, [0, 1, 2, 3])
+    write_parquet(tmp_path / "image" / "train.parquet", DIGITS, [0, 1, 2, 3], image="picture")
+    write_parquet(tmp_path / "label" / "train.parquet", DIGITS, [0, 1, 2, 3], label="kind")
     for k, labels in enumerate(([0, 1, None, 2], ["a", "b", "c", "d"], [0.5, 1, 2, 3])):
-        write_parquet(tmp_path / f"labels{k}" / "train.parquet", pixels, labels)
+        write_parquet(tmp_path / f"labels{k}" / "train.parquet", DIGITS, labels)
         refuses(("must be integers from 0", "class_encode_column"), tmp_path / f"labels{k}")
     for folder, split, words in (
         ("half", "test", ("no split 'test'", "test.parquet or", "splits there: train")),
@@ -205,49 +183,39 @@ def test_names_and_folders(tmp_path: Path, write_parquet: Any, write_folder: Any
         refuses(words, tmp_path / folder, split)
 
 
-def test_what_a_named_set_must_hold(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write_parquet: Any, write_folder: Any, encode: Png, pixels: Any
-) -> None:
+def test_what_a_named_set_must_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANDSMOOTH_DATA", str(tmp_path))
     refuses(("local folder only", "cifar10-jpeg"), "cifar10-jpeg")
-    write_folder(tmp_path / "mnist" / "train", pixels, ["a", "b", "a", "b"])
+    write_folder(tmp_path / "mnist" / "train", DIGITS, ["a", "b", "a", "b"])
     refuses(("class folders a, b", "mnist"), "mnist")
     file = tmp_path / "mnist" / "train.parquet"
-    for label in (-1, 10, 99):
-        write_parquet(file, pixels, [0, 1, label, 99])
+    for label in (-1, 10):
+        write_parquet(file, DIGITS, [0, 1, label, 99])
         refuses((f"label {label} of image 2 of", "train.parquet", "0..9"), "mnist")
-    for bad in (b"", b"no image at all", encode(pixels[0])[:200]):
-        write_parquet(file, [*pixels, bad], range(5))
+    for bad in (b"", b"no image at all", png(DIGITS[0])[:200]):
+        write_parquet(file, [*DIGITS, bad], range(5))
         refuses(("image 4 of", "cannot be decoded"), "mnist")
     for shape in ((28, 27), (3, 28, 28), (4, 28, 28)):
-        write_parquet(file, [*pixels, np.zeros(shape, np.uint8)], range(5))
+        write_parquet(file, [*DIGITS, np.zeros(shape, np.uint8)], range(5))
         refuses(("image 4 of", "mnist needs 28x28 with 1 channel"), "mnist")
     kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
     image = pa.array([{"bytes": None, "path": "elsewhere.png"}], kind)
     pq.write_table(pa.table({"image": image, "label": [0]}), file)
     refuses(("image 0 of", "no bytes"), "mnist")
-
-
-def test_damaged_parquet(tmp_path: Path, write_parquet: Any, pixels: NDArray[np.uint8]) -> None:
-    file = tmp_path / "train.parquet"
-    write_parquet(file, pixels, [0, 1, 2, 3])
-    whole = file.read_bytes()
+    whole = write_parquet(file, DIGITS, [0, 1, 2, 3]).read_bytes()
     for keep in (0, 10, len(whole) // 2, len(whole) - 30):
         file.write_bytes(whole[:keep])
-        refuses(("train.parquet", "fetch it again"), tmp_path)
+        refuses(("train.parquet", "fetch it again"), "mnist")
     file.write_bytes(whole[:4] + b"\xff" * 396 + whole[400:])  # a footer that reads, before data that does not
-    refuses("train.parquet is a damaged Parquet file", tmp_path)
+    refuses("train.parquet is a damaged Parquet file", "mnist")
 
 
-def test_positions(tmp_path: Path, write_parquet: Any, pixels: NDArray[np.uint8]) -> None:
-    write_parquet(tmp_path / "train.parquet", pixels, [0, 1, 2, 3])
-    for index in (4, 100):
-        with pytest.raises(IndexError):
-            data.load(tmp_path).batch(torch.tensor([index]))
+def test_positions() -> None:
     images = data.load("digits", "test")
     x, y = images.batch([3, 0])
     again, labels = images.batch(torch.tensor([3, 0]))
-    assert torch.equal(x, again) and torch.equal(y, labels)
-    assert len(images.batch([])[0]) == 0
+    assert torch.equal(x, again) and torch.equal(y, labels) and len(images.batch([])[0]) == 0
+    with pytest.raises(IndexError):
+        images.batch(torch.tensor([364]))
     for wrong in ([364], [-1], [0.5], ["a"], [True], [None]):
         assert "from 0 to 363" in refusal(lambda wrong=wrong: images.batch(wrong))  # type: ignore[misc]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from data.refusing import pixels_of, refusal
+from data.making import pixels_of, refusal
 from randsmooth import data
 
 SHAPES = {

@@ -18,7 +18,7 @@ from torch.utils.data import default_collate as collate
 from torch.utils.data import default_convert as convert
 
 from randsmooth.data.dataset_spec import IN_MEMORY_BYTES, SPLITS, DatasetSpec, Fit
-from randsmooth.data.decode import RESIZE, Source, channels_of, converted, cut_centre, scaled, upright
+from randsmooth.data.decode import RESIZE, Source, channels_first, channels_of, converted, cut_centre, scaled, upright
 from randsmooth.data.files import NAMES
 from randsmooth.data.images import Images, StreamedImages, TensorImages, take
 from randsmooth.data.infer import Request, arch_for, numbered, own, with_shape
@@ -29,8 +29,8 @@ from randsmooth.errors import InputError
 
 Pixels = NDArray[Any]
 
-COLOURS = (1, 3)  # sizes that an axis of channels usually has
-MOST_CHANNELS = 64  # of images that are neither grey nor RGB, which must come first
+COLOURS = {1, 3}  # sizes that an axis of channels usually has
+MOST_CHANNELS = 65  # of images that are neither grey nor RGB, fewer, which must come first
 TWICE = 1.001 / 255  # about the largest value of 8-bit pixels that were divided by 255 twice
 SLIGHTLY = 0.01  # by which rounding or resizing makes values leave [0, 1]
 FULL_SCALES = (255, 65_535)  # of 8 and 16 bits; images without a value in the upper half have another scale
@@ -54,29 +54,18 @@ def images_first(x: Pixels, name: str, total: int | None = None) -> Pixels:
     Raises:
         InputError: another shape, or one that can be read in two ways.
     """
-    way = ""
-    if x.ndim == 3:
-        if total == len(x) or (x.shape[0] not in COLOURS and x.shape[2] not in COLOURS):
-            return x[:, None]
-        way = "which could be one image or grey ones: give one as x[None], grey ones as x[:, None]"
-    elif x.ndim != 4:
-        way = (
-            "expected images (N, C, H, W), (N, H, W, C), or grey ones (N, H, W): x[None] makes a batch of one image, "
-            "x.reshape(N, C, H, W) images of rows of pixels"
-        )
-    elif x.shape[1] in COLOURS and x.shape[3] in COLOURS:
-        way = (
-            "which could be (N, C, H, W) or (N, H, W, C); make a `data.TensorImages` of it, whose pixels are "
-            "(N, C, H, W)"
-        )
-    elif x.shape[3] in COLOURS:
+    channels_last = x.ndim == 4 and x.shape[3] in COLOURS
+    if x.ndim == 3 and (total == len(x) or not {x.shape[0], x.shape[2]} & COLOURS):
+        return x[:, None]
+    if channels_last and x.shape[1] not in COLOURS:
         return np.moveaxis(x, 3, 1)
-    elif x.shape[1] in COLOURS or x.shape[1] < min(MOST_CHANNELS + 1, *x.shape[2:]):
+    if x.ndim == 4 and not channels_last and (x.shape[1] in COLOURS or x.shape[1] < min(MOST_CHANNELS, *x.shape[2:])):
         return x
-    else:
-        way = "drop the alpha channel, x[..., :3]" if x.shape[3] == 4 else "give (N, C, H, W), x.transpose(0, 3, 1, 2)"
-        way = f"in which no axis is clearly that of the channels: {way}"
-    raise InputError(f"{name} has shape {x.shape}, {way}")
+    raise InputError(
+        f"{name} has shape {x.shape}, which is not clearly (N, C, H, W), (N, H, W, C) or, of grey images, (N, H, W): "
+        "give x[None] of one image, x[:, None] of grey ones, x[..., :3] without alpha, x.transpose(0, 3, 1, 2), or "
+        "x.reshape(N, C, H, W) of rows of pixels; a `data.TensorImages` takes any (N, C, H, W)"
+    )
 
 
 def check_values(x: Pixels, name: str, where: Where) -> Pixels:
@@ -188,36 +177,38 @@ def read_npz(path: Path, request: Request) -> TensorImages:
         InputError: it is damaged, or has no such arrays; the message lists what it has.
     """
     try:
-        found = np.load(path, allow_pickle=False)
-        if not isinstance(found, np.lib.npyio.NpzFile):
-            raise InputError(f"{path} holds one array and no names: make it with np.savez(path, x=..., y=...)")
-        with found as archive:
+        with np.load(path, allow_pickle=False) as archive:
             split, arrays = _of_split(path, archive.files, request)
             image, label = request.columns.find(arrays, str(path))
-            for info in archive.zip.infolist() if archive.zip else ():
+            for info in archive.zip.infolist():
                 if info.file_size > max(SMALL_BYTES, MOST_SWELLING * info.compress_size):
                     raise InputError(f"{path} swells to {info.file_size:,} bytes: save it with np.savez")
             x, y = archive[arrays[image]], None if label is None else archive[arrays[label]]
     except InputError:
         raise
-    except Exception as error:  # damage makes zip and NumPy raise whatever they like
-        raise InputError(f"{path} is a damaged .npz file: {shown(error) or type(error).__name__}") from error
+    except Exception as error:  # damage makes zip and NumPy raise whatever they like, and one array has no names
+        why = shown(error) or type(error).__name__
+        raise InputError(
+            f"{path} is no .npz file as np.savez(path, x=..., y=...) makes it, or damaged: {why}"
+        ) from error
     return from_arrays(x, y, str(path), replace(request, split=split), source=path.name)
 
 
 def _of_split(path: Path, names: list[str], request: Request) -> tuple[str, dict[str, str]]:
     """The split that is read, and its arrays by their names without it: x_test and test_images are x and images."""
-    parts = {name: found for name in names if (found := ARRAY.fullmatch(name))}
-    words = {name: found[1] or found[3] for name, found in parts.items()}
-    there = [split for split in SPLITS if set(NAMES[split]) & {*words.values()}]
-    if not there or request.columns.image is not None:
+    words = {word: split for split, words in NAMES.items() for word in words}
+    found: dict[str, dict[str, str]] = {}
+    for name in names if request.columns.image is None else ():
+        match = ARRAY.fullmatch(name)
+        if match and (word := match[1] or match[3]):
+            found.setdefault(words[word], {}).setdefault(match[2], name)
+    if not found:
         return request.called, {name: name for name in names}
-    split = request.split or there[0]
-    if split not in there:
+    split = request.split or next(each for each in SPLITS if each in found)
+    if split not in found:
         listed = shown(", ".join(names))
-        raise InputError(f"no split {split!r} in {path}; splits there: {', '.join(there)} (its arrays: {listed})")
-    word = next(word for word in NAMES[split] if word in words.values())
-    return split, {parts[name][2]: name for name in parts if words[name] == word}
+        raise InputError(f"no split {split!r} in {path}; splits there: {', '.join(found)} (its arrays: {listed})")
+    return split, found[split]
 
 
 PROBE = 32  # items that are looked at before the others are asked for
@@ -230,17 +221,13 @@ class Items(Source):
 
     def __init__(self, items: Any, name: str, columns: ColumnNames) -> None:
         """Raises InputError for no items, or for ones that are no images."""
-        self.items, self._columns = items, columns
         if not len(items):
             raise InputError(f"no images in {name}")
         super().__init__(None, None, name)
-        self._known = dict[int, int]()  # item -> label, of those that were read
-        has_labels = self._parts(0)[1] is not None
-        stated = _stated(items) if has_labels else None
-        self.labelled = has_labels
-        self.stated = from_numbers(stated, self.where) if stated is not None else None
-        if not has_labels or (self.stated is not None and bool((self.stated == NO_LABEL).any())):
-            self.labelled, self.stated = False, no_labels(len(items))
+        self.items, self._columns, self._known = items, columns, dict[int, int]()  # item -> label, once it was read
+        stated = _stated(items) if self._parts(0)[1] is not None else no_labels(len(items))
+        self.stated = None if stated is None else from_numbers(stated, self.where)
+        self.labelled = self.stated is None or not bool((self.stated == NO_LABEL).any())
 
     def __len__(self) -> int:
         return len(self.items)
@@ -280,26 +267,24 @@ class Items(Source):
         if found.size != 1 or found.dtype.kind not in "iu" or not 0 <= int(found.item()) < MOST_CLASSES:
             has = "no label, unlike the first item" if label is None else f"the label {shown(repr(label))}"
             raise InputError(f"{self.where(index)} has {has}; expected a whole number (label_column='none': none)")
-        if self.stated is not None and int(self.stated[index]) != int(found.item()):
-            raise InputError(
-                f"{self.where(index)} has the label {int(found.item())}, and {int(self.stated[index])} in `targets`"
-            )
-        return int(found.item())
+        known = int(found.item())
+        if self.stated is not None and int(self.stated[index]) != known:
+            raise InputError(f"{self.where(index)} has the label {known}, and {int(self.stated[index])} in `targets`")
+        return known
 
     def read(self, index: int, spec: DatasetSpec, draws: Sequence[float] | None = None) -> NDArray[np.float32]:
         """The pixels (C, H, W) of one item in [0, 1]. It may be nearly black, so that its own range says little."""
         image, where = self.item(index), self.where(index)
         if isinstance(image, Image.Image):
-            pixels = np.asarray(converted(image, spec.shape[0], where))
-            image = pixels[None] if pixels.ndim == 2 else pixels.transpose(2, 0, 1)
-        in_range = image.dtype.kind == "f" and image.size and bool((image >= 0).all() and (image <= 1).all())
-        if image.dtype != np.uint8 and not in_range:
+            image = channels_first(converted(image, spec.shape[0], where))
+        if image.dtype != np.uint8 and not (image.dtype.kind == "f" and ((image >= 0) & (image <= 1)).all()):
             image = check_values(image[None], f"the image of {where}", lambda _: where)[0]
-        image = image if image.dtype == np.uint8 else image.astype(np.float32)
-        array = fitted(image[None], spec.fit, lambda _: where)[0]
-        if array.shape != spec.shape:
-            raise InputError(f"{where} has the shape {array.shape}, and the first images {spec.shape}: {RESIZE}")
-        found: NDArray[np.float32] = np.ascontiguousarray(array).astype(np.float32)
+        array = fitted(
+            image[None] if image.dtype == np.uint8 else image[None].astype(np.float32), spec.fit, lambda _: where
+        )
+        if array.shape[1:] != spec.shape:
+            raise InputError(f"{where} has the shape {array.shape[1:]}, and the first images {spec.shape}: {RESIZE}")
+        found: NDArray[np.float32] = np.ascontiguousarray(array[0]).astype(np.float32)
         return found / np.float32(255) if array.dtype == np.uint8 else found
 
 
@@ -364,22 +349,22 @@ def from_object(source: Any, request: Request) -> Images:
 
 def _from_loader(loader: DataLoader[Any], request: Request) -> Images:
     """The data set behind a loader, in its own order; or what the loader gives, where it makes batches its own way."""
-    usual, sampler = loader.collate_fn in (collate, convert), loader.sampler
-    if isinstance(loader.dataset, IterableDataset) or (not usual and isinstance(sampler, SequentialSampler)):
+    usual, in_order = loader.collate_fn in (collate, convert), isinstance(loader.sampler, SequentialSampler)
+    if isinstance(loader.dataset, IterableDataset) or (in_order and not usual):
         return _gathered(loader, "the DataLoader", request)
-    whole = isinstance(sampler, RandomSampler) and len(sampler) == len(loader.dataset)  # type: ignore[arg-type]
-    if usual and (whole or isinstance(sampler, SequentialSampler)):
+    if usual and (
+        in_order or (isinstance(loader.sampler, RandomSampler) and len(loader.sampler) == len(loader.dataset))  # type: ignore[arg-type]
+    ):
         return from_object(loader.dataset, request)
-    raise InputError(
-        f"the DataLoader draws with a {type(sampler).__name__}, in no fixed order: use shuffle=False, or a Subset"
-    )
+    kind = type(loader.sampler).__name__
+    raise InputError(f"the DataLoader draws with a {kind}, in no fixed order: use shuffle=False, or a Subset")
 
 
 def _gathered(loader: DataLoader[Any], name: str, request: Request) -> Images:
     """All that a loader gives, in memory."""
     parts, size = list[tuple[Any, Any]](), 0
     for number, item in enumerate(loader):
-        x, y = (as_array(part) for part in _parts(item, request.columns, f"number {number} of {name}"))
+        x, y = map(as_array, _parts(item, request.columns, f"number {number} of {name}"))
         parts.append((x, y) if loader.batch_size is not None else (x[None], y.reshape(1)))
         size += x.nbytes
         if size > IN_MEMORY_BYTES:

@@ -18,7 +18,7 @@ from typing import IO, Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from PIL import Image, UnidentifiedImageError
+from PIL import Image, ImageOps, UnidentifiedImageError
 from torch import Generator, Tensor
 
 from randsmooth.data.dataset_spec import DatasetSpec, Sides
@@ -52,17 +52,6 @@ COLOUR = ("P", "PA", "RGB", "RGBA", "RGBX", "CMYK")
 FEWER_BITS = 2**12
 
 ORIENTATION = 0x0112  # the EXIF tag
-# What undoes each orientation but 1; those from 5 on exchange height and width.
-TURNS = {
-    2: Image.Transpose.FLIP_LEFT_RIGHT,
-    3: Image.Transpose.ROTATE_180,
-    4: Image.Transpose.FLIP_TOP_BOTTOM,
-    5: Image.Transpose.TRANSPOSE,
-    6: Image.Transpose.ROTATE_270,
-    7: Image.Transpose.TRANSVERSE,
-    8: Image.Transpose.ROTATE_90,
-}
-
 WRONG_CHANNELS = {
     1: "is in colour (mode {mode}), and the data set is grey: convert it to grey, or the others to RGB",
     3: "has mode {mode}: convert it to RGB or grey with 8 bits, or give the pixels as a float array in [0, 1]",
@@ -195,7 +184,12 @@ def decode(stream: IO[bytes], spec: DatasetSpec, where: str, draws: Sequence[flo
     if draws is None and (plain := plain_png(stream, spec)) is not None:
         return plain
     with _image(stream, where) as image:
-        pixels = np.asarray(_fitted(image, spec, where, draws))
+        return channels_first(_fitted(image, spec, where, draws))
+
+
+def channels_first(image: Image.Image) -> NDArray[np.uint8]:
+    """The pixels (C, H, W) of an image in grey or RGB."""
+    pixels = np.asarray(image)
     return pixels[None] if pixels.ndim == 2 else pixels.transpose(2, 0, 1)
 
 
@@ -321,8 +315,7 @@ def channels_of(modes: set[str]) -> int | None:
 
 def upright(image: Image.Image) -> Image.Image:
     """The image as its EXIF orientation says that it was seen."""
-    turn = TURNS.get(_orientation(image))
-    return image if turn is None else image.transpose(turn)
+    return image if _orientation(image) == 1 else ImageOps.exif_transpose(image)
 
 
 def lies_on_its_side(image: Image.Image) -> bool:

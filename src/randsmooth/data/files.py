@@ -7,8 +7,7 @@ import json
 import os
 import re
 import tarfile
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -198,34 +197,30 @@ def read_csv(path: Path, columns: ColumnNames = USUAL) -> ImageFiles:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, delimiter=DELIMITERS[path.suffix.lower()], strict=True)
-            found = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]
+            (_, names), *rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row] or [
+                (1, [])
+            ]
     except (csv.Error, UnicodeDecodeError) as error:
         raise InputError(f"{path} is no CSV file in UTF-8: {shown(error)}") from error
-    if len(found) < 2:
+    if not rows:
         raise InputError(f"no images in {path}: its first line must name the columns, such as path,label")
-    numbers, names, rows = [line for line, _ in found[1:]], found[0][1], [row for _, row in found[1:]]
-    odd = next((k for k, row in enumerate(rows) if len(row) != len(names)), None)
-    if odd is not None:
-        raise InputError(f"{path}, line {numbers[odd]} has {len(rows[odd])} cells; expected {len(names)}, as in line 1")
+    if odd := next(((line, len(row)) for line, row in rows if len(row) != len(names)), None):
+        raise InputError(f"{path}, line {odd[0]} has {odd[1]} cells; expected {len(names)}, as in line 1")
     image, label = columns.find(names, str(path))
-    files = [path.parent / row[names.index(image)] for row in rows]
+    files = [path.parent / row[names.index(image)] for _, row in rows]
     missing = [place for place, file in enumerate(files) if "\0" in str(file) or not file.is_file()]
     if missing:
         raise InputError(
-            f"{path}, line {numbers[missing[0]]}: no image file at {shown(files[missing[0]])}, and so for "
+            f"{path}, line {rows[missing[0]][0]}: no image file at {shown(files[missing[0]])}, and so for "
             f"{len(missing):,} of {len(files):,} rows; paths are relative to {path.parent}, the folder of the CSV file"
         )
-    if label is None:
-        return ImageFiles(files, no_labels(len(files)))
-    cells = [row[names.index(label)] for row in rows]
-    return ImageFiles(files, *from_texts(cells, lambda place: f"line {numbers[place]} of {path}", str(path)))
+    cells = ["" if label is None else row[names.index(label)] for _, row in rows]
+    return ImageFiles(files, *from_texts(cells, lambda place: f"line {rows[place][0]} of {path}", str(path)))
 
 
 class _Part(NamedTuple):
-    """A part of a sample: its name without and behind the first dot, and where its bytes lie."""
+    """Where the bytes of a part of a sample lie."""
 
-    key: str
-    extension: str
     shard: Path
     offset: int
     size: int
@@ -247,32 +242,25 @@ class TarShards(Encoded):
         """Reads the names in every shard, and the labels.
 
         Raises:
-            InputError: a shard that is damaged or compressed, a key that occurs twice, a member that is no file, or a
+            InputError: a shard that is damaged or compressed, a part that occurs twice, a member that is no file, or a
                 sample without an image or, where others have one, without a label; the message names it.
         """
-        samples = dict[str, dict[str, _Part]]()
+        self._images, self._names, cells = list[_Part](), list[str](), list[str]()
         for shard in shards:
-            for key, group in groupby(_parts(shard), key=lambda part: part.key):
-                if key in samples:
-                    raise InputError(f"{shard} has the key {shown(repr(key))} twice: keys must be unique")
-                samples[key] = {}
-                for part in group:
-                    if samples[key].setdefault(part.extension, part) is not part:
-                        raise InputError(f"{shard} has {shown(key)}.{shown(part.extension)} twice: keep one of them")
-        if not samples:
+            for key, parts in _samples(shard).items():
+                where = f"sample {shown(repr(key))} of {shard}"
+                self._images.append(_image(parts, columns.image, where))
+                self._names.append(f"{shown(key)} in {shard}")
+                cells.append(_label(parts, columns.label, where))
+        if not cells:
             raise InputError(f"no images in {shards[0]}: it holds no samples such as 0001.jpg and 0001.cls")
-        self._images, cells = list[_Part](), list[str]()
-        for key, found in samples.items():
-            where = f"sample {shown(repr(key))} of {next(iter(found.values())).shard}"
-            self._images.append(_image(found, columns.image, where))
-            cells.append(_label(found, columns.label, where))
         super().__init__(*from_texts(cells, self.where, str(shards[0])), str(shards[0]))
 
     def content(self, index: int) -> bytes:
         return self._images[index].read()
 
     def where(self, index: int) -> str:
-        return f"image {index} ({shown(self._images[index].key)} in {self._images[index].shard})"
+        return f"image {index} ({self._names[index]})"
 
 
 def shards_of(pattern: str) -> list[Path]:
@@ -300,8 +288,9 @@ def shards_of(pattern: str) -> list[Path]:
     return paths
 
 
-def _parts(shard: Path) -> Iterator[_Part]:
-    """Every file in a shard; folders and hidden files are left out."""
+def _samples(shard: Path) -> dict[str, dict[str, _Part]]:
+    """The samples of a shard: key -> extension -> part. Folders and hidden files are left out."""
+    samples = dict[str, dict[str, _Part]]()
     try:
         length = shard.stat().st_size
         with tarfile.open(shard, "r:") as archive:  # uncompressed only, in which a member can be read by itself
@@ -314,9 +303,13 @@ def _parts(shard: Path) -> Iterator[_Part]:
                 if member.offset_data + member.size > length:
                     raise InputError(f"{shard} ends inside {shown(repr(member.name))}: it is cut short, fetch it again")
                 stem, _, extension = name.name.partition(".")
-                yield _Part(str(name.parent / stem), extension.lower(), shard, member.offset_data, member.size)
-        if any(_Part("", "", shard, max(0, length - END), END).read()):  # which looks whole to tarfile
+                parts = samples.setdefault(str(name.parent / stem), {})
+                if extension.lower() in parts:
+                    raise InputError(f"{shard} has {shown(repr(member.name))} twice: keep one of them")
+                parts[extension.lower()] = _Part(shard, member.offset_data, member.size)
+        if any(_Part(shard, max(0, length - END), END).read()):  # which looks whole to tarfile
             raise InputError(f"{shard} has no end: it is cut short, fetch it again")
+        return samples
     except InputError:
         raise
     except (tarfile.TarError, OSError, ValueError, EOFError, OverflowError, MemoryError) as error:
@@ -339,10 +332,11 @@ def _label(parts: dict[str, _Part], asked: str | None, where: str) -> str:
     extension = asked if asked is not None else next((each for each in LABELS if each in parts), NONE)
     if extension == NONE and NONE not in parts:
         return ""
-    if extension not in parts:
-        raise InputError(f"{where} has no part .{shown(extension)} (--label-column); it has {_listed(parts)}")
-    if parts[extension].size > MOST_LABEL_BYTES:
-        raise InputError(f"{where} has a label of {parts[extension].size:,} bytes; expected a number or a name")
+    if extension not in parts or parts[extension].size > MOST_LABEL_BYTES:
+        raise InputError(
+            f"{where} has no part .{shown(extension)} of at most {MOST_LABEL_BYTES:,} bytes (--label-column); it has "
+            f"{_listed(parts)}"
+        )
     try:
         text = parts[extension].read().decode().strip()
     except UnicodeDecodeError as error:
@@ -350,7 +344,7 @@ def _label(parts: dict[str, _Part], asked: str | None, where: str) -> str:
     found = parse_json(text, f"the label of {where}") if extension == "json" else text
     if isinstance(found, dict):
         found = next((found[name] for name in IN_JSON if name in found), "" if asked is None else None)
-    if not isinstance(found, int | str) or isinstance(found, bool):
+    if type(found) not in (int, str):
         raise InputError(f"the label of {where} is {shown(json.dumps(found))}; expected a whole number or a name")
     return str(found)
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from randsmooth.data.arrays import Items, fitted, from_items, from_object, read_npz
 from randsmooth.data.dataset_spec import SPLITS, DatasetSpec, Fit
-from randsmooth.data.decode import MODES, Encoded, form
+from randsmooth.data.decode import Encoded
 from randsmooth.data.files import NAMES, TarShards, open_split, open_whole, read_csv, shards_of, split_files
 from randsmooth.data.images import Device, Images, StreamedImages, TensorImages
 from randsmooth.data.infer import Request, infer, refitted, with_statistics
@@ -122,9 +122,7 @@ def _from_path(path: Path, request: Request) -> Images:
         if path.suffix.lower() == ".npz":
             return read_npz(path, request)
         return _inferred(path.name, {request.called: _open_file(path, columns)}, request)
-    if name in DATASETS and (found := _open_as(path, DATASETS[name], request)) is not None:
-        return found
-    splits = _splits(path, None, columns)
+    splits = {split: open_split(path, split, None, columns) for split in SPLITS if split_files(path, split)}
     if not splits and (whole := open_whole(path, columns)) is not None:
         splits = {request.called: whole}
     if not splits:
@@ -151,28 +149,6 @@ def _images(spec: DatasetSpec, split: str, encoded: Encoded, request: Request) -
         return StreamedImages(spec, split, encoded, request.device)
     decoded = encoded.read_many(torch.arange(len(encoded)), spec)
     return TensorImages(spec, split, decoded, encoded.labels, request.device)
-
-
-def _splits(path: Path, spec: DatasetSpec | None, columns: ColumnNames) -> dict[str, Encoded]:
-    return {split: open_split(path, split, spec, columns) for split in SPLITS if split_files(path, split, spec)}
-
-
-def _open_as(path: Path, spec: DatasetSpec, request: Request) -> Images | None:
-    """A split of a folder whose classes and first image are those of the spec; else None."""
-    try:
-        splits = _splits(path, spec, request.columns)
-    except InputError:  # which opening the folder as any other one raises too, if it is damaged
-        return None
-    split = request.split or next(iter(splits), "")
-    encoded = splits.get(split)
-    if encoded is None or not len(encoded) or len(encoded.classes or spec.classes) != spec.num_classes:
-        return None
-    with encoded.open(0) as stream:
-        found = form(stream, encoded.where(0))
-    channels, height, width = spec.shape
-    if spec.resize is None and found != (MODES[channels], height, width):
-        return None
-    return _images(_as_found(refitted(spec, request.fit), splits), split, encoded, request)
 
 
 def _from_datasets(source: Any, request: Request, folder: str | None = None) -> Images:
@@ -214,7 +190,13 @@ def _named(name: str, request: Request) -> Images:
         return TensorImages(spec, split, pixels, labels, request.device)
     with readable(name):
         encoded = _found(spec, split)
-    return _images(_as_found(spec, {split: encoded}), split, encoded, request)
+    if (
+        encoded.classes
+        and len(encoded.classes) == spec.num_classes
+        and spec.classes == tuple(map(str, range(spec.num_classes)))
+    ):
+        spec = replace(spec, classes=encoded.classes)  # its own are only numbers
+    return _images(replace(spec, sizes=spec.sizes | {split: len(encoded)}), split, encoded, request)
 
 
 def _made(spec: DatasetSpec, pixels: NDArray[np.uint8], labels: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
@@ -243,11 +225,3 @@ def _found(spec: DatasetSpec, split: str) -> Encoded:
             f"the hub, or run `hf download {spec.hub} --repo-type dataset --local-dir {folder}` where there "
             f"is a network, and set {HOME} to the parent of that folder"
         ) from error
-
-
-def _as_found(spec: DatasetSpec, splits: dict[str, Encoded]) -> DatasetSpec:
-    """The spec with the sizes on disk, and with the class names of the data where its own are only numbers."""
-    names, sizes = next(iter(splits.values())).classes, {split: len(encoded) for split, encoded in splits.items()}
-    if names and len(names) == spec.num_classes and spec.classes == tuple(map(str, range(spec.num_classes))):
-        spec = replace(spec, classes=names)
-    return replace(spec, sizes=spec.sizes | sizes)

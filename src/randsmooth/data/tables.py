@@ -99,7 +99,7 @@ def read_parquet(files: Sequence[Path], columns: ColumnNames = USUAL) -> Encoded
     if any(schema != schemas[0] for schema in schemas):
         raise InputError(f"{source} have different columns, fetch them again")
     if sum(file.stat().st_size for file in files) > HELD_BYTES:
-        return _mapped(files, schemas[0], image, label, source)
+        return _mapped(files, image, label, source)
     batches = [batch for file in files for batch in _batches(file, schemas[0].names)]
     return ArrowTable(pa.Table.from_batches(batches, schemas[0]), image, label, source)
 
@@ -133,34 +133,21 @@ def _batches(file: Path, names: list[str]) -> Iterator[pa.RecordBatch]:
         raise InputError(f"{file} is a damaged Parquet file, fetch it again: {shown(error)}") from error
 
 
-def _mapped(files: Sequence[Path], schema: pa.Schema, image: str, label: str | None, source: str) -> Encoded:
+def _mapped(files: Sequence[Path], image: str, label: str | None, source: str) -> Encoded:
     """Files too large for memory: `datasets` writes their rows to its cache once, from where they are mapped."""
     with needs(f"reading more than {HELD_BYTES:,} bytes of Parquet files"):
         import datasets
-
-    features = datasets.Features({image: datasets.Image(decode=False)})
-    if label is not None:
-        labels_of(pa.chunked_array([], schema.field(label).type), source)
-        features[label] = datasets.Value("int64")
-    marks = tuple((str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns) for file in files)
     try:
-        rows = datasets.Dataset.from_generator(
-            _rows, features=features, gen_kwargs={"marks": marks, "names": tuple(schema.names)}
+        found = datasets.load_dataset(
+            "parquet",
+            data_files=[str(file.resolve()) for file in files],
+            split="train",  # which is what it calls them
+            columns=[name for name in (image, label) if name is not None],
+            batch_size=ROWS,
         )
     except Exception as error:  # the library's own errors have no other base class in common
-        if isinstance(error.__cause__, InputError):
-            raise error.__cause__ from error
-        raise InputError(f"{source} cannot be read, fetch it again: {shown(error)}") from error
-    encoded = DatasetRows(rows, source, ColumnNames(image, label or NONE))
-    encoded.classes = _classes(schema, label, source)
-    return encoded
-
-
-def _rows(marks: Sequence[tuple[str, int, int]], names: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """The rows of files; their sizes and times are given so that the cache of `datasets` knows a changed file."""
-    for file, _, _ in marks:
-        for batch in _batches(Path(file), list(names)):
-            yield from batch.to_pylist()
+        raise InputError(f"{source} cannot be read, fetch it again: {shown(error.__cause__ or error)}") from error
+    return DatasetRows(found, source, ColumnNames(image, label or NONE))
 
 
 def _holds_bytes(kind: pa.DataType) -> bool:
@@ -186,17 +173,13 @@ def labels_of(column: pa.ChunkedArray, source: str) -> Tensor:
 
 def _classes(schema: pa.Schema, label: str | None, source: str) -> tuple[str, ...] | None:
     """The class names that Hugging Face writes in the schema's metadata; InputError where they are no names."""
-    if label is None:
-        return None
     metadata = (schema.metadata or {}).get(b"huggingface")
-    found = parse_json(metadata, f"the metadata of {source}") if metadata else None
+    found = parse_json(metadata, f"the metadata of {source}") if metadata and label else None
     for key in ("info", "features", label, "names"):
         found = found.get(key) if isinstance(found, dict) else None
-    if not found:
-        return None
-    if not isinstance(found, list):
+    if found and not isinstance(found, list):
         raise InputError(f"the class names of {source} are a {type(found).__name__}, expected a list")
-    return check_names(found, source)
+    return check_names(found, source) if found else None
 
 
 def is_saved(folder: Path) -> bool:
@@ -231,13 +214,10 @@ def from_hub(spec: DatasetSpec, split: str) -> Encoded:
 
     try:
         if not datasets.config.HF_HUB_OFFLINE:  # any answer is enough; `datasets` would retry for half a minute
-            endpoint = huggingface_hub.constants.ENDPOINT
             with suppress(urllib.error.HTTPError):
-                urllib.request.urlopen(endpoint, timeout=TIMEOUT_SECONDS).close()
-    except OSError as error:
-        raise InputError(f"cannot reach {endpoint} ({error}); HF_HUB_OFFLINE=1 reads the cache") from error
-    try:
+                urllib.request.urlopen(huggingface_hub.constants.ENDPOINT, timeout=TIMEOUT_SECONDS).close()
         found = datasets.load_dataset(spec.hub, spec.hub_config, split=spec.files[split][0])
     except (OSError, ValueError) as error:
-        raise InputError(f"the hub did not give {spec.hub}: {error}") from error
+        there = f"{spec.hub} of {huggingface_hub.constants.ENDPOINT}"
+        raise InputError(f"cannot reach {there} ({shown(error)}); HF_HUB_OFFLINE=1 reads the cache") from error
     return DatasetRows(found, f"{spec.hub} ({split})")
