@@ -36,7 +36,7 @@ from randsmooth.data import DATASETS, TensorImages
 from randsmooth.errors import InputError
 from randsmooth.methods import METHODS
 from randsmooth.training import TrainingSettings, resolve
-from randsmooth.training.networks import new_classifier
+from randsmooth.training.networks import new_model
 from training import training
 
 ROOT, ROUNDS = Path(__file__).parents[1], 3
@@ -201,7 +201,7 @@ class Bench:
             labels = torch.randint(0, spec.num_classes, (plan.images,), generator=generator)
             split = TensorImages(spec, "train", pixels, labels, self.device)
             samples = min(recipe.images_per_step, plan.images) * recipe.build_method().m
-            with training(recipe, new_classifier(recipe, spec), split) as ours:
+            with training(recipe, new_model(recipe, spec), split) as ours:
                 ours.run(plan.steps)
                 return rate(plan.steps * samples, lambda: settled(self.device, lambda: ours.run(plan.steps)))
 

@@ -39,7 +39,7 @@ from randsmooth.training import Recipe, TrainingSettings, resolve, train
 from randsmooth.training.devices import make_fabric
 from randsmooth.training.loggers import LoggedRun, LoggerGroup, open_loggers
 from randsmooth.training.loop import LOG_EVERY, StepLog, Trainer
-from randsmooth.training.networks import new_classifier
+from randsmooth.training.networks import new_model
 
 SIGMA, IMAGES, M = 0.5, 64, 4
 SAMPLES = IMAGES * M
@@ -141,7 +141,7 @@ class Step:
     def measure(self) -> Figure:
         """Both sides take the same number of steps a round."""
         recipe, work = self.recipe(), self.steps * SAMPLES
-        model = new_classifier(recipe, data.describe(self.dataset))
+        model = new_model(recipe, data.describe(self.dataset))
         if self.method != "gaussian":
             model.load_state_dict(trained_lenet().state_dict())
         theirs = Plain(recipe, model)
@@ -154,7 +154,7 @@ class Step:
 def trained_lenet() -> Classifier:
     """After 300 Gaussian steps."""
     recipe = Step("gaussian", "mnist", "lenet", "32", 300, target=0.0).recipe()
-    model = new_classifier(recipe, data.describe("mnist"))
+    model = new_model(recipe, data.describe("mnist"))
     with training(recipe, model, load("mnist", "cpu")) as ours:
         ours.run(300)
     return model

@@ -175,7 +175,7 @@ def vote(theta: Floats, x: Floats, noises: Floats) -> int:
     return int(np.bincount([logits(theta, x + noise).argmax() for noise in noises], minlength=CLASSES).argmax())
 
 
-def ddn(theta, x, label, noises, steps, eps, gamma=0.05, released=False) -> tuple[Floats, list[bool]]:  # type: ignore[no-untyped-def]
+def ddn(theta, x, label, noises, steps, eps, released=False, gamma=0.05) -> tuple[Floats, list[bool]]:  # type: ignore[no-untyped-def]
     """Rony et al. 2019, algorithm 1, on SmoothAdv's objective; also which iterates fooled the mean prediction.
 
     `released`: by a vote, in steps of 1/255, and with a schedule that has stepped before the first step.

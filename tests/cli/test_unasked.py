@@ -110,7 +110,7 @@ def test_resume_asks_the_teacher_that_the_user_names(model: Path, trap: Trap, tm
     path = tmp_path / "run" / "checkpoint.pt"
     found = checkpoint.load(path)
     found.recipe["hyperparameters"]["teacher"] = str(folder)
-    checkpoint.save(found, path)
+    checkpoint.write_signed(path, dict(found))
     (tmp_path / "run" / "run.yaml").write_text(f"verb: train\nset: {{teacher: {folder}}}\n")
     whole = models.load(tmp_path / "run")
     whole.provenance = whole.provenance | {"hyperparameters": {"teacher": str(folder)}}

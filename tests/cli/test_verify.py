@@ -25,7 +25,7 @@ READ = {"model/run.yaml", "a.tsv", "net.onnx", "config.yaml"}
 @pytest.fixture(scope="module")
 def kinds(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a file of every kind."""
-    from randsmooth.training.predictions import write_answers
+    from randsmooth.training.checkpoint import write_signed
 
     folder = Path(shutil.copytree(made, tmp_path_factory.mktemp("kinds") / "kinds"))
     table = read(folder / "a.parquet")
@@ -37,7 +37,7 @@ def kinds(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = models.load(folder / "model")
     torch.onnx.export(model, (torch.rand(2, 1, 8, 8),), folder / "net.onnx", verbose=False, external_data=False)
     (folder / "config.yaml").write_text("verb: evaluate\nfiles: [a.parquet]\nradii: [0, 0.5]\n")
-    write_answers(folder / "taught" / "teacher.safetensors", torch.full((5, 2), 4), 5, {"n": "8"})
+    write_signed(folder / "taught" / "teacher.pt", {"counts": torch.full((5, 2), 4), "done": 5, "about": {"n": "8"}})
     (folder / "notes.md").write_text("# not ours\n")
     return folder
 

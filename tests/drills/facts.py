@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
-from safetensors import safe_open
 
 from randsmooth import read
 from randsmooth.training import checkpoint
@@ -34,14 +33,10 @@ def facts(folder: Path) -> dict[str, str]:
 def content(path: Path) -> bytes:
     """What must be the same, in bytes."""
     match path.name:
-        case "checkpoint.pt":
-            return b"".join(_flat(checkpoint.load(path)))
+        case "checkpoint.pt" | "teacher.pt":
+            return b"".join(_flat(checkpoint.read_signed(path)))
         case "history.csv":
             return str(pd.read_csv(path).drop(columns="seconds").to_csv()).encode()
-        case "teacher.safetensors":
-            with safe_open(path, "pt") as file:
-                counts: bytes = file.get_tensor("counts").numpy().tobytes()
-                return repr(sorted(file.metadata().items())).encode() + counts
     match path.suffix:
         case ".parquet":
             table = read(path)

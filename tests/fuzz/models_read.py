@@ -33,7 +33,7 @@ from randsmooth.training import checkpoint as checkpoints
 from randsmooth.training.devices import make_fabric
 from randsmooth.training.folder import CHECKPOINT, TEACHER, check
 from randsmooth.training.loop import Trainer
-from randsmooth.training.networks import new_classifier
+from randsmooth.training.networks import new_model
 from randsmooth.training.predictions import stored_predictions
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
@@ -310,7 +310,7 @@ class Checkpoint(Reader):
         content = torch.load(io.BytesIO(files[CHECKPOINT]), weights_only=True)
         with tempfile.TemporaryDirectory() as folder:
             try:
-                checkpoints.save(bent(content, draw), Path(folder) / CHECKPOINT)
+                checkpoints.write_signed(Path(folder) / CHECKPOINT, bent(content, draw))
             except Exception:  # what cannot be saved is no file
                 return None
             return files | {CHECKPOINT: (Path(folder) / CHECKPOINT).read_bytes()}
@@ -329,7 +329,7 @@ def trainer_of(run: int) -> Trainer:
     recipe, _ = resolve("digits", CHOSEN[run], spec, device="cpu")
     images = data.load("digits").subset(data.take(1437, TAKE))
     schedule, fabric = recipe.build_method().schedule(), make_fabric(recipe)
-    return Trainer(recipe, images, new_classifier(recipe, spec), schedule, Path("nowhere"), fabric, Silent())
+    return Trainer(recipe, images, new_model(recipe, spec), schedule, Path("nowhere"), fabric, Silent())
 
 
 @cache
@@ -340,7 +340,7 @@ def checkpoint_of(run: int) -> bytes:
         found = checkpoints.load(path)
         for epoch in found.history:  # what a clock says is another every time
             epoch |= {key: 1.0 for key in epoch if "seconds" in key}
-        checkpoints.save(found, path)
+        checkpoints.write_signed(path, dict(found))
         return path.read_bytes()
 
 
@@ -370,7 +370,7 @@ class RunConfig(Reader):
         if isinstance(chosen, Train):
             spec = data.describe("digits")
             recipe, _ = resolve(chosen.dataset, chosen, spec, device=chosen.device)
-            new_classifier(recipe, spec)
+            new_model(recipe, spec)
             found["recipe"] = recipe.model_dump(mode="json")
         return found
 
@@ -417,4 +417,4 @@ def teacher_of(seed: int) -> Files:
 def classifier_folder_of_digits(seed: int) -> Files:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return saved(new_classifier(trainer_of(seed).recipe, data.describe("digits")).eval())
+        return saved(new_model(trainer_of(seed).recipe, data.describe("digits")).eval())

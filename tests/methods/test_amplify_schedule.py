@@ -151,8 +151,8 @@ def test_a_resumed_schedule_goes_on_the_same() -> None:
         assert fresh.calls == probe.calls
 
 
-def test_discarding_every_image_is_refused_with_the_largest_p_a() -> None:
-    with pytest.raises(InputError, match=r"p_t=0.4 .* 0\.35"):
+def test_discarding_every_image_is_refused() -> None:
+    with pytest.raises(InputError, match=r"p_t=0.4 .* 4 images"):
         advance(schedule(), range(4), Probe(torch.tensor([0.05, 0.15, 0.25, 0.35])))
 
 

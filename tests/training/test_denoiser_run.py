@@ -64,7 +64,7 @@ def test_what_cannot_be_used_is_refused_and_nothing_written(tmp_path: Path) -> N
         ({"arch": "resnet20"}, "dncnn-DEPTHxWIDTH"),
         ({"start": "nowhere"}, "start: "),
         ({"objective": "stability", "classifier": "nowhere"}, "classifier: "),
-        ({"objective": "stability", "classifier": str(tmp_path / "other")}, "(1, 28, 28)"),
+        ({"objective": "stability", "classifier": str(tmp_path / "other")}, "[1, 28, 28]"),
         ({"start": str(tmp_path / "deeper")}, "dncnn-5x4"),
     ]
     for changed, words in table:

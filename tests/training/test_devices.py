@@ -32,7 +32,7 @@ from randsmooth.training.devices import ALONE, Ranks, leads, make_fabric, placed
 from randsmooth.training.folder import CHECKPOINT, HISTORY
 from randsmooth.training.loggers import LoggerGroup
 from randsmooth.training.loop import Trainer
-from randsmooth.training.networks import new_classifier
+from randsmooth.training.networks import new_model
 from randsmooth.training.predictions import stored_predictions
 
 T = TypeVar("T")
@@ -97,7 +97,7 @@ def test_three_ranks_train_what_one_trains(tmp_path: Path) -> None:
         own.mkdir()
         (own / "run.yaml").touch()
         with lock:
-            model = new_classifier(recipe, spec)
+            model = new_model(recipe, spec)
         schedule, fabric = recipe.build_method().schedule(), make_fabric(recipe)
         trainer = Trainer(recipe, images, model, schedule, own, fabric, Silent(), ranks=ranks)
         trainer.fit(LoggerGroup([]))

@@ -10,7 +10,7 @@ from randsmooth.progress import Silent
 from randsmooth.training import TrainingSettings, resolve
 from randsmooth.training.devices import make_fabric
 from randsmooth.training.loop import Trainer
-from randsmooth.training.networks import new_classifier
+from randsmooth.training.networks import new_model
 
 # What needs a value of a tensor on the host, or a size that only the device knows.
 WAITS = {"_local_scalar_dense", "nonzero", "masked_select", "_unique2", "equal", "is_nonzero"}
@@ -49,7 +49,7 @@ def waits_of_a_step(method: str, folder: Path) -> list[str]:
     recipe, _ = resolve("digits", settings, spec)
     images = data.load("digits", "train").subset(torch.arange(64))
     schedule = recipe.build_method().schedule()
-    trainer = Trainer(recipe, images, new_classifier(recipe, spec), schedule, folder, make_fabric(recipe), Silent())
+    trainer = Trainer(recipe, images, new_model(recipe, spec), schedule, folder, make_fabric(recipe), Silent())
     indices, x, y = next(trainer._batches(0))
     trainer.step(schedule.objective(0), x, y, indices, 0, 0)  # what the first step alone sets up
     with Waits() as waits:

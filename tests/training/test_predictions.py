@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors import safe_open
-from safetensors.torch import save
 from torch import Tensor, nn
 
 from randsmooth import data, models
@@ -19,9 +17,10 @@ from randsmooth.errors import InputError, Note
 from randsmooth.noise import Stream, draw
 from randsmooth.progress import Progress, Silent
 from randsmooth.training import TrainingSettings, predictions, train
+from randsmooth.training.checkpoint import write_signed
 from randsmooth.training.devices import ALONE
 from randsmooth.training.folder import TEACHER
-from randsmooth.training.predictions import make_probe, stored_predictions
+from randsmooth.training.predictions import make_probe, read_answers, stored_predictions
 from training.test_devices import together
 
 STREAM = Stream(0, "train/probe").at(3)
@@ -114,14 +113,13 @@ def taught(teacher: Path, **changes: object) -> TrainingSettings:
     return DIGITS.model_copy(update={"method": "cat-rs", "set": settings | changes})
 
 
-def stored(folder: Path) -> tuple[Tensor, dict[str, str]]:
-    with safe_open(folder / TEACHER, "pt") as file:
-        return file.get_tensor("counts"), file.metadata()
+def stored(folder: Path) -> tuple[Tensor, int, dict[str, str]]:
+    return read_answers(folder / TEACHER)
 
 
 def test_the_predictions_are_the_teachers_counts_at_its_own_sigma(teacher: Path, asked: Path) -> None:
-    counts, about = stored(asked)
-    assert about["done"] == str(TAKE) and about["sigma"] == "0.25"
+    counts, done, about = stored(asked)
+    assert done == TAKE and about["sigma"] == "0.25"
     assert counts.shape == (TAKE, 10) and (counts.sum(dim=1) == NOISES).all()
     split = data.load("digits", "train")
     x, y = split.subset(data.take(len(split), TAKE)).batch(torch.arange(TAKE))
@@ -158,7 +156,7 @@ def test_a_cut_question_goes_on_where_it_was_and_is_asked_once(
     with monkeypatch.context() as patch, pytest.raises(Cut):
         patch.setattr(predictions, "SAVE_EVERY", 0.0)
         train("digits", taught(teacher), out=tmp_path / "m", progress=cutting_after(10))
-    assert stored(tmp_path / "m")[1]["done"] == "9"
+    assert stored(tmp_path / "m")[1] == 9
     resumed = train("digits", taught(teacher), out=tmp_path / "m", resume=True)
     assert torch.equal(stored(tmp_path / "m")[0], stored(asked)[0])
     assert models.weights_hash(resumed) == models.weights_hash(models.load(asked))
@@ -182,30 +180,28 @@ def test_a_run_resumes_with_the_teacher_it_began_with(teacher: Path, asked: Path
     assert models.weights_hash(resumed) == models.weights_hash(models.load(asked))
 
 
-def forged(path: Path, counts: Tensor | None = None, **facts: str) -> None:
-    """Other answers, or facts about them, under the digest of the right ones."""
-    there, about = stored(path.parent)
-    path.write_bytes(save({"counts": there if counts is None else counts}, metadata=about | facts))
+def bits_of(path: Path) -> bytes:
+    content = path.read_bytes()
+    return content[:1000] + bytes([content[1000] ^ 1]) + content[1001:]
 
 
-DAMAGES: dict[str, Callable[[Path, Tensor], object]] = {
-    "no file of tensors": lambda path, counts: path.write_bytes(b"nothing of the kind"),
-    "cut": lambda path, counts: path.write_bytes(path.read_bytes()[:-8]),
-    "answers": lambda path, counts: forged(path, counts.roll(1)),
-    "fewer done": lambda path, counts: forged(path, done="5"),
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "no file of tensors": lambda path: path.write_bytes(b"nothing of the kind"),
+    "cut": lambda path: path.write_bytes(path.read_bytes()[:-8]),
+    "a bit": lambda path: path.write_bytes(bits_of(path)),
+    "no answers": lambda path: write_signed(path, {"counts": torch.ones(3)}),
 }
 
 
 def test_damaged_answers_are_named_and_found_anew(teacher: Path, asked: Path, tmp_path: Path) -> None:
     for damage in DAMAGES.values():
         path = Path(shutil.copytree(asked, tmp_path / "m", dirs_exist_ok=True)) / TEACHER
-        right, _ = stored(asked)
-        damage(path, right)
+        damage(path)
         with pytest.raises(InputError, match=TEACHER):
             stored_predictions(tmp_path / "m")
         with pytest.warns(Note, match=rf"{TEACHER} .*the teacher is asked anew"):
             train("digits", taught(teacher), out=tmp_path / "m", overwrite=True)
-        assert torch.equal(stored(tmp_path / "m")[0], right)
+        assert torch.equal(stored(tmp_path / "m")[0], stored(asked)[0])
 
 
 def test_a_teacher_made_for_other_data_or_none_is_refused(teacher: Path, tmp_path: Path) -> None:
@@ -214,7 +210,7 @@ def test_a_teacher_made_for_other_data_or_none_is_refused(teacher: Path, tmp_pat
     models.save(models.Classifier(**model.config | {"classes": classes}), tmp_path / "other")
     for dataset, folder, words in (
         ("digits", tmp_path / "other", "'three'"),
-        ("mnist", teacher, "(1, 28, 28)"),
+        ("mnist", teacher, "[1, 28, 28]"),
         ("digits", tmp_path / "nowhere", "teacher: "),
     ):
         with pytest.raises(InputError) as refused:

@@ -8,17 +8,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from randsmooth.attacks.shared import (
-    Attacked,
-    FixedNoise,
-    check_attack,
-    frozen,
-    mean_cross_entropy,
-    norms,
-    unit,
-    within_ball,
-)
+from randsmooth.attacks.shared import Attacked, FixedNoise, check, frozen, mean_cross_entropy, norms, unit, within_ball
 from randsmooth.errors import InputError
+
+GAMMA = 0.05  # by how much of it DDN changes the norm in a step
 
 
 def pgd(
@@ -56,9 +49,9 @@ def pgd(
         >>> bool(((attacked.points - x).flatten(1).norm(dim=1) <= 0.5001).all())
         True
     """
-    check_attack(steps, step=step)
+    check(steps, step=step)
     if eps != math.inf:
-        check_attack(steps, eps=eps)
+        check(steps, eps=eps)
     at = x if start is None else start
     with frozen(model):
         under = FixedNoise(model, noise)
@@ -94,7 +87,7 @@ def gradient_free(model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, *, step
         >>> bool(((attacked.points - x).flatten(1).norm(dim=1) <= 0.5001).all())
         True
     """
-    check_attack(steps, eps=eps)
+    check(steps, eps=eps)
     if len(noise) < 2:
         raise InputError(
             "the gradient-free attack needs m >= 2 noises, better 8: with one, its direction ignores the model"
@@ -113,25 +106,18 @@ def gradient_free(model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, *, step
 
 
 def ddn(
-    model: nn.Module,
-    x: Tensor,
-    y: Tensor,
-    noise: Tensor,
-    *,
-    steps: int,
-    eps: float,
-    gamma: float = 0.05,
-    released: bool = False,
+    model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, *, steps: int, eps: float, released: bool = False
 ) -> Attacked:
     """Search for the smallest perturbation that is misclassified, its direction and its norm in separate steps.
 
     The norm begins at eps. It shrinks by 1 - gamma where the mean prediction is wrong and grows by 1 + gamma where it
-    is correct, up to the farthest corner of [0, 1]. Step i (from 0) has length 0.01 + 0.99 (1 + cos(pi i / T)) / 2.
+    is correct (gamma = 0.05), up to the farthest corner of [0, 1]. Step i (from 0) has length
+    0.01 + 0.99 (1 + cos(pi i / T)) / 2.
 
     Args:
         model, x, y, noise: as for `pgd`.
         steps: T; the point that the last step reaches is not evaluated, so a single step moves nothing.
-        eps: the first norm that is tried, and the largest that is returned. gamma: see above.
+        eps: the first norm that is tried, and the largest that is returned.
         released: as in the code of Salman et al.: the prediction is the majority vote of the m noises (of a tie the
             first class), iterates and result are rounded to multiples of 1/255, and step i has the length of step
             i + 1 above.
@@ -140,7 +126,7 @@ def ddn(
         Attacked: the smallest misclassified iterate of each image, within eps; the image itself where none was found.
 
     Raises:
-        InputError: no step, eps that is not a finite number above 0, or gamma outside [0, 1).
+        InputError: no step, or eps that is not a finite number above 0.
 
     Source: Rony et al. 2019, algorithm 1, on the objective of `pgd` as in Salman et al. 2019.
 
@@ -151,9 +137,7 @@ def ddn(
         >>> bool(((attacked.points - x).flatten(1).norm(dim=1) <= 0.5001).all())
         True
     """
-    check_attack(steps, eps=eps)
-    if not 0.0 <= gamma < 1.0:
-        raise InputError(f"gamma={gamma} must lie in [0, 1); the paper takes 0.05")
+    check(steps, eps=eps)
     farthest = norms(torch.maximum(x, 1.0 - x))
     delta, best, smallest = torch.zeros_like(x), torch.zeros_like(x), farthest
     length = torch.full_like(farthest, eps)
@@ -168,7 +152,7 @@ def ddn(
             better = wrong & (size < smallest)
             best, smallest = torch.where(better, delta, best), torch.where(better, size, smallest)
             moved = delta + (0.01 + 0.495 * (1.0 + math.cos(math.pi * (i + released) / steps))) * unit(gradient)
-            length = torch.minimum(length * torch.where(wrong, 1.0 - gamma, 1.0 + gamma), farthest)
+            length = torch.minimum(length * torch.where(wrong, 1.0 - GAMMA, 1.0 + GAMMA), farthest)
             reached = x + length * unit(moved)
             delta = (_rounded(reached) if released else reached).clamp(0.0, 1.0) - x
     best = within_ball(best, eps)

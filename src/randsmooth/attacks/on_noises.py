@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from randsmooth.attacks.shared import (
     Attacked,
     at_least_float32,
-    check_attack,
+    check,
     cross_entropy,
     divergence,
     frozen,
@@ -62,7 +62,7 @@ def ball_attack(
         >>> torch.allclose(moved.mean((1, 2, 3)), noise.mean((1, 2, 3)), atol=1e-6)
         True
     """
-    check_attack(steps, eps=eps)
+    check(steps, eps=eps)
     loss = cross_entropy if target.dim() == 1 else lambda logits, probabilities: divergence(probabilities, logits)
     top = target if target.dim() == 1 else target.argmax(dim=-1)
     moved = noise
@@ -118,7 +118,7 @@ def sphere_attack(
         >>> torch.allclose(moved.flatten(1).norm(dim=1), noise.flatten(1).norm(dim=1))
         True
     """
-    check_attack(steps, eps=eps)
+    check(steps, eps=eps)
     if norm not in ("l2", "linf"):
         raise InputError(f"norm={norm!r} must be 'l2' or 'linf'")
     attacked = noise.clone()

@@ -39,7 +39,7 @@ class Attacked(NamedTuple):
     right: Tensor
 
 
-def check_attack(steps: int, **lengths: float) -> None:
+def check(steps: int, **lengths: float) -> None:
     """Raise InputError unless the attack takes at least one step and every length is finite and above 0."""
     if steps < 1:
         raise InputError(f"steps={steps}: an attack takes at least 1")

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from randsmooth.errors import InputError
-from randsmooth.methods.hyperparameters import check_types
+from randsmooth.methods.hyperparameters import above, at_least, check_types
 from randsmooth.noise import Stream
 
 
@@ -95,6 +95,10 @@ class Method(ABC):
     """
 
     source: ClassVar[str]  # the paper
+    # Hyperparameters that must be at least 1, as m must, at least 0, and above 0; and finite.
+    at_least_one: ClassVar[tuple[str, ...]] = ()
+    at_least_zero: ClassVar[tuple[str, ...]] = ()
+    above_zero: ClassVar[tuple[str, ...]] = ()
 
     if TYPE_CHECKING:  # a field in most methods, a property where the paper has another letter for it
 
@@ -104,10 +108,15 @@ class Method(ABC):
 
     def __post_init__(self) -> None:
         check_types(self)
+        for least, names in ((1, (*self.at_least_one, "m")), (0, self.at_least_zero)):
+            for name in names:
+                at_least(name, getattr(self, name), least)
+        for name in self.above_zero:
+            above(name, getattr(self, name), 0.0)
         self.check()
 
-    def check(self) -> None:  # noqa: B027 a method without such ranges need not override it
-        """Raise InputError for hyperparameters out of range; their types have been checked already."""
+    def check(self) -> None:  # noqa: B027 most need not override it
+        """Raise InputError for hyperparameters that do not go together; their types and ranges have been checked."""
 
     @abstractmethod
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:

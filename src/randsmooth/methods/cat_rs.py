@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from randsmooth.attacks import DAMP, ball_attack, divergence, noisy_logits
 from randsmooth.errors import InputError
 from randsmooth.methods.base import Loss, LossInputs, Method, Schedule, Teacher, attacked_shares, label_loss, p_a_shares
-from randsmooth.methods.hyperparameters import EPOCHS, above, at_least, model_folder
+from randsmooth.methods.hyperparameters import EPOCHS, model_folder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +43,7 @@ class CatRS(Method):
     """
 
     source: ClassVar[str] = "Jeong, Kim & Shin, AAAI 2023"
+    at_least_one, at_least_zero, above_zero = ("T", "teacher_noises"), ("lbd", "eps_doubled_from"), ("eps",)
     m: int = 4
     lbd: float = 1.0
     p0: float = 0.2
@@ -59,11 +60,6 @@ class CatRS(Method):
     eps_doubled_from: int = field(default=0, metadata=EPOCHS)
 
     def check(self) -> None:
-        for name in ("m", "T", "teacher_noises"):
-            at_least(name, getattr(self, name), 1)
-        at_least("lbd", self.lbd, 0.0)
-        at_least("eps_doubled_from", self.eps_doubled_from, 0)
-        above("eps", self.eps, 0.0)
         if not 0.0 < self.p0 <= 1.0:
             raise InputError(f"p0={self.p0} must lie in (0, 1]; for the loss without it (eq. 6) take 1e-20")
         if self.variant == "released" and self.teacher is None:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from randsmooth.attacks import noisy_logits, pgd
 from randsmooth.errors import InputError
 from randsmooth.methods.base import Loss, LossInputs, Method, Ramp, Schedule, attacked_shares, label_loss, p_a_shares
-from randsmooth.methods.hyperparameters import EPOCHS, at_least
+from randsmooth.methods.hyperparameters import EPOCHS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +30,7 @@ class Consistency(Method):
     """
 
     source: ClassVar[str] = "Jeong & Shin, NeurIPS 2020"
+    at_least_one, at_least_zero = ("T", "warmup"), ("lbd", "eta", "eps")
     m: int = 2
     lbd: float = 10.0
     eta: float = 0.5
@@ -41,10 +42,6 @@ class Consistency(Method):
     def check(self) -> None:
         if self.m < 2:
             raise InputError(f"m={self.m}: consistency compares predictions, so it needs at least 2 noises per image")
-        for name in ("lbd", "eta", "eps"):
-            at_least(name, getattr(self, name), 0.0)
-        for name in ("m", "T", "warmup"):
-            at_least(name, getattr(self, name), 1)
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """Cross-entropy + lbd * KL(mean || p_i) + eta * H(mean), or another form; arguments as for every `Method`."""

@@ -11,7 +11,6 @@ from torch.nn import functional as F
 
 from randsmooth.attacks import at_least_float32, noisy_logits
 from randsmooth.methods.base import Loss, LossInputs, Method
-from randsmooth.methods.hyperparameters import at_least
 
 SOURCE = 'Salman, Sun, Yang, Kapoor & Kolter, "Denoised Smoothing", NeurIPS 2020'
 
@@ -28,9 +27,6 @@ class MeanSquaredError(Method):
 
     source: ClassVar[str] = SOURCE
     m: int = 1
-
-    def check(self) -> None:
-        at_least("m", self.m, 1)
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """The objective on x (B, C, H, W) and noise (m, B, C, H, W), with a denoiser as the model; y is not used."""
@@ -52,9 +48,6 @@ class DenoisedStability(Method):
 
     source: ClassVar[str] = SOURCE
     m: int = 1
-
-    def check(self) -> None:
-        at_least("m", self.m, 1)
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """The objective on x (B, C, H, W) and noise (m, B, C, H, W), with a denoiser as the model; y is not used.

@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 from randsmooth.attacks import noisy_logits
 from randsmooth.methods.base import Loss, LossInputs, Method, label_loss, p_a_shares
-from randsmooth.methods.hyperparameters import at_least
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,9 +21,6 @@ class Gaussian(Method):
 
     source: ClassVar[str] = "Cohen, Rosenfeld & Kolter, ICML 2019"
     m: int = 1
-
-    def check(self) -> None:
-        at_least("m", self.m, 1)
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """Mean cross-entropy over the m * B noisy images; arguments as for every `Method`."""

@@ -7,7 +7,7 @@ Training needs no list of methods: what it must know about a hyperparameter is i
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType, NoneType
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -150,18 +150,11 @@ def model_folder(noise: Noise) -> Mapping[str, Any]:
     return {"model": noise}
 
 
-def in_epochs(method: type[Method]) -> set[str]:
-    """The names of the hyperparameters that count epochs."""
-    return {field.name for field in dataclasses.fields(method) if field.metadata.get("unit") == "epochs"}
-
-
-def beginnings(method: type[Method]) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """The hyperparameters that say when something begins, each with its parts as given to `begins`."""
-    for field in dataclasses.fields(method):
-        if "begins" in field.metadata:
-            yield field.name, field.metadata["begins"]
+def declared(method: type[Method], what: str) -> dict[str, Any]:
+    """Hyperparameter -> what its metadata says of "unit", "begins" or "model", for those where they say it."""
+    return {field.name: field.metadata[what] for field in dataclasses.fields(method) if what in field.metadata}
 
 
 def model_folders(method: type[Method]) -> dict[str, Noise]:
     """The hyperparameters that name folders of other models, and the noise under which these models predict."""
-    return {field.name: field.metadata["model"] for field in dataclasses.fields(method) if "model" in field.metadata}
+    return declared(method, "model")

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from randsmooth.attacks import noisy_logits
 from randsmooth.methods.base import Loss, LossInputs, Method, Schedule, p_a_shares
-from randsmooth.methods.hyperparameters import above, at_least, begins
+from randsmooth.methods.hyperparameters import begins
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,19 +30,13 @@ class Macer(Method):
     """
 
     source: ClassVar[str] = "Zhai et al., ICLR 2020"
+    at_least_one, at_least_zero, above_zero = ("k",), ("lbd", "lbd_from"), ("gamma", "beta")
     k: int = 16
     lbd: float = 12.0
     gamma: float = 8.0
     beta: float = 16.0
     beta_in: Literal["robustness", "both"] = "robustness"
     lbd_from: int = field(default=0, metadata=begins(lbd="the robustness term"))
-
-    def check(self) -> None:
-        at_least("k", self.k, 1)
-        at_least("lbd", self.lbd, 0.0)
-        at_least("lbd_from", self.lbd_from, 0)
-        above("gamma", self.gamma, 0.0)
-        above("beta", self.beta, 0.0)
 
     @property
     def m(self) -> int:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from randsmooth.attacks import Attacked, ddn, gradient_free, noisy_logits, pgd
 from randsmooth.errors import InputError
 from randsmooth.methods.base import Loss, LossInputs, Method, Ramp, Schedule, attacked_shares, label_loss
-from randsmooth.methods.hyperparameters import EPOCHS, above, at_least
+from randsmooth.methods.hyperparameters import EPOCHS
 
 DDN = ("ddn", "ddn-released")
 
@@ -31,6 +31,7 @@ class SmoothAdv(Method):
     """
 
     source: ClassVar[str] = "Salman et al., NeurIPS 2019"
+    at_least_one, above_zero = ("T", "warmup"), ("eps",)
     m: int = 4
     eps: float = 1.0
     T: int = 10
@@ -38,9 +39,6 @@ class SmoothAdv(Method):
     warmup: int = field(default=10, metadata=EPOCHS)
 
     def check(self) -> None:
-        for name in ("m", "T", "warmup"):
-            at_least(name, getattr(self, name), 1)
-        above("eps", self.eps, 0.0)
         if self.attack == "gradient-free" and self.m < 2:
             raise InputError(f"m={self.m}: attack='gradient-free' estimates gradients from at least 2 noises, better 8")
         if self.attack in DDN and self.T < 2:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from randsmooth.attacks import Attacked, divergence, noisy_logits, pgd, within_ball
 from randsmooth.methods.base import Loss, LossInputs, Method, Ramp, Schedule, label_loss, p_a_shares
-from randsmooth.methods.hyperparameters import EPOCHS, above, at_least
+from randsmooth.methods.hyperparameters import EPOCHS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,19 +30,13 @@ class SmoothMix(Method):
     """
 
     source: ClassVar[str] = "Jeong et al., NeurIPS 2021"
+    at_least_one, at_least_zero, above_zero = ("T", "warmup"), ("eta", "start"), ("alpha",)
     m: int = 4
     T: int = 4
     alpha: float = 1.0
     eta: float = 5.0
     start: float = 0.0
     warmup: int = field(default=10, metadata=EPOCHS)
-
-    def check(self) -> None:
-        for name in ("m", "T", "warmup"):
-            at_least(name, getattr(self, name), 1)
-        above("alpha", self.alpha, 0.0)
-        for name in ("eta", "start"):
-            at_least(name, getattr(self, name), 0.0)
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """Cross-entropy at x0 + eta * mean KL(target || prediction at the mixture), where the mean prediction is right.

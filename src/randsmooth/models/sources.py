@@ -26,7 +26,7 @@ from randsmooth.urls import fetched, has_protocol
 
 HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 NAMES_A_SECRET = re.compile(r"token|secret|passw|credential|api_?key", re.IGNORECASE)
-UNUSED = {"checkpoint.pt", "teacher.safetensors", "history.csv"}  # files of a training run that no model is made of
+UNUSED = {"checkpoint.pt", "teacher.pt", "history.csv"}  # files of a training run that no model is made of
 
 
 class Form(NamedTuple):

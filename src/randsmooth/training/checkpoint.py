@@ -1,11 +1,13 @@
-"""The checkpoint of a training run: written atomically, with a digest, and read without executing pickled code."""
+"""What a training run keeps for the time after a kill: files written atomically, with a digest, and read without
+executing pickled code; the checkpoint above all.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,18 +49,19 @@ class Checkpoint(BaseModel):
     history: list[dict[str, int | float]]
 
 
-def save(checkpoint: Checkpoint, path: Path) -> None:
-    """Write `checkpoint` so that after a crash `path` holds either it or the previous one, complete."""
+def write_signed(path: Path, content: Mapping[str, Any]) -> None:
+    """Write tensors and plain values so that after a crash `path` holds either them or what it held, complete."""
     buffer = io.BytesIO()
-    torch.save(dict(checkpoint), buffer)
+    torch.save(dict(content), buffer)
     write_atomically(path, _signed(buffer.getvalue()))
 
 
-def load(path: Path) -> Checkpoint:
-    """The checkpoint at `path`, on the CPU.
+def read_signed(path: Path) -> Any:
+    """What `write_signed` wrote to `path`, on the CPU; its tensors are plain and finite.
 
     Raises:
-        InputError: the file is damaged, or is not a checkpoint of randsmooth.
+        FileNotFoundError: there is no such file.
+        InputError: it is damaged, or is none of ours.
     """
     try:
         content = path.read_bytes()
@@ -66,20 +69,28 @@ def load(path: Path) -> Checkpoint:
             raise InputError("it is not as it was written: its digest is missing or differs")
         check_archive(io.BytesIO(content), len(content))
         raw = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
-    except Exception as error:  # from damaged bytes, unpickling may raise anything
-        raise _damaged(path, error) from error
-    try:
         for tensor in _tensors(raw):
             check_tensor(tensor)
-        checkpoint = Checkpoint.model_validate(raw)
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # from damaged bytes, unpickling may raise anything
+        raise InputError(f"{path} is damaged, or none of ours ({shown(error)})") from error
+    return raw
+
+
+def load(path: Path) -> Checkpoint:
+    """The checkpoint at `path`, on the CPU. InputError where the file is damaged, or is no checkpoint of randsmooth."""
+    try:
+        checkpoint = Checkpoint.model_validate(read_signed(path))
         (DenoiserRecipe if checkpoint.recipe.get("method") == DENOISER else Recipe).model_validate(checkpoint.recipe)
+        if checkpoint.epoch != len(checkpoint.history):
+            raise InputError(f"{path} is damaged: its epoch={checkpoint.epoch} is not the length of its history")
     except ValidationError as error:
         first = error.errors()[0]
-        raise _damaged(path, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        where = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise InputError(f"{path} is damaged or no checkpoint ({shown(where)}); --overwrite starts anew") from None
     except InputError as error:
-        raise _damaged(path, error) from None
-    if checkpoint.epoch != len(checkpoint.history):
-        raise _damaged(path, f"epoch={checkpoint.epoch} is not the number of epochs in its history")
+        raise InputError(f"{error}; use --overwrite to start anew") from None
     return checkpoint
 
 
@@ -127,7 +138,3 @@ def _tensors(value: Any, depth: int = 0) -> Iterator[Tensor]:
     elif isinstance(value, dict | list | tuple):
         for part in value.values() if isinstance(value, dict) else value:
             yield from _tensors(part, depth + 1)
-
-
-def _damaged(path: Path, reason: object) -> InputError:
-    return InputError(f"{path} is damaged or no checkpoint ({shown(reason)}); use --overwrite to start anew")

@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from multiprocessing.connection import wait
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar, cast
@@ -28,7 +27,7 @@ import torch.distributed
 from lightning_fabric import Fabric
 from lightning_fabric.plugins.environments.lightning import LightningEnvironment
 from torch import Tensor, nn
-from torch.multiprocessing.spawn import spawn
+from torch.multiprocessing.spawn import ProcessException, spawn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from randsmooth import models
@@ -114,25 +113,22 @@ def placed(
         ...
         randsmooth.errors.InputError: devices=0 must be a whole number above 0
     """
-    here = {name: int(os.environ[name]) for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE") if started()}
+    started_here, of_node = (int(os.environ[name]) if started() else 1 for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
     if devices is None:
-        devices = here.get("LOCAL_WORLD_SIZE", 1)
-        nodes = here.get("WORLD_SIZE", nodes) // devices if nodes == 1 else nodes
+        devices, nodes = of_node, started_here // of_node if nodes == 1 else nodes
     for name, value in (("devices", devices), ("nodes", nodes)):
         if type(value) is not int or value < 1:
             raise InputError(f"{name}={shown(repr(value))} must be a whole number above 0")
-    if here.get("WORLD_SIZE", devices) != devices * nodes:
+    if (started() or nodes > 1) and started_here != devices * nodes:
         raise InputError(
-            f"devices={devices} on nodes={nodes} are {devices * nodes} processes, of which {here.get('WORLD_SIZE', 1)} "
-            f"were started: `torchrun --nnodes {nodes} --nproc-per-node {devices} -m randsmooth ...` on each node does"
+            f"devices={devices} on nodes={nodes} are {devices * nodes} processes, of which {started_here} were "
+            f"started: `torchrun --nnodes {nodes} --nproc-per-node {devices} -m randsmooth ...` on each node does"
         )
     kind, seen = models.pick_device(device).type, torch.cuda.device_count()
-    if devices > 1 and ":" in device:
-        raise InputError(f"device={device!r} names one GPU of several: take device='cuda' (--device cuda)")
-    if devices > 1 and kind == "cuda" and seen < devices:
+    if devices > 1 and kind == "cuda" and (seen < devices or ":" in device):
         raise InputError(
-            f"devices={devices} asks for {devices} GPUs, and torch sees {seen}: {setting(devices=seen)}, or processes "
-            f"on the CPU: {setting(device='cpu')}"
+            f"devices={devices} asks for {devices} GPUs by device={device!r}, and torch sees {seen}: take "
+            f"device='cuda' and at most {setting(devices=seen)}, or processes on the CPU: {setting(device='cpu')}"
         )
     if devices > 1 and kind == "cpu" and sync_batch_norm:
         raise InputError("sync_batch_norm=True needs GPUs, as torch's SyncBatchNorm does: leave it out on the CPU")
@@ -156,14 +152,7 @@ class Ranks:
 
     def __init__(self, rank: int = 0, number: int = 1, device: torch.device | str = "cpu") -> None:
         self.rank, self.number, self.device = rank, number, torch.device(device)
-
-    @property
-    def alone(self) -> bool:
-        return self.number == 1
-
-    @property
-    def is_first(self) -> bool:
-        return self.rank == 0
+        self.is_first, self.alone = rank == 0, number == 1
 
     def rows(self, total: int) -> slice:
         """Which images of a batch of `total` this rank takes.
@@ -226,20 +215,12 @@ class Ranks:
         return cast(T, result)
 
     def check_alike(self, facts: Mapping[str, str]) -> None:
-        """Raise InputError, on all ranks, unless they agree on `facts`, by name: a version, a hash."""
-        if self.alone:
-            return
-        told: list[tuple[str, Mapping[str, str]]] = [("", {})] * self.number
-        _together(lambda: torch.distributed.all_gather_object(told, (socket.gethostname(), dict(facts))))
-        (first, expected), *_ = told
-        for rank, (host, theirs) in enumerate(told):
-            differ = [
-                f"{name} {theirs[name]}, and not {expected[name]}" for name in theirs if theirs[name] != expected[name]
-            ]
-            if differ:
-                raise InputError(
-                    f"rank {rank} on {host} has {'; '.join(differ)}, as rank 0 on {first}: all need the same"
-                )
+        """Raise InputError on a rank whose `facts` by name, a version or a hash, are not those of the first."""
+        expected = self.first(lambda: facts)
+        differ = [f"{name} {fact}, and not {expected[name]}" for name, fact in facts.items() if fact != expected[name]]
+        if differ:
+            here = f"rank {self.rank} on {socket.gethostname()}"
+            raise InputError(f"{here} has {'; '.join(differ)}, as the first rank has: all need the same")
 
 
 ALONE = Ranks()
@@ -268,21 +249,18 @@ def joined(placement: Placement) -> Iterator[Ranks]:
     """The ranks of the run, for as long as the context lasts.
 
     Raises:
-        InputError: this process belongs to a process group already.
-        RankLost: the others did not come.
+        RankLost: the others did not come, or this process belongs to a process group already.
     """
     if not started():
         yield ALONE
         return
-    if torch.distributed.is_initialized():
-        raise InputError("this process has a process group of torch.distributed already: destroy it before training")
     device, rank = placement.own_device, int(os.environ["RANK"])
     where: dict[str, Any] = {"init_method": os.environ.get(MEET, "env://"), "rank": rank, "timeout": WAITING}
+    where |= {"backend": "nccl" if device.type == "cuda" else "gloo", "world_size": placement.number}
     if device.type == "cuda":
         torch.cuda.set_device(device)
     try:
-        backend = "nccl" if device.type == "cuda" else "gloo"
-        torch.distributed.init_process_group(backend, world_size=placement.number, **where)
+        torch.distributed.init_process_group(**where)
     except (RuntimeError, ValueError) as error:
         raise RankLost(f"the {placement.number} ranks of the run did not find each other: {error}") from error
     try:
@@ -311,31 +289,22 @@ def launch(number: int, work: Callable[[], object], callback: object) -> None:
             f"({shown(error)}): let it hold no files, locks or generators, or train on one device"
         ) from error
     with tempfile.TemporaryDirectory(prefix="randsmooth-ranks-") as place:
-        with _no_script():
-            context = spawn(be_a_rank, (number, place, told), number, join=False)
-        ranks, codes = context.processes, [0] * number
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")  # without a file, which a started process would run again
         try:
-            while (alive := [rank for rank in ranks if rank.is_alive()]) and not any(rank.exitcode for rank in ranks):
-                wait([rank.sentinel for rank in alive])
-            for rank in ranks:
-                rank.join(PATIENCE)
-            codes = [rank.exitcode or 0 for rank in ranks]
+            context = spawn(be_a_rank, (number, place, told), number, join=False)
         finally:
-            for rank in ranks:
-                rank.kill()
-                rank.join()
-        _raise_failure(Path(place), codes)
-
-
-@contextmanager
-def _no_script() -> Iterator[None]:
-    """Let the main module be one without a file, which a started process would run again."""
-    main = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = main
+            sys.modules["__main__"] = main
+        try:
+            while not context.join(grace_period=PATIENCE):
+                pass
+        except ProcessException as error:
+            codes = [process.exitcode or 0 for process in context.processes]
+            raise _failure(Path(place), error.error_index, codes) from None
+        finally:
+            for process in context.processes:
+                process.kill()
+                process.join()
 
 
 def be_a_rank(local: int, number: int, place: str, told: bytes) -> None:
@@ -355,13 +324,12 @@ def be_a_rank(local: int, number: int, place: str, told: bytes) -> None:
         sys.exit(1)
 
 
-def _raise_failure(place: Path, codes: list[int]) -> None:
-    """Raise why ranks ended early, if they did: the error that one of them told, or else how the first was ended."""
-    errors = [pickle.loads(path.read_bytes()) for path in sorted(place.glob("error-*"))]
-    for error in errors:
-        if not isinstance(error, RankLost):
-            raise error
-    for rank, code in sorted(enumerate(codes), key=lambda each: each[1] == 1):  # so ends a rank that tells an error
-        if code:
-            how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
-            raise RankLost(ended(f"rank {rank} of {len(codes)} on {socket.gethostname()}", how))
+def _failure(place: Path, failed: int, codes: list[int]) -> BaseException:
+    """Why ranks with these exit codes ended: the error that one of them told, or how one, `failed` first, was ended."""
+    for path in sorted(place.glob("error-*")):
+        if not isinstance(error := pickle.loads(path.read_bytes()), RankLost):
+            return error  # type: ignore[no-any-return]
+    others = (rank for rank, code in enumerate(codes) if code not in (0, 1))  # 1: a rank that tells an error
+    rank = failed if codes[failed] != 1 else next(others, failed)
+    how = f"killed by {signal.Signals(-codes[rank]).name}" if codes[rank] < 0 else f"ended with status {codes[rank]}"
+    return RankLost(ended(f"rank {rank} of {len(codes)} on {socket.gethostname()}", how))

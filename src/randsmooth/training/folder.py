@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from pathlib import Path
 
 from randsmooth.atomic import is_scrap
@@ -17,7 +17,7 @@ HISTORY = "history.csv"
 EVENTS = "events"
 MODEL = ("config.json", "model.safetensors", "README.md")
 SETTINGS = "run.yaml"
-TEACHER = "teacher.safetensors"
+TEACHER = "teacher.pt"
 METRICS = "metrics"
 TRACKED = "loggers.json"  # which loggers the run was begun with, and as what their trackers know it
 FIRST = (SETTINGS, EVENTS, METRICS, TRACKED, TEACHER)  # may exist before the first checkpoint
@@ -50,15 +50,15 @@ def check(
         checkpoint = load(folder / CHECKPOINT)
         return checkpoint, _changes(folder / CHECKPOINT, checkpoint, recipe, accept_changes)
     present = sorted(path.name for path in folder.iterdir() if not _is_scrap(path)) if folder.is_dir() else []
+    strangers = [name for name in present if name not in OWN]
     begun = {*present} <= {*FIRST}  # killed before its first checkpoint
     if present and not (overwrite or (resume and begun)):
         unfinished = "an unfinished run" if CHECKPOINT in present else present[0]
         what = "a trained model" if {*MODEL} <= {*present} else unfinished
         on = "There is no checkpoint to go on from" if resume else f"To go on with it: {setting(resume=True)}"
         raise InputError(f"{folder} holds {what}. {on}. {ANEW}")
-    for name in present:
-        if name not in OWN:
-            raise InputError(f"{folder} holds {name}, which no training run wrote; use another --out")
+    if strangers:
+        raise InputError(f"{folder} holds {strangers[0]}, which no training run wrote; use another --out")
     return None, []
 
 
@@ -69,18 +69,11 @@ def check_there(folder: Path) -> None:
 
 
 def clear(folder: Path, *, keep: Collection[str]) -> None:
-    """Create `folder` for a run, or remove the files of an earlier run from it, except those to `keep`."""
-    folder.mkdir(parents=True, exist_ok=True)
-    _remove(folder / name for name in OWN if name not in keep)
+    """Remove what killed runs left unfinished in `folder`, and the files of an earlier run, except those to `keep`.
 
-
-def sweep(folder: Path) -> None:
-    """Remove unfinished files of killed runs from `folder`. Only the process that holds the folder may call this."""
-    _remove(filter(_is_scrap, list(folder.iterdir())))
-
-
-def _remove(paths: Iterable[Path]) -> None:
-    for path in paths:
+    Only the process that holds the folder may call this.
+    """
+    for path in [*filter(_is_scrap, folder.iterdir()), *(folder / name for name in OWN if name not in keep)]:
         if path.is_dir():
             shutil.rmtree(path)
         else:

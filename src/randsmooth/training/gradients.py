@@ -37,12 +37,12 @@ class GradientNorms:
     @property
     def easy(self) -> float:
         """Mean norm of images with p_A > 1/2; NaN if there are none."""
-        return _mean(self.norms[self.p_a > 0.5])
+        return float(np.mean(easy)) if len(easy := self.norms[self.p_a > 0.5]) else np.nan
 
     @property
     def hard(self) -> float:
         """Mean norm of images with p_A < 1/2; NaN if there are none."""
-        return _mean(self.norms[self.p_a < 0.5])
+        return float(np.mean(hard)) if len(hard := self.norms[self.p_a < 0.5]) else np.nan
 
 
 def gradient_norms(
@@ -102,7 +102,3 @@ def before_and_after(
     plain = Gaussian(m=attack.m)
     before = gradient_norms(model, plain, images, indices, sigma, seed=seed)
     return before, gradient_norms(model, plain, images, indices, sigma, attack=attack, seed=seed)
-
-
-def _mean(values: Floats) -> float:
-    return float(values.mean()) if len(values) else float("nan")

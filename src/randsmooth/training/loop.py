@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,7 +27,7 @@ from randsmooth.methods import LossInputs, Method, Schedule
 from randsmooth.models.folder import StoredModel
 from randsmooth.noise import Stream, draw
 from randsmooth.progress import Reporter
-from randsmooth.training.checkpoint import UNFIT, Checkpoint, restore_optimiser, save
+from randsmooth.training.checkpoint import UNFIT, Checkpoint, restore_optimiser, write_signed
 from randsmooth.training.devices import ALONE, Ranks
 from randsmooth.training.folder import CHECKPOINT, HISTORY, check_there
 from randsmooth.training.loggers import LoggerGroup
@@ -52,15 +53,18 @@ class TrainingDiverged(RuntimeError):
     """
 
 
+@dataclass
 class StepLog:
     """Collects the scalars of an epoch's steps, means over images; only `flush` waits for the device."""
 
-    def __init__(self, epoch: int, epochs: int, steps: int, loggers: LoggerGroup) -> None:
-        self.epoch, self.epochs, self.steps, self.loggers = epoch, epochs, steps, loggers
-        self.names: list[str] = []
-        self.waiting: list[Tensor] = []  # (names,) of each step since the last flush
-        self.rows: list[NDArray[np.float64]] = []  # of each step before
-        self.images: list[int] = []  # number of images in each step so far
+    epoch: int
+    epochs: int
+    steps: int
+    loggers: LoggerGroup
+    names: list[str] = field(default_factory=list)
+    waiting: list[Tensor] = field(default_factory=list)  # (names,) of each step since the last flush
+    rows: list[NDArray[np.float64]] = field(default_factory=list)  # of each step before
+    images: list[int] = field(default_factory=list)  # number of images in each step so far
 
     def add(self, scalars: dict[str, Tensor], images: int) -> None:
         """Add the scalars of one step on so many `images`: without gradient, all on one device."""
@@ -92,34 +96,39 @@ class StepLog:
         return dict(zip(self.names, means.tolist(), strict=True))
 
 
+@dataclass(eq=False)
 class Trainer:
     """One training run: SGD or Adam on the method's objective, with the learning rate dropped at given epochs.
 
-    `classifier` is the one that a denoiser is trained for, where its objective asks one. Where several `ranks` train
-    together, each takes its part of every batch, and all have the same weights after every step.
+    Attributes:
+        weights: the model, of which `model` is the compiled form where the recipe asks for it.
+        classifier: the one that a denoiser is trained for, where its objective asks one.
+        ranks: where several train together, each takes its part of every batch, and all have the same weights after
+            every step.
+        history: a row for each epoch.
+        epoch: how many are done.
     """
 
-    def __init__(
-        self,
-        recipe: Recipe,
-        images: Images,
-        model: StoredModel,
-        schedule: Schedule,
-        folder: Path,
-        fabric: Fabric,
-        reporter: Reporter,
-        classifier: nn.Module | None = None,
-        ranks: Ranks = ALONE,
-    ) -> None:
-        self.recipe, self.images, self.folder = recipe, images, folder
-        self.fabric, self.reporter, self.ranks, self.schedule = fabric, reporter, ranks, schedule
-        self.weights: StoredModel = model.to(fabric.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+    recipe: Recipe
+    images: Images
+    weights: StoredModel
+    schedule: Schedule
+    folder: Path
+    fabric: Fabric
+    reporter: Reporter
+    classifier: nn.Module | None = None
+    ranks: Ranks = ALONE
+    history: list[dict[str, float]] = field(default_factory=list)
+    epoch: int = 0
+
+    def __post_init__(self) -> None:
+        self.weights.to(self.fabric.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        if self.classifier is not None:
+            self.classifier.to(self.fabric.device)
         # Not set up by Fabric, whose wrapper refuses the gradients with respect to the input that attacks need.
-        self.model = cast(nn.Module, torch.compile(model)) if recipe.compile else model
-        self.optimizer = cast(Optimizer, fabric.setup_optimizers(make_optimiser(recipe, model.parameters())))
-        self.classifier = None if classifier is None else classifier.to(fabric.device)
-        self.history: list[dict[str, float]] = []
-        self.epoch = 0
+        self.model = cast(nn.Module, torch.compile(self.weights)) if self.recipe.compile else self.weights
+        optimizer = make_optimiser(self.recipe, self.weights.parameters())
+        self.optimizer = cast(Optimizer, self.fabric.setup_optimizers(optimizer))
 
     @property
     def steps_per_epoch(self) -> int:
@@ -161,9 +170,11 @@ class Trainer:
             if not self.ranks.is_first:
                 continue
             check_there(self.folder)
-            save(self._checkpoint(), self.folder / CHECKPOINT)
+            write_signed(self.folder / CHECKPOINT, dict(self._checkpoint()))
             self._write_history()
-            loggers.log_metrics(_as_logged(row), self.steps_taken - 1)
+            # No name may be a folder of others: MLflow makes files.
+            named = {f"epoch/{'number' if name == 'epoch' else name}": value for name, value in row.items()}
+            loggers.log_metrics(named, self.steps_taken - 1)
             loggers.save()
             if callback is not None:
                 with frozen(self.weights):
@@ -175,9 +186,7 @@ class Trainer:
         try:
             figures = self._train(epoch, loggers)
         except (TrainingDiverged, InputError) as error:
-            kept = (
-                f"{self.epoch} epochs are kept: --resume --accept-changes goes on from them" if epoch else "--overwrite"
-            )
+            kept = f"{epoch} epochs are kept: --resume --accept-changes goes on from them" if epoch else "--overwrite"
             way = f"a lower learning rate (--set lr=..., now {self.recipe.lr:g}) or other settings"
             raise type(error)(f"{error}. Try {way}; {kept}") from error
         seconds = round(time.perf_counter() - start, 3)
@@ -213,10 +222,9 @@ class Trainer:
         def asked(some: int) -> None:
             nonlocal copies, done
             copies += some * self.ranks.number
-            now = max(done, min(due, copies // (PASSES * self.schedule.method.m)))
-            if now > done:
-                self.reporter.advance(now - done, f"{here}  asking which images are easy")
-            done = now
+            if (more := min(due, copies // (PASSES * self.schedule.method.m)) - done) > 0:
+                self.reporter.advance(more, f"{here}  asking which images are easy")
+                done += more
 
         stream = self._stream("probe", epoch)
         of = (self.weights, self.images, self.recipe.sigma, stream, self.fabric.device, self.ranks)
@@ -235,15 +243,13 @@ class Trainer:
         if not self.images.streams:
             order = order.to(self.fabric.device)  # all at once, so that no step waits for its indices
         wholes = order.split(self.recipe.images_per_step)
-        rows = [self.ranks.rows(len(whole)) for whole in wholes]
-        chunks = [whole[mine] for whole, mine in zip(wholes, rows, strict=True)]
+        chunks = [whole[self.ranks.rows(len(whole))] for whole in wholes]
         batches = self.images.batches(
             chunks,
             augment_for=lambda step: self._stream("augment", epoch, step).torch(self.fabric.device),
-            place_for=lambda step: Place(rows[step].start, len(wholes[step])),
+            place_for=lambda step: Place(self.ranks.rows(len(wholes[step])).start, len(wholes[step])),
         )
-        for indices, (x, y) in zip(chunks, batches, strict=True):
-            yield indices, x, y
+        yield from ((indices, x, y) for indices, (x, y) in zip(chunks, batches, strict=True))
 
     def step(
         self, objective: Method, x: Tensor, y: Tensor, indices: Tensor, epoch: int, step: int
@@ -304,8 +310,3 @@ def make_optimiser(recipe: Recipe, parameters: Iterable[nn.Parameter]) -> Optimi
         betas = (recipe.momentum, BETA_2)
         return Adam(parameters, recipe.lr, betas=betas, weight_decay=recipe.weight_decay, fused=True)
     return SGD(parameters, recipe.lr, recipe.momentum, weight_decay=recipe.weight_decay, fused=True)
-
-
-def _as_logged(row: dict[str, float]) -> dict[str, float]:
-    """A row of the history under the names of its curves. No name may be a folder of others: MLflow makes files."""
-    return {f"epoch/{'number' if name == 'epoch' else name}": value for name, value in row.items()}

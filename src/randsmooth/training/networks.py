@@ -5,110 +5,74 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import nn
 
 from randsmooth import models
 from randsmooth.data import DatasetSpec
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.extras import versions
-from randsmooth.methods import METHODS
-from randsmooth.methods.hyperparameters import model_folders
 from randsmooth.models import Classifier, Denoiser
 from randsmooth.noise import Stream, check_sigma
 from randsmooth.training.recipe import DenoiserRecipe, Recipe
 
 
-def new_classifier(recipe: Recipe, spec: DatasetSpec) -> Classifier:
-    """The untrained network of `recipe`, initialised from its seed, with the recipe as its provenance."""
+def new_model(recipe: Recipe, spec: DatasetSpec) -> Classifier | Denoiser:
+    """The untrained network of `recipe`, initialised from its seed, with the recipe as its provenance.
+
+    A denoiser has the weights of the one to start from, if any.
+    """
     provenance = recipe.model_dump(mode="json") | {"versions": versions()}
     with torch.random.fork_rng(devices=[]):  # architectures take their initial weights from torch's global generator
         torch.default_generator.manual_seed(Stream(recipe.seed, "train/init").torch().initial_seed())
-        return Classifier(
-            arch=recipe.arch,
-            classes=list(spec.classes),
-            shape=list(spec.shape),
-            mean=None if spec.mean is None else list(spec.mean),
-            std=None if spec.std is None else list(spec.std),
-            provenance=provenance,
-        )
-
-
-def new_denoiser(recipe: DenoiserRecipe, spec: DatasetSpec) -> Denoiser:
-    """The untrained denoiser of `recipe`, or the one to start from, with the recipe as its provenance."""
-    provenance = recipe.model_dump(mode="json") | {"versions": versions()}
-    with torch.random.fork_rng(devices=[]):  # initial weights come from torch's global generator
-        torch.default_generator.manual_seed(Stream(recipe.seed, "train/init").torch().initial_seed())
+        if not isinstance(recipe, DenoiserRecipe):
+            facts = {"classes": spec.classes, "shape": spec.shape, "mean": spec.mean, "std": spec.std}
+            plain: dict[str, Any] = {name: None if value is None else list(value) for name, value in facts.items()}
+            return Classifier(arch=recipe.arch, **plain, provenance=provenance)
         denoiser = Denoiser(channels=spec.shape[0], arch=recipe.arch, provenance=provenance)
     if recipe.start is not None:
-        denoiser.load_state_dict(_start(recipe.start, recipe, spec).state_dict())
+        denoiser.load_state_dict(other_models(recipe, spec)["start"].state_dict())
     return denoiser
 
 
-def its_classifier(recipe: DenoiserRecipe, spec: DatasetSpec) -> nn.Module | None:
-    """The classifier that it is trained for, frozen. InputError where it does not take the images of `spec`."""
-    if recipe.classifier is None:
-        return None
-    model = _opened("classifier", recipe.classifier)
-    _check_like("classifier", recipe.classifier, spec, shape=(tuple(model.shape), tuple(spec.shape)))
-    return model.requires_grad_(False)
-
-
-def _start(source: str, recipe: DenoiserRecipe, spec: DatasetSpec) -> Denoiser:
-    """The denoiser in the folder `source`. InputError where it is another network."""
-    try:
-        denoiser = Denoiser.load(source)
-    except InputError as error:
-        raise InputError(f"start: {error}") from error
-    wanted = Denoiser(channels=spec.shape[0], arch=recipe.arch)
-    same = {name: (getattr(denoiser, name), getattr(wanted, name)) for name in ("arch", "channels")}
-    _check_like("start", source, spec, **same)
-    return denoiser
-
-
-def weights_of_other_models(recipe: Recipe, spec: DatasetSpec) -> dict[str, str]:
-    """Setting -> weights hash of the model in the folder that it names.
+def other_models(recipe: Recipe, spec: DatasetSpec) -> dict[str, Classifier | Denoiser]:
+    """Setting -> the model in the folder that it names, frozen.
 
     Raises:
         InputError: there is no model, or it was trained for other images or with a sigma that does not fit.
     """
-    if isinstance(recipe, DenoiserRecipe):
-        start = None if recipe.start is None else _start(recipe.start, recipe, spec)
-        others = {"classifier": its_classifier(recipe, spec), "start": start}
-    else:
-        named = {key: recipe.hyperparameters[key] for key in model_folders(METHODS[recipe.method])}
-        others = {key: _other_model(key, source, recipe, spec) for key, source in named.items() if source}
-    return {key: models.weights_hash(model) for key, model in others.items() if model is not None}
-
-
-def _other_model(key: str, source: str, recipe: Recipe, spec: DatasetSpec) -> Classifier:
-    other, noise = _opened(key, source), model_folders(METHODS[recipe.method])[key]
-    _check_like(
-        key, source, spec, shape=(tuple(other.shape), tuple(spec.shape)), classes=(tuple(other.classes), spec.classes)
-    )
-    sigma: Any = other.provenance.get("sigma")
-    if sigma is not None or noise == "of the model":
+    found: dict[str, Classifier | Denoiser] = {}
+    facts = recipe.flat()
+    for key, noise in recipe.folders().items():
+        if not (source := facts.get(key)):
+            continue
         try:
-            check_sigma(sigma)
+            model = Denoiser.load(source) if key == "start" else models.load(source)
         except InputError as error:
-            raise InputError(f"{key}={source!r} does not record at which sigma it was trained: {error}") from error
-    if noise == "of the run" and sigma not in (None, recipe.sigma):
-        raise InputError(f"{key}={source!r} was trained at sigma={sigma}, this run is at sigma={recipe.sigma}")
-    return other
+            raise InputError(f"{key}: {error}") from error
+        needed: dict[str, Any] = {"shape": [*spec.shape]} | ({"classes": [*spec.classes]} if noise else {})
+        if key == "start":
+            needed = Denoiser(arch=recipe.arch, channels=spec.shape[0]).config
+            needed.pop("provenance")
+        for name, need in needed.items():
+            if model.config[name] != need:
+                raise InputError(
+                    f"{key}={source!r} has the {name} {shown(model.config[name])}, and {spec.name} with these settings "
+                    f"needs {shown(need)}: name a model made for it"
+                )
+        if noise:
+            _check_sigma(f"{key}={source!r}", model, None if noise == "of the model" else recipe.sigma)
+        found[key] = model.requires_grad_(False)
+    return found
 
 
-def _opened(key: str, source: str) -> Classifier:
+def _check_sigma(which: str, model: Classifier | Denoiser, wanted: float | None) -> None:
+    """Raise InputError unless the model records at which sigma it was trained; or the one `wanted`, if it does."""
+    sigma: Any = model.provenance.get("sigma")
+    if sigma is None and wanted is not None:
+        return
     try:
-        return models.load(source)
+        check_sigma(sigma)
     except InputError as error:
-        raise InputError(f"{key}: {error}") from error
-
-
-def _check_like(key: str, source: str, spec: DatasetSpec, **facts: tuple[object, object]) -> None:
-    """Raise InputError unless what is `facts`, by name, of the model equals what this run needs."""
-    for name, (theirs, needed) in facts.items():
-        if theirs != needed:
-            raise InputError(
-                f"{key}={source!r} has the {name} {shown(theirs)}, and {spec.name} with these settings needs "
-                f"{shown(needed)}: name a model made for it"
-            )
+        raise InputError(f"{which} does not record at which sigma it was trained: {error}") from error
+    if wanted not in (None, sigma):
+        raise InputError(f"{which} was trained at sigma={sigma}, this run is at sigma={wanted}")

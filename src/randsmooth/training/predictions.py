@@ -6,21 +6,17 @@ resumed if they were cut short.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
 from randsmooth import models
-from randsmooth.atomic import write_atomically
 from randsmooth.attacks import frozen
 from randsmooth.data import Images
 from randsmooth.documents import shown
@@ -29,6 +25,7 @@ from randsmooth.methods import Probe
 from randsmooth.models import Classifier
 from randsmooth.noise import Stream, draw
 from randsmooth.progress import Progress
+from randsmooth.training.checkpoint import UNFIT, read_signed, write_signed
 from randsmooth.training.devices import ALONE, Ranks
 from randsmooth.training.folder import TEACHER
 from randsmooth.training.recipe import Recipe
@@ -37,7 +34,6 @@ IMAGES = 256  # that a probe asks about at a time
 AUGMENT = 1  # appended to the address of a chunk's augmentation
 SAMPLES = 2048  # noisy copies of an image that a teacher is asked about at a time
 SAVE_EVERY = 30.0  # seconds
-DONE, DIGEST = "done", "digest"  # keys of the metadata, beside what the answers depend on
 
 
 def make_probe(
@@ -94,6 +90,7 @@ def undecided(right: Tensor, copies: int, m: int, enough: int) -> Tensor:
     return ((right < enough) & (copies - right <= m - enough)).nonzero()[:, 0]
 
 
+@dataclass(frozen=True)
 class SmoothedTeacher:
     """A `Teacher`: the model in a folder predicts every image of the run under noise of the model's own sigma.
 
@@ -101,21 +98,21 @@ class SmoothedTeacher:
     augmentation, the number of noises and the seed. The `ranks` take the images in turn, and the first stores them.
     """
 
-    def __init__(
-        self, recipe: Recipe, images: Images, run: Path, device: torch.device, progress: Progress, ranks: Ranks = ALONE
-    ) -> None:
-        self.recipe, self.images, self.path = recipe, images, run / TEACHER
-        self.device, self.progress, self.ranks = device, progress, ranks
+    recipe: Recipe
+    images: Images
+    run: Path
+    device: torch.device
+    progress: Progress
+    ranks: Ranks = ALONE
 
     def __call__(self, folder: str, n: int, *, augmented: bool = False) -> Tensor:
         """(N, K) float32: the share of n noisy copies of each image that the model puts into each class."""
         model = models.load(folder, device=self.device)
         about = self._about(model, n, augmented)
         counts, done = self.ranks.first(lambda: self._stored(about, model.num_classes))
-        images = len(self.images)
+        images, saved = len(self.images), time.monotonic()
         with self.progress("ask the teacher", images, "images") as reporter, frozen(model):
             reporter.skip(done)
-            saved = time.monotonic()
             for first in range(done, images, self.ranks.number):
                 last = min(first + self.ranks.number, images)
                 own = first + self.ranks.rank
@@ -123,16 +120,10 @@ class SmoothedTeacher:
                     counts[own] = self._count(model, own, n, augmented)
                 counts[first:last] = self.ranks.sum(counts[first:last]).cpu()
                 reporter.advance(last - first)
-                if time.monotonic() - saved > SAVE_EVERY:
-                    self._store(counts, last, about)
+                if self.ranks.is_first and (last == images or time.monotonic() - saved > SAVE_EVERY):
+                    write_signed(self.run / TEACHER, {"counts": counts, "done": last, "about": about})
                     saved = time.monotonic()
-        if done < images:
-            self._store(counts, images, about)
         return counts.float() / n
-
-    def _store(self, counts: Tensor, done: int, about: dict[str, str]) -> None:
-        if self.ranks.is_first:
-            write_answers(self.path, counts, done, about)
 
     @torch.inference_mode()
     def _count(self, model: Classifier, i: int, n: int, augmented: bool) -> Tensor:
@@ -149,9 +140,8 @@ class SmoothedTeacher:
 
     def _about(self, model: Classifier, n: int, augmented: bool) -> dict[str, str]:
         """What the predictions depend on."""
-        recipe = self.recipe
+        recipe, augment = self.recipe, self.images.spec.augment if augmented else "none"
         facts = {"weights": models.weights_hash(model), "n": n, "sigma": model.provenance["sigma"], "seed": recipe.seed}
-        augment = self.images.spec.augment if augmented else "none"
         facts |= {"dataset": recipe.dataset, "take": recipe.take, "augment": augment}
         return {key: str(value) for key, value in facts.items()}
 
@@ -159,7 +149,7 @@ class SmoothedTeacher:
         """The stored counts (N, K) that depend on what `about` says, and for how many images they are complete."""
         wanted = (len(self.images), classes)
         try:
-            counts, done, found = read_answers(self.path)
+            counts, done, found = read_answers(self.run / TEACHER)
             if found == about and counts.shape == wanted:
                 return counts, done
         except FileNotFoundError:
@@ -182,38 +172,20 @@ def stored_predictions(run: Path) -> Tensor | None:
     return counts.float() / int(about["n"])
 
 
-def write_answers(path: Path, counts: Tensor, done: int, about: dict[str, str]) -> None:
-    """Write `counts` (N, K), complete for the first `done` images; `about` says what they depend on, by name."""
-    facts = about | {DONE: str(done)}
-    write_atomically(path, save({"counts": counts}, metadata=facts | {DIGEST: _digest(counts, facts)}))
-
-
 def read_answers(path: Path) -> tuple[Tensor, int, dict[str, str]]:
-    """The counts (N, K) at `path`, for how many images they are complete, and what they depend on.
+    """The counts (N, K) at `path`, for how many images they are complete, and what they depend on, by name.
 
     Raises:
         FileNotFoundError: there is no such file.
         InputError: the file was altered since it was written.
     """
     try:
-        with safe_open(path, "pt") as file:
-            facts, counts = dict(file.metadata() or {}), file.get_tensor("counts")
-    except FileNotFoundError:
-        raise
-    except (OSError, SafetensorError) as error:
-        raise InputError(f"{path} is damaged ({shown(error)})") from None
-    if facts.pop(DIGEST, None) != _digest(counts, facts):
-        raise InputError(f"{path} is not as it was written: its digest is missing or differs")
-    return counts, int(facts.pop(DONE)), facts
+        return tuple(read_signed(path)[name] for name in ("counts", "done", "about"))
+    except UNFIT as error:
+        raise InputError(f"{path} is damaged: it has no teacher's answers ({shown(error)})") from None
 
 
 def check_answers(path: Path) -> str:
     """What was verified about the teacher's answers at `path`, in one sentence. Raises the errors of `read_answers`."""
     counts, done, _ = read_answers(path)
     return f"a teacher's answers on {done} of {len(counts)} images; they are as they were written"
-
-
-def _digest(counts: Tensor, facts: dict[str, str]) -> str:
-    digest = hashlib.sha256(json.dumps([facts, [*counts.shape], str(counts.dtype)], sort_keys=True).encode())
-    digest.update(counts.contiguous().view(-1).view(torch.uint8).numpy().tobytes())
-    return f"sha256:{digest.hexdigest()}"

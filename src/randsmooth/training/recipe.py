@@ -14,7 +14,7 @@ from randsmooth.data import DatasetSpec
 from randsmooth.errors import InputError, unknown
 from randsmooth.methods import METHODS, Method
 from randsmooth.methods.denoising import OBJECTIVES, SOURCE
-from randsmooth.methods.hyperparameters import Noise, beginnings, in_epochs, model_folders
+from randsmooth.methods.hyperparameters import Noise, declared, model_folders
 from randsmooth.training.presets import Preset, find
 from randsmooth.training.schedule import Optimisation, scaled
 from randsmooth.training.settings import READING, DenoiserSettings, TrainingPrecision, TrainingSettings
@@ -184,17 +184,10 @@ def resolve(
     epochs = settings.epochs or schedule.epochs
     own, steps = _split(preset.method, settings.set)
     method = methods.create(preset.method, **_hyperparameters(preset, sigma, epochs, schedule.epochs) | own)
-    recipe = Recipe(
-        **settings.model_dump(include={"take", "precision", "seed", "compile", *READING}),
-        **schedule.stretched(epochs).model_dump() | steps,
-        dataset=dataset,
-        device=device,
-        arch=arch,
-        method=preset.method,
-        hyperparameters=dataclasses.asdict(method),
-        preset=preset.name,
-        sigma=sigma,
-    )
+    chosen: dict[str, Any] = {"dataset": dataset, "device": device, "arch": arch, "sigma": sigma, "preset": preset.name}
+    chosen |= {"method": preset.method, "hyperparameters": dataclasses.asdict(method)}
+    chosen |= settings.model_dump(include={"take", "precision", "seed", "compile", *READING})
+    recipe = Recipe(**chosen, **schedule.stretched(epochs).model_dump() | steps)
     _check(recipe, method.m)
     notes = _notes(preset, spec, recipe, {"arch": preset.arch or spec.arch, **usual})
     return recipe, [*notes, *[f"sigma={sigma:g}, as none was named"] * (settings.sigma is None)]
@@ -203,11 +196,10 @@ def resolve(
 def _hyperparameters(preset: Preset, sigma: float, epochs: int, usual: int) -> dict[str, Any]:
     """All hyperparameters, from `preset` or else the method's defaults, in a run of `epochs`, not `usual`."""
     kind, factor = METHODS[preset.method], epochs / (preset.reference_epochs or usual)
-    defaults = {field.name: field.default for field in dataclasses.fields(kind)}
-    values = {name: value for name, value in defaults.items() if value is not dataclasses.MISSING}
-    values |= preset.hyperparameters(sigma)
-    first_of_parts = dict(beginnings(kind))
-    for name in in_epochs(kind):
+    fields = (field for field in dataclasses.fields(kind) if field.default is not dataclasses.MISSING)
+    values: dict[str, Any] = {field.name: field.default for field in fields} | preset.hyperparameters(sigma)
+    first_of_parts = declared(kind, "begins")
+    for name in declared(kind, "unit"):
         if values.get(name):  # epoch 0 stays the first at any length
             values[name] = min(epochs - (name in first_of_parts), scaled(values[name], factor))
     return values
@@ -216,10 +208,10 @@ def _hyperparameters(preset: Preset, sigma: float, epochs: int, usual: int) -> d
 def _split(method: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The values of `--set` that belong to the method, and those that belong to the optimisation."""
     own = {field.name for field in dataclasses.fields(METHODS[method])}
-    steps = {*Optimisation.model_fields} - {"epochs"}
+    known = own | {*Optimisation.model_fields} - {"epochs"}
     for key in settings:
-        if key not in own | steps:
-            raise unknown(f"setting of {method}", key, own | steps)
+        if key not in known:
+            raise unknown(f"setting of {method}", key, known)
     of_steps = {key: value for key, value in settings.items() if key not in own}
     Optimisation(epochs=1, **{"lr": 1.0} | of_steps)  # refuses what is out of range
     return {key: value for key, value in settings.items() if key in own}, of_steps
@@ -229,7 +221,7 @@ def _check(recipe: Recipe, m: int) -> None:
     """Raise InputError for settings with which no run can be trained."""
     if recipe.batch < m or recipe.batch % m:
         raise InputError(f"batch={recipe.batch} must be a multiple of m={m}: it holds m noises of batch / m images")
-    for name, parts in beginnings(METHODS[recipe.method]):
+    for name, parts in declared(METHODS[recipe.method], "begins").items():
         begins = recipe.hyperparameters[name]
         what = " and ".join(part for key, part in parts.items() if recipe.hyperparameters.get(key))
         if what and begins >= recipe.epochs:
@@ -247,8 +239,7 @@ def _notes(preset: Preset, spec: DatasetSpec, recipe: Recipe, usual: Mapping[str
     nearest, flat = preset.nearest(recipe.sigma), recipe.flat()
     if nearest != recipe.sigma and (values := ", ".join(preset.by_sigma[nearest])):
         notes.append(f"{preset.name} has no values for sigma={recipe.sigma}: {values} of sigma={nearest}")
-    now = {key: flat.get(key, () if key == "lr_milestones" else None) for key in usual}
-    words = {key: (_word(usual[key]), _word(now[key])) for key in usual}
+    words = {key: (_word(usual[key]), _word(flat.get(key, () if key == "lr_milestones" else None))) for key in usual}
     different = ", ".join(f"{key} {before} -> {after}" for key, (before, after) in words.items() if before != after)
     return [*notes, *([f"unlike the preset: {different}"] if different else [])]
 
@@ -261,12 +252,6 @@ def resolve_denoiser(dataset: str, settings: DenoiserSettings, spec: DatasetSpec
     """The recipe of a denoiser's run on `dataset`, which `spec` describes."""
     # After a third and two thirds of the run, as in the authors' code: 30 and 60 of 90 epochs.
     thirds = {third * settings.epochs // 3 for third in (1, 2)} - {0}
-    return DenoiserRecipe(
-        **settings.model_dump(),
-        lr_milestones=tuple(sorted(thirds)),
-        dataset=dataset,
-        device=device,
-        method=DENOISER,
-        hyperparameters=dataclasses.asdict(OBJECTIVES[settings.objective]()),
-        preset=SOURCE,
-    )
+    fixed: dict[str, Any] = {"dataset": dataset, "device": device, "method": DENOISER, "preset": SOURCE}
+    fixed["hyperparameters"] = dataclasses.asdict(OBJECTIVES[settings.objective]())
+    return DenoiserRecipe(**settings.model_dump(), **fixed, lr_milestones=tuple(sorted(thirds)))

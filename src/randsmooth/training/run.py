@@ -2,37 +2,59 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
+import inspect
 import os
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from contextlib import ExitStack, nullcontext
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
+import yaml
 from lightning_fabric.loggers.logger import Logger
+from torch import nn
 
-from randsmooth import data
+from randsmooth import data, models
+from randsmooth.atomic import claimed, write_atomically
 from randsmooth.data import Images, TensorImages
 from randsmooth.data.dataset_spec import IN_MEMORY_BYTES
+from randsmooth.documents import shown
 from randsmooth.errors import InputError
+from randsmooth.extras import versions
 from randsmooth.frozen_record import settings_from
 from randsmooth.methods import Method
 from randsmooth.models import Classifier, Denoiser
-from randsmooth.progress import Progress, Silent
-from randsmooth.training.devices import leads, make_fabric, placed
-from randsmooth.training.execution import Options, Run, carry_out, training_images
+from randsmooth.progress import Progress, Silent, chosen_progress, silent
+from randsmooth.training.checkpoint import Checkpoint
+from randsmooth.training.devices import (
+    Placement,
+    Ranks,
+    batch_norms,
+    joined,
+    launch,
+    leads,
+    make_fabric,
+    placed,
+    started,
+)
+from randsmooth.training.folder import OWN, SETTINGS, TEACHER, TRACKED, check, check_there, clear
+from randsmooth.training.loggers import LoggedRun, LoggerGroup, check_loggers, open_loggers
 from randsmooth.training.loop import Callback, Trainer, work
-from randsmooth.training.networks import its_classifier, new_classifier, new_denoiser, weights_of_other_models
-from randsmooth.training.recipe import Recipe, resolve, resolve_denoiser
+from randsmooth.training.networks import new_model, other_models
+from randsmooth.training.predictions import SmoothedTeacher
+from randsmooth.training.recipe import DenoiserRecipe, Recipe, resolve, resolve_denoiser
 from randsmooth.training.settings import DenoiserSettings, TrainingSettings
 from randsmooth.urls import Place, delivered
 
 TOGETHER = 256  # images that are read at once
 STEPS = 6  # that are timed for an estimate
+VERBS = {TrainingSettings: "train", DenoiserSettings: "train-denoiser"}
+SOME = 16  # images that stand for all, where hashing all would take long
 
 
 def train(
@@ -104,34 +126,23 @@ def train(
         >>> model.provenance["method"], len(model.classes), sorted(rows[0])
         ('gaussian', 10, ['cross_entropy', 'easy_share', 'epoch', 'hard_share', 'lr', 'seconds'])
     """
-    flags = {"resume": resume, "overwrite": overwrite, "accept_changes": accept_changes}
-    options = Options.checked(logger, callback, progress, **flags)
-    chosen = settings_from(TrainingSettings, settings, fields)
+    loggers, callback, progress = check_loggers(logger), _checked(callback), chosen_progress(progress)
+    kind = DenoiserSettings if isinstance(settings, DenoiserSettings) else TrainingSettings  # from `train_denoiser`
+    chosen = settings_from(kind, settings, fields)
     placement = placed(device, devices, nodes, sync_batch_norm)
     recipe, notes, spec, own = _resolved(dataset, chosen, device)
-    recipe = recipe.model_copy(update={"asked": weights_of_other_models(recipe, spec)})
-    written = {"verb": "train", **chosen.model_dump(mode="json", exclude_none=True)}
-    with _folder(out, options) as folder:
-        return carry_out(Run(recipe, spec, placement, folder, written, options, new_classifier, notes=notes, own=own))
+    asked = {key: models.weights_hash(model) for key, model in other_models(recipe, spec).items()}
+    recipe = recipe.model_copy(update={"asked": asked})
+    written = {"verb": VERBS[kind], **chosen.model_dump(mode="json", exclude_none=True)}
+    flags = {"resume": resume, "overwrite": overwrite}
+    # The first rank alone opens and writes the folder.
+    with delivered(out, folder=True, **flags) if leads() else nullcontext(Path(os.devnull)) as folder:
+        flags["accept_changes"] = accept_changes
+        run = Run(recipe, spec, own, placement, folder, written, notes, flags, loggers, callback, progress)
+        return cast(Classifier, carry_out(run))
 
 
-def train_denoiser(
-    dataset: str,
-    settings: DenoiserSettings | None = None,
-    *,
-    out: Place,
-    device: str = "auto",
-    devices: int | None = None,
-    nodes: int = 1,
-    sync_batch_norm: bool = False,
-    resume: bool = False,
-    overwrite: bool = False,
-    accept_changes: bool = False,
-    logger: str | Logger | Sequence[str | Logger] | None = None,
-    callback: Callback | None = None,
-    progress: Progress | bool | None = None,
-    **fields: Any,
-) -> Denoiser:
+def train_denoiser(dataset: str, settings: DenoiserSettings | None = None, *, out: Place, **options: Any) -> Denoiser:
     """Train a denoiser on `dataset` into the folder `out`, and return it in eval mode (Salman et al., NeurIPS 2020).
 
     A folder is written as by `train`, and read by `models.load_denoiser`. On `objective="mse"` it learns clean images,
@@ -143,9 +154,9 @@ def train_denoiser(
         dataset: a name, or the path of a folder of images or of Parquet files. Labels are not used.
         settings: how to train.
         out: the folder of the run, or its URL, as for `train`.
-        device, devices, nodes, sync_batch_norm, resume, overwrite, accept_changes, logger, callback, progress: as for
-            `train`.
-        fields: settings as keywords, instead of `settings` or in place of some of them: `sigma=0.5, epochs=5`.
+        options: `device`, `devices`, `nodes`, `sync_batch_norm`, `resume`, `overwrite`, `accept_changes`, `logger`,
+            `callback` and `progress` as for `train`; and settings as keywords, instead of `settings` or in place of
+            some of them: `sigma=0.5, epochs=5`.
 
     Raises:
         InputError: settings, data or models that cannot be used, or a folder that must not be written to.
@@ -161,58 +172,45 @@ def train_denoiser(
         >>> denoiser.sigma, denoiser.provenance["objective"]
         (0.25, 'mse')
     """
-    flags = {"resume": resume, "overwrite": overwrite, "accept_changes": accept_changes}
-    options = Options.checked(logger, callback, progress, **flags)
+    names = inspect.signature(train).parameters
+    fields = {name: options.pop(name) for name in [*options] if name not in names}
     chosen = settings_from(DenoiserSettings, settings, fields)
-    placement = placed(device, devices, nodes, sync_batch_norm)
-    spec = data.describe(dataset)
-    recipe = resolve_denoiser(dataset, chosen, spec, device=device)
-    recipe = recipe.model_copy(update={"asked": weights_of_other_models(recipe, spec)})
-    written = {"verb": "train-denoiser", **chosen.model_dump(mode="json", exclude_none=True)}
-    with _folder(out, options) as folder:
-        return carry_out(Run(recipe, spec, placement, folder, written, options, new_denoiser, its_classifier))
+    return cast(Denoiser, train(dataset, cast(Any, chosen), out=out, **options))
 
 
-def _folder(out: Place, options: Options) -> AbstractContextManager[Path]:
-    """The folder of the run, for the first rank; the others open and write none."""
-    if not leads():
-        return nullcontext(Path(os.devnull))
-    return delivered(out, folder=True, resume=options.resume, overwrite=options.overwrite)
+def _checked(callback: Callback | None) -> Callback | None:
+    """`callback`; InputError unless it can be called as one."""
+    try:
+        inspect.signature(callback or (lambda metrics, model: None)).bind({}, None)
+    except (TypeError, ValueError) as error:
+        what = "must be a function of two, an epoch's metrics and the model so far"
+        raise InputError(f"callback={shown(repr(callback))} {what} ({error})") from error
+    return callback
 
 
 def _resolved(
-    dataset: Any, settings: TrainingSettings, device: str
-) -> tuple[Recipe, tuple[str, ...], data.DatasetSpec, Images | None]:
-    """The recipe, notes on it for the user, the data set's facts, and the images themselves if they have no path."""
-    name, source, reading = named(dataset, settings.reading)
-    spec = data.describe(source, **reading)
-    require_labels(spec)
-    recipe, notes = resolve(name, settings, spec, device=device)
-    return recipe, tuple(notes), spec, None if isinstance(source, str) else source
+    dataset: Any, settings: TrainingSettings | DenoiserSettings, device: str
+) -> tuple[Recipe, list[str], data.DatasetSpec, Images | None]:
+    """The recipe, notes on it for the user, the data set's facts, and the images themselves if they have no path.
 
-
-def named(dataset: Any, reading: dict[str, Any]) -> tuple[str, Any, dict[str, Any]]:
-    """What a recipe calls `dataset`, what to load, and how.
-
-    Images without a path are loaded here, and called by a hash of their pixels and labels, so that a run can only be
-    resumed with the same.
-
-    Raises:
-        InputError: they cannot be used, or have no labels.
+    Such images are loaded here, and called by a hash of their pixels and labels, so that a run can only be resumed with
+    the same.
     """
+    reading, own = getattr(settings, "reading", {}), None
     if isinstance(dataset, str | Path):
-        return str(dataset), str(dataset), reading
-    images = _held(data.load(dataset, "train", **reading))
-    return f"{images.spec.name} (sha256 {_digest(images)[:16]})", images, {}
-
-
-def require_labels(spec: data.DatasetSpec) -> None:
-    """Raise InputError for images without labels, from which no classifier can be trained."""
+        name, spec = str(dataset), data.describe(str(dataset), **reading)
+    else:
+        own = _held(data.load(dataset, "train", **reading))
+        name, spec = f"{own.spec.name} (sha256 {_digest(own)[:16]})", own.spec
+    if isinstance(settings, DenoiserSettings):
+        return resolve_denoiser(name, settings, spec, device=device), [], spec, own
     if not spec.classes:
         raise InputError(
             f"{spec.name} has no labels, and training needs them: name their column (--label-column), or sort the "
             "images into a folder for each class"
         )
+    recipe, notes = resolve(name, settings, spec, device=device)
+    return recipe, notes, spec, own
 
 
 def _held(images: Images) -> Images:
@@ -224,7 +222,7 @@ def _held(images: Images) -> Images:
     pixels = torch.cat([x for x, _ in images.batches(torch.arange(len(images)).split(TOGETHER))])
     labels = images.labels_at(torch.arange(len(images)))
     numbered = tuple(str(k) for k in range(int(labels.max()) + 1))
-    spec = replace(images.spec, classes=images.spec.classes or numbered)
+    spec = dataclasses.replace(images.spec, classes=images.spec.classes or numbered)
     return TensorImages(spec, images.split, pixels, labels, images.device)
 
 
@@ -233,6 +231,146 @@ def _digest(images: Images) -> str:
     for x, _ in images.batches(torch.arange(len(images)).split(TOGETHER)):
         hashed.update(x.cpu().contiguous().numpy().tobytes())
     return hashed.hexdigest()
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """A run that is decided, in words that another process can carry out.
+
+    Attributes:
+        recipe: of the run.
+        spec: of its data set.
+        own: the images, where they have no path; None: they are those of the recipe's data set.
+        placement: on which devices.
+        folder: of the run.
+        settings: the verb and the settings that were chosen, to be written into the folder.
+        notes: on the recipe, for the user.
+        flags: resume, overwrite and accept_changes, as in `train`.
+        loggers: as `open_loggers` takes them.
+        callback: as in `train`.
+        progress: what shows the progress.
+    """
+
+    recipe: Recipe
+    spec: data.DatasetSpec
+    own: Images | None
+    placement: Placement
+    folder: Path
+    settings: dict[str, Any]
+    notes: list[str]
+    flags: dict[str, bool]
+    loggers: list[str | Logger] | None
+    callback: Callback | None
+    progress: Progress
+
+
+def carry_out(run: Run) -> Classifier | Denoiser:
+    """Train what `run` describes, or go on with it; the trained model in eval mode."""
+    placement = run.placement
+    if placement.number == 1 or started():
+        return take_part(run)
+    launch(placement.number, partial(take_part, run), run.callback)
+    return type(new_model(run.recipe, run.spec)).load(run.folder, placement.own_device)
+
+
+def take_part(run: Run) -> Classifier | Denoiser:
+    """Train the run as one of its ranks, together with the others; the first decides, writes and reports for all."""
+    fabric = make_fabric(run.recipe, run.placement)
+    with joined(run.placement) as ranks, ExitStack() as stack:
+        if not ranks.is_first:
+            run = dataclasses.replace(run, loggers=[], callback=None, progress=silent)
+        recipe, checkpoint = ranks.first(partial(begin, run))
+        model = new_model(recipe, run.spec)  # before the data are decoded, to refuse an unknown architecture at once
+        classifier = other_models(recipe, run.spec).get("classifier") if isinstance(recipe, DenoiserRecipe) else None
+        images = training_images(recipe, fabric.device, run.own)
+        _check_parts(recipe, len(images), ranks)
+        ranks.check_alike(versions() | {"training data": fingerprint(images)})
+        model.load_state_dict(ranks.first(model.state_dict))  # another processor may round initial weights differently
+        if run.placement.sync_batch_norm and not ranks.alone:
+            model = nn.SyncBatchNorm.convert_sync_batchnorm(model)
+        ranks.first(lambda: take_folder(stack, run, begun=checkpoint is not None))
+        schedule = recipe.build_method().schedule()
+        schedule.prepare(SmoothedTeacher(recipe, images, run.folder, fabric.device, run.progress, ranks))
+        plain, total = recipe.epochs * len(images), sum(work(schedule, e, len(images)) for e in range(recipe.epochs))
+        reporter = stack.enter_context(run.progress(f"train {recipe.method}", total, "images"))
+        for note in (recipe.summary(), *run.placement.notes(), *run.notes, *recipe.changed):
+            reporter.say(note)
+        if total > plain:
+            reporter.say(
+                f"before some epochs {recipe.method} asks about noisy copies of the images: about as much work as "
+                f"training on {total - plain:,} images, and counted as that"
+            )
+        trainer = Trainer(recipe, images, model, schedule, run.folder, fabric, reporter, classifier, ranks)
+        if checkpoint is not None:
+            trainer.restore(checkpoint)
+            reporter.say(f"resumed after epoch {trainer.epoch} of {recipe.epochs}")
+            reporter.skip(sum(work(schedule, epoch, len(images)) for epoch in range(trainer.epoch)))
+        logged = LoggedRun(run.folder, recipe.flat(), trainer.steps_taken)
+        with open_loggers(run.loggers, logged) if ranks.is_first else nullcontext(LoggerGroup([])) as loggers:
+            trainer.fit(loggers, run.callback)
+        if ranks.is_first:
+            check_there(run.folder)
+            models.save(model, run.folder)
+    return model.eval()
+
+
+def begin(run: Run) -> tuple[Recipe, Checkpoint | None]:
+    """Check the folder against what is asked for; the recipe with what was changed, and where to go on from."""
+    recipe, placement = run.recipe, run.placement
+    if placement.number > 1 and not placement.sync_batch_norm and batch_norms(new_model(recipe, run.spec)):
+        recipe = recipe.model_copy(update={"batch_norm_devices": placement.number})
+    checkpoint, changes = check(run.folder, recipe, **run.flags)
+    if checkpoint is not None:
+        changed = tuple(each.after(checkpoint.epoch) for each in changes)
+        recipe = recipe.model_copy(update={"changed": (*checkpoint.recipe.get("changed", ()), *changed)})
+    return recipe.model_copy(update={"threads": torch.get_num_threads()}), checkpoint
+
+
+def _check_parts(recipe: Recipe, images: int, ranks: Ranks) -> None:
+    """Raise InputError unless every step of an epoch has an image for each rank."""
+    step = min(images, recipe.images_per_step)
+    fewest = min(step, images % step or step)
+    if fewest < ranks.number:
+        raise InputError(
+            f"{ranks.number} devices cannot share a step of {fewest} of {images} images: take fewer devices, another "
+            "batch (--set batch=...) or another number of images (--take)"
+        )
+
+
+def take_folder(stack: ExitStack, run: Run, *, begun: bool) -> None:
+    """Lock the folder of the run until `stack` is closed, and clean it: of all that another run left, unless `begun`.
+
+    Kept are a teacher's predictions, which may have taken hours and are used only if they fit and, with `resume`, under
+    which ids the loggers' trackers know a run that was killed before its first checkpoint.
+    """
+    run.folder.mkdir(parents=True, exist_ok=True)
+    stack.enter_context(claimed(run.folder))
+    teacher = "of the model" in run.recipe.folders().values()  # which predicts under its own noise
+    clear(run.folder, keep=OWN if begun else [TEACHER] * teacher + [TRACKED] * run.flags["resume"])
+    if not (run.folder / SETTINGS).exists():
+        usual, asked = dataclasses.asdict(Placement()), dataclasses.asdict(run.placement)
+        where = {name: value for name, value in asked.items() if name == "device" or value != usual[name]}
+        values = {"verb": run.settings["verb"], "dataset": run.recipe.dataset, **where, **run.settings}
+        write_atomically(run.folder / SETTINGS, yaml.safe_dump(values, sort_keys=False, allow_unicode=True).encode())
+
+
+def training_images(recipe: Recipe, device: torch.device, own: Images | None = None) -> Images:
+    """The images to train on: `own` ones, or those of the recipe's data set."""
+    images = own.to(device) if own else data.load(recipe.dataset, "train", device=device, **recipe.reading)
+    return images if recipe.take is None else images.subset(data.take(len(images), recipe.take))
+
+
+def fingerprint(images: Images) -> str:
+    """What tells `images` from others in little time: how many there are, and a hash of some that lie apart.
+
+    Example:
+        >>> fingerprint(data.load("digits", "train"))
+        '1433 images (sha256 ...)'
+    """
+    some = torch.linspace(0, len(images) - 1, min(SOME, len(images))).long()
+    x, y = images.batch(some)
+    hashed = hashlib.sha256(y.cpu().numpy().tobytes() + x.cpu().contiguous().numpy().tobytes())
+    return f"{len(images)} images (sha256 {hashed.hexdigest()[:16]})"
 
 
 def expected_seconds(dataset: Any, settings: TrainingSettings, *, device: str = "auto") -> float:
@@ -255,7 +393,7 @@ def expected_seconds(dataset: Any, settings: TrainingSettings, *, device: str = 
     fabric = make_fabric(recipe)
     images, schedule = training_images(recipe, fabric.device, own), recipe.build_method().schedule()
     with tempfile.TemporaryDirectory() as folder:
-        model = new_classifier(recipe, spec)
+        model = new_model(recipe, spec)
         trainer = Trainer(recipe, images, model, schedule, Path(folder), fabric, Silent())
         objectives = [schedule.objective(epoch) for epoch in range(recipe.epochs)]
         latest = {type(objective): objective for objective in objectives}

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from randsmooth.data.dataset_spec import parse_size, written
 from randsmooth.errors import InputError
@@ -17,11 +16,6 @@ from randsmooth.training import schedule
 TrainingPrecision = Literal["32", "bf16-mixed"]
 Objective = Literal["mse", "stability"]
 READING = ("image_column", "label_column", "resize", "crop")  # arguments of `data.load`
-
-
-def _size(name: str, value: Any) -> str | None:
-    """A size as it is written in files, of whatever a user gave."""
-    return written(parse_size(name, value))
 
 
 def _said(default: Any, description: str, *, ge: int | None = None) -> Any:
@@ -80,10 +74,10 @@ class TrainingSettings(FrozenRecord):
     compile: bool = COMPILE
     image_column: str | None = _said(None, "Column, array or extension of the images. (default: image, img, x, ...)")
     label_column: str | None = _said(None, "Column, array or extension of the labels. (default: label, y, target, ...)")
-    resize: Annotated[str | None, BeforeValidator(partial(_size, "resize"))] = _said(
+    resize: str | None = _said(
         None, "Scale every image: the shorter side's pixels, or HEIGHTxWIDTH. (default: no scaling)"
     )
-    crop: Annotated[str | None, BeforeValidator(partial(_size, "crop"))] = _said(
+    crop: str | None = _said(
         None, "Cut the centre of every image, after scaling: a side's pixels, or HEIGHTxWIDTH. (default: all)"
     )
     seed: int = SEED
@@ -92,6 +86,11 @@ class TrainingSettings(FrozenRecord):
     def reading(self) -> dict[str, Any]:
         """How the images are read: arguments of `data.load` and `data.describe`."""
         return {name: getattr(self, name) for name in READING}
+
+    @field_validator("resize", "crop", mode="before")
+    @classmethod
+    def _as_written(cls, value: Any, info: ValidationInfo) -> str | None:
+        return written(parse_size(str(info.field_name), value))
 
     @model_validator(mode="after")
     def _usable(self) -> Self:

@@ -179,7 +179,7 @@ KINDS: dict[str, tuple[Callable[[Path], bool], str]] = {
     "certificate table": (lambda path: path.suffix == ".parquet", TABLE),
     "journal": (lambda path: path.suffix == ".partial", TABLE),
     "checkpoint": (lambda path: path.name == "checkpoint.pt", "randsmooth.training.checkpoint:check"),
-    "teacher": (lambda path: path.name == "teacher.safetensors", "randsmooth.training.predictions:check_answers"),
+    "teacher": (lambda path: path.name == "teacher.pt", "randsmooth.training.predictions:check_answers"),
     "configuration": (_is_configuration, f"{HERE}:check_configuration"),
     "ONNX file": (lambda path: path.suffix == ".onnx", f"{HERE}:check_onnx"),
     "OpenVINO IR": (lambda path: path.suffix == ".xml" and path.with_suffix(".bin").exists(), f"{HERE}:check_ir"),

@@ -77,13 +77,13 @@ def check_loggers(loggers: str | Logger | Sequence[str | Logger] | None) -> list
         return None
     listed: list[Any] = list(loggers) if isinstance(loggers, list | tuple) else [loggers]
     for logger in listed:
+        if not isinstance(logger, str | Logger):
+            kinds = f"one of {', '.join(LOGGERS)}, or a Logger of Lightning"
+            raise InputError(f"logger is a {type(logger).__name__}; expected {kinds}")
         if isinstance(logger, str):
             _kind(logger)
             if listed.count(logger) > 1:
                 raise InputError(f"logger {logger!r} is given twice")
-        elif not isinstance(logger, Logger):
-            kinds = f"one of {', '.join(LOGGERS)}, or a Logger of Lightning"
-            raise InputError(f"logger is a {type(logger).__name__}; expected {kinds}")
     return listed
 
 
@@ -118,13 +118,11 @@ def open_loggers(loggers: Sequence[str | Logger] | None, run: LoggedRun) -> Iter
         tracked: dict[str, str] = json.loads(path.read_bytes()) if path.exists() else {}
     except ValueError:
         raise InputError(f"{path} is damaged: remove it, and the resumed run is tracked as a new one") from None
-    chosen: list[str | Logger] = list(loggers if loggers is not None else tracked or usual())
-    opened = [_open(logger, run, tracked) for logger in chosen]
-    pairs = zip(chosen, opened, strict=True)
-    ids = {name: str(logger.version or "") for name, logger in pairs if isinstance(name, str)}
+    chosen = {logger: _open(logger, run, tracked) for logger in (tracked or usual() if loggers is None else loggers)}
     if loggers is not None:
+        ids = {name: str(logger.version or "") for name, logger in chosen.items() if isinstance(name, str)}
         write_atomically(path, json.dumps(tracked | ids).encode())
-    group, status = LoggerGroup(opened), "failed"
+    group, status = LoggerGroup([*chosen.values()]), "failed"
     try:
         yield group
         status = "success"
@@ -145,6 +143,7 @@ def usual() -> list[str]:
 
 def _open(logger: str | Logger, run: LoggedRun, tracked: Mapping[str, str]) -> Logger:
     """The logger, told the run's hyperparameters."""
+    name = logger if isinstance(logger, str) else type(logger).__name__
     try:
         if isinstance(logger, str):
             logger = _kind(logger)(replace(run, tracked_as=tracked.get(logger) or None))
@@ -153,7 +152,6 @@ def _open(logger: str | Logger, run: LoggedRun, tracked: Mapping[str, str]) -> L
     except InputError:
         raise
     except Exception as error:  # whatever the client of a tracker raises
-        name = logger if isinstance(logger, str) else type(logger).__name__
         raise InputError(
             f"the logger {name} cannot be started ({type(error).__name__}: {shown(error)}); the run can go without it: "
             "name other loggers"

@@ -2,70 +2,173 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Any
 
 from randsmooth.documents import parse_yaml
 from randsmooth.errors import InputError, unknown
-from randsmooth.training.presets.base import SIGMAS, Preset, read, usual_optimisation
-
-__all__ = ["PAPERS", "PRESETS", "SIGMAS", "Preset", "default", "find", "named", "usual_optimisation"]
+from randsmooth.training.schedule import Optimisation
 
 # The first preset for a data set and a method is the default there, unless it is a variation: so the order matters.
-FILES = ("acr", "cat-rs", "macer", "jeong", "acr-baselines")
-GREY = ("digits", "mnist", "fashion-mnist")
+FILES = ("acr", "cat-rs", "macer", "jeong", "acr-baselines", "randsmooth", "cat-rs-imagenet")
+SIGMAS = (0.25, 0.5, 1.0)
+ACCOUNTS = ("prose", "table1")  # of one row of a main table: as the text describes it, and as its figures were made
+SAME_IMAGES = {"cifar10": ("cifar10", "cifar10-jpeg")}
+
+
+def _read(name: str) -> Any:
+    return parse_yaml(resources.files(__name__).joinpath(f"{name}.yaml").read_text(), name)
+
+
+_SCHEDULES = _read("schedules")
+SCHEDULES = {name: Optimisation(**values) for name, values in _SCHEDULES["schedules"].items()}
+
+
+@dataclass(frozen=True)
+class Preset:
+    """One method on some data sets, with the hyperparameters that may depend on sigma.
+
+    Attributes:
+        name: paper/method; paper/method/variation for a row of an ablation table, or for one of two versions of a row.
+        method: its registered name.
+        source: paper and table or appendix.
+        datasets: names it was published for; empty: any data set.
+        optimisation: the training schedule; None: the one usual for the data set.
+        fixed: hyperparameters that are the same at every sigma.
+        by_sigma: hyperparameters at each sigma, in addition to the fixed ones; empty: none depends on sigma.
+        batch: noisy samples per step, instead of the schedule's.
+        arch: architecture; None: the data set's.
+        reference_epochs: the length of run for which hyperparameters that count epochs are given; None: the schedule's.
+
+    Example:
+        >>> preset = Preset("mine/gaussian", "gaussian", "an example", ("mnist",), fixed={"m": 2})
+        >>> preset.serves("cifar10"), preset.hyperparameters(0.5)
+        (False, {'m': 2})
+    """
+
+    name: str
+    method: str
+    source: str
+    datasets: tuple[str, ...] = ()
+    optimisation: Optimisation | None = None
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    by_sigma: Mapping[float, Mapping[str, Any]] = field(default_factory=dict)
+    batch: int | None = None
+    arch: str | None = None
+    reference_epochs: int | None = None
+
+    @property
+    def base(self) -> str:
+        """The name without the variation."""
+        return "/".join(self.name.split("/")[:2])
+
+    @property
+    def variation(self) -> str:
+        """What the row of an ablation table changes, or which of two versions this is; empty for a main preset."""
+        return self.name.removeprefix(self.base).removeprefix("/")
+
+    @property
+    def main(self) -> bool:
+        """Whether this is a model of a main table, in either version if there are two."""
+        return self.variation in ("", *ACCOUNTS)
+
+    def serves(self, dataset: str) -> bool:
+        return not self.datasets or dataset in self.datasets
+
+    def schedule(self, dataset: str, arch: str) -> Optimisation:
+        """The training schedule of `arch` on `dataset`."""
+        usual = _SCHEDULES["usual"].get(dataset) or _SCHEDULES["usual_for_arch"].get(arch, "cifar")
+        optimisation = self.optimisation or SCHEDULES[usual]
+        return optimisation if self.batch is None else optimisation.replace(batch=self.batch)
+
+    def hyperparameters(self, sigma: float) -> dict[str, Any]:
+        """All hyperparameters at `sigma`, or at the nearest published sigma if this one is not published."""
+        return {**self.fixed, **self.by_sigma.get(self.nearest(sigma), {})}
+
+    def usual_sigma(self) -> float:
+        """The sigma that it was published for or, of several, the middle one. InputError if it names none."""
+        if not self.by_sigma:
+            raise InputError(f"{self.name} names no sigma: give one, such as sigma=0.5 (--sigma 0.5)")
+        return sorted(self.by_sigma)[len(self.by_sigma) // 2]
+
+    def nearest(self, sigma: float) -> float:
+        """The published sigma whose values are used at `sigma`."""
+        return min(self.by_sigma, key=lambda known: abs(known - sigma), default=sigma)
+
+
+def _presets(papers: Mapping[str, str], entry: dict[str, Any], known: Sequence[Preset]) -> Iterator[Preset]:
+    """The preset of an entry of a paper's file, or the rows of a table that it has, each an entry that varies it.
+
+    Args:
+        papers: the first part of a preset's name -> how its paper is cited.
+        entry: fields of a `Preset`, with a column for each hyperparameter in `by_sigma`, one value for each of the
+            `sigmas`; and the name or the values of its `schedule`. Those of another preset are taken where there are
+            none: `like: NAME DATASET`; on the usual schedule of these data sets, if any, where it is `lent_to` them.
+        known: the presets before.
+    """
+    main = Preset(entry.get("name", ""), "", "")
+    if "like" in entry:
+        name, dataset = entry["like"].split()
+        main = next(preset for preset in known if preset.name == name and preset.serves(dataset))
+    name, sigmas = entry.get("name", main.name), entry.get("sigmas", SIGMAS)
+    values: dict[str, Any] = {key: entry[key] for key in ("arch", "fixed", "batch") if key in entry}
+    if "name" in entry:
+        values |= {"name": name, "method": name.split("/")[1].split("+")[-1]}
+    if "source" in entry:
+        values["source"] = _cited(papers, name, entry["source"])
+    if "datasets" in entry:
+        named = entry["datasets"]
+        values["datasets"] = tuple(named) if isinstance(named, list) else SAME_IMAGES.get(named, (named,))
+    if "by_sigma" in entry or not main.by_sigma:
+        columns = entry.get("by_sigma", {})
+        values["by_sigma"] = {sigma: {key: columns[key][i] for key in columns} for i, sigma in enumerate(sigmas)}
+    values["optimisation"] = _schedule(entry.get("schedule"), main.optimisation)
+    if "lent_to" in entry:
+        values |= {"datasets": tuple(entry["lent_to"]), "optimisation": None}
+        values["reference_epochs"] = main.optimisation.epochs if main.optimisation else None
+        lent = f"{papers['randsmooth']}: {main.name} of {main.datasets[0]} on the data set's usual schedule"
+        values["source"] = ", ".join([lent, *filter(None, [entry.get("changed")])])
+    made = replace(main, **values)
+    if "rows" not in entry:
+        yield made
+    for row in entry.get("rows", ()):
+        for value in row.get("values", [None]):
+            yield _row(papers, made, row, value)
+
+
+def _row(papers: Mapping[str, str], main: Preset, row: dict[str, Any], value: Any) -> Preset:
+    """`main` with some hyperparameters changed as in a row of a table, at the table's sigmas."""
+    varied = {} if value is None else {row["vary"]: value}
+    variation = row.get("row", "") + "".join(f"{key}={number:g}" for key, number in varied.items())
+    changes = row.get("set", {}) | varied
+    return replace(
+        main,
+        name=f"{main.base}/{variation}",
+        source=_cited(papers, main.name, row["source"]) if "source" in row else main.source,
+        by_sigma={sigma: main.by_sigma.get(sigma, {}) | changes for sigma in row.get("sigmas", main.by_sigma)},
+        optimisation=_schedule(row.get("schedule"), main.optimisation),
+    )
+
+
+def _cited(papers: Mapping[str, str], name: str, source: str) -> str:
+    return f"{papers[name.split('/')[0]]}{':' if source.startswith('the authors') else ','} {source}"
+
+
+def _schedule(given: str | dict[str, Any] | None, before: Optimisation | None) -> Optimisation | None:
+    """A schedule by name, the values that it changes in the one `before`, or all of its own."""
+    if isinstance(given, str):
+        return SCHEDULES[given]
+    return before if given is None else before.replace(**given) if before else Optimisation(**given)
+
 
 PAPERS: dict[str, str] = {}  # the paper that the first part of a preset's name stands for
 _found: list[Preset] = []
-
-
-def _read(name: str) -> None:
-    """Add the presets of a file to those found."""
-    text = resources.files(__name__).joinpath(f"{name}.yaml").read_text()
-    facts: dict[str, Any] = parse_yaml(text, name)
-    PAPERS.update(facts["paper"])
-    for entry in facts["presets"]:
-        _found.extend(read(facts["paper"], entry, _found))
-
-
-def _borrowed(name: str, dataset: str, datasets: tuple[str, ...] = ()) -> Preset:
-    """The values of a preset on other data sets; what is measured in epochs is scaled to their schedules.
-
-    MACER is deferred to a third of the schedule, and takes 64 images a step: without this beginning, or with the 16
-    images of a usual batch, small networks became constant classifiers.
-    """
-    preset = next(each for each in _found if each.name == name and each.serves(dataset))
-    assert preset.optimisation is not None
-    source = f"not from a paper: {preset.name} of {preset.datasets[0]} on the data set's usual schedule"
-    borrowed = replace(
-        preset,
-        name=f"randsmooth/{preset.method}",
-        source=source,
-        datasets=datasets,
-        optimisation=None,
-        reference_epochs=preset.optimisation.epochs,
-    )
-    if preset.method != "macer":
-        return borrowed
-    deferred = {sigma: {**values, "lbd_from": 50} for sigma, values in preset.by_sigma.items()}
-    return replace(borrowed, source=f"{source}, deferred, 64 images per step", batch=64 * 16, by_sigma=deferred)
-
-
-for _name in FILES:
-    _read(_name)
-_lent = ("stability", "smoothadv", "macer", "consistency", "smoothmix", "cat-rs")
-_found += [
-    _borrowed("acr/gaussian", "cifar10"),
-    *(
-        _borrowed(f"cat-rs/{method}/prose".removesuffix("/prose" * (method == "cat-rs")), "mnist", GREY)
-        for method in _lent
-    ),
-    *(_borrowed(f"cat-rs/{method}", "cifar10") for method in _lent),
-    _borrowed("acr/amplify", "cifar10"),
-]
-_read("cat-rs-imagenet")
-PAPERS["randsmooth"] = "not from a paper"
+for _facts in map(_read, FILES):
+    PAPERS.update(_facts["paper"])
+    for _entry in _facts["presets"]:
+        _found.extend(_presets(_facts["paper"], _entry, _found))
 PRESETS = tuple(_found)
 
 
@@ -113,19 +216,14 @@ def find(method: str | None, dataset: str, preset: str | None = None, *, anywher
         )
     if anywhere:
         return candidates[0]
-    served = ", ".join(sorted({name for p in candidates for name in p.datasets}))
-    instead = default(wanted, dataset).name
+    served, instead = ", ".join(sorted({name for p in candidates for name in p.datasets})), default(wanted, dataset)
     raise InputError(
-        f"preset {preset!r} is for {served}, not {dataset!r}; --preset {instead} serves it, or pass --anywhere"
+        f"preset {preset!r} is for {served}, not {dataset!r}; --preset {instead.name} serves it, or pass --anywhere"
     )
 
 
 def named(name: str) -> list[Preset]:
-    """The presets called `name`, each for other data sets.
-
-    Raises:
-        InputError: there are none.
-    """
+    """The presets called `name`, each for other data sets. InputError if there are none."""
     presets = [p for p in PRESETS if p.name == name]
     if not presets:  # all variations of its preset are suggested, or all main presets
         variations = {p.name for p in PRESETS if name.startswith(f"{p.base}/")}
