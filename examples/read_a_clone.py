@@ -41,12 +41,12 @@ def main() -> None:
         clone = Path(sys.argv[1]) if len(sys.argv) > 1 else made_up(Path(name))
         entries = []
         for file in certificates.read_folder(clone):
-            for table in file.tables:
-                entry = report.measure(table, file.path.relative_to(clone).as_posix())
-                print(f"{entry.method} on {table.header.dataset}, sigma {table.header.sigma}: ACR {entry.acr}")
-                entries.append(entry)
-            if file.fault:
+            if file.table is None:
                 print(file.fault)
+                continue
+            entry = report.measure(file.table, file.path.relative_to(clone).as_posix())
+            print(f"{entry.method} on {file.table.header.dataset}, sigma {file.table.header.sigma}: ACR {entry.acr}")
+            entries.append(entry)
         report.write_leaderboard(entries, Path(name) / "leaderboard.html")  # open it in a browser
         for covered in papers.survey(clone).drawn:
             print(f"{covered.object.name}: {len(covered.filled)} rows filled, {len(covered.missing)} missing")

@@ -26,7 +26,8 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from randsmooth.certificates import Certificates
-from randsmooth.certificates.parquet import OPTIONAL, TYPES
+from randsmooth.certificates.evidence import COLUMNS
+from randsmooth.certificates.parquet import TYPES
 
 ROOT = Path(__file__).parents[2]
 PAPERS, SCHEMAS = ROOT / "results" / "papers", ROOT / "docs" / "schemas"
@@ -135,7 +136,7 @@ def columns() -> str:
     """The columns of a certificate table."""
     said = meanings(Certificates)
     said["path"] = said["paths"]
-    kept = [(f"`{c}`", str(kind), "no" if c in OPTIONAL else "yes", "yes", said[c]) for c, kind in TYPES.items()]
+    kept = [(f"`{c}`", str(kind), "no" if COLUMNS[c].optional else "yes", "yes", said[c]) for c, kind in TYPES.items()]
     shown = [(f"`{c}`", kind, "no" if c == "correct" else "yes", "no", says) for c, (kind, says) in DERIVED.items()]
     return table(("column", "type", "always there", "read back", "meaning"), [*kept, *shown])
 

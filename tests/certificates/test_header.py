@@ -23,8 +23,8 @@ from randsmooth.certificates import (
     read,
     write_parquet,
 )
-from randsmooth.certificates.limits import DEEP, LONG
-from randsmooth.certificates.limits import HEADER as MOST_BYTES
+from randsmooth.certificates.settings import DEEP, LONG
+from randsmooth.certificates.settings import HEADER as MOST_BYTES
 from randsmooth.errors import Note
 from randsmooth.noise import check_sigma
 

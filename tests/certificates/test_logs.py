@@ -8,14 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import io
 
 from certificates.walks import refusal
 from randsmooth import data, metrics
-from randsmooth.certificates import PredictionLog, find_certificates, infer, looks_like_log, read, read_all, write_tsv
+from randsmooth.certificates import PredictionLog, find_certificates, infer, looks_like_log, read, write_tsv
 from randsmooth.certificates.logs import tsv
 from randsmooth.certificates.logs.paths import CLASSES, DATASETS
-from randsmooth.errors import ForeignFile, InputError
 
 HEAD = "idx\tlabel\tpredict\tradius\tcorrect\ttime"
 ROWS = [(0, 3, 3, "0.644", 1), (20, 7, 2, "2.5e-05", 0), (40, 1, -1, "0.0", 0), (60, 9, 9, "1.91", 1)]
@@ -214,74 +212,6 @@ def test_a_word_that_says_neither_proved_nor_not_is_refused(tmp_path: Path) -> N
     path = tmp_path / "radius_0.5.tsv"
     path.write_text(ADAPTIVE.replace("\t3\t1\t1", "\t3\t2\t1"))
     assert "line 2: radius proved='2'" in refusal(read, path)
-
-
-HARD, SOFT = [0.5, -1.0, 1.5, 0.0], [-1.0, -1.0, 1.0, 0.25]
-
-
-def test_a_matlab_file_gives_a_table_of_each_kind_of_radius(tmp_path: Path) -> None:
-    path = tmp_path / "macer" / "cifar10" / "noise_0.25" / "440.mat"
-    path.parent.mkdir(parents=True)
-    io.savemat(path, {"hard": np.array(HARD), "soft": np.array(SOFT)})
-    hard, soft = (infer(table, path) for table in read_all(path))
-    assert (hard.name, soft.name, read(path).name) == ("440", "440 (soft)", "440")
-    for table, radii in ((hard, HARD), (soft, SOFT)):
-        assert metrics.acr(table).value == pytest.approx(np.maximum(radii, 0.0).mean())
-        assert metrics.certified_accuracy(table, 0.0).value == np.mean(np.array(radii) >= 0.0)
-        assert (table.header.sigma, table.header.dataset, table.idx.tolist()) == (0.25, "cifar10", [-1, -2, -3, -4])
-        assert "neither which images it is about nor their classes" in table.header.notes[0]
-    known = infer(read_all(path)[1], path, n=100_000, alpha=0.001)
-    assert "soft smoothed classifier" in soft.header.notes[1] and not metrics.knows_p_a(known)
-    assert "its radii do not give p_A" in refusal(metrics.p_a, known)
-    assert "does not say which images" in refusal(metrics.pair, hard, hard)
-    io.savemat(path, {"soft": np.array(SOFT)})
-    assert [table.name for table in read_all(path)] == ["440 (soft)"]
-
-
-def test_the_budget_of_a_matlab_file_is_found_as_of_other_logs(tmp_path: Path) -> None:
-    most = 0.25 * 3.8114571  # of n = 100,000 at alpha .001
-    io.savemat(tmp_path / "noise_0.25.mat", {"hard": np.array([most, most, 0.2, -1.0])})
-    made = infer(read(tmp_path / "noise_0.25.mat"), tmp_path / "noise_0.25.mat")
-    assert (made.header.n, made.header.alpha) == (100_000, 0.001)
-    assert metrics.p_a(made).share(0.5).value == 0.75
-
-
-def test_a_matlab_file_of_something_else_is_named(tmp_path: Path) -> None:
-    io.savemat(tmp_path / "other.mat", {"x": np.eye(3)})
-    with pytest.raises(ForeignFile, match="MATLAB file without certificates"):
-        read(tmp_path / "other.mat")
-    io.savemat(tmp_path / "440.mat", {"hard": np.array(HARD)})
-    (tmp_path / "cut.mat").write_bytes((tmp_path / "440.mat").read_bytes()[:150])
-    assert "not a readable MATLAB file" in refusal(read, tmp_path / "cut.mat")
-    io.savemat(tmp_path / "bad.mat", {"hard": np.array([0.5, -0.5])})
-    assert "hard radius 2 is -0.5; expected 0 to 1000, or -1" in refusal(read, tmp_path / "bad.mat")
-    io.savemat(tmp_path / "packed.mat", {"hard": np.array(HARD)}, do_compression=True)
-    assert "do_compression=False" in refusal(read, tmp_path / "packed.mat")
-
-
-def test_a_damaged_matlab_file_is_read_or_refused_in_a_sentence(tmp_path: Path) -> None:
-    """SciPy's reader, tried on such, ended the process."""
-    radii = np.maximum(np.random.default_rng(0).uniform(-1.0, 2.0, 40), -1.0)
-    radii[radii < 0.0] = -1.0
-    path = tmp_path / "damaged.mat"
-    io.savemat(path, {"hard": radii, "soft": radii[:7].astype(np.float32)})
-    assert len(read_all(path)) == 2
-    content, rng, refused = path.read_bytes(), np.random.default_rng(1), 0
-    for _ in range(600):
-        bent = bytearray(content)
-        for at in rng.integers(116, len(bent), rng.integers(1, 4)):
-            bent[at] = int(rng.choice([0, 0x7F, 0xFF, int(rng.integers(256))]))
-        path.write_bytes(bent[: rng.integers(130, len(bent))] if rng.random() < 0.2 else bent)
-        try:
-            tables = read_all(path)
-        except InputError as error:
-            assert str(path) in str(error)
-            refused += 1
-            continue
-        for table in tables:
-            assert np.isfinite(table.radius).all() and table.radius.min(initial=0.0) >= 0.0
-            assert table.radius.max(initial=0.0) <= 1000.0 and not table.radius[~table.correct].any()
-    assert refused > 100
 
 
 def test_logs_are_found_by_their_first_line(tmp_path: Path) -> None:

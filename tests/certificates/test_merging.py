@@ -13,8 +13,8 @@ import pytest
 from certificates.walks import refusal, rows_of
 from randsmooth.atomic import claimed
 from randsmooth.certificates import Certificates, Journal, Machine, NotWhole, Shard, merge, read_parquet, write_parquet
-from randsmooth.certificates.digest import hashed_images
-from randsmooth.certificates.selection import Selection
+from randsmooth.certificates.evidence import hashed_images
+from randsmooth.certificates.selection import chosen_by, places_in
 from randsmooth.errors import InputError, Note
 
 Make = Callable[..., Certificates]
@@ -290,13 +290,13 @@ def test_selections_and_shards_agree_with_what_they_stand_for() -> None:
         total = int(rng.integers(1, 90))
         if rng.random() < 0.5:
             n = int(rng.integers(1, total + 1))
-            selection, positions = Selection.parse(f"take {n} of {total}"), [i * total // n for i in range(n)]
+            selection, positions = chosen_by(f"take {n} of {total}"), [i * total // n for i in range(n)]
         else:
             step = int(rng.integers(1, total + 3))
-            selection, positions = Selection.parse(f"one in {step} of {total}"), list(range(0, total, step))
-        assert selection is not None and selection.positions().tolist() == positions
+            selection, positions = chosen_by(f"one in {step} of {total}"), list(range(0, total, step))
+        assert selection is not None and selection.tolist() == positions
         images = np.arange(total + 5)
-        places = selection.places(images)
+        places = places_in(selection, images)
         assert images[places >= 0].tolist() == positions and places[positions].tolist() == list(range(len(positions)))
         of = int(rng.integers(1, len(positions) + 1))
         shard = Shard(int(rng.integers(1, of + 1)), of)

@@ -53,7 +53,8 @@ def test_every_released_log_at_hand_is_read_and_placed_by_path_and_content(logs:
     for file in files:
         if file.predictions:
             continue
-        (table,) = file.tables
+        table = file.table
+        assert table is not None
         header, place = table.header, path_facts(file.path)
         assert not file.fault and unplaced(table) == "", file.path
         assert (header.sigma, header.dataset) == (place.sigma, place.dataset)
@@ -66,33 +67,6 @@ def test_every_released_log_at_hand_is_read_and_placed_by_path_and_content(logs:
 HEAD = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n"
 
 
-def test_a_clone_is_known_by_where_it_came_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    clone = tmp_path / "anything"
-    log = clone / "data" / "certify" / "imagenet" / "resnet50" / "noise_0.50" / "test" / "sigma_0.25"
-    log.parent.mkdir(parents=True)
-    log.write_text(HEAD + "0\t1\t1\t0.3\t1\t0:00:01.500000\n")
-    assert in_repository(log) == log and path_facts(log).method == ""
-    (clone / ".git").mkdir()
-    config = clone / ".git" / "config"
-    for url in (
-        "https://github.com/locuslab/smoothing.git",
-        "git@github.com:locuslab/smoothing",
-        "HTTPS://x/locuslab/smoothing/",
-    ):
-        in_repository.__globals__["_clone"].cache_clear()
-        config.write_text(f'[core]\n\tbare = false\n[remote "origin"]\n\turl = {url}\n\tfetch = +refs\n')
-        place = in_repository(log)
-        assert place.parts[0] == "locuslab+smoothing" and path_facts(place).method == "gaussian"
-    monkeypatch.chdir(log.parent)
-    (file,) = read_folder(Path())
-    (table,) = file.tables
-    assert (table.header.dataset, table.header.sigma, unplaced(table)) == ("imagenet", 0.25, "")
-    assert (table.header.model or {})["sigma"] == 0.5
-    in_repository.__globals__["_clone"].cache_clear()
-    config.write_text('[remote "origin"]\n\turl = https://github.com/somebody/else.git\n')
-    assert in_repository(log) == log
-
-
 def test_a_clone_is_known_by_its_folder() -> None:
     for path, method, repository in (
         ("smoothmix/data/certify/mnist/cohen/noise_0.25_3870", "gaussian", "jh-jeong/smoothmix"),
@@ -102,6 +76,18 @@ def test_a_clone_is_known_by_its_folder() -> None:
     ):
         place = path_facts(Path(path))
         assert (place.method, place.repository) == (method, repository), path
+
+
+def test_a_user_may_stand_in_a_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = tmp_path / "smoothing" / "data/certify/imagenet/resnet50/noise_0.50/test/sigma_0.25"
+    log.parent.mkdir(parents=True)
+    log.write_text(HEAD + "0\t1\t1\t0.3\t1\t0:00:01.500000\n")
+    monkeypatch.chdir(log.parent)
+    (file,) = read_folder(Path())
+    assert file.table is not None and file.place.parts[0] == "locuslab+smoothing" and unplaced(file.table) == ""
+    header = file.table.header
+    assert (header.dataset, header.sigma, (header.model or {})["sigma"]) == ("imagenet", 0.25, 0.5)
+    assert in_repository(tmp_path / "anything" / "log") == tmp_path / "anything" / "log"
 
 
 def test_the_history_of_a_clone_is_not_searched(tmp_path: Path) -> None:
@@ -117,7 +103,8 @@ def test_n_and_alpha_in_a_path_are_used_and_said(tmp_path: Path) -> None:
     most = Gaussian(0.25).largest_radius(10_000, 0.01)
     path.write_text(HEAD + "".join(f"{i}\t1\t1\t{most:.3}\t1\t0:00:01.500000\n" for i in range(3)))
     (file,) = read_folder(tmp_path)
-    (table,) = file.tables
+    table = file.table
+    assert table is not None
     assert (table.header.n, table.header.alpha) == (10_000, 0.001)  # re-bound at the usual alpha
     assert "n 10,000, alpha 0.01, data set cifar10, method consistency as the path says" in table.header.notes[0]
     assert "made at alpha 0.01, re-bound at 0.001" in table.header.notes[-1]

@@ -15,7 +15,7 @@ from randsmooth.certificates import (
     classifier_difference,
     evidence_difference,
 )
-from randsmooth.errors import InputError, setting
+from randsmooth.errors import InputError
 
 MODEL = {"weights": "sha256:" + "a" * 64, "arch": "lenet"}
 BEGUN = Header(
@@ -41,7 +41,6 @@ BEGUN = Header(
     instructions="AVX2",
     versions={"torch": "1", "numpy": "2"},
 )
-TO_BEGIN = "To begin anew: overwrite=True (--overwrite), or another out (--out)"
 
 
 def refusal(begun: Header = BEGUN, **now: Any) -> str:
@@ -50,62 +49,37 @@ def refusal(begun: Header = BEGUN, **now: Any) -> str:
     return str(refused.value)
 
 
-def test_all_that_differs_and_what_would_go_on() -> None:
-    table: list[tuple[dict[str, Any], list[str], str]] = [
-        (
-            {"n": 301, "guarantee": "another"},
-            ["n: 300 in the file, 301 asked for"],
-            "n=300, resume=True (--n 300 --resume)",
-        ),
+def test_all_that_differs_is_named_and_what_follows_from_it_is_not() -> None:
+    table: list[tuple[dict[str, Any], list[str]]] = [
+        ({"n": 301, "guarantee": "another"}, ["n: 300 in the file, 301 asked for"]),
         (
             {"sigma": 0.25, "seed": 1, "label_aware": True},
             ["sigma: 0.5 in the file, 0.25", "label_aware: False in the file, True", "seed: 0 in the file, 1"],
-            "sigma=0.5, label_aware=False, seed=0, resume=True (--sigma 0.5 --seed 0 --resume, without --label-aware)",
         ),
         (
             {"selection": "all 100", "data": "those"},
             ["selection: 'take 3 of 100' in the file, 'all 100' asked for"],
-            "take=3, resume=True (--take 3 --resume)",
-        ),
-        (
-            {"precision": "bfloat16", "backend": "openvino"},
-            ["backend: 'torch' in the file, 'openvino'", "precision: 'float32' in the file, 'bfloat16'"],
-            "backend='torch', precision='32', resume=True (--backend torch --precision 32 --resume)",
         ),
         (
             {"dataset": "mnist", "data": "those", "classes": ("2",), "noise": "by MNIST's blocks"},
             ["dataset: 'digits' in the file, 'mnist' asked for"],
-            "dataset='digits', resume=True (--dataset digits --resume)",
         ),
         (
             {"device": "cuda", "versions": {"torch": "2", "numpy": "2"}},
             ["device: 'cpu, this one' in the file, 'cuda' asked for", "versions: torch '1' in the file, '2' asked for"],
-            "resume=True (--resume), with the processor that it was begun on and the versions that it was begun with",
         ),
-        (
-            {"shard": "1/2", "data": "those"},
-            ["shard: None in the file, '1/2' asked for"],
-            "resume=True (--resume), with no shard",
-        ),
+        ({"shard": "1/2", "data": "those"}, ["shard: None in the file, '1/2' asked for"]),
         (
             {"model": {"weights": "sha256:" + "c" * 64}},
             ["another model: weights 'sha256:aaaaaaaaaaaa' in the file, 'sha256:cccccccccccc' asked for"],
-            "resume=True (--resume), with the model that it was begun with",
         ),
     ]
-    for now, differs, goes_on in table:
+    for now, differs in table:
         refused = refusal(**now)
-        assert all(each in refused for each in differs) and refused.count(" in the file") == len(differs), now
-        assert f"To go on with it: {goes_on}. {TO_BEGIN}" in refused, now
-    begun = BEGUN.model_copy(update={"selection": "7 left open by the first pass"})
-    assert "with the selection that it was begun with" in refusal(begun)
-
-
-def test_a_bound_that_another_rule_brings_is_not_named() -> None:
-    refused = refusal(rule="grid", bound=None)
-    assert "bound" not in refused and "To go on with it: rule='fixed', resume=True" in refused
-    refused = refusal(BEGUN.model_copy(update={"bound": "two-sided"}), rule="grid", bound=None)
-    assert "rule='fixed', bound='two-sided', resume=True" in refused  # or the rule alone would bring another
+        assert all(each in refused for each in differs) and refused.count(" in the file,") == len(differs), now
+        assert "To go on with it: resume=True (--resume)" in refused and "overwrite=True (--overwrite)" in refused
+    strange = refusal(BEGUN.model_copy(update={"dataset": "\x1b[31m", "split": "x" * 999}))
+    assert strange.isprintable() and len(strange) < 700
 
 
 def test_every_field_is_compared() -> None:
@@ -155,22 +129,6 @@ def test_what_tells_no_classifiers_apart() -> None:
     ]
     for now in table:
         assert classifier_difference(BEGUN, BEGUN.model_copy(update=now)) is None, now
-
-
-def test_a_command_can_be_copied_from_a_strangers_header() -> None:
-    begun = BEGUN.model_copy(update={"dataset": "$(rm -r .) 'x'", "split": "\x1b[31m"})
-    told = refusal(begun)
-    assert """--dataset '$(rm -r .) '"'"'x'"'"'' --resume""" in told
-    assert "--split" not in told and told.isprintable()
-
-
-def test_settings_as_they_are_given() -> None:
-    told = setting(label_aware=True, take=3, sound=False, rule="radius=0.5")
-    assert told == (
-        "label_aware=True, take=3, sound=False, rule='radius=0.5' "
-        "(--label-aware --take 3 --rule radius=0.5, without --sound)"
-    )
-    assert setting(sound=False) == "sound=False (without --sound)"
 
 
 def test_what_a_machine_may_differ_in_is_no_difference_of_evidence_but_what_counts_depend_on_is() -> None:

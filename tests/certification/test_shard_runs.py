@@ -47,7 +47,7 @@ def test_a_shard_goes_on_on_another_machine(tmp_path: Path, monkeypatch: pytest.
 def test_a_run_of_one_machine_does_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cut(tmp_path / "a.parquet")
     monkeypatch.setattr(header, "versions", lambda *packages: {"torch": "another"})
-    with pytest.raises(InputError, match=r"was begun differently.*with the versions that it was begun with"):
+    with pytest.raises(InputError, match=r"was begun differently \(versions: "):
         run(tmp_path / "a.parquet", resume=True)
 
 

@@ -50,7 +50,7 @@ def test_what_cannot_be_is_refused_and_leaves_no_file(cli: Run, tmp_path: Path) 
         (COUNTS, ["--sigma", 0.5, "--out", "a.tsv"], "must end in .parquet"),
         ("label,counts_0,counts_1\n0,990,10\n", ["--sigma", 0.5], "--bound any-class"),
         ("label;votes\n0;990\n", ["--sigma", 0.5], "a.csv holds no counts"),
-        (COUNTS.partition("\n")[0] + "\n", ["--sigma", 0.5], "counts holds no images"),
+        (COUNTS.partition("\n")[0] + "\n", ["--sigma", 0.5], "counts has shape (0, 2)"),
     ]
     for text, words, message in cases:
         if text is not None:

@@ -114,9 +114,8 @@ def test_the_rows_of_a_journal_are_valid(model: Path, tmp_path: Path) -> None:
     (journal,) = tmp_path.glob("*.partial")
     first, *rows = (json.loads(line.rpartition("\t")[0]) for line in journal.read_text().splitlines())
     check("certificate-header", first)
-    assert rows
+    assert rows and "machine" in rows[0] and all("image" in row for row in rows)
     for row in rows:
-        assert {"machine", "image"} <= {*row}
         check("journal-row", row)
         with pytest.raises(jsonschema.ValidationError):
             check("journal-row", row | {"label": -2})

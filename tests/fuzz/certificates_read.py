@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from scipy.io import savemat
 
 from certificates.walks import HEADER, table_of
 from fuzz.containers import read_table, rewritten, with_metadata
@@ -30,7 +29,6 @@ from randsmooth.certificates import (
     Machine,
     from_counts,
     parse_header,
-    read_all,
     write_parquet,
     write_tsv,
 )
@@ -305,31 +303,6 @@ def cells_of(log: bytes) -> list[dict[str, float]]:
             except ValueError:
                 continue
     return found
-
-
-class Matlab(Reader):
-    """A MATLAB file of MACER's certification: a table of each kind of radii, of images and classes unknown."""
-
-    name = "matlab"
-    signed = False
-
-    def valid(self) -> list[Files]:
-        radii, made = np.array([[0.5, -1.0, 0.25]]), []
-        for held in ({"hard": radii}, {"hard": radii, "soft": np.where(radii < 0.0, radii, radii / 2)}):
-            buffer = io.BytesIO()
-            savemat(buffer, held)
-            # Its first line says when it was made: inputs shall be the same every time.
-            made.append({"radii.mat": b"MATLAB 5.0 MAT-file".ljust(116) + buffer.getvalue()[116:]})
-        return made
-
-    def read(self, folder: Path) -> Any:
-        return {table.name: meaning(table) for table in read_all(folder / "radii.mat")}
-
-    def fault(self, read: Any) -> str:
-        for table in read.values():
-            if (table["idx"] >= 0).any():
-                return "images that the file does not name"
-        return next(filter(None, map(impossible, read.values())), "")
 
 
 # --- counts ---------------------------------------------------------------------------------------------------------

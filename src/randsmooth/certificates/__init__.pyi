@@ -1,14 +1,12 @@
 from .counts import from_counts as from_counts
-from .evidence_checks import NO_LABEL as NO_LABEL
+from .evidence import NO_LABEL as NO_LABEL
 from .files import FolderFile as FolderFile
+from .files import check_file as check_file
 from .files import (
     find_certificates as find_certificates,
 )
 from .files import (
     read as read,
-)
-from .files import (
-    read_all as read_all,
 )
 from .files import read_file_of as read_file_of
 from .files import read_folder as read_folder
@@ -19,12 +17,12 @@ from .files import (
 from .frames import CertificatesLike as CertificatesLike
 from .frames import as_certificates as as_certificates
 from .frames import from_radii as from_radii
-from .guarantee import BATCH_MATTERS as BATCH_MATTERS
-from .guarantee import guarantee_of as guarantee_of
-from .guarantee import parse_header as parse_header
-from .guarantee import rule_of as rule_of
+from .header import BATCH_MATTERS as BATCH_MATTERS
 from .header import Header as Header
 from .header import Machine as Machine
+from .header import guarantee_of as guarantee_of
+from .header import parse_header as parse_header
+from .header import rule_of as rule_of
 from .journal import Journal as Journal
 from .journal import JournalRow as JournalRow
 from .journal import journal_header as journal_header
@@ -96,4 +94,3 @@ from .table import (
 from .table import (
     from_evidence as from_evidence,
 )
-from .verify import check_file as check_file

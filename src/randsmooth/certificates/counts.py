@@ -1,31 +1,39 @@
-"""A table of counts that another program made: its radii are computed here, and it says what it cannot know."""
+"""A table of counts that another program made: its radii are computed here, and it says what it cannot know.
+
+They come as arrays, a DataFrame, comma- or tab-separated values, or JSON lines.
+"""
 
 from __future__ import annotations
 
+import io
+import re
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from secrets import randbits
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from randsmooth.certificates.count_columns import columns_in, whole_numbers
-from randsmooth.certificates.evidence_checks import NO_LABEL
-from randsmooth.certificates.guarantee import guarantee_of
-from randsmooth.certificates.header import Header
+from randsmooth.certificates.evidence import NO_LABEL
+from randsmooth.certificates.header import Header, guarantee_of
+from randsmooth.certificates.logs.tsv import read_text
 from randsmooth.certificates.table import Certificates, from_evidence, marked
-from randsmooth.documents import shown
+from randsmooth.documents import parse_json, shown
 from randsmooth.errors import InputError
 from randsmooth.noise import Gaussian
-from randsmooth.rules import ConfidenceBound, Rule, check_samples, kind_of_rule, make_rule
+from randsmooth.rules import MOST_SAMPLES, ConfidenceBound, Rule, check_samples, kind_of_rule, make_rule
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Ints = NDArray[np.int64]
 
+NUMBERS = ("label", "idx", "picked", "n", "n_A", "seconds")  # columns of one number an image
+LISTS = ("counts0", "counts", "path")  # of several
+WIDE = re.compile(r"(counts0?)_(\d{1,6})", re.ASCII)  # a column for each class
+JSON_LINES = (".jsonl", ".ndjson", ".json")
 ARRAYS = "arrays"  # the source of counts that came from no file
 MOST_VALUES = 2**26  # numbers of the counts, half a gigabyte
 PICKED = (
@@ -105,184 +113,194 @@ def from_counts(
     """
     kind_of_rule(rule, n=1, bound=bound)  # a misspelt name is told before its looks are asked for
     own = {"label": label, "n": n, "counts0": counts0, "picked": picked, "path": path, "idx": idx, "seconds": seconds}
-    columns, origin = columns_in(counts)
+    columns, origin = _columns(counts)
     given = {key: value for key, value in own.items() if value is not None}
     if twice := sorted(columns.keys() & given.keys()):
         raise InputError(f"{twice[0]} is given twice: as an argument, and in {origin or 'the columns'}")
-    found = GivenCounts.of(columns | given)
-    judged = make_rule(rule, noise=Gaussian(sigma), n=found.budget(rule), alpha=alpha, bound=bound)
-    counted = found.counted(judged, bound, None if classes is None else len(classes))
+    found = _arrays(columns | given)
+    judged = make_rule(rule, noise=Gaussian(sigma), n=_budget(found, rule), alpha=alpha, bound=bound)
+    made, lumped = found["counts"], found["counts"].ndim == 1
+    if lumped:
+        largest = max((found[key].max(initial=0) for key in ("label", "picked") if key in found), default=0)
+        K = len(classes or ()) or (found["counts0"].shape[1] if "counts0" in found else int(largest) + 1)
+        if len(made) * (K + 1) > MOST_VALUES:
+            raise InputError(f"{len(made):,} images of {K:,} classes are more than a table holds: make several")
+    n0, marks = _selection(found, bound, K if lumped else made.shape[1])
+    if lumped:
+        made = _with_others(found, judged, marks)
+        marks = np.pad(marks, ((0, 0), (0, 1)))
     header = Header(
         sigma=sigma,
-        n0=counted.n0,
+        n0=n0,
         n=judged.n,
         alpha=alpha,
         bound=judged.stated_bound,
         rule=rule,
         source=source or origin or ARRAYS,
-        lumped=counted.lumped,
+        lumped=lumped,
         dataset=dataset,
         split=split,
         classes=None if classes is None else tuple(classes),
         notes=judged.notes,
     )
-    name = name or (Path(origin).stem if origin else "")
-    return found.table(header.replace(guarantee=guarantee_of(header)), counted, name)
+    N = len(made)
+    return from_evidence(
+        header.replace(guarantee=guarantee_of(header)),
+        idx=found.get("idx", np.arange(N)),
+        label=found.get("label", np.full(N, NO_LABEL)),
+        counts0=marks,
+        counts=made,
+        seconds=found.get("seconds", np.zeros(N)),
+        paths=found.get("path"),
+        u=_uniform_numbers(N) if header.bound == "randomised" else None,
+        name=name or (Path(origin).stem if origin else ""),
+    )
 
 
-class Counted(NamedTuple):
-    """The class counts as a table holds them: n0 is None where counts0 only marks the class; see `Header.lumped`."""
+def _columns(counts: Any) -> tuple[dict[str, Any], str]:
+    """The known columns in what `from_counts` was given first, and the name of the file that they come from, if any.
 
-    n0: int | None
-    counts0: Ints
-    counts: Ints
-    lumped: bool
-
-
-@dataclass(frozen=True)
-class GivenCounts:
-    """What was given of N images, as arrays of whole numbers that agree in their lengths.
-
-    Attributes:
-        label, idx, seconds: (N,); label is NO_LABEL throughout where none is given.
-        counts: (N, K); or None, and `n_a` (N,) has how often the picked class came out.
-        counts0: (N, K), or None.
-        picked: (N,), or None.
-        n: the samples of each image or the most of them, or None.
-        paths: looks of each image, or None.
+    Raises:
+        InputError: a file that cannot be read, or holds something else than its columns should; or no counts.
     """
-
-    label: Ints
-    idx: Ints
-    seconds: NDArray[np.float64]
-    counts: Ints | None
-    n_a: Ints | None
-    counts0: Ints | None
-    picked: Ints | None
-    n: int | None
-    paths: list[Ints] | None
-
-    @classmethod
-    def of(cls, columns: Mapping[str, Any]) -> GivenCounts:
-        """Raises InputError for what is missing or cannot be."""
-        given = {name: column for name, column in columns.items() if column is not None}
-        paths = [whole_numbers("path", path, (None,)) for path in given["path"]] if "path" in given else None
-        counts, n_a = _counts(given, paths)
-        N = len(counts if counts is not None else n_a)  # type: ignore[arg-type]
-
-        def column(name: str, *shape: int | None) -> Ints | None:
-            return whole_numbers(name, given[name], shape or (N,)) if name in given else None
-
-        label = None if np.array_equal(given.get("label", []), np.full(N, NO_LABEL)) else column("label")
-        idx = column("idx")
-        try:
-            seconds = np.asarray(given.get("seconds", np.zeros(N)), np.float64)
-        except (TypeError, ValueError):
-            raise InputError(f"seconds holds {shown(repr(given['seconds']))}; expected times of the images") from None
-        return cls(
-            label=np.full(N, NO_LABEL) if label is None else label,
-            idx=np.arange(N) if idx is None else idx,
-            seconds=seconds,
-            counts=counts,
-            n_a=n_a,
-            counts0=column("counts0", N, None),
-            picked=column("picked"),
-            n=_one_n(whole_numbers("n", np.atleast_1d(given["n"]), (None,))) if "n" in given else None,
-            paths=paths,
+    where: object = "the table of counts"
+    if isinstance(counts, str | Path):
+        where = Path(counts)
+        if where.suffix == ".parquet":
+            raise InputError(f"{where} is a Parquet file; let pandas read it: from_counts(pandas.read_parquet(...))")
+        counts = _columns_of_file(where)
+    elif not (isinstance(counts, Mapping) or hasattr(counts, "columns")):
+        return ({} if counts is None else {"counts": counts}), ""
+    names = [str(name) for name in (counts if isinstance(counts, Mapping) else counts.columns)]
+    found = {name: counts[name] for name in names if name in (*NUMBERS, *LISTS)}
+    for stem in ("counts0", "counts"):
+        wide = sorted(int(match[2]) for name in names if (match := WIDE.fullmatch(name)) and match[1] == stem)
+        if wide and (wide != list(range(len(wide))) or stem in found):
+            raise InputError(
+                f"{where} has columns up to {stem}_{wide[-1]}, and not all from {stem}_0 on, or {stem} too"
+            )
+        if wide:
+            found[stem] = np.stack([np.asarray(counts[f"{stem}_{k}"]) for k in wide], axis=1)
+    if not found.keys() & {"counts", "n_A", "path"}:
+        raise InputError(
+            f"{where} holds no counts: it has the columns {shown(', '.join(names))}; expected label, and counts_0, "
+            "counts_1, ... (or counts, as a list, or n_A with picked and n)"
         )
-
-    def budget(self, rule: str) -> int:
-        """The n of the rule: as given, or how many samples all images have.
-
-        Raises:
-            InputError: it is not known, or images have different numbers of samples under the fixed rule.
-        """
-        if rule != "fixed" and self.paths is None:
-            raise InputError(
-                f"rule {shown(repr(rule))} decides at its looks: give path, how often the picked class had come out at "
-                "each look of each image"
-            )
-        if rule != "fixed" or self.counts is None:
-            if self.n is None:
-                raise InputError("n is missing: how many samples of each image were counted (--n)")
-            return self.n
-        total = _one_n(self.counts.sum(axis=1)) or self.n or 0
-        if self.n not in (None, total):
-            raise InputError(f"n={self.n}, and the counts of an image add up to {total}")
-        return total
-
-    def counted(self, rule: Rule, bound: str, classes: int | None) -> Counted:
-        """The counts as a table holds them. Raises InputError where the class is not known, or does not fit them."""
-        if self.counts is not None:
-            return Counted(*self._selection(bound, self.counts.shape[1]), self.counts, False)
-        assert self.n_a is not None
-        named = (self.label, np.zeros(0) if self.picked is None else self.picked)
-        largest = 1 + max(int(np.max(each, initial=0)) for each in named)
-        K, N = classes or (largest if self.counts0 is None else self.counts0.shape[1]), len(self.n_a)
-        if N * (K + 1) > MOST_VALUES:
-            raise InputError(f"{N:,} images of {K:,} classes are more than a table holds: make several")
-        n0, counts0 = self._selection(bound, K)
-        drawn = [rule.n] * N if self.paths is None else [rule.samples(path.tolist()) for path in self.paths]
-        samples = np.array(drawn, np.int64)
-        if np.any(wrong := (self.n_a > samples) | (samples == 0)):
-            row = int(np.flatnonzero(wrong)[0])
-            looks = "" if self.paths is None else f", by path {shown(self.paths[row].tolist())}"
-            raise InputError(
-                f"the picked class of row {row} came out {self.n_a[row]} times in {samples[row]} samples{looks}, which "
-                f"rule {rule.name} cannot give: it looks where its next_look(path) says"
-            )
-        counts = np.zeros((N, K + 1), np.int64)
-        counts[np.arange(N), counts0.argmax(axis=1)] = self.n_a
-        counts[:, K] = samples - self.n_a
-        return Counted(n0, np.pad(counts0, ((0, 0), (0, 1))), counts, True)
-
-    def table(self, header: Header, counted: Counted, name: str, **origin: Any) -> Certificates:
-        """The table that `header` and the class counts of these images make; `origin` holds machine and u, if given.
-
-        Under the randomised bound uniform numbers are drawn from the operating system, unless they are given.
-        """
-        if header.bound == "randomised" and "u" not in origin:
-            origin["u"] = np.array([(randbits(52) + 0.5) / 2.0**52 for _ in self.idx])  # midpoints: none is 0 or 1
-        columns = {"idx": self.idx, "label": self.label, "seconds": self.seconds}
-        columns |= {"counts0": counted.counts0, "counts": counted.counts}
-        return from_evidence(header, **columns, paths=self.paths, name=name, **origin)  # type: ignore[arg-type]
-
-    def _selection(self, bound: str, K: int) -> tuple[int | None, Ints]:
-        """n0, or None, and counts0 (N, K)."""
-        picked = self.picked
-        if self.counts0 is not None:
-            sums = np.unique(self.counts0.sum(axis=1))
-            if self.counts0.shape[1] != K or len(sums) > 1:
-                raise InputError(
-                    f"counts0 counts {self.counts0.shape[1]} classes of {K}, and adds up to {shown(sums.tolist())}; a "
-                    "table has one n0: else give picked, the classes that they picked, instead"
-                )
-            if picked is not None and not np.array_equal(picked, self.counts0.argmax(axis=1)):
-                raise InputError("picked is not the most frequent class of counts0: give one of them")
-            return int(sums[0]) if len(sums) else 1, self.counts0
-        if picked is None and bound == "any-class" and self.counts is not None:
-            picked = self.counts.argmax(axis=1)
-        if picked is None:
-            raise InputError(PICKED if self.counts is not None else f"picked is missing: {PICKED}")
-        wrong = np.flatnonzero(picked >= K)
-        if len(wrong):
-            raise InputError(f"picked={picked[wrong[0]]} in row {wrong[0]} is not among the {K} classes")
-        return None, marked(picked, K)
+    return found, where.name if isinstance(where, Path) else ""
 
 
-def _counts(given: Mapping[str, Any], paths: list[Ints] | None) -> tuple[Ints | None, Ints | None]:
-    """The counts of all classes (N, K), or those of the picked one (N,): one of the two is None."""
-    for name in ("counts", "n_A"):
-        if name in given:
-            found: Any = given[name]
-            if name == "counts" and np.iterable(found) and not len(found):  # type: ignore[arg-type]
-                raise InputError("counts holds no images; expected a row for each")
-            wide = np.iterable(found) and np.ndim(next(iter(found), 0)) > 0
-            numbers = whole_numbers(name, found, (None, None) if wide else (None,))
-            return (numbers, None) if wide else (None, numbers)
-    if paths is None:
+def _columns_of_file(path: Path) -> dict[str, Any]:
+    """The columns of comma-, tab- or semicolon-separated values, or of JSON lines, as pandas reads them."""
+    import pandas as pd  # here, since it takes long to load
+
+    text = read_text(path)
+    if path.suffix in JSON_LINES:
+        lines = [(place, line) for place, line in enumerate(text.split("\n"), start=1) if line.strip()]
+        rows = [parse_json(line, f"{path}, line {place}") for place, line in lines]
+        if not all(isinstance(row, dict) for row in rows):
+            raise InputError(f'{path} holds no object on each line, such as {{"label": 3, "counts": [990, 10]}}')
+        frame = pd.DataFrame(rows)
+    else:
+        mark = next((mark for mark in "\t,;" if mark in text.partition("\n")[0]), ",")
+        try:
+            with warnings.catch_warnings(action="error", category=pd.errors.ParserWarning):  # more cells than names
+                frame = pd.read_csv(io.StringIO(text), sep=mark, index_col=False)
+        except (ValueError, OverflowError, pd.errors.ParserWarning) as error:
+            raise InputError(f"{path} cannot be read as a table of counts: {shown(error)}") from None
+    columns = {str(name).strip(): frame[name].tolist() for name in frame.columns}
+    return columns | {name: [_list(name, cell) for cell in columns[name]] for name in LISTS if name in columns}
+
+
+def _list(name: str, cell: Any) -> Any:
+    """What a cell of several numbers says: a list, or one that is written as [990, 10] or 990 10."""
+    if not isinstance(cell, str):
+        return cell
+    try:
+        return [float(word) for word in cell.strip().removeprefix("[").removesuffix("]").replace(",", " ").split()]
+    except ValueError:
+        raise InputError(f"{name}={shown(repr(cell))} is no list of whole numbers such as [990, 10]") from None
+
+
+def _arrays(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What was given of N images, as arrays that agree in their lengths; `counts` (N, K), or (N,) of the picked class.
+
+    Raises:
+        InputError: there are no counts, or one of the others is impossible.
+    """
+    given = {name: column for name, column in given.items() if column is not None}
+    found: dict[str, Any] = {}
+    if "path" in given:
+        found["path"] = [whole_numbers("path", path, None) for path in given["path"]]
+    counted = next((name for name in ("counts", "n_A") if name in given), None)
+    if counted is not None:
+        wide = np.iterable(given[counted]) and np.ndim(next(iter(given[counted]), 0)) > 0
+        found["counts"] = whole_numbers(counted, given[counted], *([None, None] if wide else [None]))
+    elif "path" in found:
+        found["counts"] = np.array([path[-1] if len(path) else 0 for path in found["path"]], np.int64)
+    else:
         raise InputError("counts are missing: how often each class came out, or n_A, how often the picked class did")
-    return None, np.array([path[-1] if len(path) else 0 for path in paths], np.int64)
+    N = len(found["counts"])
+    for name in ("label", "idx", "picked", "counts0"):
+        if name in given and not (name == "label" and np.array_equal(given[name], np.full(N, NO_LABEL))):
+            found[name] = whole_numbers(name, given[name], N, *([None] if name == "counts0" else []))
+    if "n" in given:
+        found["n"] = _one_n(whole_numbers("n", np.atleast_1d(given["n"]), None))
+    try:
+        found["seconds"] = np.asarray(given.get("seconds", np.zeros(N)), np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"seconds holds {shown(repr(given['seconds']))}; expected times of the images") from None
+    return found
+
+
+def whole_numbers(name: str, values: ArrayLike, *shape: int | None) -> Ints:
+    """`values` as whole numbers from 0 in the given `shape`, in which None stands for any length.
+
+    Floats without a fraction are whole numbers: another program may have written 990.0.
+
+    Raises:
+        InputError: they have another shape, or one is no number, has a fraction, or lies outside 0..MOST_SAMPLES.
+    """
+    try:
+        found = np.asarray(values)
+        if found.dtype == object and found.ndim == 1:  # each row a list of its own, as in a DataFrame
+            found = np.array([np.asarray(row) for row in found])
+    except ValueError:
+        raise InputError(f"{name} has rows of different lengths") from None
+    if found.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, found.shape, strict=True)):
+        expected = ", ".join("any" if n is None else str(n) for n in shape)
+        raise InputError(f"{name} has shape {found.shape}; expected ({expected})")
+    if found.size and found.dtype.kind not in "iuf":
+        raise InputError(f"{name} holds {shown(found.flat[0])!r}; expected whole numbers from 0")
+    with np.errstate(invalid="ignore"):  # of infinity
+        wrong = np.argwhere(~((found >= 0) & (found <= MOST_SAMPLES) & (found % 1 == 0)))
+    if len(wrong):
+        place = tuple(wrong[0])
+        raise InputError(
+            f"{name} holds {found[place]} in row {place[0]}; expected whole numbers from 0 to {MOST_SAMPLES:,}"
+        )
+    return found.astype(np.int64)
+
+
+def _budget(found: Mapping[str, Any], rule: str) -> int:
+    """The n of the rule: as given, or how many samples all images have.
+
+    Raises:
+        InputError: it is not known, or images have different numbers of samples under the fixed rule.
+    """
+    if rule != "fixed" and "path" not in found:
+        raise InputError(
+            f"rule {shown(repr(rule))} decides at its looks: give path, how often the picked class had come out at "
+            "each look of each image"
+        )
+    n: int | None = found.get("n")
+    if rule == "fixed" and found["counts"].ndim > 1:
+        total = _one_n(found["counts"].sum(axis=1)) or n or 0
+        if n not in (None, total):
+            raise InputError(f"n={n}, and the counts of an image add up to {total}")
+        return total
+    if n is None:
+        raise InputError("n is missing: how many samples of each image were counted (--n)")
+    return n
 
 
 def _one_n(samples: Ints) -> int:
@@ -297,3 +315,56 @@ def _one_n(samples: Ints) -> int:
     if most:
         check_samples("n", most)
     return most
+
+
+def _selection(found: Mapping[str, Any], bound: str, K: int) -> tuple[int | None, Ints]:
+    """n0, None where it is not known, and counts0 (N, K), which then mark the class.
+
+    Raises:
+        InputError: nothing says how the class was picked, or what says it contradicts itself.
+    """
+    counts0, picked = found.get("counts0"), found.get("picked")
+    if counts0 is not None:
+        sums = np.unique(counts0.sum(axis=1))
+        if counts0.shape[1] != K or len(sums) > 1:
+            raise InputError(
+                f"counts0 counts {counts0.shape[1]} classes of {K}, and adds up to {shown(sums.tolist())}; a "
+                "table has one n0: else give picked, the classes that they picked, instead"
+            )
+        if picked is not None and not np.array_equal(picked, counts0.argmax(axis=1)):
+            raise InputError("picked is not the most frequent class of counts0: give one of them")
+        return int(sums[0]) if len(sums) else 1, counts0
+    if picked is None and bound == "any-class" and found["counts"].ndim > 1:
+        picked = found["counts"].argmax(axis=1)
+    if picked is None:
+        raise InputError(f"picked is missing: {PICKED}")
+    wrong = np.flatnonzero(picked >= K)
+    if len(wrong):
+        raise InputError(f"picked={picked[wrong[0]]} in row {wrong[0]} is not among the {K} classes")
+    return None, marked(picked, K)
+
+
+def _with_others(found: Mapping[str, Any], rule: Rule, counts0: Ints) -> Ints:
+    """(N, K + 1) counts of the picked class, by `counts0` (N, K), and of all other answers; see `Header.lumped`."""
+    n_a, paths = found["counts"], found.get("path")
+    samples = np.array([rule.n] * len(n_a) if paths is None else [rule.samples(path.tolist()) for path in paths])
+    if np.any(wrong := (n_a > samples) | (samples == 0)):
+        row = int(np.flatnonzero(wrong)[0])
+        looks = "" if paths is None else f", by path {shown(paths[row].tolist())}"
+        raise InputError(
+            f"the picked class of row {row} came out {n_a[row]} times in {samples[row]} samples{looks}, which "
+            f"rule {rule.name} cannot give: it looks where its next_look(path) says"
+        )
+    return lump(counts0.argmax(axis=1), n_a, samples, counts0.shape[1])
+
+
+def lump(picked: Ints, n_a: Ints, samples: Ints, K: int) -> Ints:
+    """(N, K + 1) counts of which only that of the picked class is known; the last column has all other answers."""
+    counts = np.pad(marked(picked, K) * n_a[:, None], ((0, 0), (0, 1)))
+    counts[:, K] = samples - n_a
+    return counts
+
+
+def _uniform_numbers(N: int) -> NDArray[np.float64]:
+    """(N,) drawn from the operating system; midpoints, so that none is 0 or 1."""
+    return np.array([(randbits(52) + 0.5) / 2.0**52 for _ in range(N)], np.float64)

@@ -1,4 +1,4 @@
-"""Certificate tables on disk: which files hold some, how any of them is read, all of a folder, and writing logs."""
+"""Certificate tables on disk: which files hold some, how any of them is read and checked, and writing logs."""
 
 from __future__ import annotations
 
@@ -9,19 +9,23 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+import numpy as np
+
 from randsmooth.atomic import write_atomically
-from randsmooth.certificates.journal import UNFINISHED, read_unfinished
-from randsmooth.certificates.logs import matlab
+from randsmooth.certificates.journal import UNFINISHED, Journal, read_unfinished
 from randsmooth.certificates.logs.inferred import infer
 from randsmooth.certificates.logs.paths import in_repository
 from randsmooth.certificates.logs.tsv import TSV_COLUMNS, PredictionLog, looks_like_log, read_tsv
+from randsmooth.certificates.selection import images_planned
 from randsmooth.certificates.table import Certificates
+from randsmooth.documents import shown
 from randsmooth.errors import ForeignFile, InputError, Note, about
 from randsmooth.noise import round_down
 from randsmooth.urls import Place, delivered, fetched
 
-SUFFIXES = (".parquet", ".tsv", ".mat")
+SUFFIXES = (".parquet", ".tsv")
 OTHERS = (".html", ".json", ".md", ".pdf", ".png", ".pt", ".pth", ".py", ".safetensors", ".tex", ".yaml")  # unopened
+AGREE = 1e-9  # relative: radii computed on another processor or with another library agree to this
 
 
 def read(place: Place) -> Certificates:
@@ -59,22 +63,6 @@ def _read(path: Path) -> Certificates:
     return table
 
 
-def read_all(place: Place) -> list[Certificates]:
-    """Every table in a file: of a MATLAB file that of the hard and that of the soft radii, of any other file the one.
-
-    Errors as `read`.
-
-    Example:
-        >>> from randsmooth.certificates import from_radii
-        >>> write_tsv(from_radii([0.0, 0.75]), "log.tsv")
-        >>> [table.name for table in read_all("log.tsv")]
-        ['log']
-    """
-    first, path = read(place), fetched(place)
-    others = matlab.kinds_in(path)[1:] if path.suffix == ".mat" else []
-    return [first, *(matlab.read_matlab(path, kind) for kind in others)]
-
-
 def find_certificates(folder: Path) -> list[Path]:
     """The files at any depth below `folder` that may hold certificates, by suffix or by their first line, sorted.
 
@@ -91,45 +79,43 @@ def find_certificates(folder: Path) -> list[Path]:
     """
     if not folder.is_dir():
         raise InputError(f"{folder} is no folder; give one that holds certificates or logs")
-    files = sorted(path for path in _below(folder) if path.is_file())
-    return [path for path in files if path.suffix in SUFFIXES or (path.suffix not in OTHERS and _may_be_log(path))]
-
-
-def _below(folder: Path) -> Iterator[Path]:
-    """All files at any depth, but not the history of a clone, which has thousands."""
+    found = list[Path]()
     for top, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name != ".git"]
-        yield from (Path(top, name) for name in names)
+        folders[:] = [name for name in folders if name != ".git"]  # the history of a clone, which has thousands
+        found += [path for name in names if _may_hold(path := Path(top, name))]
+    return sorted(found)
 
 
-def _may_be_log(path: Path) -> bool:
-    """Whether the first line is that of a log; True for a file that cannot be read, so that its reader names it."""
+def _may_hold(path: Path) -> bool:
+    """Whether a file may hold certificates; True for one that cannot be read, so that its reader names it."""
+    if path.suffix in OTHERS or not path.is_file():
+        return False
     try:
-        return looks_like_log(path)
+        return path.suffix in SUFFIXES or looks_like_log(path)
     except OSError:
         return True
 
 
 @dataclass(frozen=True)
 class FolderFile:
-    """A file of a folder: the tables in it, or why there are none.
+    """A file of a folder: the table in it, or why there is none.
 
     Attributes:
         path: where it lies.
         place: `path` as it lies in the repository that was cloned there, which says more of a log.
-        tables: with what place and radii tell of logs.
+        table: with what place and radii tell of a log.
         fault: why there is none.
         predictions: whether it is a log of predictions, which certifies nothing.
         foreign: whether it holds something else altogether.
 
     Example:
-        >>> read_file_of(Path("nowhere.tsv")).tables
-        ()
+        >>> read_file_of(Path("nowhere.tsv")).fault
+        'nowhere.tsv is not there; `randsmooth certify` writes them'
     """
 
     path: Path
     place: Path
-    tables: tuple[Certificates, ...] = ()
+    table: Certificates | None = None
     fault: str = ""
     predictions: bool = False
     foreign: bool = False
@@ -150,23 +136,18 @@ def read_folder(folder: Path, **known: float | None) -> Iterator[FolderFile]:
         >>> write_tsv(from_radii([0.0, 0.75]), "released/noise_0.25.tsv")
         >>> _ = Path("released/predicted.tsv").write_text("idx\\tlabel\\tpredict\\tcorrect\\ttime\\n")
         >>> for file in read_folder(Path("released")):
-        ...     print(file.path.name, [table.header.sigma for table in file.tables], file.predictions)
-        noise_0.25.tsv [0.25] False
-        predicted.tsv [] True
+        ...     print(file.path.name, file.table and file.table.header.sigma, file.predictions)
+        noise_0.25.tsv 0.25 False
+        predicted.tsv None True
     """
     return (read_file_of(path, **known) for path in find_certificates(folder))
 
 
 def read_file_of(path: Path, **known: float | None) -> FolderFile:
-    """One file of `read_folder`.
-
-    Example:
-        >>> read_file_of(Path("nowhere.tsv")).fault
-        'nowhere.tsv is not there; `randsmooth certify` writes them'
-    """
+    """One file of `read_folder`."""
     place = in_repository(path)
     try:
-        return FolderFile(path, place, tuple(infer(table, place, **known) for table in read_all(path)))  # type: ignore[arg-type]
+        return FolderFile(path, place, infer(read(path), place, **known))  # type: ignore[arg-type]
     except (InputError, OSError) as reason:
         predictions = isinstance(reason, PredictionLog)
         foreign = isinstance(reason, ForeignFile) and not predictions
@@ -236,9 +217,84 @@ def _check_a_log_can_say(table: Certificates) -> None:
         "without labels": not table.labelled,
         "with --label-aware": header.label_aware,
     }
-    if how := next((how for how, other in others.items() if other), None):
+    if how := ", ".join(how for how, other in others.items() if other):
         raise InputError(
             f"{table.name or 'this table'} was certified {how}, which a TSV log cannot say: its readers take every row "
             "for n samples judged by Clopper-Pearson, and would recover a false p_A or abstention. Keep the Parquet "
             "file, or certify with --rule fixed, --bound clopper-pearson, --n0 100 and labels"
         )
+
+
+def check_file(path: Path | str) -> str:
+    """Check a certificate table, a journal or a log, and say in one sentence what was found to be right.
+
+    Raises:
+        ForeignFile: a Parquet file that holds no certificates.
+        InputError: the file is damaged or cut short, or its columns contradict each other.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii, write_tsv
+        >>> write_tsv(from_radii([0.0, 0.75]), "log.tsv")
+        >>> check_file("log.tsv")
+        'log: 2 images; ...'
+    """
+    path = Path(path)
+    if path.suffix == ".parquet":
+        return _check_table(path)
+    return _check_journal(path) if path.suffix == UNFINISHED else _check_log(path)
+
+
+def _check_table(path: Path) -> str:
+    from randsmooth.certificates.parquet import open_parquet, read_parquet
+
+    table = read_parquet(path)
+    header, derived = table.header, table.derived()
+    with open_parquet(path) as file:
+        names = [name for name in derived if name in file.schema_arrow.names]
+        stored = dict(zip(names, file.read(names).columns, strict=True))
+    for name in names:
+        right, found = derived[name], stored[name].to_numpy()
+        close = right.dtype.kind == found.dtype.kind == "f"
+        wrong = np.flatnonzero(~np.isclose(found, right, rtol=AGREE, atol=AGREE) if close else found != right)
+        if len(wrong):
+            row = wrong[0]
+            raise InputError(
+                f"{path} holds {name}={found[row]} for image {table.idx[row]}, whose counts give {right[row]}: it was "
+                "changed. What reads this file goes by the counts"
+            )
+    part = "" if header.shard is None else f"shard {header.shard} of {header.selection}: "
+    data = f"{part}{len(table)} images of {header.dataset or 'unnamed data'}"
+    return (
+        f"certificate table: {data}, rule {header.rule}, sigma {header.sigma}; header and evidence are as they were "
+        f"written, and {', '.join(names)} follow from the counts{_unchecked(table)}"
+    )
+
+
+def _unchecked(table: Certificates) -> str:
+    """What nothing in a table of another program's counts can show; empty for one of our own."""
+    header = table.header
+    if header.source is None:
+        return ""
+    facts = {"seed": header.seed, "model": header.model, "images": header.data, "n0": header.n0}
+    unknown = [name for name, value in facts.items() if value is None]
+    picked = "" if header.bound == "any-class" else ", that the class was picked without them"
+    return (
+        f". The counts are another program's ({shown(header.source)}): that its noise was Gaussian of this sigma, that "
+        f"the samples were independent{picked} could not be checked; not known are {', '.join(unknown)}"
+    )
+
+
+def _check_journal(path: Path) -> str:
+    journal = Journal.read(path)
+    if journal is None:
+        return "journal of a run that stopped before its first line"
+    planned = images_planned(journal.header.selection, journal.header.shard)
+    images = f"{len(journal.rows)}{f' of {planned}' if planned else ''} image{'s' * (len(journal.rows) != 1)}"
+    torn = "; the unfinished one behind them does not count" if journal.size < path.stat().st_size else ""
+    data = journal.header.dataset or "unnamed data"
+    return f"journal of a run under way: {images} of {data}; every line is as it was written{torn}"
+
+
+def _check_log(path: Path) -> str:
+    log = read(path)
+    return f"log: {len(log)} images; it has no digest, its numbers are possible and `correct` fits label and predict"

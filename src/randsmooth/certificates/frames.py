@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from randsmooth.certificates.count_columns import whole_numbers
-from randsmooth.certificates.counts import GivenCounts, from_counts
-from randsmooth.certificates.guarantee import rule_of
+from randsmooth.certificates.counts import from_counts, lump, whole_numbers
 from randsmooth.certificates.header import Header
-from randsmooth.certificates.table import ABSTAIN, Certificates, Floats, Ints
+from randsmooth.certificates.table import ABSTAIN, Certificates, Floats, Ints, from_evidence, marked
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
 
@@ -70,11 +67,7 @@ def as_certificates(given: CertificatesLike) -> Certificates:
         return from_counts(columns, **facts)
     if "radius" not in columns:
         raise InputError(f"radius is missing among the columns {', '.join(columns)}; or give counts (see from_counts)")
-    idx, correct = columns.pop("idx", None), columns.pop("correct", None)
-    if correct is not None and "predict" not in columns:
-        columns["predict"] = _predicted(correct, columns.get("label"), columns["radius"])
-    table = from_radii(**columns)
-    return table if idx is None else replace(table, idx=whole_numbers("idx", idx, (len(table),)))
+    return from_radii(**columns)
 
 
 def _columns(given: Any) -> dict[str, Any]:
@@ -88,20 +81,13 @@ def _columns(given: Any) -> dict[str, Any]:
     return {"radius": given}
 
 
-def _predicted(correct: ArrayLike, label: ArrayLike | None, radius: ArrayLike) -> Ints:
-    """(N,) the label where it is correct, ABSTAIN where it is not and the radius is 0, else another class."""
-    right, reach = np.asarray(correct), _numbers(radius)
-    if right.shape != reach.shape or not np.isin(right, (0, 1)).all():
-        raise InputError(f"correct must hold True or False for each of {reach.size} radii; got {right.tolist()}")
-    own = _classes("label", label, reach.shape)
-    return np.where(right.astype(bool), own, np.where(reach > 0.0, own + 1, ABSTAIN))
-
-
 def from_radii(
     radius: ArrayLike,
     *,
+    correct: ArrayLike | None = None,
     label: ArrayLike | None = None,
     predict: ArrayLike | None = None,
+    idx: ArrayLike | None = None,
     sigma: float | None = None,
     n: int | None = None,
     alpha: float | None = None,
@@ -111,8 +97,11 @@ def from_radii(
 
     Args:
         radius: (N,) certified L2 radii in units of pixels in [0, 1], 0 where nothing was certified.
+        correct: (N,) whether the certified class is right, where `predict` does not say it. By default every radius
+            above 0 is that of a right image. An image that is not correct abstained if its radius is 0.
         label: (N,) true classes; class 0 if not given.
-        predict: (N,) certified classes, or ABSTAIN (-1); the label where the radius is above 0 if not given.
+        predict: (N,) certified classes, or ABSTAIN (-1).
+        idx: (N,) positions of the images; 0..N-1 if not given.
         sigma, n, alpha: of the certification, as far as they are known.
         name: what to call the table in a comparison.
 
@@ -125,34 +114,33 @@ def from_radii(
         >>> table.correct.tolist()
         [False, True, False]
     """
-    radius = np.atleast_1d(_numbers(radius))
-    classes = _classes("label", label, radius.shape)
-    certified = np.where(radius > 0.0, classes, ABSTAIN)
-    answers = certified if predict is None else _classes("predict", predict, radius.shape)
-    wrong = ~((radius >= 0.0) & np.isfinite(radius)) | (classes < 0) | (answers < ABSTAIN)
-    wrong |= (answers == ABSTAIN) & (radius > 0.0)
-    if np.any(wrong):
-        row = int(np.flatnonzero(wrong)[0])
-        raise InputError(
-            f"radius={radius[row]}, label={classes[row]}, predict={answers[row]} in row {row} makes no sense: expected "
-            "a finite radius, 0 where predict=-1 abstains, and classes from 0"
-        )
-    header = Header(sigma=sigma, n=n, alpha=alpha)
-    return Certificates(header, np.arange(len(radius)), classes, answers, radius, np.zeros(len(radius)), name=name)
-
-
-def _numbers(radius: ArrayLike) -> Floats:
     try:
-        return np.asarray(radius, np.float64)
+        reach: Floats = np.atleast_1d(np.asarray(radius, np.float64))
     except (TypeError, ValueError):  # also several tables, of which a metric takes one, and a single one for a list
         raise InputError(
             f"{shown(repr(radius))} is no array of certified radii: expected numbers, a table or columns by name"
         ) from None
+    right = reach > 0.0 if correct is None else np.asarray(correct)
+    if right.shape != reach.shape or not np.isin(right, (0, 1)).all():
+        raise InputError(f"correct must hold True or False for each of {reach.size} radii; got {right.tolist()}")
+    classes = np.zeros(reach.shape, np.int64) if label is None else _classes("label", label, reach.shape)
+    other = np.where(reach > 0.0, classes + 1, ABSTAIN)
+    answers = np.where(right, classes, other) if predict is None else _classes("predict", predict, reach.shape)
+    wrong = ~((reach >= 0.0) & np.isfinite(reach)) | (classes < 0) | (answers < ABSTAIN)
+    wrong |= (answers == ABSTAIN) & (reach > 0.0)
+    if np.any(wrong):
+        row = int(np.flatnonzero(wrong)[0])
+        raise InputError(
+            f"radius={reach[row]}, label={classes[row]}, predict={answers[row]} in row {row} makes no sense: expected "
+            "a finite radius, 0 where predict=-1 abstains, and classes from 0"
+        )
+    places = np.arange(len(reach)) if idx is None else whole_numbers("idx", idx, len(reach))
+    header = Header(sigma=sigma, n=n, alpha=alpha)
+    return Certificates(header, places, classes, answers, reach, np.zeros(len(reach)), name=name)
 
 
-def _classes(what: str, values: ArrayLike | None, shape: tuple[int, ...]) -> Ints:
-    """(N,) classes; class 0 for all images where none are given."""
-    found = np.zeros(shape, np.int64) if values is None else np.asarray(values)
+def _classes(what: str, values: ArrayLike, shape: tuple[int, ...]) -> Ints:
+    found = np.asarray(values)
     if found.shape != shape or (found.size and found.dtype.kind not in "iu"):
         raise InputError(f"{what} must hold one whole number for each of {shape[0]} radii; got {found.tolist()}")
     return found.astype(np.int64)
@@ -176,19 +164,16 @@ def _counted(table: Certificates) -> dict[str, Any]:
     for one that was picked without them, if it had the same name.
     """
     counts0, counts = table.evidence()
-    shown = table.derived()
+    columns: dict[str, Any] = {"idx": table.idx, "label": table.label} | table.derived()
     if table.header.bound == "any-class":
-        shown = {"most_frequent" if name == "picked" else name: values for name, values in shown.items()}
-    lists = {"path": [path.tolist() for path in table.paths or ()]} if table.paths is not None else {}
+        columns["most_frequent"] = columns.pop("picked")
+    if table.paths is not None:
+        columns["path"] = [path.tolist() for path in table.paths]
     if table.header.n0:
-        lists["counts0"] = counts0[:, : table.num_classes].tolist()
-    if table.header.lumped:
-        shown["n"] = counts.sum(axis=1)
-    else:
-        lists["counts"] = counts.tolist()
-    kept = {"machine": table.machine, "u": table.u}
-    made = {"seconds": table.seconds} | {name: values for name, values in kept.items() if values is not None}
-    return {"idx": table.idx, "label": table.label} | shown | lists | made
+        columns["counts0"] = counts0[:, : table.num_classes].tolist()
+    columns |= {"n": counts.sum(axis=1)} if table.header.lumped else {"counts": counts.tolist()}
+    made = {"seconds": table.seconds, "machine": table.machine, "u": table.u}
+    return columns | {name: values for name, values in made.items() if values is not None}
 
 
 def from_frame(frame: pd.DataFrame) -> Certificates:
@@ -200,15 +185,22 @@ def from_frame(frame: pd.DataFrame) -> Certificates:
             f"{ATTRS!r}. Copy them (frame.attrs = made.attrs), or judge its counts again: from_counts(frame, sigma=...)"
             ". Shards are put together from their files, by rs.merge"
         )
-    header, name = Header(**about["header"]), str(about["name"])
-    missing = [column for column in ("idx", "label", "seconds") if column not in frame.columns]
-    if missing:
-        raise InputError(f"the DataFrame lacks the column {missing[0]!r}")
-    if "path" not in frame.columns:
-        columns = {column: frame[column].to_numpy() for column in LOG}
-        return Certificates(header, **columns, name=name)
-    columns = {str(column): frame[column].to_numpy() for column in frame.columns}
-    columns["picked"] = columns.get("most_frequent", columns.get("picked"))
-    given = GivenCounts.of({key: value for key, value in columns.items() if key != "n"} | {"n": header.n})
-    counted = given.counted(rule_of(header), header.bound or "", int(about["num_classes"]))
-    return given.table(header, counted, name, **{key: columns[key] for key in ("machine", "u") if key in columns})
+    header, name, K = Header(**about["header"]), str(about["name"]), int(about["num_classes"])
+    columns: dict[str, Any] = {str(column): frame[column].to_numpy() for column in frame.columns}
+    try:
+        if "path" not in columns:
+            return Certificates(header, **{column: columns[column] for column in LOG}, name=name)
+        picked = columns["most_frequent" if header.bound == "any-class" else "picked"]
+        counts0 = whole_numbers("counts0", columns["counts0"], None, K) if header.n0 else marked(picked, K)
+        counts = (
+            lump(picked, columns["n_A"], columns["n"], K)
+            if header.lumped
+            else whole_numbers("counts", columns["counts"], None, K)
+        )
+        paths = [whole_numbers("path", path, None) for path in columns["path"]]
+        kept = {column: columns[column] for column in ("idx", "label", "seconds")}
+    except KeyError as missing:
+        raise InputError(f"the DataFrame lacks the column {missing}") from None
+    kept |= {column: columns[column] for column in ("machine", "u") if column in columns}
+    counts0 = np.pad(counts0, ((0, 0), (0, int(header.lumped))))
+    return from_evidence(header, **kept, counts0=counts0, counts=counts, paths=paths, name=name)

@@ -7,32 +7,33 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Annotated, Any, BinaryIO, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ConfigDict, Field
 
 from randsmooth.atomic import sync_folder
-from randsmooth.certificates.evidence_checks import ADDRESS
-from randsmooth.certificates.guarantee import parse_header
-from randsmooth.certificates.header import Header, Machine, NumberedMachines
+from randsmooth.certificates.evidence import ADDRESS, numbered
+from randsmooth.certificates.header import AMachine, Header, Machine, parse_header
 from randsmooth.certificates.same_run import as_begun, check_same_run
-from randsmooth.certificates.selection import Selection, Shard
+from randsmooth.certificates.selection import images_planned
 from randsmooth.certificates.table import Certificates, from_evidence
-from randsmooth.documents import parse_json, shown
+from randsmooth.documents import parse_json
 from randsmooth.errors import InputError, Note
+from randsmooth.frozen_record import FrozenRecord
 
 Ints = NDArray[np.int64]
 
 UNFINISHED = ".partial"  # suffix of a journal
 AT_ONCE = 4096  # rows whose counts are checked together: of a thousand classes they take 64 MiB
 SHARE = 200  # the time between two syncs, in units of the time that the first of them took
-EVIDENCE = ("counts0", "counts", "path")
-OPTIONAL = ("machine", "image", "u")
+COUNTS = ("counts0", "counts", "path")
 MOST = 2**53  # of any number in a row: JSON readers disagree about larger ones
+Whole = Annotated[int, Field(ge=0, lt=MOST)]
 
 
 def journal_path(out: Path) -> Path:
@@ -55,6 +56,23 @@ def shards_path(out: Path) -> Path:
     return out.with_suffix(".shards")
 
 
+class _Line(FrozenRecord):
+    """A row as a line of a journal holds it."""
+
+    model_config = ConfigDict(strict=True)
+    field_is = "key"
+
+    idx: Whole
+    label: Annotated[int, Field(ge=-1, lt=MOST)]
+    seconds: float
+    counts0: list[Whole]
+    counts: list[Whole]
+    path: list[Whole]
+    machine: AMachine | None = None
+    image: Annotated[str, Field(pattern=f"^[0-9a-f]{{{2 * ADDRESS}}}$")] | None = None
+    u: float | None = None
+
+
 @dataclass(frozen=True)
 class JournalRow:
     """One image's evidence.
@@ -64,7 +82,8 @@ class JournalRow:
         counts0, counts: (K,) class counts of the samples that picked the class, and of those that bounded it.
         path: how often the picked class had come out at each look.
         seconds: time that the image took.
-        machine: which made this row; None for the one that the header tells.
+        machine: which made this row; None for the one that the header tells. A line without it is of the last one that
+            a line before it tells.
         image: the address of the image, a hash of its pixels; only the rows of a shard need it, from which the `data`
             of the whole table is made.
         u: the uniform number of the image, under the randomised bound.
@@ -90,22 +109,16 @@ class JournalRow:
 
     def slim(self) -> JournalRow:
         """The same with its counts in the smallest types that hold them, so that many rows fit into memory."""
-        arrays: dict[str, Any] = {name: getattr(self, name) for name in EVIDENCE}
+        arrays: dict[str, Any] = {name: getattr(self, name) for name in COUNTS}
         slim = {name: array.astype(np.min_scalar_type(array.max(initial=0))) for name, array in arrays.items()}
         return replace(self, **slim)
 
-    def to_json(self, machines: NumberedMachines | None = None) -> str:
-        """The row as a line. It says the number of its machine, and describes one that is not yet among `machines`.
-
-        Args:
-            machines: those of the lines before; one that is not among them is added.
-        """
+    def to_json(self, last: Machine | None = None) -> str:
+        """The row as a line. It names its machine where that is another than the `last` one that was named."""
         values: dict[str, Any] = {"idx": self.idx, "label": self.label, "seconds": self.seconds}
-        values |= {key: getattr(self, key).tolist() for key in EVIDENCE}
-        if self.machine is not None:
-            known = machines is not None and self.machine in machines
-            number = machines.number(self.machine) if machines is not None else 0
-            values["machine"] = number if known else self.machine.model_dump()
+        values |= {name: getattr(self, name).tolist() for name in COUNTS}
+        if self.machine is not None and self.machine != last:
+            values["machine"] = self.machine.model_dump()
         if self.image is not None:
             values["image"] = self.image.hex()
         if self.u is not None:
@@ -113,47 +126,22 @@ class JournalRow:
         return json.dumps(values)
 
     @classmethod
-    def from_json(
-        cls, line: str | bytes, where: object = "the row", machines: NumberedMachines | None = None
-    ) -> JournalRow:
+    def from_json(cls, line: str | bytes, where: object = "the row", last: Machine | None = None) -> JournalRow:
         """The row that `to_json` wrote as `line`; `where` names the line in errors.
-
-        Args:
-            machines: those of the lines before; one that this line is the first to name is added.
 
         Raises:
             InputError: `to_json` cannot have written it.
         """
         raw = parse_json(line, where)
         try:
-            if raw.keys() - OPTIONAL != {"idx", "label", "seconds", *EVIDENCE}:
-                raise ValueError(f"it has the keys {', '.join(raw)}")
-            made: dict[str, Any] = {key: np.array([_whole(one) for one in raw[key]], np.int64) for key in EVIDENCE}
-            made |= {key: _whole(raw[key], least) for key, least in (("idx", 0), ("label", -1))}
-            made |= {key: float(raw[key]) for key in ("seconds", "u") if key in raw}
-            if "machine" in raw:
-                made["machine"] = _machine(raw["machine"], machines or NumberedMachines())
-            if "image" in raw:
-                made["image"] = bytes.fromhex(raw["image"])
-                if len(made["image"]) != ADDRESS:
-                    raise ValueError(f"image={raw['image']!r} has not {2 * ADDRESS} hexadecimal digits")
-        except (ValueError, TypeError, AttributeError) as error:
-            raise InputError(f"{where} is no row of a journal: {shown(error)}") from None
-        return cls(**made)
-
-
-def _whole(value: object, least: int = 0) -> int:
-    if type(value) is not int or not least <= value < MOST:
-        raise ValueError(f"{value!r} is no whole number from {least}")
-    return value
-
-
-def _machine(value: Any, machines: NumberedMachines) -> Machine:
-    """The machine that a line describes, or says the number of."""
-    number = machines.number(Machine(**value)) if isinstance(value, dict) else _whole(value)
-    if number >= len(machines.machines):
-        raise ValueError(f"machine={value} is described on no line up to this one")
-    return machines.machines[number]
+            said = _Line(**raw)
+        except (InputError, TypeError) as error:
+            raise InputError(f"{where} is no row of a journal: {error}") from None
+        counts = {name: np.array(getattr(said, name), np.int64) for name in COUNTS}
+        image = None if said.image is None else bytes.fromhex(said.image)
+        return cls(
+            said.idx, said.label, **counts, seconds=said.seconds, machine=said.machine or last, image=image, u=said.u
+        )
 
 
 @dataclass
@@ -164,9 +152,9 @@ class Journal:
 
     Attributes:
         rows: the rows of all finished lines.
-        safe: how many of them are known to be on the disk.
+        checksum, size: of the last of these lines, and the bytes up to its end.
+        safe: how many rows are known to be on the disk.
         judged: how many of them `judge` was asked about.
-        machines: those that its rows name; each is written once.
 
     Example:
         >>> header = Header(sigma=0.5, n0=100, n=100, alpha=0.001)
@@ -180,24 +168,43 @@ class Journal:
 
     path: Path
     header: Header
-    rows: list[JournalRow]
-    checksum: str
+    rows: list[JournalRow] = field(default_factory=list)
+    checksum: str = ""
+    size: int = 0
     safe: int = 0
     judged: int = 0
-    machines: NumberedMachines = field(default_factory=NumberedMachines)
+    machine: Machine | None = None  # the last that a row names
     next_sync: float = -float("inf")
-
-    def __post_init__(self) -> None:
-        self.file: BinaryIO = self.path.open("ab")
+    file: BinaryIO | None = None
 
     @classmethod
     def create(cls, path: Path, header: Header) -> Self:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"")
-        journal = cls(path, header, [], "")
+        journal = cls(path, header)._opened()
         journal._write(header.model_dump_json())
         journal.sync()
         sync_folder(path.parent)
+        return journal
+
+    @classmethod
+    def read(cls, path: Path) -> Self | None:
+        """What the journal at `path` holds; None if not even its header was finished. Changes nothing on the disk.
+
+        Raises:
+            InputError: a finished line is damaged, lost, doubled or of another file.
+        """
+        journal = None
+        for place, (text, checksum, end) in enumerate(_lines(path), start=1):
+            if journal is None:
+                journal = cls(path, parse_header(text, path))
+            else:
+                row = JournalRow.from_json(text, f"{path}, line {place}", journal.machine)
+                journal.rows.append(row.slim())
+                journal.machine = row.machine
+            journal.checksum, journal.size = checksum, end
+        if journal is not None:
+            journal._check_rows()
         return journal
 
     @classmethod
@@ -208,19 +215,19 @@ class Journal:
             InputError: it belongs to a run with another header (all differences are named), or a finished line is
                 damaged.
         """
-        content = read_journal(path)
-        if content is None:  # killed while the header was being written
+        journal = cls.read(path)
+        if journal is None:  # killed while the header was being written
             return cls.create(path, header)
-        several = header.shard is not None or content.machines.machines  # rows say which machine made them
-        check_same_run(content.header, as_begun(content.header, header) if several else header, path)
-        os.truncate(path, content.size)  # not rewritten: a kill here loses no finished line
-        journal = cls(path, content.header, content.rows, content.checksum, machines=content.machines)
-        journal.sync()
+        several = header.shard is not None or journal.machine is not None  # rows say which machine made them
+        check_same_run(journal.header, as_begun(journal.header, header) if several else header, path)
+        os.truncate(path, journal.size)  # not rewritten: a kill here loses no finished line
+        journal._opened().sync()
         return journal
 
     def append(self, row: JournalRow) -> None:
         """Add a row and hand it to the operating system, which keeps it if this process is killed."""
-        self._write(row.to_json(self.machines))
+        self._write(row.to_json(self.machine))
+        self.machine = row.machine
         self.rows.append(row.slim())
 
     def settle(self) -> int:
@@ -237,6 +244,7 @@ class Journal:
         Raises:
             InputError: the file was removed meanwhile.
         """
+        assert self.file is not None
         if os.fstat(self.file.fileno()).st_nlink == 0:
             raise InputError(f"{self.path} was removed while its run was writing to it: start the run again")
         start = time.monotonic()
@@ -247,7 +255,8 @@ class Journal:
         return more
 
     def close(self) -> None:
-        self.file.close()
+        if self.file is not None:
+            self.file.close()
 
     def __enter__(self) -> Self:
         return self
@@ -274,11 +283,32 @@ class Journal:
         self.judged = len(self.rows)
         return new
 
+    def _opened(self) -> Self:
+        self.file = self.path.open("ab")
+        return self
+
     def _write(self, text: str) -> None:
+        assert self.file is not None
         line = text.encode()
         self.checksum = _link(self.checksum, line)
         self.file.write(line + b"\t" + self.checksum.encode() + b"\n")
         self.file.flush()
+
+    def _check_rows(self) -> None:
+        """Raise InputError for an image that occurs twice, or whose counts are impossible under the header."""
+        classes, seen = len(self.header.classes or ()), set[int]()
+        for place, row in enumerate(self.rows, start=2):
+            classes = classes or len(row.counts)
+            if not len(row.counts0) == len(row.counts) == classes:
+                raise _damaged(self.path, place, f"it counts {len(row.counts)} classes, not {classes}")
+            if row.idx in seen:
+                raise _damaged(self.path, place, f"image {row.idx} is there twice")
+            seen.add(row.idx)
+        try:
+            for start in range(0, max(1, len(self.rows)), AT_ONCE):
+                table_of(self.header, self.rows[start : start + AT_ONCE])
+        except InputError as error:
+            raise InputError(f"{self.path}: {error}; use --overwrite to start again") from error
 
 
 def _link(before: str, line: bytes) -> str:
@@ -289,45 +319,8 @@ def _link(before: str, line: bytes) -> str:
     return hashlib.sha256(before.encode() + line).hexdigest()[:16]
 
 
-@dataclass
-class JournalContent:
-    """What a journal holds.
-
-    Attributes:
-        header, rows: of its finished lines.
-        checksum: of the last of them.
-        size: bytes of the finished lines.
-        machines: those that the rows name.
-    """
-
-    header: Header
-    rows: list[JournalRow]
-    checksum: str
-    size: int
-    machines: NumberedMachines
-
-
-def read_journal(path: Path) -> JournalContent | None:
-    """What the journal at `path` holds; None if not even its header was finished. Changes nothing on the disk.
-
-    Raises:
-        InputError: a finished line is damaged, lost, doubled or of another file.
-    """
-    content = None
-    for place, (text, checksum, end) in enumerate(_lines(path), start=1):
-        if content is None:
-            content = JournalContent(parse_header(text, path), [], checksum, end, NumberedMachines())
-            continue
-        row = JournalRow.from_json(text, f"{path}, line {place}", content.machines)
-        content.rows.append(row.slim())
-        content.checksum, content.size = checksum, end
-    if content is not None:
-        _check_rows(content, path)
-    return content
-
-
 def journal_header(path: Path) -> Header | None:
-    """The header of the journal at `path`, without its rows; None if it was not finished. Errors as `read_journal`.
+    """The header of the journal at `path`, without its rows; None if it was not finished. Errors as `Journal.read`.
 
     Example:
         >>> Journal.create(Path("run.partial"), Header(sigma=0.5, n0=100, n=100, alpha=0.001)).close()
@@ -354,28 +347,28 @@ def _lines(path: Path) -> Iterator[tuple[bytes, str, int]]:
             yield text, checksum, end
 
 
-def table_of(header: Header, rows: list[JournalRow], name: str = "") -> Certificates:
+def _damaged(path: Path, place: int, fault: str) -> InputError:
+    keep = f"delete all from this line on to --resume with the {place - 2} images before it, or " if place > 2 else ""
+    return InputError(f"{path}, line {place} is damaged ({fault}): {keep}use --overwrite to start again")
+
+
+def table_of(header: Header, rows: Sequence[JournalRow], name: str = "") -> Certificates:
     """The table of `rows`. Errors as `from_evidence`."""
-    machine = None
-    if any(row.machine for row in rows):
-        numbered = NumberedMachines()
-        machine = np.array([-1 if row.machine is None else numbered.number(row.machine) for row in rows], np.int64)
-        header = header.replace(machines=tuple(numbered.machines))
-    classes = len(rows[0].counts) if rows else max(1, len(header.classes or ()))
+    N, K = len(rows), len(rows[0].counts) if rows else max(1, len(header.classes or ()))
+    machines, machine = numbered([row.machine for row in rows])
     images = b"".join(row.image or b"" for row in rows)
-    addressed = len(images) == ADDRESS * len(rows) > 0
     u = [row.u for row in rows if row.u is not None]
     return from_evidence(
-        header,
+        header.replace(machines=machines) if machines else header,
         idx=np.array([row.idx for row in rows], np.int64),
         label=np.array([row.label for row in rows], np.int64),
-        counts0=np.array([row.counts0 for row in rows], np.int64).reshape(len(rows), classes),
-        counts=np.array([row.counts for row in rows], np.int64).reshape(len(rows), classes),
+        counts0=np.array([row.counts0 for row in rows], np.int64).reshape(N, K),
+        counts=np.array([row.counts for row in rows], np.int64).reshape(N, K),
         seconds=np.array([row.seconds for row in rows], np.float64),
         paths=[row.path for row in rows],
-        machine=machine,
-        image=np.frombuffer(images, np.uint8).reshape(len(rows), ADDRESS) if addressed else None,
-        u=np.array(u, np.float64) if header.bound == "randomised" and len(u) == len(rows) else None,
+        machine=machine if machines else None,
+        image=np.frombuffer(images, np.uint8).reshape(N, -1) if len(images) == ADDRESS * N > 0 else None,
+        u=np.array(u, np.float64) if header.bound == "randomised" and len(u) == N else None,
         name=name,
     )
 
@@ -388,14 +381,14 @@ def read_unfinished(path: Path) -> Certificates:
     Raises:
         InputError: the journal is damaged, or not one image is finished.
     """
-    content = read_journal(path)
-    if content is None or not content.rows:
+    journal = Journal.read(path)
+    if journal is None or not journal.rows:
         raise InputError(f"{path} is the journal of a run that has not finished any image yet")
-    finished, planned = len(content.rows), images_planned(content.header)
+    header, finished = journal.header, len(journal.rows)
+    planned = images_planned(header.selection, header.shard)
     known = f"{finished:,} of {planned:,}" if planned else f"the first {finished:,}"
-    rows = sorted(content.rows, key=lambda row: row.idx)
-    table = table_of(content.header, rows, f"{Path(path.stem).stem} ({known})")
-    easy = f"; images that --rule {content.header.rule} decides early come first" if table.rule.sequential else ""
+    table = journal.table(sorted(row.idx for row in journal.rows), f"{Path(path.stem).stem} ({known})")
+    easy = f"; images that --rule {header.rule} decides early come first" if table.rule.sequential else ""
     warnings.warn(
         f"{path}: the run is not finished, judged are {known} images{easy}. The command that began it ends it, with "
         "--resume",
@@ -403,39 +396,3 @@ def read_unfinished(path: Path) -> Certificates:
         3,
     )
     return table
-
-
-def images_planned(header: Header) -> int | None:
-    """How many images a run with this header certifies in the end; None where its selection does not say.
-
-    Example:
-        >>> [images_planned(Header(selection=how)) for how in ("take 500 of 10000", "one in 20 of 10000")]
-        [500, 500]
-    """
-    selection = Selection.parse(header.selection)
-    if selection is None:
-        return None
-    return selection.chosen if header.shard is None else Shard.parse(header.shard).images_of(selection.chosen)
-
-
-def _check_rows(content: JournalContent, path: Path) -> None:
-    """Raise InputError for an image that occurs twice, or whose counts are impossible under the header."""
-    header, rows = content.header, content.rows
-    classes, seen = len(header.classes or ()), set()
-    for place, row in enumerate(rows, start=2):
-        classes = classes or len(row.counts)
-        if not len(row.counts0) == len(row.counts) == classes:
-            raise _damaged(path, place, f"it counts {len(row.counts)} classes, not {classes}")
-        if row.idx in seen:
-            raise _damaged(path, place, f"image {row.idx} is there twice")
-        seen.add(row.idx)
-    try:
-        for start in range(0, max(1, len(rows)), AT_ONCE):
-            table_of(header, rows[start : start + AT_ONCE])
-    except InputError as error:
-        raise InputError(f"{path}: {error}; use --overwrite to start again") from error
-
-
-def _damaged(path: Path, place: int, fault: str) -> InputError:
-    keep = f"delete all from this line on to --resume with the {place - 2} images before it, or " if place > 2 else ""
-    return InputError(f"{path}, line {place} is damaged ({fault}): {keep}use --overwrite to start again")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 import shlex
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,20 +11,18 @@ from pathlib import Path
 import numpy as np
 
 from randsmooth.atomic import claimed
-from randsmooth.certificates.digest import hashed_images
-from randsmooth.certificates.header import OF_THE_MACHINE, Machine, NumberedMachines
-from randsmooth.certificates.journal import UNFINISHED, journal_path, read_journal, table_of
+from randsmooth.certificates.evidence import ARRAYS, hashed_images, numbered
+from randsmooth.certificates.header import Machine
+from randsmooth.certificates.journal import UNFINISHED, Journal, journal_path, table_of
 from randsmooth.certificates.parquet import read_parquet, write_parquet
 from randsmooth.certificates.same_run import evidence_difference
-from randsmooth.certificates.selection import Listed, Selection, Shard, whole_of
+from randsmooth.certificates.selection import Shard, chosen_by, places_in, whole_of
 from randsmooth.certificates.table import Certificates, Ints, from_evidence
 from randsmooth.errors import InputError, SeveralErrors, about
 from randsmooth.urls import Place, beside, delivered, is_url, kind_at, name_of, place_of, unsent_path
 
 OF_A_SHARD = ("shard", "command", "data", "machines")  # facts in which the shards of one run differ
 MADE_UP = "made-up images"  # key of a header's `behaviour`
-TOGETHER = ("idx", "label", "counts0", "counts", "seconds", "image", "u")
-SHORT = 4  # so many images in equal steps are named by the first and the last of them
 
 
 class NotWhole(InputError):
@@ -69,7 +67,7 @@ def merge(
             say what is missing.
         out: Parquet file to write, or its URL; None: none is written.
         overwrite: replace a file that exists.
-        images: positions of all images of the run, in order, where its header has no words for them.
+        images: positions of all images of the run, ascending, where its header has no words for them.
 
     Raises:
         NotWhole: an image is missing or doubled; all of them are named, with the commands that make what is missing.
@@ -84,10 +82,9 @@ def merge(
         >>> rs.merge(["mine-1-of-2.parquet", "mine-2-of-2.parquet"], out="mine.parquet")
         Certificates('mine': 5 of digits test, sigma 0.25, n 100, rule fixed)
     """
-    places = [place_of(shard) for shard in shards]
-    listed = None if images is None else Listed(tuple(images))
+    places, chosen = [place_of(shard) for shard in shards], None if images is None else np.array(images, np.int64)
     if out is None:
-        return _merged(places, "", listed)
+        return _merged(places, "", chosen)
     out = place_of(out)
     if not str(out).endswith(".parquet"):
         raise InputError(f"{out} must end in .parquet; `randsmooth export` makes a TSV log of such a file")
@@ -95,7 +92,7 @@ def merge(
         raise InputError(f"{out} is one of the shards: give another out (--out)")
     with delivered(out, overwrite=overwrite) as path:
         _check_absent(path, overwrite)
-        table = _merged(places, path.stem, listed)
+        table = _merged(places, path.stem, chosen)
         with claimed(path):
             _check_absent(path, overwrite)
             write_parquet(table, path)
@@ -103,8 +100,8 @@ def merge(
     return table
 
 
-def _merged(places: Sequence[Place], name: str, listed: Listed | None) -> Certificates:
-    parts, absent = _read_parts(places, listed)
+def _merged(places: Sequence[Place], name: str, chosen: Ints | None) -> Certificates:
+    parts, absent = _read_parts(places, chosen)
     _check_one_run(parts)
     _check_each_once(parts, absent)
     return _together(parts, name)
@@ -112,10 +109,9 @@ def _merged(places: Sequence[Place], name: str, listed: Listed | None) -> Certif
 
 def _check_absent(out: Path, overwrite: bool) -> None:
     """Raise InputError for a table at `out`, and for the images of a run into it that is not finished."""
-    way_out = "use overwrite=True (--overwrite), or another out (--out)"
+    journal, way_out = journal_path(out), "use overwrite=True (--overwrite), or another out (--out)"
     if out.exists() and not overwrite:
         raise InputError(f"{out} exists; {way_out}")
-    journal = journal_path(out)
     if not overwrite and journal.exists() and journal.stat().st_size:
         raise InputError(f"{journal} holds the images of an unfinished run; {way_out}")
 
@@ -127,25 +123,27 @@ class _Part:
     Attributes:
         path: the file that was read, or its URL.
         table: its rows.
-        shard, selection: which images it is meant to hold.
+        shard, chosen: which images it is meant to hold, of the positions of all images of the run.
     """
 
     path: Place
     table: Certificates
     shard: Shard
-    selection: Selection | Listed
+    chosen: Ints
 
     @classmethod
-    def of(cls, path: Place, table: Certificates, listed: Listed | None) -> _Part:
+    def of(cls, path: Place, table: Certificates, chosen: Ints | None) -> _Part:
         """Raises InputError for a table that is no shard, or has lost what a shard holds."""
         header = table.header
-        selection = listed or Selection.parse(header.selection)
-        if header.shard is None or selection is None:
+        chosen = chosen_by(header.selection) if chosen is None else chosen
+        if header.shard is None or chosen is None:
             tells = header.selection or "no selection"
             raise InputError(f"{path} is no shard: its header tells {tells}. Give what `certify --shard` wrote")
         if table.image is None and len(table):
             raise InputError(f"{path} has lost its column 'image', which shards have: make it again")
-        return cls(path, table, Shard.parse(header.shard), selection)
+        if (places_in(chosen, table.idx) < 0).any():
+            raise InputError(f"{path} holds images that are none of the {len(chosen):,} of this run: leave it out")
+        return cls(path, table, Shard.parse(header.shard), chosen)
 
     @property
     def finished(self) -> bool:
@@ -159,21 +157,18 @@ class _Part:
     @property
     def places(self) -> Ints:
         """(N,) where its images stand among all that were selected."""
-        return self.selection.places(self.table.idx)
+        return places_in(self.chosen, self.table.idx)
 
     @property
     def meant(self) -> Ints:
         """The places that it holds once it is finished."""
-        return np.arange(self.shard.number - 1, self.selection.chosen, self.shard.of)
+        return np.arange(self.shard.number - 1, len(self.chosen), self.shard.of)
 
-    def machines(self, numbered: NumberedMachines) -> Ints:
-        """(N,) the number among `numbered`, to which its own are added, of the machine that made each row."""
-        header = self.table.header
-        of_header = Machine(**{name: getattr(header, name) for name in OF_THE_MACHINE})
-        numbers = [numbered.number(machine) for machine in header.machines]
-        machine = np.full(len(self.table), -1) if self.table.machine is None else self.table.machine
-        own = numbered.number(of_header) if (machine < 0).any() else -1
-        return np.array([*numbers, own], np.int64)[machine]  # of which -1 is the last
+    @property
+    def machines(self) -> list[Machine]:
+        """The machine that made each row."""
+        table, known = self.table, (*self.table.header.machines, Machine.of(self.table.header))
+        return [known[number] for number in (np.full(len(table), -1) if table.machine is None else table.machine)]
 
     def difference(self, first: _Part) -> str | None:
         """In what its run is another than that of the `first` part; None if they are the same."""
@@ -197,7 +192,7 @@ def _hash_of(table: Certificates) -> str:
     return hashed_images(table.label.astype("<i8").tobytes(), images)
 
 
-def _read_parts(places: Sequence[Place], listed: Listed | None) -> tuple[list[_Part], list[Place]]:
+def _read_parts(places: Sequence[Place], chosen: Ints | None) -> tuple[list[_Part], list[Place]]:
     """The shards in these files, and the files that are not there; for a table that is not there its journal is read.
 
     Raises:
@@ -211,7 +206,7 @@ def _read_parts(places: Sequence[Place], listed: Listed | None) -> tuple[list[_P
     for file in sorted(files, key=str):
         try:
             table = _read(file)
-            parts += [] if table is None else [_Part.of(file, table, listed)]
+            parts += [] if table is None else [_Part.of(file, table, chosen)]
         except (InputError, OSError) as error:
             faults.append(about(file, error))
     _refuse(faults)
@@ -241,105 +236,88 @@ def _read(place: Place) -> Certificates | None:
     """The table in a file; None for a journal in which not even the header is finished."""
     if not str(place).endswith(UNFINISHED):
         return read_parquet(place)
-    content = read_journal(Path(place))
-    return None if content is None else table_of(content.header, content.rows)
+    journal = Journal.read(Path(place))
+    return None if journal is None else table_of(journal.header, journal.rows)
 
 
 def _check_one_run(parts: Sequence[_Part]) -> None:
     """Raise InputError unless all shards are of the run of the first, each about the images that it was begun with."""
     first, *others = parts
-    _refuse(
-        [
-            f"{part.path} is of another run than {first.path} ({differs}): leave out one of them"
-            for part in others
-            if (differs := part.difference(first))
-        ]
-        + [
-            f"{part.path} is about other images than it was begun with: they changed while it was made. Make it again"
-            for part in parts
-            if part.has_other_images()
-        ]
-    )
+    differing = {part.path: part.difference(first) for part in others}
+    faults = [
+        f"{path} is of another run than {first.path} ({how}): leave out one of them"
+        for path, how in differing.items()
+        if how
+    ]
+    changed = "is about other images than it was begun with: they changed while it was made. Make it again"
+    _refuse(faults + [f"{part.path} {changed}" for part in parts if part.has_other_images()])
 
 
 def _check_each_once(parts: Sequence[_Part], absent: Sequence[Place]) -> None:
     """Raise `NotWhole` unless every image that was selected has one row."""
-    selection = parts[0].selection
-    positions, holders = selection.positions(), np.zeros(selection.chosen, np.int64)
-    for part in parts:
-        holders[part.places] += 1
+    chosen = parts[0].chosen
+    holders = np.bincount(np.concatenate([part.places for part in parts]), minlength=len(chosen))
     missing, doubled = np.flatnonzero(holders == 0), np.flatnonzero(holders > 1)
     faults = [*_lacking(parts, missing), *_doubled(parts, doubled), *(f"{path} is not there" for path in absent)]
     if faults:
-        faults.append(f"{len(missing):,} of {selection.chosen:,} images are missing, {len(doubled):,} are doubled")
+        faults.append(f"{len(missing):,} of {len(chosen):,} images are missing, {len(doubled):,} are doubled")
         commands = _commands(parts, missing)
-        raise NotWhole(faults, positions[missing].tolist(), positions[doubled].tolist(), commands)
+        raise NotWhole(faults, chosen[missing].tolist(), chosen[doubled].tolist(), commands)
 
 
 def _lacking(parts: Sequence[_Part], missing: Ints) -> Iterator[str]:
     """What is missing of the shards that are there, and of no shard that is there."""
-    positions = parts[0].selection.positions()
+    chosen = parts[0].chosen
     for part in parts:
         lacks = np.intersect1d(part.meant, missing)
         if len(lacks):
             how = "" if part.finished else "is unfinished, and "
             which = f"lacks {len(lacks):,} of the {len(part.meant):,} images of shard {part.shard}"
-            yield f"{part.path} {how}{which}: {_named(positions[lacks].tolist())}"
+            yield f"{part.path} {how}{which}: {_named(chosen[lacks])}"
     nowhere = np.setdiff1d(missing, np.concatenate([part.meant for part in parts]))
     if len(nowhere):
-        images = f"{len(nowhere):,} of the images: {_named(positions[nowhere].tolist())}"
+        images = f"{len(nowhere):,} of the images: {_named(chosen[nowhere])}"
         yield f"none of these {len(parts)} shards is about {images}"
 
 
 def _doubled(parts: Sequence[_Part], doubled: Ints) -> Iterator[str]:
     """Which images are doubled, by the files that hold them."""
-    positions = parts[0].selection.positions()
-    holds = np.array([np.isin(doubled, part.places) for part in parts])  # (parts, doubled)
-    groups, group_of = np.unique(holds, axis=1, return_inverse=True)
-    for number, group in enumerate(groups.T):
-        images = positions[doubled[group_of.ravel() == number]].tolist()
-        files = " and ".join(str(part.path) for part, there in zip(parts, group, strict=True) if there)
-        yield f"{files} hold the same {len(images):,} images, leave all but one of them out: {_named(images)}"
+    groups: dict[str, list[int]] = {}
+    holders = [(str(part.path), set(part.places.tolist())) for part in parts] if len(doubled) else []
+    for place in doubled.tolist():
+        groups.setdefault(" and ".join(path for path, held in holders if place in held), []).append(place)
+    for files, places in groups.items():
+        images = _named(parts[0].chosen[places])
+        yield f"{files} hold the same {len(places):,} images, leave all but one of them out: {images}"
 
 
-def _named(images: Sequence[int]) -> str:
+def _named(images: Ints) -> str:
     """Positions in ascending order, in words: those in equal steps by the first, the last and the step.
 
     Example:
-        >>> _named([0, 16, 32, 48, 64, 71])
-        '0 to 64 in steps of 16, 71'
+        >>> _named(np.array([0, 16, 32, 48, 64])), _named(np.array([0, 16, 71]))
+        ('0 to 64 in steps of 16', '0, 16, 71')
     """
-    words, start = list[str](), 0
-    while start < len(images):
-        end, step = start + 1, images[min(start + 1, len(images) - 1)] - images[start]
-        while end < len(images) and images[end] - images[end - 1] == step:
-            end += 1
-        if end - start < SHORT:
-            words, start = [*words, str(images[start])], start + 1
-        else:
-            steps = f" in steps of {step}" if step > 1 else ""
-            words, start = [*words, f"{images[start]} to {images[end - 1]}{steps}"], end
-    return ", ".join(words)
+    steps = set(np.diff(images).tolist())
+    if len(images) < 4 or len(steps) > 1:
+        return ", ".join(map(str, images.tolist()))
+    step = steps.pop()
+    return f"{images[0]} to {images[-1]}" + (f" in steps of {step}" if step > 1 else "")
 
 
 def _commands(parts: Sequence[_Part], missing: Ints) -> list[str]:
-    """The commands that make the images at the places `missing`: each ends a shard that is there, or makes another."""
+    """The commands that make the images at the places `missing`: each ends a shard that is there, or makes another.
+
+    What no shard is about are whole shares of the finest cut that all of them fit into.
+    """
     commands, rest = list[str](), missing
     for part in parts:
         if len(np.intersect1d(part.meant, rest)):
             commands.append(_command(parts, part.shard, part.out, "overwrite" if part.finished else "resume"))
             rest = np.setdiff1d(rest, part.meant)
-    cut = _shards_of(rest, [part.shard.of for part in parts], parts[0].selection.chosen)
-    return commands + [_command(parts, shard, _file_like(parts[0], shard), "resume") for shard in cut]
-
-
-def _shards_of(rest: Ints, counts: Sequence[int], chosen: int) -> Iterator[Shard]:
-    """Shards that hold the places `rest` and no others: cut as most of the others are where possible, else singly."""
-    for of in [*(of for of, _ in Counter(counts).most_common()), chosen]:
-        held = np.bincount(rest % of, minlength=of)
-        full = np.flatnonzero((held > 0) & (held == np.bincount(np.arange(chosen) % of, minlength=of)))
-        yield from (Shard(int(number) + 1, of) for number in full)
-        rest = rest[~np.isin(rest % of, full)]
+    of = min(math.lcm(*(part.shard.of for part in parts)), len(parts[0].chosen))
+    shards = [Shard(int(number) + 1, of) for number in np.unique(rest % of)]
+    return commands + [_command(parts, shard, _file_like(parts[0], shard), "resume") for shard in shards]
 
 
 def _file_like(part: _Part, shard: Shard) -> Place:
@@ -359,18 +337,14 @@ def _command(parts: Sequence[_Part], shard: Shard, out: Place, flag: str) -> str
 
 def _together(parts: Sequence[_Part], name: str) -> Certificates:
     """The table of parts that hold every image once."""
-    parts, numbered = [part for part in parts if len(part.table)], NumberedMachines()
-    tables = [part.table for part in parts]
+    parts = [part for part in parts if len(part.table)]
     order = np.argsort(np.concatenate([part.places for part in parts]))
-    there = [column for column in TOGETHER if getattr(tables[0], column) is not None]
+    first, tables = parts[0].table, [part.table for part in parts]
+    there = [column for column in ARRAYS if column != "machine" and getattr(first, column) is not None]
     rows = {column: np.concatenate([getattr(table, column) for table in tables])[order] for column in there}
-    machine = np.concatenate([part.machines(numbered) for part in parts])[order]
     paths = [path for table in tables for path in table.paths or ()]
+    machines, machine = numbered([machine for part in parts for machine in part.machines])
     images = map(bytes, rows.pop("image"))
-    whole = parts[0].table.header.replace(
-        shard=None,
-        command=None,
-        data=hashed_images(rows["label"].astype("<i8").tobytes(), images),
-        machines=tuple(numbered.machines),
-    )
-    return from_evidence(whole, **rows, paths=[paths[place] for place in order], machine=machine, name=name)
+    data = hashed_images(rows["label"].astype("<i8").tobytes(), images)
+    whole = first.header.replace(shard=None, command=None, data=data, machines=machines)
+    return from_evidence(whole, **rows, paths=[paths[place] for place in order], machine=machine[order], name=name)

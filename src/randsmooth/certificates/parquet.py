@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from randsmooth.atomic import write_atomically
-from randsmooth.certificates.evidence_checks import ADDRESS, OPTIONAL, check_images
-from randsmooth.certificates.guarantee import parse_header
+from randsmooth.certificates.evidence import ADDRESS, COLUMNS, check_images
+from randsmooth.certificates.header import parse_header
 from randsmooth.certificates.table import Certificates, from_evidence
 from randsmooth.documents import shown
 from randsmooth.errors import ForeignFile, InputError
@@ -31,17 +31,8 @@ from randsmooth.urls import Place, delivered, fetched
 PUT_TOGETHER = "`randsmooth merge` puts shards together"
 KEY, DIGESTS = b"randsmooth", b"randsmooth.sha256"  # in the metadata of the Parquet file
 NUMBERS = pa.list_(pa.int64())
-TYPES = {
-    "idx": pa.int64(),
-    "label": pa.int64(),
-    "counts0": NUMBERS,
-    "counts": NUMBERS,
-    "path": NUMBERS,
-    "seconds": pa.float64(),
-    "machine": pa.int64(),
-    "image": pa.binary(ADDRESS),
-    "u": pa.float64(),
-}
+OF = {"class": NUMBERS, "look": NUMBERS, "byte": pa.binary(ADDRESS)}
+TYPES = {name: OF.get(column.of) or pa.from_numpy_dtype(column.dtype) for name, column in COLUMNS.items()}
 MOST_ROWS = 2 * 10**6  # ImageNet has 1.28 million training images
 MOST_VALUES = 2**28  # numbers in a column, 2 GiB in memory: counts of ImageNet's 50,000 images in 5,000 classes
 MOST_BYTES = 2**33  # of all columns, unpacked
@@ -170,22 +161,18 @@ def open_parquet(path: Path) -> Iterator[pq.ParquetFile]:
 def _parts_of(table: Certificates) -> Parts:
     counts0, counts = table.evidence()
     paths = Evidence.of(counts0, counts, paths=table.paths).paths
-    looks = np.array([len(path) for path in paths], np.int64)
-    evidence: Parts = {"idx": [table.idx], "label": [table.label], "counts0": [counts0], "counts": [counts]}
-    evidence |= {"path": [looks, np.concatenate([np.zeros(0, np.int64), *paths])], "seconds": [table.seconds]}
-    optional = {name: [getattr(table, name)] for name in OPTIONAL if getattr(table, name) is not None}
-    kinds = {"seconds": np.float64, "u": np.float64, "image": np.uint8}
+    looks = [np.array([len(path) for path in paths]), np.concatenate([np.zeros(0, np.int64), *paths])]
+    parts = {name: looks if name == "path" else [getattr(table, name)] for name in COLUMNS}
     return {
-        name: [np.asarray(array, kinds.get(name, np.int64)) for array in arrays]
-        for name, arrays in (evidence | optional).items()
+        name: [np.asarray(array, COLUMNS[name].dtype) for array in arrays]
+        for name, arrays in parts.items()
+        if arrays[0] is not None
     }
 
 
 def _to_arrow(name: str, arrays: list[NDArray[Any]]) -> pa.Array:
-    if name == "image":
-        return pa.array([row.tobytes() for row in arrays[0]], TYPES[name])
     if TYPES[name] != NUMBERS:
-        return pa.array(arrays[0])
+        return pa.array(list(map(bytes, arrays[0])) if name == "image" else arrays[0], TYPES[name])
     lengths = arrays[0] if name == "path" else np.full(len(arrays[0]), arrays[0].shape[1])
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     _check_size(len(lengths), int(offsets[-1]), "the table")
@@ -199,7 +186,7 @@ def _parts_in(file: pq.ParquetFile, path: Path, classes: int) -> Parts:
         InputError: a column is missing, occurs twice, has another type, or is larger than that of any table.
     """
     schema, sizes = file.schema_arrow, file.metadata
-    names = [name for name in TYPES if name not in OPTIONAL or name in schema.names]
+    names = [name for name in TYPES if name in schema.names or not COLUMNS[name].optional]
     for name in names:
         there = schema.get_all_field_indices(name)
         if len(there) != 1 or schema.field(there[0]).type != TYPES[name]:
@@ -210,17 +197,17 @@ def _parts_in(file: pq.ParquetFile, path: Path, classes: int) -> Parts:
     _check_size(sizes.num_rows, sizes.num_rows * (classes or 1), str(path), size)
     table = file.read(columns=names)
     found = {name: table.column(name).combine_chunks() for name in names}
-    for name, column in found.items():
-        if column.null_count or (TYPES[name] == NUMBERS and column.flatten().null_count):
-            raise _broken(path, name, "lacks a value")
-    width = classes or (max(1, len(found["counts"][0])) if len(found["idx"]) else 1)
+    width = classes or (max(1, len(found["counts"][0])) if len(table) and found["counts"][0].is_valid else 1)
     return {name: _from_arrow(name, column, width, path) for name, column in found.items()}
 
 
 def _from_arrow(name: str, column: pa.Array, width: int, path: Path) -> list[NDArray[Any]]:
+    several = TYPES[name] == NUMBERS
+    if column.null_count or (several and column.flatten().null_count):
+        raise _broken(path, name, "lacks a value")
     if name == "image":
         return [np.frombuffer(b"".join(column.to_pylist()), np.uint8).reshape(len(column), ADDRESS)]
-    if TYPES[name] != NUMBERS:
+    if not several:
         return [column.to_numpy().copy()]
     lengths, numbers = column.value_lengths().to_numpy().astype(np.int64), column.flatten().to_numpy().copy()
     if name == "path":

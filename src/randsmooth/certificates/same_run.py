@@ -1,16 +1,15 @@
-"""Whether a run may be resumed with the given settings and model: what differs, and what would let it go on."""
+"""Whether a run may be resumed with the given settings and model, and in what it differs where it may not."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from randsmooth.certificates.header import CLOPPER_PEARSON, OF_THE_MACHINE, Header
-from randsmooth.certificates.settings import CertificationSettings, precision_named
+from randsmooth.certificates.header import OF_THE_MACHINE, Header
+from randsmooth.certificates.settings import CertificationSettings
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, setting
+from randsmooth.errors import InputError
 
 ANOTHER_MODEL, ANOTHER_ARITHMETIC = "another model", "another arithmetic"
 
@@ -19,17 +18,8 @@ SETTINGS = (*CertificationSettings.model_fields, "dataset", "split", "selection"
 NOT_OF_THE_RUN = {"machines", "command", "model", "behaviour"}  # the last two are compared as the classifier's
 OF_THE_MODEL = ("called", "weights", "mean", "std", "notes")  # how equal models were trained may differ
 ARITHMETIC = ("precision", "device", "instructions", "versions")
-# What a run needs in order to resume where a fact differs that is no setting.
-NEEDED = {
-    "data": "the images and labels that it was begun with",
-    "device": "the processor that it was begun on",
-    "instructions": "the instructions that it was begun with (on a CPU, ATEN_CPU_CAPABILITY and ONEDNN_MAX_CPU_ISA "
-    "limit them)",
-    "noise": "the kind of device that it was begun on",
-}
 # Fact -> those that it follows from. Where one of these differs, the error names it alone.
 FOLLOWS_FROM = {
-    "bound": {"rule"},
     "data": {"dataset", "split", "selection", "shard", "resize", "crop"},
     "classes": {"dataset"},
     "noise": {"sound", "dataset", "rule", "resize", "crop"},
@@ -53,8 +43,8 @@ def check_same_run(begun: Header, now: Header, path: Path) -> None:
     """Raise InputError unless a run with the header `now` may resume the one into `path`, whose header is `begun`.
 
     Raises:
-        InputError: it may not. The message names everything that differs, says whether the model or its arithmetic is
-            another, and how to resume.
+        InputError: it may not. The message names everything that differs, and says whether the model or its arithmetic
+            is another.
 
     Example:
         >>> begun = Header(sigma=0.5, n0=100, n=1000, alpha=0.001, seed=0)
@@ -63,10 +53,10 @@ def check_same_run(begun: Header, now: Header, path: Path) -> None:
         Traceback (most recent call last):
         randsmooth.errors.InputError: runs/mine.parquet was begun differently (n: 1000 in the file, 2000 asked for). ...
     """
-    names, classifier = _differing_fields(begun, now), classifier_difference(begun, now)
-    if differences := _sentences(begun, now, names, classifier, IN_THE_FILE):
+    if differs := _difference(begun, now, now, IN_THE_FILE):
         raise InputError(
-            f"{path} was begun differently ({'; '.join(differences)}). {_ways_on(begun, names, classifier)}"
+            f"{path} was begun differently ({differs}). To go on with it: resume=True (--resume), with all of that as "
+            "in the file. To begin anew: overwrite=True (--overwrite), or another out (--out)"
         )
 
 
@@ -88,8 +78,7 @@ def evidence_difference(one: Header, other: Header, sides: Sides) -> str | None:
         "another model: weights 'sha256:aa' of node1, 'sha256:bb' of node2"
     """
     alike = other.model_copy(update={name: getattr(one, name) for name in OF_THE_MACHINE})
-    names, classifier = _differing_fields(one, alike), classifier_difference(one, other, sides)
-    return "; ".join(_sentences(one, other, names, classifier, sides)) or None
+    return _difference(one, other, alike, sides) or None
 
 
 def as_begun(begun: Header | None, now: Header) -> Header:
@@ -144,38 +133,33 @@ def generator(noise: str | None) -> str:
     return (noise or "").partition(" addressed")[0]
 
 
-def _sentences(
-    begun: Header, now: Header, names: list[str], classifier: ClassifierDifference | None, sides: Sides
-) -> list[str]:
-    """What differs, a clause each: the fields `names` and the classifiers."""
-    found = [f"{name}: {_both(getattr(begun, name), getattr(now, name), sides)}" for name in names]
-    if classifier is None:
-        return found
-    return [*(each for each in found if each not in classifier.detail), ": ".join(classifier)]
+def _difference(begun: Header, now: Header, compared: Header, sides: Sides) -> str:
+    """What differs, a clause each: the fields in which `compared` is not as `begun`, and the classifiers.
 
-
-def _differing_fields(begun: Header, now: Header) -> list[str]:
-    """Names of the fields that differ, settings first, without those that only follow from another difference."""
+    Settings come first. What only follows from another difference is left out.
+    """
     names = [name for name in dict.fromkeys((*SETTINGS, *Header.model_fields)) if name not in NOT_OF_THE_RUN]
-    differ = {name for name in names if getattr(begun, name) != getattr(now, name)}
-    own_bound = begun.bound not in (None, CLOPPER_PEARSON)  # to be asked for again, with the rule
-    follow = {name for name in differ if FOLLOWS_FROM.get(name, set()) & differ and not (name == "bound" and own_bound)}
-    return [name for name in names if name in differ - follow]
+    differ = {name for name in names if getattr(begun, name) != getattr(compared, name)}
+    told = [name for name in names if name in differ and not FOLLOWS_FROM.get(name, set()) & differ]
+    found = [f"{name}: {_both(getattr(begun, name), getattr(now, name), sides)}" for name in told]
+    classifier = classifier_difference(begun, now, sides)
+    if classifier is not None:
+        found = [*(each for each in found if each not in classifier.detail), ": ".join(classifier)]
+    return "; ".join(found)
 
 
 def _outputs_differ(begun: Header, now: Header) -> bool:
     """Whether outputs for the same noisy images, computed in the same number format and batches, differ."""
-    if begun.behaviour is None or now.behaviour is None:
+    formats = [(header.precision or "").partition(" ")[0] for header in (begun, now)]
+    if (
+        any(getattr(begun, name) != getattr(now, name) for name in ("sigma", "sound", "backend", "batch"))
+        or formats[0] != formats[1]
+        or (begun.sound and generator(begun.noise) != generator(now.noise))  # which drew the noise of these, too
+    ):
         return False
-    if any(getattr(begun, name) != getattr(now, name) for name in ("sigma", "sound", "backend", "batch")):
-        return False
-    if begun.sound and generator(begun.noise) != generator(now.noise):  # which drew the noise of these outputs, too
-        return False
-    if (begun.precision or "").partition(" ")[0] != (now.precision or "").partition(" ")[0]:
-        return False
-    images = begun.behaviour.keys() & now.behaviour.keys()
-    images -= {"own images"} if begun.data != now.data else set()
-    return any(begun.behaviour[name] != now.behaviour[name] for name in images)
+    then, today = begun.behaviour or {}, now.behaviour or {}
+    images = then.keys() & today.keys() - ({"own images"} if begun.data != now.data else set())
+    return any(then[name] != today[name] for name in images)
 
 
 def _both(begun: Any, now: Any, sides: Sides) -> str:
@@ -189,29 +173,5 @@ def _both(begun: Any, now: Any, sides: Sides) -> str:
 def _short(value: Any) -> str:
     if value is ABSENT:
         return "nothing"
-    if isinstance(value, str) and re.fullmatch(r"sha256:\w{64}", value):
-        value = value[:19]
-    return shown(repr(value))
-
-
-def _ways_on(begun: Header, names: list[str], classifier: ClassifierDifference | None) -> str:
-    """How to resume the run, whose fields `names` differ, and how to start another one instead."""
-    given, needed = dict[str, Any](), list[str]()
-    if classifier is not None and classifier.kind == ANOTHER_MODEL:
-        called = (begun.model or {}).get("called")
-        needed.append("the model that it was begun with" + (f" (identity={_short(called)})" if called else ""))
-    for name in names:
-        value = getattr(begun, name)
-        if name == "selection" and (how := re.match(r"(take|one in) (\d+)", value or "")):
-            given["take" if how[1] == "take" else "skip"] = int(how[2])
-        elif name in SETTINGS and name != "selection" and value is not None and str(value).isprintable():
-            given[name] = precision_named(value) if name == "precision" else value
-        elif name == "selection" and str(value).startswith("all "):
-            needed.append("neither take nor skip")
-        else:
-            needed.append(NEEDED.get(name, f"the {name} that it was begun with" if value else f"no {name}"))
-    with_what = f", with {' and '.join(needed)}" if needed else ""
-    return (
-        f"To go on with it: {setting(**given, resume=True)}{with_what}. To begin anew: {setting(overwrite=True)}, or "
-        "another out (--out)"
-    )
+    hashed = isinstance(value, str) and value.startswith("sha256:")
+    return shown(repr(value[:19] if hashed else value))

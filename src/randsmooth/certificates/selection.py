@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Self, TypeVar
 
 import numpy as np
@@ -17,80 +18,45 @@ from randsmooth.urls import Place, beside, name_of
 Ints = NDArray[np.int64]
 T = TypeVar("T")
 
-TAKEN = re.compile(r"(?:all (\d{1,18})|take (\d{1,18}) of (\d{1,18}))", re.ASCII)
-ONE_IN = re.compile(r"one in (\d{1,18}) of (\d{1,18})", re.ASCII)
+SELECTION = re.compile(
+    r"all (?P<all>\d{1,18})|(?P<how>take|one in) (?P<number>\d{1,18}) of (?P<total>\d{1,18})", re.ASCII
+)
 SHARD = re.compile(r"(\d{1,18})/(\d{1,18})", re.ASCII)
 SHARD_FILE = re.compile(r"(.+)-\d+-of-\d+\.parquet(?:\.partial)?", re.ASCII)
-MOST_IMAGES = 2**31  # of a split: so that no product of two positions overflows
+MOST_IMAGES = 10**7  # of a split: ImageNet has 1.28 million training images
 
 
-@dataclass(frozen=True)
-class Selection:
-    """`chosen` images spread evenly over `total`, or, with a `step`, every so-manieth.
+@lru_cache(maxsize=16)
+def chosen_by(words: str | None) -> Ints | None:
+    """(chosen,) the positions of the images that a header's selection names, in order.
+
+    Either that many spread evenly over the split, or every so-manieth. None where it names none, or in words that are
+    not known here.
 
     Example:
-        >>> [Selection.parse(words).chosen for words in ("all 364", "take 5 of 364", "one in 20 of 364")]
+        >>> [len(chosen_by(words)) for words in ("all 364", "take 5 of 364", "one in 20 of 364")]
         [364, 5, 19]
-        >>> Selection.parse("take 4 of 10").positions().tolist()
-        [0, 2, 5, 7]
-        >>> Selection.parse("take 4 of 10").places(np.array([5, 6, 7])).tolist()  # of which 6 is not chosen
+        >>> chosen_by("take 4 of 10").tolist(), chosen_by("the two best")
+        ([0, 2, 5, 7], None)
+    """
+    found = SELECTION.fullmatch(words or "")
+    if found is None:
+        return None
+    number, total = int(found["number"] or found["all"]), int(found["total"] or found["all"])
+    if not 0 < number <= (MOST_IMAGES if found["how"] == "one in" else total) or not 0 < total <= MOST_IMAGES:
+        return None
+    return np.arange(0, total, number) if found["how"] == "one in" else np.arange(number) * total // number
+
+
+def places_in(chosen: Ints, idx: Ints) -> Ints:
+    """(N,) where each of the images `idx` stands among the `chosen` ones, ascending; -1 for one that is not among them.
+
+    Example:
+        >>> places_in(np.array([0, 2, 5, 7]), np.array([5, 6, 7])).tolist()
         [2, -1, 3]
     """
-
-    chosen: int
-    total: int
-    step: int | None = None
-
-    @classmethod
-    def parse(cls, words: str | None) -> Self | None:
-        """The selection that a header names; None where it names none, or in words that are not known here."""
-        if found := TAKEN.fullmatch(words or ""):
-            chosen, total = (int(found[1]), int(found[1])) if found[1] else (int(found[2]), int(found[3]))
-            possible, step = chosen <= total, None
-        elif found := ONE_IN.fullmatch(words or ""):
-            step, total = int(found[1]), int(found[2])
-            possible, chosen = step > 0, -(-total // max(1, step))
-        else:
-            return None
-        return cls(chosen, total, step) if possible and 0 < total <= MOST_IMAGES else None
-
-    def positions(self) -> Ints:
-        """(chosen,) the images, in their order."""
-        places = np.arange(self.chosen)
-        return places * self.step if self.step else places * self.total // self.chosen
-
-    def places(self, idx: Ints) -> Ints:
-        """(N,) where each of the images `idx` stands among the chosen ones; -1 for one that is not among them."""
-        within = np.clip(idx, 0, self.total - 1)
-        places = -(-within // self.step) if self.step else -(-within * self.chosen // self.total)
-        places = np.minimum(places, self.chosen - 1)
-        found = places * self.step if self.step else places * self.total // self.chosen
-        return np.where(found == idx, places, -1)
-
-
-@dataclass(frozen=True)
-class Listed:
-    """Images that were chosen one by one, in the place of a `Selection`; `images` are their positions, in order.
-
-    Example:
-        >>> Listed((3, 5, 9)).places(np.array([5, 6])).tolist()
-        [1, -1]
-    """
-
-    images: tuple[int, ...]
-
-    @property
-    def chosen(self) -> int:
-        return len(self.images)
-
-    def positions(self) -> Ints:
-        """(chosen,) the images, in their order."""
-        return np.array(self.images, np.int64)
-
-    def places(self, idx: Ints) -> Ints:
-        """(N,) where each of the images `idx` stands among the chosen ones; -1 for one that is not among them."""
-        places = {image: place for place, image in enumerate(self.images)}
-        return np.array([places.get(image, -1) for image in idx.tolist()], np.int64)
+    places = np.minimum(np.searchsorted(chosen, idx), len(chosen) - 1)
+    return np.where(chosen[places] == idx, places, -1)
 
 
 @dataclass(frozen=True)
@@ -133,8 +99,7 @@ class Shard:
             )
         number, of = int(found[1]), int(found[2])
         if not 1 <= number <= of:
-            numbered = f"number them from 1/{of} to {of}/{of}" if of else "there is at least one: 1/1"
-            raise InputError(f"shard={shown(repr(text))} is not one of {of}: {numbered}")
+            raise InputError(f"shard={shown(repr(text))} is not one of {of}: number them from 1/{of or 1} to {of}/{of}")
         return cls(number, of)
 
     def __str__(self) -> str:
@@ -159,14 +124,13 @@ class Shard:
 
     def images_of(self, chosen: int) -> int:
         """How many images it has if so many are chosen."""
-        return max(0, -(-(chosen - self.number + 1) // self.of))
+        return len(range(self.number - 1, chosen, self.of))
 
     def file(self, out: Place) -> Place:
         """The file of the shard of a run into `out`, beside it; `out` itself if it has that name already."""
         ending = f"{self.number}-of-{self.of}"
         stem, dot, suffix = name_of(out).rpartition(".")
-        named = stem == ending or stem.endswith(f"-{ending}")
-        return out if named else beside(out, f"{stem}-{ending}{dot}{suffix}")
+        return out if f"-{stem}".endswith(f"-{ending}") else beside(out, f"{stem}-{ending}{dot}{suffix}")
 
 
 def whole_of(file: Place) -> Place | None:
@@ -181,16 +145,26 @@ def whole_of(file: Place) -> Place | None:
     return beside(file, f"{found[1]}.parquet") if found else None
 
 
+def images_planned(selection: str | None, shard: str | None) -> int | None:
+    """How many images a run certifies in the end whose header says these; None where the selection does not tell.
+
+    Example:
+        >>> images_planned("one in 20 of 10000", None), images_planned("take 500 of 10000", "2/3")
+        (500, 167)
+    """
+    chosen = chosen_by(selection)
+    return None if chosen is None else len(chosen) if shard is None else Shard.parse(shard).images_of(len(chosen))
+
+
 def check_belong(selection: str | None, shard: str | None, idx: Ints) -> None:
     """Raise InputError for an image that a header with this selection and shard is not about."""
-    chosen = Selection.parse(selection)
+    chosen = chosen_by(selection)
     if chosen is None:
         return
-    places = chosen.places(idx)
-    strange = np.flatnonzero(places < 0 if shard is None else ~Shard.parse(shard).holds(places))
-    if len(strange):
-        which = f"{selection}" if shard is None else f"shard {shard} of {selection}"
+    held = Shard.parse(shard or "1/1").holds(places_in(chosen, idx))
+    if not held.all():
+        which = selection if shard is None else f"shard {shard} of {selection}"
         raise InputError(
-            f"image {idx[strange[0]]} is not one of {which}, as which the header describes {len(idx):,} rows: were "
-            "tables put together by hand? `randsmooth merge` puts shards together"
+            f"image {idx[np.argmin(held)]} is not one of {which}, as which the header describes {len(idx):,} rows: "
+            "were tables put together by hand? `randsmooth merge` puts shards together"
         )

@@ -1,27 +1,25 @@
-"""How to certify: the settings that decide counts and claims, in one object for Python, command line and YAML."""
+"""How to certify: the settings that decide counts and claims, in one object for Python, command line and YAML.
+
+And the limits of facts in a header: far beyond any use, but a malicious file cannot take long to handle within them.
+"""
 
 from __future__ import annotations
 
+import math
 import typing
+from collections.abc import Callable, Iterable
 from dataclasses import fields
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from randsmooth import bounds
-from randsmooth.certificates.limits import check_facts
+from randsmooth.certificates.selection import Shard
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import FrozenRecord
 from randsmooth.noise import Gaussian, check_sigma
-from randsmooth.rules import (
-    ANY_CLASS,
-    CONFIDENCE_BOUNDS,
-    ConfidenceBound,
-    check_samples,
-    kind_of_rule,
-    make_rule,
-)
+from randsmooth.rules import ANY_CLASS, CONFIDENCE_BOUNDS, ConfidenceBound, check_samples, kind_of_rule, make_rule
 
 if TYPE_CHECKING:
     from randsmooth.rules import Rule
@@ -32,6 +30,13 @@ AskedPrecision = Literal[Precision, "auto"]  # "auto": the fastest of several is
 BLOCK, FINE = 128, 32  # samples that share a noise stream; fewer for large images, whose batches may be smaller
 LARGE = 2**14  # an image of more values than this is large
 ARITHMETICS: dict[Precision, str] = {"32": "float32", "bf16": "bfloat16", "fp16": "float16"}  # as headers name them
+
+HEADER = 2**22  # bytes as JSON: ImageNet's 21,841 class names take an eighth
+LONG = 1000  # characters of a text
+DEEP = 8  # lists and mappings within each other
+SEED = 2**63  # in magnitude
+BATCH = 2**31
+INTEGER = 10**30  # magnitude of a number that describes a model: it can be printed, and converted to a float
 
 
 class CertificationSettings(FrozenRecord):
@@ -123,11 +128,9 @@ class CertificationSettings(FrozenRecord):
             return self.bound
         kind, _ = kind_of_rule(self.rule, n=self.n)
         own = {field.name for field in fields(kind)}
-        default = self.bound == CONFIDENCE_BOUNDS[0]
-        if "bound" not in own or ANY_CLASS not in kind.takes or not (default or self.bound == ANY_CLASS):
-            bound = "" if default else f", bound={self.bound}"
+        if "bound" not in own or ANY_CLASS not in kind.takes or self.bound not in (CONFIDENCE_BOUNDS[0], ANY_CLASS):
             raise InputError(
-                f"n0=0 leaves no samples to pick a class, and rule={shown(repr(self.rule))}{bound} does "
+                f"n0=0 leaves no samples to pick a class, and rule={shown(repr(self.rule))}, bound={self.bound} does "
                 "not hold for any class: give n0 >= 1 (100 is usual), rule radius=R, or label_aware to test the label"
             )
         return ANY_CLASS
@@ -178,8 +181,51 @@ def precision_named(arithmetic: str) -> Precision:
         >>> precision_named("bfloat16"), precision_named("float32 (TF32 convolutions)")
         ('bf16', '32')
     """
-    words = arithmetic.replace(",", " ").split()
-    found: list[Precision] = [precision for precision, name in ARITHMETICS.items() if words[:1] == [name]]
-    if not found:
-        raise InputError(f"precision={shown(repr(arithmetic))} is unknown; known are {', '.join(ARITHMETICS.values())}")
-    return found[0]
+    for precision, name in ARITHMETICS.items():
+        if arithmetic.replace(",", " ").split()[:1] == [name]:
+            return precision
+    raise InputError(f"precision={shown(repr(arithmetic))} is unknown; known are {', '.join(ARITHMETICS.values())}")
+
+
+def check_facts(facts: Iterable[tuple[str, Any]]) -> None:
+    """Raise InputError for the first of a header's `facts` (name, value) beyond its limit; None means unknown."""
+    for name, value in facts:
+        if name in NUMBERS and value is not None:
+            NUMBERS[name](value)
+        else:
+            _check_plain(name, value, DEEP)
+
+
+def _check_whole(name: str, value: int, least: int, most: int) -> None:
+    if not least <= value <= most:
+        raise InputError(f"{name}={shown(value)} must lie from {least:,} to {most:,}")
+
+
+NUMBERS: dict[str, Callable[[Any], object]] = {
+    "sigma": check_sigma,
+    "alpha": bounds.check_level,
+    "n0": lambda n0: check_samples("n0", n0, least=0),
+    "n": lambda n: check_samples("n", n),
+    "seed": lambda seed: _check_whole("seed", seed, -SEED, SEED - 1),
+    "batch": lambda batch: _check_whole("batch", batch, 1, BATCH),
+    "shard": Shard.parse,
+}
+
+
+def _check_plain(name: str, value: Any, deep: int) -> None:
+    """Raise InputError unless `value` can be written as JSON and read as it was, with no more than `deep` levels."""
+    if isinstance(value, dict | list | tuple) and deep > 0:
+        for part in [*value, *value.values()] if isinstance(value, dict) else value:
+            _check_plain(name, part, deep - 1)
+        plain = not isinstance(value, dict) or all(isinstance(key, str) for key in value)
+    elif isinstance(value, str):
+        plain = len(value) <= LONG and not any("\ud800" <= c <= "\udfff" for c in value)
+    elif isinstance(value, float):
+        plain = math.isfinite(value)
+    else:
+        plain = value is None or (isinstance(value, int) and abs(value) <= INTEGER)
+    if not plain:
+        raise InputError(
+            f"{name} holds {shown(repr(value))}: a header has room for texts of at most {LONG:,} characters, finite "
+            f"numbers, whole ones up to {INTEGER:.0e}, and lists or mappings of them, at most {DEEP} levels deep"
+        )

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth.certificates.evidence_checks import NO_LABEL, check_columns, check_evidence
-from randsmooth.certificates.guarantee import guarantee_of, rule_of
-from randsmooth.certificates.header import Header
+from randsmooth.certificates.evidence import ARRAYS, NO_LABEL, check_columns, check_evidence
+from randsmooth.certificates.header import Header, guarantee_of, rule_of
 from randsmooth.certificates.selection import check_belong
 from randsmooth.certificates.settings import check_budget
 from randsmooth.errors import InputError
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ABSTAIN = -1
-COLUMNS = ("idx", "label", "counts0", "counts", "seconds", "machine", "image", "u")  # (N, ...) of evidence
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -165,22 +163,21 @@ class Certificates:
             )
         judged = _judged(self.header, n, alpha, seed)
         if judged.n != self.header.n:
-            counts = thin(counts, judged.n or 0, seed)
+            counts = _thinned(counts, judged.n or 0, seed)
             if judged.n0 == 0 and not judged.label_aware:
                 counts0 = marked(counts.argmax(axis=1), counts.shape[1])
-        columns = {name: getattr(self, name) for name in COLUMNS}
-        return from_evidence(judged, **columns | {"counts0": counts0, "counts": counts}, name=self.name)
+        columns = {name: getattr(self, name) for name in ARRAYS} | {"counts0": counts0, "counts": counts}
+        return from_evidence(judged, **columns, name=self.name)
 
     def assuming(self, *, sigma: float | None = None, n: int | None = None, alpha: float | None = None) -> Certificates:
         """This table with the facts that its header lacks, such as all three of a log's; known ones are kept."""
         given = {"sigma": sigma, "n": n, "alpha": alpha}
-        missing = {key: value for key, value in given.items() if getattr(self.header, key) is None}
-        known = {key: value for key, value in missing.items() if value is not None}
-        return replace(self, header=self.header.replace(**known)) if known else self
+        new = {key: value for key, value in given.items() if value is not None and getattr(self.header, key) is None}
+        return replace(self, header=self.header.replace(**new)) if new else self
 
     def rows(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> Certificates:
         """The rows where `keep` (N,) is True, or the rows numbered `keep` (M,), in that order."""
-        columns = {name: getattr(self, name) for name in (*COLUMNS, "predict", "radius", "q")}
+        columns = {name: getattr(self, name) for name in (*ARRAYS, "predict", "radius", "q")}
         kept: dict[str, Any] = {name: column[keep] for name, column in columns.items() if column is not None}
         if self.paths is not None:
             kept["paths"] = tuple(self.paths[row] for row in np.arange(len(self))[keep])
@@ -258,7 +255,7 @@ def marked(classes: Ints, K: int) -> Ints:
     return marks
 
 
-def thin(counts: Ints, n: int, seed: int) -> Ints:
+def _thinned(counts: Ints, n: int, seed: int) -> Ints:
     """Counts (N, K) of a random n of each row's samples, drawn without replacement."""
     stored = int(counts.sum(axis=1).max(initial=0)) if len(counts) else n
     if not 1 <= n <= stored:
@@ -337,10 +334,8 @@ def from_evidence(
     """
     rule = rule_of(header)
     check_budget(header.selected, rule.n, rule.alpha)
-    columns: dict[str, Any] = {
-        **{"idx": idx, "label": label, "counts0": counts0, "counts": counts, "seconds": seconds},
-        **{"machine": machine, "image": image, "u": u},
-    }
+    given = (idx, label, counts0, counts, seconds, machine, image, u)
+    columns: dict[str, Any] = dict(zip(ARRAYS, given, strict=True))
     check_columns(header, columns, paths)
     check_belong(header.selection, header.shard, idx)
     evidence = Evidence.of(counts0, counts, idx=idx, paths=paths, u=u)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from randsmooth import certificates, models
 from randsmooth.certificates import BATCH_MATTERS, NO_LABEL, Certificates, CertificationSettings, Header
-from randsmooth.certificates.digest import hashed_images, in_bytes
+from randsmooth.certificates.evidence import hashed_images, in_bytes
 from randsmooth.certification.algorithm import ESTIMATE, SELECT
 from randsmooth.certification.batches import usual_block
 from randsmooth.certification.checks import made_up

@@ -17,7 +17,7 @@ from torch import Tensor
 from randsmooth import certificates, data, models
 from randsmooth.atomic import claimed
 from randsmooth.certificates import Certificates, CertificationSettings, Header, Journal, JournalRow, Machine, Shard
-from randsmooth.certificates.digest import in_bytes
+from randsmooth.certificates.evidence import in_bytes
 from randsmooth.certificates.journal import journal_path, shards_path, table_of
 from randsmooth.certificates.same_run import as_begun
 from randsmooth.certification import header as headers

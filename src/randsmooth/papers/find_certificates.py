@@ -76,12 +76,10 @@ def scan_folder(folder: Path) -> FolderScan:
             predicted.append(file.path)
         elif file.fault and not (file.foreign and file.path.suffix == ".parquet"):  # images lie beside certificates
             faults[file.path] = file.fault
-        for table in file.tables:
-            lacks = certificates.unplaced(table)
-            if lacks:
-                incomplete.setdefault(lacks, []).append(file.path)
-            else:
-                found.append(_described(file, table))
+        if file.table is not None and (lacks := certificates.unplaced(file.table)):
+            incomplete.setdefault(lacks, []).append(file.path)
+        elif file.table is not None:
+            found.append(_described(file, file.table))
     return FolderScan(tuple(found), tuple(_skipped(faults, predicted, incomplete)))
 
 

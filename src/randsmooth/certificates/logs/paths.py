@@ -3,86 +3,74 @@
 from __future__ import annotations
 
 import re
-from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, reduce
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from randsmooth.escape import printable, shortened
 
-# Names that logs and papers use for a method, where its name here is another.
-ALIASES = {
+METHODS = ("gaussian", "stability", "smoothadv", "macer", "consistency", "smoothmix", "cat-rs", "amplify")
+ALIASES = {  # names that logs and papers use for a method, where its name here is another
     **{"catrs": "cat-rs", "cat_rs": "cat-rs", "ours": "amplify", "cohen": "gaussian", "salman": "smoothadv"},
     **{"stab": "stability", "replication": "gaussian", "data_cohen": "gaussian"},
 }
-METHODS = ("gaussian", "stability", "smoothadv", "macer", "consistency", "smoothmix", "cat-rs", "amplify")
-DATASETS = {
-    **{name: name for name in ("mnist", "fashion-mnist", "svhn", "cifar10", "cifar100", "imagenet", "digits")},
-    **{"fmnist": "fashion-mnist", "cifar10-jpeg": "cifar10", "cifar10c": "cifar10c", "mnistc": "mnistc"},
-}
 CORRUPTED = ("cifar10c", "mnistc")  # whose files are called by the corruption
-CLASSES = {  # of each of them
-    **dict.fromkeys(("mnist", "fashion-mnist", "svhn", "cifar10", "digits", "cifar10c", "mnistc"), 10),
+CLASSES = {
+    **dict.fromkeys(("mnist", "fashion-mnist", "svhn", "cifar10", "digits", *CORRUPTED), 10),
     **{"cifar100": 100, "imagenet": 1000},
 }
-OURS = re.compile(r"(?P<dataset>.+)-sigma(?P<sigma>\d+(?:\.\d+)?)")  # a folder whose logs are called by their method
-NOISE = re.compile(r"(?:^|[_-])(sigma|nois)(?:(?<=s)[et])?[_=]?(\d+(?:\.\d+)?)")  # one log is called noist_0.25
-SAMPLES = re.compile(r"(?:^|[_-])[Nn][_=]?(\d{3,})(?![\d.])")
-ALPHA = re.compile(r"(?:^|[_-])alpha[_=]?(0?\.\d+)")
-RADIUS = re.compile(r"(?:^|[_-])(?:radius|rad|r)[_=]?(\d+(?:\.\d+)?)(?![\w.])")
+DATASETS = {name: name for name in CLASSES} | {"fmnist": "fashion-mnist", "cifar10-jpeg": "cifar10"}
+
+NUMBER = r"\d+(?:\.\d+)?"
+X = f"({NUMBER})"
+FACTS: dict[str, tuple[re.Pattern[str], Callable[[str], float]]] = {  # of their own, which say nothing of the model
+    "sigma": (re.compile(rf"(?:^|[_-])sigma[_=]?{X}"), float),
+    "noise": (re.compile(rf"(?:^|[_-])nois[et]?[_=]?{X}"), float),  # one log is called noist_0.25
+    "n": (re.compile(r"(?:^|[_-])[Nn][_=]?(\d{3,})(?![\d.])"), int),
+    "alpha": (re.compile(r"(?:^|[_-])alpha[_=]?(0?\.\d+)"), float),
+    "radius": (re.compile(rf"(?:^|[_-])(?:radius|rad|r)[_=]?{X}(?![\w.])"), float),
+}
+OURS = re.compile(rf"(?P<dataset>.+)-sigma(?P<sigma>{X})")  # a folder whose logs are called by their method
 ARCH = re.compile(r"(?:cifar_|cifar100_)?((?:resnet|densenet|vgg|wrn|lenet)\d*)", re.IGNORECASE)
-METHOD = re.compile(
-    r"(macer)_deferred\d+|(salman)_[\d._]+|(smix)_[\d._m]+(?:max[\d.]+)?|(?:self_training_)?(?:pgd|ddn)_\d+steps?.*",
-    re.IGNORECASE,
-)
 SEVERITY = re.compile(r"severity_(\d)")
-BUDGET = (NOISE, SAMPLES, ALPHA, RADIUS)  # facts of their own, which say nothing of the model
 RUN = re.compile(r"_?(\d+)(?:_o)?")  # `noise_0.50_4490`, and folders that are but a number: which of several runs
-SUFFIX = re.compile(r"\.(tsv|txt|csv|log|mat)$")
+SUFFIX = re.compile(r"\.(tsv|txt|csv|log)$")
 PLAIN = {"train", "test", "data", "certify", "best_models", "ours", "ablation"} | {
     f"ours_{how}" for how in ("selftraining", "pretraining", "pretraining_selftraining")
 }
-
 PHRASES = {"sigma": "sigma", "n": "n", "alpha": "alpha", "dataset": "data set", "split": "split", "method": "method"}
 
-X = r"\d+(?:\.\d+)?"
-PIXEL = 256.0  # by what the released codes divide the size of an attack
-
-# A notation each; a group is named as the setting is here. `*_256` is a size in 1/256 of a pixel's range.
+# A notation of settings each, and the method that it names. A group is called as the setting is here; `*_256` is a size
+# in 1/256 of a pixel's range.
 NOTATIONS = tuple(
-    re.compile(form, re.IGNORECASE)
-    for form in (
-        rf"num_(?P<m>{X})|(?P<m2>\d+)-multitrain",  # noises per image
-        *(rf"{name}_(?P<{name}>{X})" for name in ("lbd", "eta", "gamma", "beta")),
-        rf"tau_(?P<eta>{X})",  # SmoothMix's paper and code call it eta
-        rf"weight_(?P<weight>{X})",  # of the unlabelled images in self-training
-        rf"eps_(?P<eps_256>{X})",
-        r"(?P<more>self_training_)?(?P<attack>PGD|DDN)_(?P<T>\d+)steps?(?:_(?P<epochs>\d+)epochs)?"
-        r"(?P<several>_multinoise(?:samples)?)?(?:_baseAttackExp)?",
-        rf"(?:pgd|salman|adv)_(?P<eps_256>{X})_(?P<T>\d+)(?:_(?P<warmup>\d+))?",
-        r"macer_deferred(?P<deferred>\d+)",
-        rf"smix_(?P<alpha>{X})_(?P<T>\d+)_m(?P<start_steps>\d+)(?:_max(?P<max_norm>{X}))?",
-        rf"(?P<eps>{X})_(?P<T>\d+)_pgd_radius_(?P<norm>l2|linf)",  # Amplify's attack
-        rf"ds_(?P<E_t>\d+)_(?P<p_t>{X})",  # and its discarding
-        r"dataset_weight_(?P<reweight_every>\d+)",
-        r"finetune_cifar_from_(?P<pretrained>\w+)",
-        r"(?P<more>self_training)",
-        r"(?P<attacked>with_noise|without_noise)",
+    (re.compile(form.replace("{X}", NUMBER), re.IGNORECASE), method)
+    for form, method in (
+        ("num_(?P<m>{X})", ""),  # noises per image
+        (r"(?P<m>\d+)-multitrain", ""),
+        *((f"{name}_(?P<{name}>{{X}})", "") for name in ("lbd", "eta", "gamma", "beta")),
+        ("tau_(?P<eta>{X})", ""),  # SmoothMix's paper and code call it eta
+        ("weight_(?P<weight>{X})", ""),  # of the unlabelled images in self-training
+        ("eps_(?P<eps_256>{X})", ""),
+        (
+            r"(?P<more>self_training_)?(?P<attack>PGD|DDN)_(?P<T>\d+)steps?(?:_(?P<epochs>\d+)epochs)?"
+            r"(?P<several>_multinoise(?:samples)?)?(?:_baseAttackExp)?",
+            "smoothadv",
+        ),
+        (r"salman_(?P<eps_256>{X})_(?P<T>\d+)(?:_(?P<warmup>\d+))?", "smoothadv"),
+        (r"(?:pgd|adv)_(?P<eps_256>{X})_(?P<T>\d+)(?:_(?P<warmup>\d+))?", ""),
+        (r"macer_deferred(?P<deferred>\d+)", "macer"),
+        (r"smix_(?P<alpha>{X})_(?P<T>\d+)_m(?P<start_steps>\d+)(?:_max(?P<max_norm>{X}))?", "smoothmix"),
+        (r"(?P<eps>{X})_(?P<T>\d+)_pgd_radius_(?P<norm>l2|linf)", ""),  # Amplify's attack
+        (r"ds_(?P<E_t>\d+)_(?P<p_t>{X})", ""),  # and its discarding
+        (r"dataset_weight_(?P<reweight_every>\d+)", ""),
+        (r"finetune_cifar_from_(?P<pretrained>\w+)", ""),
+        ("(?P<more>self_training)", ""),
+        ("(?P<attacked>with_noise|without_noise)", ""),
     )
 )
-TEXTS: dict[str, Callable[[str], float | str]] = {
-    "attack": str.lower,
-    "norm": str.lower,
-    "pretrained": str,
-    "more": lambda text: "self-training",
-    "attacked": lambda text: text.replace("_", " "),
-}
-
-MOST_BYTES = 2**16  # of a repository's configuration
-URL = re.compile(r"^\s*url\s*=\s*\S*?[/:]([\w.-]+)/([\w.-]+?)(?:\.git)?/?\s*$", re.MULTILINE)
-BRANCH = re.compile(r"-(main|master)$")  # what an archive of a branch adds to the name
+PIXEL = 256.0  # by what the released codes divide the size of an attack
 TOPS = ("data", "data_cohen", "test", "logs")  # folders at the top of a repository, below which its logs lie
 
 Settings = dict[str, float | str]
@@ -114,15 +102,15 @@ REPOSITORIES = (
     Repository("alinlab/smoothing-catrs", "cat-rs", {"cifar10c": {"sigma": 0.25}, "mnistc": {"sigma": 0.25}}),
     Repository("eth-sri/acr-weakness", "amplify"),
 )
-BY_FOLDER = {one.name.replace("/", "+").lower(): one for one in REPOSITORIES}
-BY_NAME = {one.name.partition("/")[2].lower(): one for one in REPOSITORIES}
+NOWHERE = Repository("", "")
 
 
 def split_at_repository(parts: Sequence[str]) -> tuple[Repository | None, list[str]]:
     """The repository that a path lies in, by the name of its folder, and the parts below that folder.
 
-    The folder is called OWNER+NAME, or NAME as a clone is; a NAME must have one of the folders below it that these
-    repositories have, as `smoothmix` is also the name of a method. Without a repository, all parts are given back.
+    The folder is called OWNER+NAME, or NAME as a clone is, or NAME-main as an archive; a NAME must have one of the
+    folders below it that these repositories have, as `smoothmix` is also the name of a method. Without a repository,
+    all parts are given back.
 
     Example:
         >>> found, below = split_at_repository(["logs", "smoothmix", "data", "certify", "mnist", "log"])
@@ -130,46 +118,25 @@ def split_at_repository(parts: Sequence[str]) -> tuple[Repository | None, list[s
         ('jh-jeong/smoothmix', ['data', 'certify', 'mnist', 'log'])
     """
     for place, part in enumerate(parts):
-        name, below = BRANCH.sub("", part.lower()), list(parts[place + 1 :])
-        if name in BY_FOLDER:
-            return BY_FOLDER[name], below
-        if name in BY_NAME and below and below[0] in TOPS:
-            return BY_NAME[name], below
+        name, below = re.sub("-(main|master)$", "", part.lower()), list(parts[place + 1 :])
+        for one in REPOSITORIES:
+            whole = one.name.lower()
+            if name == whole.replace("/", "+") or (name == whole.partition("/")[2] and below and below[0] in TOPS):
+                return one, below
     return None, list(parts)
 
 
 def in_repository(path: Path) -> Path:
-    """`path` as it lies in the repository that was cloned there, `OWNER+NAME/data/...`, by the address it came from.
+    """`path` as it lies in its repository, `OWNER+NAME/data/...`; itself where it lies in none of REPOSITORIES.
 
-    The folder of a clone may have any name, and a user may stand in it. Outside of a clone of one of REPOSITORIES,
-    `path` itself.
+    A user may stand in the clone.
 
     Example:
-        >>> Path("clone/.git").mkdir(parents=True)
-        >>> _ = Path("clone/.git/config").write_text("url = https://github.com/locuslab/smoothing.git")
-        >>> print(in_repository(Path("clone/data/certify/cifar10/resnet110/noise_0.25/test/sigma_0.25")))
+        >>> print(in_repository(Path("smoothing/data/certify/cifar10/resnet110/noise_0.25/test/sigma_0.25")))
         locuslab+smoothing/data/certify/cifar10/resnet110/noise_0.25/test/sigma_0.25
     """
-    place = path.resolve()
-    found = _clone(place.parent)
-    return path if found is None else Path(found[1], place.relative_to(found[0]))
-
-
-@lru_cache(maxsize=4096)  # thousands of logs lie in a few hundred folders
-def _clone(folder: Path) -> tuple[Path, str] | None:
-    """The top of the clone that `folder` lies in, and the repository as OWNER+NAME; None where it is none of ours."""
-    config = folder / ".git" / "config"
-    if config.is_file():
-        name = _origin(config)
-        return (folder, name) if name.lower() in BY_FOLDER else None
-    return None if folder.parent == folder else _clone(folder.parent)
-
-
-def _origin(config: Path) -> str:
-    """OWNER+NAME of the address in a clone's configuration; empty without one."""
-    with config.open("rb") as file:
-        found = URL.search(file.read(MOST_BYTES).decode(errors="replace"))
-    return f"{found[1]}+{found[2]}" if found else ""
+    repository, below = split_at_repository(path.absolute().parts)
+    return path if repository is None else Path(repository.name.replace("/", "+"), *below)
 
 
 @dataclass(frozen=True)
@@ -254,36 +221,29 @@ def path_facts(path: Path) -> PathFacts:
     if folder is not None:
         dataset, method = _dataset(folder["dataset"]), method_named(parts[-1])
         return PathFacts(float(folder["sigma"]), dataset=dataset, method=method, filed_by_user=True)
-    repository, below = split_at_repository(parts)
-    return _released(below, repository)
-
-
-def _released(parts: list[str], repository: Repository | None) -> PathFacts:
-    """The facts in the parts of a path, below the repository if it lies in one."""
-    shared = {} if repository is None else dict(ChainMap(*(dict(repository.shared.get(part, {})) for part in parts)))
+    found, parts = split_at_repository(parts)
+    repository = found or NOWHERE
+    shared = {key: value for part in parts for key, value in repository.shared.get(part, {}).items()}
     dataset = str(shared.get("dataset", "")) or _one({_dataset(p) for p in parts if p.lower() in DATASETS}) or ""
-    own = "" if repository is None else repository.method
-    named = _method(parts, own)
-    sigma, noise = (_one(_values(parts, word)) for word in ("sigma", "nois"))
+    named = _method(parts, repository.method)
+    told = {name: _one({kind(x) for part in parts for x in form.findall(part)}) for name, (form, kind) in FACTS.items()}
+    sigma, noise = told.pop("sigma"), told.pop("noise")
     known = (noise or None) if sigma is None else sigma  # `noise_0.00` is of a training without noise
     if known is None and "sigma" in shared:
         known = float(shared["sigma"])
-    trained = noise if sigma is not None else known if repository is not None else None  # one sigma is of both there
-    there, run, other = _settings(parts, dataset)
+    settings, run, other = _settings(parts, dataset)
     return PathFacts(
         sigma=known,
-        training_sigma=trained,
-        n=_one({int(n) for part in parts for n in SAMPLES.findall(part)}),
-        alpha=_one({float(alpha) for part in parts for alpha in ALPHA.findall(part)}),
-        radius=_one({float(radius) for part in parts for radius in RADIUS.findall(part)}),
+        training_sigma=noise if sigma is not None else known if found else None,  # one sigma is of both there
+        **told,  # type: ignore[arg-type]
         dataset=dataset,
-        split=_split(parts if repository is None else parts[1:], dataset),  # `test/certify` is where results go
-        method=named or own,
-        arch=_one({found[1].lower() for part in parts if (found := ARCH.fullmatch(part))}) or "",
-        settings=there,
+        split=_split(parts[1:] if found else parts, dataset),  # `test/certify` is where results go
+        method=named or repository.method,
+        arch=_one({match[1].lower() for part in parts if (match := ARCH.fullmatch(part))}) or "",
+        settings=settings,
         run=run,
-        repository="" if repository is None else repository.name,
-        by_repository=(*shared, *(["method"] if own and not named else [])),
+        repository=repository.name,
+        by_repository=(*shared, *(["method"] if repository.method and not named else [])),
         other_parts=other,
     )
 
@@ -307,10 +267,6 @@ def _one(values: set[T]) -> T | None:
     return next(iter(values)) if len(values) == 1 else None
 
 
-def _values(parts: Sequence[str], word: str) -> set[float]:
-    return {float(value) for part in parts for kind, value in NOISE.findall(part) if kind == word}
-
-
 def _split(parts: Sequence[str], dataset: str) -> str:
     if dataset in CORRUPTED:
         severity = _one({int(found[1]) for part in parts if (found := SEVERITY.fullmatch(part))})
@@ -330,63 +286,59 @@ def _method(parts: Sequence[str], own: str) -> str:
 
 def _method_in(part: str, own: str) -> str:
     """The method that a part names; `own` is that of the repository, which it calls ours."""
-    found = METHOD.fullmatch(part)
-    if found:
-        return method_named(found[1] or found[2] or ("smoothmix" if found[3] else "smoothadv"))
     name = own if own and part.lower() == "ours" else method_named(part)
-    return name if name in METHODS else ""
+    return _notation(part)[1] or (name if name in METHODS else "")
 
 
 def _settings(parts: Sequence[str], dataset: str) -> tuple[Settings, str, tuple[str, ...]]:
     """The settings, the run and the other parts, from the data set or method on (anything may stand before)."""
-    known = [bool(p.lower() in DATASETS or _method_in(p, "") or settings_in(p) or p == "ablation") for p in parts]
+    known = [bool(p.lower() in DATASETS or _method_in(p, "") or _notation(p)[0] or p == "ablation") for p in parts]
     left = parts[known.index(True) :] if any(known) else []
     if dataset in CORRUPTED:  # the split says them
         left = [part for part in left[:-1] if not SEVERITY.fullmatch(part)]
     settings, runs, other = Settings(), list[str](), list[str]()
-    for part in (reduce(lambda text, form: form.sub("", text), BUDGET, part) for part in left):
-        found, run = settings_in(part), RUN.fullmatch(part)
-        if found is not None:
-            settings |= found
-        elif run is not None:
+    for part in left:
+        for form, _ in FACTS.values():
+            part = form.sub("", part)
+        found, run = _notation(part)[0], RUN.fullmatch(part)
+        plain = part.lower() in {"", *PLAIN, *DATASETS} or ARCH.fullmatch(part) or method_named(part) in METHODS
+        settings |= found
+        if run and not found:
             runs.append(run[0].strip("_"))
-        elif part and not _says_nothing_more(part):
+        elif not (found or plain):
             other.append(part.strip("_"))
     return settings, "-".join(runs), tuple(other)
 
 
-def _says_nothing_more(part: str) -> bool:
-    plain = part.lower() in PLAIN or part.lower() in DATASETS or bool(ARCH.fullmatch(part))
-    return plain or method_named(part) in METHODS
-
-
-def settings_in(part: str) -> Settings | None:
-    """The settings that a part of a path gives; None where it is no notation of a released log.
+@lru_cache(maxsize=4096)
+def _notation(part: str) -> tuple[Settings, str]:
+    """The settings that a part of a path gives and the method that it names; nothing where it is no known notation.
 
     Example:
-        >>> settings_in("pgd_255.0_10_10")
-        {'eps': 0.99609375, 'T': 10, 'warmup': 10}
-        >>> settings_in("smix_1.0_8_m1")
-        {'alpha': 1.0, 'T': 8, 'start': 1.0}
-        >>> settings_in("mnist")
+        >>> _notation("pgd_255.0_10_10")
+        ({'eps': 0.99609375, 'T': 10, 'warmup': 10}, '')
+        >>> _notation("smix_1.0_8_m1")
+        ({'alpha': 1.0, 'T': 8, 'start': 1.0}, 'smoothmix')
+        >>> _notation("mnist")
+        ({}, '')
     """
-    found = next((found for form in NOTATIONS if (found := form.fullmatch(part))), None)
-    if found is None:
-        return None
-    given = {key: text for key, text in found.groupdict().items() if text is not None}
-    one = {"m": "1"} if "attack" in given and "several" not in given else {}  # noise an image, as their names have it
-    return dict(_setting(key, text, given) for key, text in (given | one).items() if key != "several")
+    for form, method in NOTATIONS:
+        if found := form.fullmatch(part):
+            given = {key: text for key, text in found.groupdict().items() if text is not None}
+            one = {"m": "1"} if "attack" in given and "several" not in given else {}  # noise an image, by their names
+            return dict(_setting(key, text, given) for key, text in (given | one).items() if key != "several"), method
+    return {}, ""
 
 
-def _setting(key: str, text: str, given: dict[str, str]) -> tuple[str, float | str]:
+def _setting(key: str, text: str, given: Mapping[str, str]) -> tuple[str, float | str]:
     """The name here and the value of one group."""
-    if key in TEXTS:
-        return key, TEXTS[key](text)
+    if key == "more":
+        return key, "self-training"
+    if not text.replace(".", "", 1).isdigit():
+        return key, text if key == "pretrained" else text.lower().replace("_", " ")
     value = float(text) if "." in text else int(text)
     if key == "start_steps":  # how far SmoothMix moves the clean end: that many steps of size alpha
         return "start", value * float(given["alpha"])
     if key == "deferred":  # so many epochs pass without MACER's robustness term
         return "lbd_from", value + 1
-    if key.endswith("_256"):
-        return key.removesuffix("_256"), value / PIXEL
-    return ("m" if key == "m2" else key), value
+    return key.removesuffix("_256"), value / PIXEL if key.endswith("_256") else value

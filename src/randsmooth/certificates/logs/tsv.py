@@ -3,7 +3,7 @@
 Most are written by `certify.py` of Cohen et al. 2019 or a descendant of it: `idx label predict radius correct time`,
 one line an image. These variants are read too: `time` in plain seconds, `correct` as a running total (Carlini et al.
 2023), further columns at the end and logs of a single radius (Horvath et al. 2022), and lines without header and `idx`
-(Lei et al. 2025). MATLAB files (Zhai et al. 2020) are read by `matlab`.
+(Lei et al. 2025).
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from randsmooth.certificates.header import Header
-from randsmooth.certificates.logs import matlab
 from randsmooth.certificates.logs.paths import CLASSES, path_facts
 from randsmooth.certificates.table import ABSTAIN, Certificates, Floats, Ints
 from randsmooth.documents import read_file, shown
@@ -32,7 +31,7 @@ ROW = re.compile(r"(-?\d+\t){1,2}-?\d+\t[\d.]+(e[-+]?\d+)?\t[01]\t[\d:.]+")  # n
 NUMBER = re.compile(r"[-+]?(?:\d{1,20}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][-+]?\d{1,3})?", re.ASCII)
 CLOCK = re.compile(r"(?:(\d{1,4}) days?, )?(\d{1,4}):([0-5]?\d):([0-5]?\d(?:\.\d{0,12})?)", re.ASCII)
 WHOLE_CLOCK = re.compile(r".*\d:\d\d:\d\d\.\d{6}")
-LARGEST = matlab.LARGEST  # radius: more than any sigma up to 100 gives to any number of samples (`check_sigma`)
+LARGEST = 1000.0  # radius: more than any sigma up to 100 gives to any number of samples (`check_sigma`)
 MOST_CLASSES = 100_000
 LAST = 10**9  # image
 LONGEST = 10**8  # seconds, three years
@@ -88,32 +87,34 @@ def read_tsv(path: Path | str, header: Header | None = None) -> Certificates:
         ([3, -1], [1.5, 1.4])
     """
     path = Path(path)
-    with path.open("rb") as file:
-        if file.read(len(matlab.MAGIC)) == matlab.MAGIC.encode():
-            return matlab.read_matlab(path)
-    lines = _Lines.of(path)
-    facts, bare = path_facts(path), "idx" not in lines.columns
-    known, last = header or Header(), CLASSES.get(facts.dataset, MOST_CLASSES) - 1
+    lines, facts, notes = _Lines.of(path), path_facts(path), () if header is None else header.notes
+    last = CLASSES.get(facts.dataset, MOST_CLASSES) - 1
     why = f", the classes of {facts.dataset}, which its path names" if facts.dataset in CLASSES else ""
     label, predict = lines.integers("label", 0, last, why), lines.integers("predict", ABSTAIN, last, why)
-    one = facts.radius if lines.radius == PROVED else None  # the only radius that was asked for
-    if lines.radius == PROVED and one is None:
-        raise InputError(
-            f"{path} does not say its radius: its column {PROVED!r} says of each image whether one radius was proved, "
-            "and that radius is not in the file (adaptive sampling of smoothing-ensembles). Put it into the name or a "
-            f"folder of the log, as in radius_0.5/{path.name}"
-        )
+    known, bare = header or Header(), "idx" not in lines.columns
+    if PROVED in lines.columns:
+        if facts.radius is None:
+            raise InputError(
+                f"{path} does not say its radius: its column {PROVED!r} says of each image whether one radius was "
+                "proved, and that radius is not in the file (adaptive sampling of smoothing-ensembles). Put it into "
+                f"the name or a folder of the log, as in radius_0.5/{path.name}"
+            )
+        proved = lines.integers(PROVED, -1, 1) == 1
+        radius, notes = np.where(proved, facts.radius, 0.0), (*notes, ONE_RADIUS.format(facts.radius))
+        known = known.replace(rule=f"radius={facts.radius:g}")
+    else:
+        radius = lines.numbers("radius")
     table = Certificates(
-        known.replace(notes=(*known.notes, UNNUMBERED)) if bare else known,
+        known.replace(notes=(*notes, UNNUMBERED) if bare else notes),
         idx=-1 - np.arange(len(label)) if bare else lines.integers("idx", 0, LAST),
         label=label,
         predict=predict,
-        radius=lines.numbers("radius") if one is None else np.where(lines.integers(PROVED, -1, 1) == 1, one, 0.0),
+        radius=radius,
         seconds=lines.seconds(),
         name=path.stem if path.suffix in TEXTS else path.name,
     )
     _check_rows(table, lines, rising=not bare)
-    return table if one is None else _of_one_radius(table, one)
+    return replace(table, predict=np.where(radius > 0.0, predict, ABSTAIN)) if PROVED in lines.columns else table
 
 
 def read_text(path: Path) -> str:
@@ -143,28 +144,21 @@ class _Lines:
     def of(cls, path: Path) -> _Lines:
         """Raises InputError for what is no log: empty, ragged, cut short, or without a column that it needs."""
         text = read_text(path)
-        numbered = [(place, line) for place, line in enumerate(text.split("\n"), start=1) if line]
-        places, rows = [place for place, _ in numbered], [line.split("\t", MOST_COLUMNS) for _, line in numbered]
-        if ROW.fullmatch("\t".join(rows[0] if rows else [])) and len(rows[0]) == len(TSV_COLUMNS) - 1:
+        rows = {place: line.split("\t", MOST_COLUMNS) for place, line in enumerate(text.split("\n"), start=1) if line}
+        names = next(iter(rows.values()), [])
+        if ROW.fullmatch("\t".join(names)) and len(names) == len(TSV_COLUMNS) - 1:
             names = TSV_COLUMNS[1:]  # of the form that has neither header nor idx
         else:
-            names, rows, places = (rows[0] if rows else []), rows[1:], places[1:]
+            rows.pop(next(iter(rows), 0), None)
         _check_names(path, names)
-        for place, row in zip(places, rows, strict=True):
+        for place, row in rows.items():
             if len(row) != len(names):
                 raise InputError(f"{path}, line {place}: {len(row)} cells instead of {len(names)} (row cut short?)")
-        lines = cls(path, {name: [row[k] for row in rows] for k, name in enumerate(names)}, places)
-        time = lines.columns["time"]
-        if not text.endswith("\n") and not (
-            time and WHOLE_CLOCK.fullmatch(time[-1])
-        ):  # a time that is cut still parses
+        lines = cls(path, {name: [row[k] for row in rows.values()] for k, name in enumerate(names)}, list(rows))
+        whole = WHOLE_CLOCK.fullmatch(lines.columns["time"][-1]) if rows else None  # a time that is cut still parses
+        if not text.endswith("\n") and not whole:
             raise InputError(f"{path} ends inside its last line (cut short?); if it is whole, end it with a line break")
         return lines
-
-    @property
-    def radius(self) -> str:
-        """The name of the column that says what was proved."""
-        return PROVED if PROVED in self.columns else "radius"
 
     def numbers(self, name: str) -> Floats:
         """(N,) the numbers of a column; InputError for a cell that holds none, or one that is not finite."""
@@ -222,21 +216,15 @@ def _seconds(cell: str) -> float:
     return round(86400.0 * int(days) + 3600.0 * int(hours) + 60.0 * int(minutes) + float(seconds), 9)
 
 
-def _of_one_radius(table: Certificates, radius: float) -> Certificates:
-    """The table of a log of a single radius: an image of which it is not proved abstains."""
-    header = table.header
-    header = header.replace(rule=f"radius={radius:g}", notes=(*header.notes, ONE_RADIUS.format(radius)))
-    return replace(table, header=header, predict=np.where(table.radius > 0.0, table.predict, ABSTAIN))
-
-
 def _check_rows(table: Certificates, lines: _Lines, *, rising: bool) -> None:
     """Raise InputError for rows or columns that contradict each other."""
+    column = PROVED if PROVED in lines.columns else "radius"
     if rising:
         lines.refuse("idx", np.diff(table.idx, prepend=-1) <= 0, "does not rise from row to row")
     impossible = (table.radius < 0) | (table.radius > LARGEST)
-    lines.refuse(lines.radius, impossible, f"is below 0 or above {LARGEST:g}, which none can be")
+    lines.refuse(column, impossible, f"is below 0 or above {LARGEST:g}, which none can be")
     held = (table.predict == ABSTAIN) & (table.radius > 0)
-    lines.refuse(lines.radius, held, "stands where predict=-1 abstains; expected 0")
+    lines.refuse(column, held, "stands where predict=-1 abstains; expected 0")
     correct = lines.integers("correct", 0, len(table))
     if not np.array_equal(correct, np.cumsum(table.correct)):  # a running total
         lines.refuse("correct", table.correct != correct, "contradicts predict")

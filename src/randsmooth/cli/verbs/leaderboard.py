@@ -94,10 +94,10 @@ def load(settings: Leaderboard) -> tuple[list[Entry], dict[str, list[str]]]:
             file = certificates.read_file_of(path, sigma=settings.sigma, n=settings.n, alpha=settings.alpha)
             name = path.relative_to(below).as_posix()
             try:
-                entries += [report.measure(table, name) for table in file.tables]
+                entries += [] if file.table is None else [report.measure(file.table, name)]
             except InputError as reason:
-                file = replace(file, tables=(), fault=about(path, reason))
-            read.append(replace(file, tables=()))
+                file = replace(file, fault=about(path, reason))
+            read.append(replace(file, table=None))
             reporter.advance(1)
     left_out = _left_out(read, entries)
     if not entries:
@@ -118,12 +118,12 @@ def _left_out(read: Sequence[FolderFile], entries: Sequence[Entry]) -> dict[str,
         note(f"skipped: {faults[paths[0]]}" if len(paths) == 1 else f"skipped: {names_of(paths)}: {reason}")
     if faults:
         said[f"Left out, as {_counted(faults, 'file')} could not be used"] = [*map(with_urls, faults.values())]
-    unplaced: dict[str, dict[str, None]] = {}
+    unplaced: dict[str, list[str]] = {}
     for entry in entries:
         if entry.logged and (lacks := certificates.unplaced(entry.table)):
-            unplaced.setdefault(lacks, {})[entry.file] = None  # once, though a file may hold two tables
+            unplaced.setdefault(lacks, []).append(entry.file)
     for lacks, files in unplaced.items():
-        said[f"Ranked, though nothing says the {lacks} of {_counted(files)}"] = list(files)
+        said[f"Ranked, though nothing says the {lacks} of {_counted(files)}"] = files
     return said
 
 
