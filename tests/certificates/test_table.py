@@ -134,7 +134,7 @@ def test_samples_that_stopped_early_tell_no_p_a_and_the_refusal_says_what_would(
         table = made(rule)
         assert not metrics.knows_p_a(table), rule
         assert "certify with --rule fixed" in refusal(metrics.p_a, table), rule
-    assert refusal(metrics.p_a, made("fixed", label_aware=True)).endswith("certify without --label-aware")
+    assert refusal(metrics.p_a, made("fixed", label_aware=True)).endswith("without --label-aware")
 
 
 def test_label_aware_tables_spend_nothing_on_what_is_wrong() -> None:
