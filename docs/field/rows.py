@@ -17,7 +17,7 @@ from randsmooth.errors import InputError
 from randsmooth.escape import to_csv
 from randsmooth.metrics import P_A_LEVELS, Comparison, Estimate
 from randsmooth.progress import Reporter
-from randsmooth.report.against_baseline import verdict_words
+from randsmooth.report.sheet import verdict_words
 
 JUDGED, NOT_HERE, REFUSED = "judged", "not here", "refused"
 BY = ("repository", "path")

@@ -1,6 +1,7 @@
 """Comparisons judged together: known differences are found where they are, and no more than 5% claim what is not."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import pytest
@@ -143,7 +144,7 @@ def test_other_sigmas_are_compared_as_far_as_both_reach(counted: Make) -> None:
 
 def test_a_delta_must_be_a_share_and_no_pair_makes_no_comparison(counted: Make) -> None:
     for delta in (0.0, -0.1, 1.0, float("nan")):
-        told = refusal(lambda delta=delta: metrics.verdict(counted([900]), counted([800]), delta=delta))
+        told = refusal(partial(metrics.verdict, counted([900]), counted([800]), delta=delta))
         assert f"delta={delta}" in told
     assert metrics.compare([]) == []
 

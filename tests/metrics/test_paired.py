@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -35,12 +36,12 @@ def test_what_cannot_be_paired_is_refused(log: Make, counted: Make) -> None:
     twice, good = indexed(log([(0, 0, 1.0)] * 3, name="T"), [4, 8, 8]), indexed(log([(0, 0, 1.0)] * 3), [4, 8, 9])
     a, b = log([(0, 0, 1.0), (1, 1, 1.0)], name="A"), log([(0, 0, 1.0), (2, 2, 1.0)], name="B")
     for tables in ((twice, good), (good, twice)):
-        assert "image 8 occurs 2 times in T" in refusal(lambda tables=tables: metrics.pair(*tables))
+        assert "image 8 occurs 2 times in T" in refusal(partial(metrics.pair, *tables))
     assert "A (2 images) and B (2 images) share no image" in refusal(lambda: metrics.pair(a, indexed(b, [5, 6])))
     assert "image 1 has label 1 in A and 2 in B" in refusal(lambda: metrics.pair(a, b))
     for compare in (metrics.verdict, metrics.acr_difference, lambda a, b: metrics.paired_accuracy(a, b, [0.0])):
         for other in (b, counted([900], name="B")):
-            said = refusal(lambda compare=compare, other=other: compare(a, other))
+            said = refusal(partial(compare, a, other))
             assert "A (2 images) and B (" in said and "not about the same images" in said
     assert "no image" in refusal(lambda: metrics.paired_accuracy(log([]), log([]), [0.0]))
     assert "radius -1" in refusal(lambda: metrics.paired_accuracy(a, a, [-1.0]))
@@ -70,8 +71,8 @@ def test_mcnemar_and_holm_are_those_of_statsmodels_and_scipy() -> None:
         assert p == metrics.mcnemar(b, a) and (a + b or p == 1.0)
         assert p == pytest.approx(tables.mcnemar([[9, a], [b, 9]], exact=True).pvalue if a + b else 1.0, rel=1e-9)
         assert p == pytest.approx(stats.binomtest(a, a + b).pvalue if a + b else 1.0, rel=1e-9), (a, b)
-    for p in ([0.01], [0.04, 0.01, 0.03], [0.5, 0.5, 0.9], [0.001, 0.2, 0.001, 1.0, 0.0]):
-        np.testing.assert_allclose(metrics.holm(p), multitest.multipletests(p, method="holm")[1], rtol=1e-12)
+    for ps in ([0.01], [0.04, 0.01, 0.03], [0.5, 0.5, 0.9], [0.001, 0.2, 0.001, 1.0, 0.0]):
+        np.testing.assert_allclose(metrics.holm(ps), multitest.multipletests(ps, method="holm")[1], rtol=1e-12)
     assert metrics.holm([]).tolist() == []
 
 

@@ -23,15 +23,15 @@ MODULE = '''
 import numpy as np
 
 from randsmooth.report import PageContent, PanelView
-from randsmooth.report.charts import Chart, Scale, Series
+from randsmooth.report.charts import Axes, Line
 
 
 def view(content: PageContent) -> PanelView | None:
     if content.command == "nothing to show":
         return None
     medians = [float(np.median(table.radius)) for table in content.sheet.tables]
-    look = content.looks[0]
-    chart = Chart(Scale("table"), Scale("median radius"), [Series(0, "median", look, range(len(medians)), medians)])
+    line = Line("median", range(len(medians)), medians, look=content.looks[0], row=0)
+    chart = Axes("", "table", "median radius", [line])
     return PanelView({"medians": medians}, {"median": chart}, data=medians)
 '''
 TEMPLATE = """

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,12 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
+from models.refusing import refusal
 from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates
-from randsmooth.errors import InputError
 from randsmooth.noise import Gaussian
 from randsmooth.report import comparison_page, page_content, render
-from randsmooth.report.against_baseline import AgainstBaseline, compare_all, joint_scope, verdict_words
-from randsmooth.report.charts import Chart, plot
+from randsmooth.report.charts import Axes, plot
 from randsmooth.report.curves import budget_curves, radius_grid
 from randsmooth.report.page import comparison as summary
 from randsmooth.report.page.panels import (
@@ -28,7 +28,14 @@ from randsmooth.report.page.panels import (
     against_baseline,
     given_up,
 )
-from randsmooth.report.sheet import build_sheet
+from randsmooth.report.sheet import (
+    AgainstBaseline,
+    budget_remarks,
+    build_sheet,
+    compare_all,
+    joint_scope,
+    verdict_words,
+)
 
 Make = Callable[..., Certificates]
 RADII = [0.0, 0.25, 0.5]
@@ -43,7 +50,7 @@ def pair(make: Make) -> list[Certificates]:
 
 @pytest.fixture(scope="module")
 def one(pair: list[Certificates]) -> AgainstBaseline:
-    return compare_all(build_sheet(pair, RADII))[0]
+    return compare_all(build_sheet(pair, RADII))[0][0]
 
 
 def cells(text: str, heading: str) -> list[list[str]]:
@@ -53,7 +60,7 @@ def cells(text: str, heading: str) -> list[list[str]]:
     return [[re.sub(r"<[^>]*>", " ", cell).strip() for cell in re.findall(r"<t[dh].*?</t[dh]>", row)] for row in rows]
 
 
-def plotted(chart: Chart | None) -> dict[str, Any]:
+def plotted(chart: Axes | None) -> dict[str, Any]:
     """What plotly.js is given to draw."""
     assert chart is not None
     return plot(chart)
@@ -133,36 +140,20 @@ def test_verdicts_say_what_the_metrics_say(pair: list[Certificates], one: Agains
 
 
 def test_the_summary_groups_the_verdicts(pair: list[Certificates], one: AgainstBaseline) -> None:
-    content = build_sheet([*pair, *(pair[1].renamed(name) for name in "abcd")], RADII)
-
-    def saying(row: int, outcome: str) -> AgainstBaseline:
-        stretch = (metrics.Stretch(0.1, 0.4, outcome.startswith("ahead"), False),)
-        said = metrics.Verdict(outcome, () if outcome == metrics.NO_DIFFERENCE else stretch, (), 0.01, 1.5)
-        judged = replace(one.comparison, verdict=said)
-        return replace(one, row=row, comparison=judged, verdict=verdict_words(judged))
-
-    outcomes = [metrics.AHEAD, metrics.AHEAD, metrics.BEHIND_EVERYWHERE, metrics.NO_DIFFERENCE]
-    told = [one, *(saying(2 + i, outcome) for i, outcome in enumerate(outcomes))]
-    said = summary.verdict_sentence(content, told)
-    assert said == (
-        f"By certified accuracy, against gaussian: polar {one.comparison.verdict}; a and b are ahead from r = 0.1 to "
-        "0.4, nowhere shown behind; c is behind everywhere to within 1 point from r = 0 to 1.5 (beyond chance from "
-        "r = 0.1 to 0.4); d shows no difference shown."
-    ).replace("shows no difference shown", "shows no difference")
-    assert summary.sentences(content, told)[-1] == said
-    assert summary.verdict_sentence(content, []) == ""
+    content = build_sheet([*pair, *(pair[1].renamed(name) for name in "ab")], RADII)
+    none = metrics.Verdict(metrics.NO_DIFFERENCE, (), (), 0.01, 1.5)
+    alike = [replace(one, row=row, comparison=replace(one.comparison, verdict=none)) for row in (2, 3)]
+    said = summary.sentences(content, [one, *alike])[-1]
+    assert said.endswith(f", against gaussian: polar: {one.verdict}; a, b: no difference shown.")
 
 
 def test_a_budget_that_alone_raises_acr_is_named_before_acr(make: Make, log: Make) -> None:
     few, many = make("few"), make("many", n=1000)
     first, second, *_ = summary.sentences(build_sheet([few, many]))
-    assert first == (
-        "The tables differ in n (500, 1,000), and more samples alone can raise ACR; --n 500 judges all tables alike."
-    )
-    assert second.startswith("Of 2 tables, ")
-    (said,) = summary.budget_remarks([few, log([0.5], "loose", alpha=0.05)])
-    assert said == "The tables differ in alpha (0.001, 0.05), and a larger alpha alone can raise ACR."
-    assert summary.budget_remarks([few, make("same")]) == []
+    assert "n (500, 1,000)" in first and "--n 500" in first and second.startswith("Of 2 tables, ")
+    (said,) = budget_remarks([few, log([0.5], "loose", alpha=0.05)])
+    assert "alpha (0.001, 0.05)" in said and "--alpha" not in said  # a log's counts are not known
+    assert budget_remarks([few, make("same")]) == []
 
 
 def test_who_was_given_up_is_counted_and_the_worst_class_named(pair: list[Certificates], one: AgainstBaseline) -> None:
@@ -173,8 +164,8 @@ def test_who_was_given_up_is_counted_and_the_worst_class_named(pair: list[Certif
         assert row[3 * i : 3 * i + 2] == [f"{gone.sum():,}", f"{won.sum():,}"]
         of = [pair[0].label == k for k in range(3)]
         view = given_up.by_class(page_content(pair, radii=RADII))[i]
-        assert view.images == [int(rows.sum()) for rows in of]
-        assert view.cells == [[(int(gone[rows].sum()), int(won[rows].sum()))] for rows in of]
+        assert view["images"] == [int(rows.sum()) for rows in of]
+        assert view["cells"] == [[(int(gone[rows].sum()), int(won[rows].sum()))] for rows in of]
         net = [int(gone[rows].sum() - won[rows].sum()) for rows in of]
         worst = int(np.argmax([n / rows.sum() for n, rows in zip(net, of, strict=True)]))
         assert row[3 * i + 2] == (f"class {worst}: {net[worst]} of {of[worst].sum()}" if net[worst] > 0 else "none")
@@ -204,10 +195,10 @@ def test_lost_images_are_pictured_where_they_can_be_had(pair: list[Certificates]
 
 def test_tables_over_other_images_are_paired_on_the_common_ones(pair: list[Certificates]) -> None:
     assert "Against" not in comparison_page([pair[0]])
-    assert compare_all(build_sheet([pair[0].renamed("a"), pair[1]])) == []  # there is no baseline
+    assert compare_all(build_sheet([pair[0].renamed("a"), pair[1]])) == ([], {})  # there is no baseline
     half = pair[1].rows(np.arange(600) % 2 == 0)
     content = build_sheet([pair[0], half], RADII)
-    (one,) = compare_all(content)
+    ((one,), _) = compare_all(content)
     assert one.comparison.images == 300
     common = pair[0].rows(np.isin(pair[0].idx, half.idx))
     assert one.points == [metrics.compare([(half, common)], RADII)[0].at(r) for r in RADII]
@@ -218,10 +209,9 @@ def test_tables_over_other_images_are_paired_on_the_common_ones(pair: list[Certi
 def test_tables_that_share_no_image_are_refused(pair: list[Certificates]) -> None:
     elsewhere = replace(pair[1], idx=pair[1].idx + 10_000)
     for first in ("gaussian", "nameless"):
-        with pytest.raises(InputError, match="share no image"):
-            comparison_page([pair[0].renamed(first), elsewhere])
-    with pytest.raises(InputError, match="different data sets or splits"):
-        comparison_page([pair[0], replace(pair[1], label=(pair[1].label + 1) % 3)])
+        assert "share no image" in refusal(partial(comparison_page, [pair[0].renamed(first), elsewhere]))
+    other = replace(pair[1], label=(pair[1].label + 1) % 3)
+    assert "image 0 has label" in refusal(lambda: comparison_page([pair[0], other]))
     (told,) = json.loads(render([pair[0], elsewhere], format="json"))["against"]
     assert told["name"] == "polar" and "share no image" in told["not_compared"]
 
@@ -238,8 +228,7 @@ def test_tables_that_are_not_sound_are_refused_by_name(log: Make) -> None:
     }
     for named, wrong in cases.items():
         for report in (comparison_page, render):
-            with pytest.raises(InputError, match=named):
-                report([wrong])
+            assert re.search(named, refusal(partial(report, [wrong])))
     farthest = Gaussian(0.5).largest_radius(1000, 0.001)
     assert float(f"{farthest:.3g}") != farthest  # a radius that a log rounded up is no fault
     comparison_page([log([float(f"{farthest:.3g}"), farthest + 0.004], **LOGGED)])

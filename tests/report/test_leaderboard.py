@@ -8,20 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from models.refusing import check_refusals, refusal
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
-from randsmooth.errors import InputError
 from randsmooth.report import leaderboard_page, measure, write_leaderboard
-from randsmooth.report.against_baseline import joint_scope
-from randsmooth.report.leaderboard import (
-    LEVELS,
-    STEPS,
-    Entry,
-    by_setting,
-    curves_of,
-    to_json,
-    usual_radii,
-)
+from randsmooth.report.leaderboard import LEVELS, STEPS, Entry, by_setting, curves_of, to_json, usual_radii
+from randsmooth.report.sheet import joint_scope
 from report import reading
 from report.browser import opened
 
@@ -69,14 +61,9 @@ def test_lines_come_in_the_order_of_the_p_a_curve_and_not_of_acr(log: Make) -> N
 
 def test_other_settings_stand_apart(make: Make) -> None:
     usual = "digits, 150 images, sigma 0.5, n 500, alpha 0.001"
-    others: list[tuple[dict[str, object], str]] = [
-        ({"sigma": 1.0}, usual.replace("sigma 0.5", "sigma 1")),
-        ({"n": 1000}, usual.replace("n 500", "n 1000")),
-        ({"dataset": "mnist"}, usual.replace("digits", "mnist")),
-        ({"alpha": 0.01}, usual.replace("0.001", "0.01")),
-        ({"images": 140}, usual.replace("150", "140")),
-    ]
-    for facts, words in others:
+    others = {"sigma": (0.5, 1), "n": (500, 1000), "dataset": ("digits", "mnist"), "alpha": (0.001, 0.01)}
+    for fact, (before, now) in (others | {"images": (150, 140)}).items():
+        facts, words = {fact: now}, usual.replace(str(before), str(now), 1)
         _, groups = by_setting(entries := measured([make("a"), make("b", **facts), make("c", seed=1)]))
         named = {group.words: {row.entry.table.name for row in group.rows} for group in groups}
         assert named == {usual: {"a", "c"}, words: {"b"}}
@@ -89,12 +76,12 @@ def test_marks_are_given_within_a_setting_and_never_for_acr(log: Make) -> None:
     tables = [log([1.0, 0.6], "a", **LOGGED), log([1.0, -1.0], "b", **LOGGED), log([1.0, 0.6], "c", sigma=1.0)]
     _, groups = by_setting(measured(tables), [0.5])
     marked = {row.entry.table.name: row for group in groups for row in group.rows}
-    assert marked["a"].accuracy[1].mark.best and marked["b"].accuracy[1].mark.second
-    assert not any(marked["c"].accuracy[1].mark)  # alone in its setting
-    assert not any(any(row.acr.mark) for row in marked.values())
+    assert marked["a"].cells[5].mark.best and marked["b"].cells[5].mark.second
+    assert not any(marked["c"].cells[5].mark)  # alone in its setting
+    assert not any(any(row.cells[-1].mark) for row in marked.values())
     _, (group,) = by_setting(measured([log([0.3, 0.3], "a", **LOGGED), log([0.2, 0.2], "b", **LOGGED)]), [0.25, 2.0])
-    assert [row.accuracy[1].mark.best for row in group.rows] == [True, False]
-    assert not any(any(row.accuracy[2].mark) or any(row.p_a[0].mark) for row in group.rows)  # equal figures
+    assert [row.cells[5].mark.best for row in group.rows] == [True, False]
+    assert not any(any(row.cells[6].mark) or any(row.cells[0].mark) for row in group.rows)  # equal figures
 
 
 def test_what_does_not_tell_p_a_is_empty_last_and_explained(make: Make, log: Make) -> None:
@@ -123,21 +110,21 @@ def test_records_are_the_lines_at_full_precision(make: Make) -> None:
 
 
 def test_nothing_to_rank_and_senseless_radii_are_refused(make: Make, log: Make) -> None:
-    for radii, named in (([-1.0], "-1"), ([float("nan")], "nan")):
-        with pytest.raises(InputError, match=named):
-            leaderboard_page(measured([make("a")]), radii=radii)
-    with pytest.raises(InputError, match="no certificate table"):
-        leaderboard_page([])
-    with pytest.raises(InputError, match="no image"):
-        measure(log([]), "empty.tsv")
+    check_refusals(
+        [
+            (lambda: leaderboard_page(measured([make("a")]), radii=[-1.0]), "-1"),
+            (lambda: leaderboard_page(measured([make("a")]), radii=[float("nan")]), "nan"),
+            (lambda: leaderboard_page([]), "no certificate table"),
+            (lambda: measure(log([]), "empty.tsv"), "no image"),
+        ]
+    )
 
 
 def test_it_is_written_whole_with_its_json(make: Make, tmp_path: Path) -> None:
     write_leaderboard(measured([make("\ud800")]), tmp_path / "deep" / "board.html", title="Title")
     assert (tmp_path / "deep" / "board.html").read_text().rstrip().endswith("</html>")
     assert json.loads((tmp_path / "deep" / "board.json").read_text())[0]["images"] == 150
-    with pytest.raises(InputError):
-        write_leaderboard(measured([make()]), tmp_path / "bad.html", radii=[-1.0])
+    refusal(lambda: write_leaderboard(measured([make()]), tmp_path / "bad.html", radii=[-1.0]))
     assert list(tmp_path.glob("bad*")) == []
 
 

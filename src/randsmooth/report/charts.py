@@ -21,14 +21,16 @@ from randsmooth.extras import needs
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#9467BD")
 BASELINE = "#808080"
 DASHES = ("solid", "dash", "dot", "dashdot")
-
-NAME = 32  # characters of a name beside a curve
+LINE_STYLES = dict(zip(DASHES, ("-", "--", ":", "-."), strict=True))
+PATTERNS = dict(zip(DASHES, ("", "/", ".", "x"), strict=True))  # of bars
+PAPER_FORMATS = ("png", "pdf", "svg")
+COLUMNS = 3  # panels side by side on paper
+NAME, LONG_NAME = 32, 60  # characters of a name beside a curve, and in a figure's legend
 BAND = 0.15  # opacity
-PATTERNS = {"solid": "", "dash": "/", "dot": ".", "dashdot": "x"}  # of bars, for the dashes of lines
 
 Plot = dict[str, Any]
 Numbers = Sequence[float] | NDArray[np.float64]
-SeriesKind = Literal["step", "line", "marked line", "points", "bars"]
+LineKind = Literal["line", "step", "marked line", "points", "bars"]
 
 
 @dataclass(frozen=True)
@@ -49,177 +51,21 @@ def looks(count: int, baseline: int | None) -> list[Look]:
 
 
 @dataclass(frozen=True)
-class Scale:
-    """One axis of a chart.
-
-    Attributes:
-        label: what is measured, with its unit.
-        span: both ends; None: what the series need.
-        log: it is logarithmic.
-        categories: names of the places 0, 1, ...; empty where numbers are measured.
-        from_zero: the axis begins at 0.
-        zero_line: 0 is drawn as a thick line.
-        hover: Plotly's format of a value under the pointer; empty for the usual one.
-    """
-
-    label: str
-    span: tuple[float, float] | None = None
-    log: bool = False
-    categories: Sequence[str] = ()
-    from_zero: bool = False
-    zero_line: bool = False
-    hover: str = ""
-
-
-@dataclass(frozen=True)
-class Series:
-    """What a chart shows of one table.
-
-    Attributes:
-        row: of the table in the sheet, by which the page's legend shows and hides it.
-        name: of the table.
-        look: its colour and dashes.
-        x: (M,); on an axis of categories the places 0, 1, ... among them.
-        y: (M,).
-        low, high: (M,) the band around y; None without one.
-        kind: "step", where the height between two points is that of the right one; "line"; "marked line", with a dot
-            at each point; "points"; or "bars".
-        images: (M,) how many images each bar stands for; only for bars.
-        hover: Plotly's template of what is shown under the pointer.
-    """
-
-    row: int
-    name: str
-    look: Look
-    x: Numbers
-    y: Numbers
-    low: Numbers | None = None
-    high: Numbers | None = None
-    kind: SeriesKind = "line"
-    images: Sequence[int] = ()
-    hover: str = ""
-
-
-@dataclass(frozen=True)
-class Chart:
-    """One pair of axes with a series for each table.
-
-    Attributes:
-        x, y: the axes.
-        series: drawn in this order.
-        height: in the browser, in pixels.
-        unknown_below: x below which nothing is known of any series, shaded from the left end of the axis.
-    """
-
-    x: Scale
-    y: Scale
-    series: Sequence[Series]
-    height: int = 360
-    unknown_below: float | None = None
-
-
-def plot(chart: Chart) -> Plot:
-    """The traces and the layout that Plotly.newPlot takes.
-
-    Raises:
-        InputError: a series of no known kind.
-    """
-    traces = [trace for series in chart.series for trace in _traces(series, chart.x)]
-    return {"data": traces, "layout": _layout(chart)}
-
-
-def _traces(series: Series, x: Scale) -> list[Plot]:
-    """The lower end, the upper end filled down to it, and what lies between them; bars as they are."""
-    if series.kind not in get_args(SeriesKind):
-        raise errors.unknown("kind of series", series.kind, get_args(SeriesKind))
-    shared = {"legendgroup": str(series.row), "showlegend": False, "name": plotly(series.name, NAME)}
-    if series.kind == "bars":
-        return [shared | _bars(series, x)]
-    shared |= {"type": "scatter", "x": _rounded(series.x)}
-    shape = {"shape": "vh"} if series.kind == "step" else {}
-    look = {"color": series.look.colour, "dash": series.look.dash, "width": 2}
-    middle = shared | {"y": _rounded(series.y), "line": look | shape, "hovertemplate": series.hover}
-    middle |= {"mode": {"points": "markers", "marked line": "lines+markers"}.get(series.kind, "lines")}
-    middle |= {"marker": {"color": series.look.colour}} if series.kind == "points" else {}
-    if series.low is None or series.high is None:
-        return [middle]
-    edge = shared | {"mode": "lines", "line": {"width": 0} | shape, "hoverinfo": "skip"}
-    filled = {"fill": "tonexty", "fillcolor": faint(series.look.colour, BAND)}
-    return [edge | {"y": _rounded(series.low)}, edge | {"y": _rounded(series.high)} | filled, middle]
-
-
-def _bars(series: Series, x: Scale) -> Plot:
-    look = {"color": series.look.colour, "pattern": {"shape": PATTERNS[series.look.dash]}}
-    heights = {"x": [x.categories[int(place)] for place in series.x], "y": _rounded(series.y), "marker": look}
-    return {"type": "bar", "customdata": list(series.images), "hovertemplate": series.hover} | heights
-
-
-def faint(colour: str, opacity: float) -> str:
-    """`colour`, an #RRGGBB, as one that lets the ground show."""
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return f"rgba({red},{green},{blue},{opacity:g})"
-
-
-def _rounded(values: Numbers) -> list[float]:
-    return [round(float(value), 4) for value in values]
-
-
-def _layout(chart: Chart) -> Plot:
-    bars = {"barmode": "group", "bargap": 0.25} if any(series.kind == "bars" for series in chart.series) else {}
-    layout = {
-        "xaxis": _axis(chart.x),
-        "yaxis": _axis(chart.y),
-        "margin": {"l": 48, "r": 12, "t": 12, "b": 48},
-        "height": chart.height,
-        "hovermode": "x unified",
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-    }
-    return layout | bars | (_unknown_zone(chart) if chart.unknown_below is not None else {})
-
-
-def _axis(scale: Scale) -> Plot:
-    axis: Plot = {"title": {"text": scale.label}, "automargin": True}
-    axis |= {"range": list(scale.span)} if scale.span else {}
-    axis |= {"rangemode": "tozero"} if scale.from_zero else {}
-    axis |= {"zeroline": True, "zerolinewidth": 2} if scale.zero_line else {}
-    axis |= {"hoverformat": scale.hover} if scale.hover else {}
-    axis |= {"type": "log", "dtick": 1} if scale.log else {}
-    return axis | ({"type": "category"} if scale.categories else {})
-
-
-def _unknown_zone(chart: Chart) -> Plot:
-    left, right = (chart.x.span or (0.0, 1.0))[0], chart.unknown_below or 0.0
-    zone = {"type": "rect", "xref": "x", "yref": "paper", "x0": left, "x1": right, "y0": 0, "y1": 1}
-    note = {"text": "below 1/2: not in the logs", "textangle": -90, "showarrow": False}
-    place = {"xref": "x", "yref": "paper", "x": round((left + right) / 2, 3), "y": 0.5}
-    return {
-        "shapes": [zone | {"fillcolor": "rgba(128,128,128,0.18)", "line": {"width": 0}, "layer": "below"}],
-        "annotations": [note | place],
-    }
-
-
-PAPER_FORMATS = ("png", "pdf", "svg")
-LINE_STYLES = dict(zip(DASHES, ("-", "--", ":", "-."), strict=True))
-COLUMNS = 3  # panels side by side on paper
-LONG_NAME = 60  # characters of a line's name
-
-Floats = NDArray[np.float64]
-LineKind = Literal["line", "step", "points"]
-
-
-@dataclass(frozen=True)
 class Line:
     """One curve.
 
     Attributes:
         name: for the legend; lines of one name look alike in every panel.
         x, y: (M,).
-        kind: "line"; "step", where the height between two points is that of the right one; or "points".
+        kind: "line"; "step", where the height between two points is that of the right one; "marked line", with a dot at
+            each point; "points"; or "bars", whose x are names.
         dashed: drawn so that it stands back, as published figures do beside ours.
         labels: (M,) what each point is, written beside it; empty for none.
         low, high: (M,) the band around y; None without one.
         look: its own colour and dashes; None: those of its name among the figure's.
+        row: of the table in the sheet, by which a page's legend shows and hides it.
+        images: (M,) how many images each bar stands for.
+        hover: Plotly's template of what is shown under the pointer.
 
     Raises:
         InputError: another kind.
@@ -230,14 +76,17 @@ class Line:
     """
 
     name: str
-    x: Floats
-    y: Floats
+    x: Numbers | Sequence[str]
+    y: Numbers
     kind: LineKind = "line"
     dashed: bool = False
     labels: tuple[str, ...] = ()
-    low: Floats | None = None
-    high: Floats | None = None
+    low: Numbers | None = None
+    high: Numbers | None = None
     look: Look | None = None
+    row: int | None = None
+    images: Sequence[int] = ()
+    hover: str = ""
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(LineKind):
@@ -254,6 +103,9 @@ class Axes:
         log, log_x: whether y, and x, are logarithmic.
         y_range, x_range: of the axes; None: what the lines need.
         unknown_below: x below which nothing is known, shaded from the left end of the axis.
+        from_zero, zero_line: y begins at 0; 0 is drawn as a thick line. Both on pages only, as are the next two.
+        hover: Plotly's format of an x under the pointer; empty for the usual one.
+        height: in pixels.
 
     Example:
         >>> Axes("digits", "radius", "certified accuracy (%)", (), log=True).log_x
@@ -263,12 +115,79 @@ class Axes:
     title: str
     x: str
     y: str
-    lines: tuple[Line, ...]
+    lines: Sequence[Line]
     log: bool = False
     log_x: bool = False
     y_range: tuple[float, float] | None = None
     x_range: tuple[float, float] | None = None
     unknown_below: float | None = None
+    from_zero: bool = False
+    zero_line: bool = False
+    hover: str = ""
+    height: int = 360
+
+
+def plot(panel: Axes) -> Plot:
+    """The traces and the layout that Plotly.newPlot takes; every line needs a look and the row of its table."""
+    x, y = _plotly_axes(panel)
+    layout: Plot = {"xaxis": x, "yaxis": y, "margin": {"l": 48, "r": 12, "t": 12, "b": 48}, "height": panel.height}
+    layout |= {"hovermode": "x unified"} | dict.fromkeys(("paper_bgcolor", "plot_bgcolor"), "rgba(0,0,0,0)")
+    layout |= {"barmode": "group", "bargap": 0.25} if any(line.kind == "bars" for line in panel.lines) else {}
+    if panel.unknown_below is not None:
+        left, right = (panel.x_range or (0.0, 1.0))[0], panel.unknown_below
+        zone = {"type": "rect", "xref": "x", "yref": "paper", "x0": left, "x1": right, "y0": 0, "y1": 1}
+        zone |= {"fillcolor": "rgba(128,128,128,0.18)", "line": {"width": 0}, "layer": "below"}
+        note = {"text": "below 1/2: not in the logs", "textangle": -90, "showarrow": False}
+        place = {"xref": "x", "yref": "paper", "x": round((left + right) / 2, 3), "y": 0.5}
+        layout |= {"shapes": [zone], "annotations": [note | place]}
+    by_name = looks_by_name([panel])
+    return {"data": [trace for line in panel.lines for trace in _traces(line, by_name[line.name])], "layout": layout}
+
+
+def _plotly_axes(panel: Axes) -> tuple[Plot, Plot]:
+    def axis(label: str, span: tuple[float, float] | None, log: bool) -> Plot:
+        shown: Plot = {"title": {"text": plotly(label)}, "automargin": True}
+        return shown | ({"type": "log", "dtick": 1} if log else {"range": list(span)} if span else {})
+
+    x, y = axis(panel.x, panel.x_range, panel.log_x), axis(panel.y, panel.y_range, panel.log)
+    x |= {"hoverformat": panel.hover} if panel.hover else {}
+    y |= {"rangemode": "tozero"} if panel.from_zero else {}
+    return x, y | ({"zeroline": True, "zerolinewidth": 2} if panel.zero_line else {})
+
+
+def _traces(line: Line, look: Look, longest: int = NAME, decimals: int = 4) -> list[Plot]:
+    """The lower end, the upper end filled down to it, and what lies between them; bars as they are."""
+    shared: Plot = {"legendgroup": str(line.row), "showlegend": False, "name": plotly(line.name, longest)}
+    if line.kind == "bars":
+        marker = {"color": look.colour, "pattern": {"shape": PATTERNS[look.dash]}}
+        bars = {"type": "bar", "x": list(line.x), "y": _rounded(line.y, decimals), "marker": marker}
+        return [shared | bars | {"customdata": list(line.images), "hovertemplate": line.hover}]
+    shared |= {"type": "scatter", "x": _rounded(line.x, decimals)}
+    shape = {"shape": "vh"} if line.kind == "step" else {}
+    drawn = {"color": look.colour, "dash": "dash" if line.dashed else look.dash, "width": 2}
+    middle = shared | {"y": _rounded(line.y, decimals), "line": drawn | shape, "opacity": 0.6 if line.dashed else 1.0}
+    middle |= {"mode": {"points": "markers", "marked line": "lines+markers"}.get(line.kind, "lines")}
+    middle |= {"hovertemplate": line.hover} if line.hover else {}
+    if line.kind == "points":
+        middle |= {"marker": {"color": look.colour, "symbol": "x" if line.dashed else "circle", "size": 8}}
+    if line.labels:
+        middle |= {"text": [plotly(label, LONG_NAME) for label in line.labels]}
+        middle |= {"hovertemplate": "%{x:.4~g}, %{y:.4~g} %{text}<extra>%{fullData.name}</extra>"}
+    if line.low is None or line.high is None:
+        return [middle]
+    edge = shared | {"mode": "lines", "line": {"width": 0} | shape, "hoverinfo": "skip"}
+    filled = {"fill": "tonexty", "fillcolor": faint(look.colour, BAND)}
+    return [edge | {"y": _rounded(line.low, decimals)}, edge | {"y": _rounded(line.high, decimals)} | filled, middle]
+
+
+def faint(colour: str, opacity: float) -> str:
+    """`colour`, an #RRGGBB, as one that lets the ground show."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{opacity:g})"
+
+
+def _rounded(values: Numbers | Sequence[str], decimals: int) -> list[float]:
+    return [round(float(value), decimals) for value in values]
 
 
 def draw(panels: Sequence[Axes], path: Path | str) -> None:
@@ -316,7 +235,6 @@ def looks_by_name(panels: Sequence[Axes]) -> dict[str, Look]:
 def _page(panels: Sequence[Axes], title: str) -> str:
     """The panels as one HTML page."""
     with needs("a page with plots"):
-        import plotly.graph_objects as go
         from plotly.subplots import make_subplots
     from randsmooth.report import web
 
@@ -328,36 +246,18 @@ def _page(panels: Sequence[Axes], title: str) -> str:
     for i, panel in enumerate(panels):
         place = {"row": i // columns + 1, "col": i % columns + 1}
         for line in panel.lines:
-            figure.add_trace(_trace(go, line, by_name[line.name], first=line.name not in in_legend), **place)
+            *band, middle = _traces(line, by_name[line.name], LONG_NAME, 17)
+            middle["showlegend"] = line.name not in in_legend
+            for trace in (*band, middle):
+                figure.add_trace(trace | {"legendgroup": printable(line.name)}, **place)
             in_legend.add(line.name)
-        figure.update_xaxes(title_text=plotly(panel.x), type="log" if panel.log_x else None, **place)
-        figure.update_yaxes(title_text=plotly(panel.y), type="log" if panel.log else None, **place)
-        if panel.y_range is not None and not panel.log:
-            figure.update_yaxes(range=panel.y_range, **place)
+        x, y = _plotly_axes(panel)
+        figure.update_xaxes(x, **place).update_yaxes(y, **place)
     layout = {"template": "plotly_white", "hovermode": "closest", "legend_traceorder": "normal"}
     figure.update_layout(height=120 + 360 * rows, **layout)
     scripts = [web.asset(web.__name__, "figure.js")]
     content = {"title": title, "figure": json.loads(figure.to_json())}
     return web.page(web.__name__, "figure.html.j2", scripts=scripts, plots=True, **content)
-
-
-def _trace(go: Any, line: Line, look: Look, *, first: bool) -> Any:
-    style = {"color": look.colour, "dash": "dash" if line.dashed else look.dash, "width": 2}
-    if line.kind == "step":
-        style["shape"] = "vh"
-    return go.Scatter(
-        x=line.x.tolist(),
-        y=line.y.tolist(),
-        name=plotly(line.name, LONG_NAME),
-        legendgroup=printable(line.name),
-        showlegend=first,
-        mode="markers" if line.kind == "points" else "lines",
-        text=[plotly(label, LONG_NAME) for label in line.labels] or None,
-        opacity=0.6 if line.dashed else 1.0,
-        line=style if line.kind != "points" else None,
-        marker={"color": look.colour, "symbol": "x" if line.dashed else "circle", "size": 8},
-        hovertemplate="%{x:.4~g}, %{y:.4~g} %{text}<extra>%{fullData.name}</extra>" if line.labels else None,
-    )
 
 
 def _figure(panels: Sequence[Axes]) -> Any:
@@ -396,14 +296,8 @@ def _draw_panel(axes: Any, panel: Axes, by_name: Mapping[str, Look]) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     for line in panel.lines:
         _draw_line(axes, line, by_name[line.name])
-    if panel.log:
-        axes.set_yscale("log")
-    if panel.log_x:
-        axes.set_xscale("log")
-    if panel.y_range is not None:
-        axes.set_ylim(*panel.y_range)
-    if panel.x_range is not None:
-        axes.set_xlim(*panel.x_range)
+    axes.set(xscale="log" if panel.log_x else "linear", yscale="log" if panel.log else "linear")
+    axes.set(**({"ylim": panel.y_range} if panel.y_range else {}), **({"xlim": panel.x_range} if panel.x_range else {}))
     if panel.unknown_below is not None:
         left = axes.get_xlim()[0]
         axes.axvspan(left, panel.unknown_below, color="#eeeeee", linewidth=0, zorder=0)

@@ -14,7 +14,7 @@ from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates
 from randsmooth.certificates.logs.inferred import ROUNDED
 from randsmooth.errors import InputError
-from randsmooth.report.charts import PAPER_FORMATS, Axes, Chart, Line, Look, Scale, Series, draw, looks, suffix_of
+from randsmooth.report.charts import PAPER_FORMATS, Axes, Line, Look, draw, looks, suffix_of
 from randsmooth.report.sheet import find_baseline, with_distinct_names
 
 Floats = NDArray[np.float64]
@@ -74,17 +74,19 @@ def p_a_grid() -> Floats:
     return np.unique(np.concatenate((np.arange(401) / 400, np.arange(9900, 10001, 2) / 10000)))
 
 
-def radius_chart(tables: Sequence[Certificates], looks: Sequence[Look]) -> Chart:
-    """Certified accuracy in percent against the radius, a series for each table whose images have labels."""
+ON_PAGE: dict[str, Any] = {"from_zero": True, "hover": ".3~f", "height": 400}
+
+
+def radius_chart(tables: Sequence[Certificates], looks: Sequence[Look]) -> Axes:
+    """Certified accuracy in percent against the radius, a line for each table whose images have labels."""
     grid = radius_grid(tables)
     known = [(row, table) for row, table in enumerate(tables) if table.labelled]
-    series = [_series(row, table, radius_curve(table, grid), looks[row]) for row, table in known]
-    y = Scale("certified accuracy (%)", from_zero=True)
-    return Chart(Scale(RADIUS, (0.0, float(grid[-1])), hover=".3~f"), y, series, height=400)
+    lines = [_line(row, table, radius_curve(table, grid), looks[row]) for row, table in known]
+    return Axes("", RADIUS, "certified accuracy (%)", lines, x_range=(0.0, float(grid[-1])), **ON_PAGE)
 
 
-def p_a_chart(known: Mapping[int, Certificates], looks: Sequence[Look]) -> Chart:
-    """Share of images in percent with at least each p_A, a series for each table.
+def p_a_chart(known: Mapping[int, Certificates], looks: Sequence[Look]) -> Axes:
+    """Share of images in percent with at least each p_A, a line for each table.
 
     A log gives p_A from 1/2 upward only: where no table gives more, the rest is left out and shaded.
 
@@ -95,17 +97,17 @@ def p_a_chart(known: Mapping[int, Certificates], looks: Sequence[Look]) -> Chart
         InputError: the p_A of one is not known (see `metrics.p_a`).
     """
     grid = p_a_grid()
-    series = [_series(row, table, p_a_curve(table, grid), looks[row]) for row, table in known.items()]
-    start = min(float(one.x[0]) for one in series)
-    left = round(max(0.0, start - MARGIN), 3)
-    y = Scale("images with at least this p_A (%)", from_zero=True)
-    unknown_below = 0.5 if start > 0.0 else None
-    return Chart(Scale("p_A", (left, 1.0), hover=".3~f"), y, series, height=400, unknown_below=unknown_below)
+    lines = [_line(row, table, p_a_curve(table, grid), looks[row]) for row, table in known.items()]
+    start = min(float(one.x[0]) for one in lines)
+    ends, unknown_below = (round(max(0.0, start - MARGIN), 3), 1.0), 0.5 if start > 0.0 else None
+    y = "images with at least this p_A (%)"
+    return Axes("", "p_A", y, lines, x_range=ends, unknown_below=unknown_below, **ON_PAGE)
 
 
-def _series(row: int, table: Certificates, curve: Curve, look: Look) -> Series:
+def _line(row: int, table: Certificates, curve: Curve, look: Look) -> Line:
     low, share, high = (100 * end for end in (curve.low, curve.share, curve.high))
-    return Series(row, table.name, look, curve.x, share, low, high, "step", hover="%{y:.1f}%")
+    band: dict[str, Any] = {"low": low, "high": high}
+    return Line(table.name, curve.x, share, "step", look=look, row=row, hover="%{y:.1f}%", **band)
 
 
 class BudgetCurve(NamedTuple):
@@ -186,9 +188,9 @@ def draw_radius_accuracy(tables: Sequence[Certificates], path: Path | str, *, ba
     """
     named, by_row = _named(tables, baseline)
     chart = radius_chart(named, by_row)
-    if not chart.series:
+    if not chart.lines:
         raise InputError("the images have no labels, so that there is no accuracy to draw")
-    _draw(chart, chart.x.label, path)
+    _draw(chart, path)
 
 
 def draw_p_a_curves(tables: Sequence[Certificates], path: Path | str, *, baseline: str | None = None) -> None:
@@ -216,7 +218,7 @@ def draw_p_a_curves(tables: Sequence[Certificates], path: Path | str, *, baselin
         ['p_a.png']
     """
     named, by_row = _named(tables, baseline)
-    _draw(p_a_chart(dict(enumerate(named)), by_row), P_A, path)
+    _draw(replace(p_a_chart(dict(enumerate(named)), by_row), x=P_A), path)
 
 
 def _named(tables: Sequence[Certificates], baseline: str | None) -> tuple[list[Certificates], list[Look]]:
@@ -225,19 +227,13 @@ def _named(tables: Sequence[Certificates], baseline: str | None) -> tuple[list[C
     return named, looks(len(named), find_baseline(named, baseline))
 
 
-def _draw(chart: Chart, x: str, path: Path | str) -> None:
-    """The chart of a page as a figure."""
+def _draw(chart: Axes, path: Path | str) -> None:
+    """The chart of a page as a figure on paper."""
     suffix_of(Path(path), *PAPER_FORMATS)
-    ends = [(np.asarray(one.low, float), np.asarray(one.high, float)) for one in chart.series]
-    lines = tuple(
-        Line(one.name, np.asarray(one.x), np.asarray(one.y), "step", low=low, high=high, look=one.look)
-        for one, (low, high) in zip(chart.series, ends, strict=True)
-    )
-    highest = max(float(np.max(high)) for _, high in ends) / 100.0
+    highest = max(float(np.max(line.high)) for line in chart.lines if line.high is not None) / 100.0
     top = min(100.0, 10.0 * float(np.ceil(10.0 * highest + 0.3)))
-    left, right = chart.x.span or (0.0, 1.0)
-    reach = (left, max(right, STEPS[-1]))
-    draw([Axes("", x, chart.y.label, lines, False, False, (0.0, top), reach, chart.unknown_below)], path)
+    left, right = chart.x_range or (0.0, 1.0)
+    draw([replace(chart, y_range=(0.0, top), x_range=(left, max(right, STEPS[-1])))], path)
 
 
 def group_by_method(tables: Sequence[Certificates]) -> dict[str, list[Certificates]]:

@@ -11,8 +11,16 @@ from randsmooth import errors, escape, metrics
 from randsmooth.certificates import Certificates
 from randsmooth.escape import printable
 from randsmooth.metrics import LEVEL, P_A_LEVELS, Estimate, Point
-from randsmooth.report.against_baseline import AgainstBaseline, compare_possible
-from randsmooth.report.sheet import UNKNOWN_FIGURE, Column, Sheet, build_sheet, column
+from randsmooth.report.sheet import (
+    UNKNOWN_FIGURE,
+    AgainstBaseline,
+    Column,
+    Mark,
+    Sheet,
+    build_sheet,
+    column,
+    compare_all,
+)
 
 CURVE_POINTS = 800  # at least, of a curve of differences, which is judged at all its radii
 WIDTH = 110  # letters of a line of the terminal's sentences
@@ -57,109 +65,103 @@ def render(
     return FORMATS[format](build_sheet(tables, radii, baseline))
 
 
+def aligned(rows: Sequence[Sequence[str]], figures: Sequence[bool] = ()) -> list[str]:
+    """Lines with the cells of each column padded to one width; where `figures` says so, in front."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    sides = [*figures, *[False] * (len(widths) - len(figures))]
+    each = zip(widths, sides, strict=True)
+    pads = [str.rjust if side else str.ljust for _, side in each]
+    return [" ".join(pad(cell, w) for pad, cell, w in zip(pads, row, widths, strict=True)).rstrip() for row in rows]
+
+
+def pipes(rows: Sequence[Sequence[str]], figures: Sequence[bool]) -> list[str]:
+    """A Markdown table of cells that are escaped already; the first row is the head."""
+    rule = ["---:" if side else "---" for side in figures]
+    return [f"| {' | '.join(cells)} |" for cells in (rows[0], rule, *rows[1:])]
+
+
+def tabular(rows: Sequence[Sequence[str]], figures: Sequence[bool]) -> list[str]:
+    """A LaTeX table of cells that are escaped already; the first row is the head."""
+    head, *rest = [rf"{' & '.join(cells)} \\" for cells in rows]
+    form = "".join("r" if side else "l" for side in figures)
+    return [rf"\begin{{tabular}}{{{form}}}", r"\hline", head, r"\hline", *rest, r"\hline", r"\end{tabular}"]
+
+
 def _text(sheet: Sheet) -> str:
     """Two lines a table: its figures, then their intervals. Below, the same for the p_A curve, and the verdicts."""
     images = ["images", *(line for table in sheet.tables for line in (f"{len(table):,}", ""))]
-    table = _grid(sheet.titles, [images, *map(_lines, sheet.columns)])
     legend = [LEGEND, *([OUT_OF_REACH] if any(column.out_of_reach for column in sheet.accuracy) else [])]
-    lines = [*table, "", *legend, *map(printable, sheet.remarks), *_p_a_lines(sheet), *_verdict_lines(sheet)]
-    return "\n".join(lines) + "\n"
-
-
-def _p_a_lines(sheet: Sheet) -> list[str]:
-    """The p_A curves at a few x, of the tables whose p_A is known."""
+    lines = [*_grid(sheet.titles, sheet.columns, images), "", *legend, *map(printable, sheet.remarks)]
     known = [(name, shares) for name, shares in zip(sheet.titles, sheet.p_a, strict=True) if shares]
-    if not known:
-        return []
-    names, shares = zip(*known, strict=True)
-    columns = [column(f"p_A>={x:g}", [row[x] for row in shares]) for x in shares[0]]
-    return ["", *_grid(names, list(map(_lines, columns))), "", P_A_LEGEND]
+    if known:
+        columns = [column(f"p_A>={x:g}", [shares[x] for _, shares in known]) for x in known[0][1]]
+        lines += ["", *_grid([name for name, _ in known], columns), "", P_A_LEGEND]
+    return "\n".join([*lines, *_verdict_lines(sheet)]) + "\n"
+
+
+def _grid(names: Sequence[str], columns: Sequence[Column], *first: list[str]) -> list[str]:
+    """Aligned lines, two a name, under the heads that are each column's first cell."""
+    cells = [["name", *(line for name in names for line in (name, ""))], *first]
+    for one in columns:
+        figures = zip(one.figures, one.ends, strict=True)
+        cells.append([one.title, *(line for figure, ends in figures for line in (figure, "-".join(ends)))])
+    return aligned(list(zip(*cells, strict=True)), [False] + [True] * (len(cells) - 1))
 
 
 def _verdict_lines(sheet: Sheet) -> list[str]:
     """Every table against the baseline, in one line each."""
-    against, refused = compare_possible(sheet)
+    against, refused = compare_all(sheet)
     verdicts = {sheet.tables[one.row].name: one.verdict for one in against} | refused
     if sheet.baseline is None or not verdicts:
         return []
     head = f"Certified accuracy against {sheet.tables[sheet.baseline].name}:"
-    lines = [f"  {name}  {words}" for name, words in zip(left(list(verdicts)), verdicts.values(), strict=True)]
+    lines = [f"  {line}" for line in aligned([[f"{name} ", words] for name, words in verdicts.items()])]
     scope = textwrap.wrap(against[0].scope, WIDTH) if against else []
     return ["", head, *lines, *scope]
 
 
-def _grid(names: Sequence[str], columns: Sequence[list[str]]) -> list[str]:
-    """Aligned lines, two a name, under the heads that are each column's first cell."""
-    first = ["name", *(line for name in names for line in (name, ""))]
-    cells = zip(left(first), *map(right, columns), strict=True)
-    return [" ".join(row).rstrip() for row in cells]
-
-
-def _lines(column: Column) -> list[str]:
-    figures = zip(column.figures, column.ends, strict=True)
-    return [column.title, *(line for figure, ends in figures for line in (figure, "-".join(ends)))]
-
-
-def left(cells: list[str]) -> list[str]:
-    """Cells padded with spaces behind, to one width."""
-    width = max(map(len, cells))
-    return [cell.ljust(width) for cell in cells]
-
-
-def right(cells: list[str]) -> list[str]:
-    """Cells padded with spaces in front, to one width."""
-    width = max(map(len, cells))
-    return [cell.rjust(width) for cell in cells]
+def _marked(
+    sheet: Sheet, mark: Callable[[str, Mark], str], interval: str, name: Callable[[str], str]
+) -> list[list[str]]:
+    """A row of cells for each table: name, images, ACR with its interval, and the other columns."""
+    rows = []
+    for row, table in enumerate(sheet.tables):
+        cells = [mark(column.figures[row], column.marks[row]) for column in sheet.columns]
+        cells[0] += interval.format(", ".join(sheet.acr.ends[row])) if sheet.acr.ends[row] else ""
+        rows.append([name(sheet.titles[row]), f"{len(table):,}", *cells])
+    return rows
 
 
 def _markdown(sheet: Sheet) -> str:
     """A pipe table, best in bold and second best underlined, with what the marks mean below it."""
     titles = ["name", "images", "ACR [95%]", *(c.title for c in sheet.accuracy), "abstain"]
 
-    def cell(column: Column, row: int) -> str:
-        figure, mark = column.figures[row], column.marks[row]
-        return f"**{figure}**" if mark.best else f"<u>{figure}</u>" if mark.second else figure
+    def mark(figure: str, at: Mark) -> str:
+        return f"**{figure}**" if at.best else f"<u>{figure}</u>" if at.second else figure
 
-    lines = [titles, ["---", *["---:"] * (len(titles) - 1)]]
-    for row, table in enumerate(sheet.tables):
-        interval = f" [{', '.join(sheet.acr.ends[row])}]" if sheet.acr.ends[row] else ""
-        first = [escape.markdown(sheet.titles[row]), f"{len(table):,}", cell(sheet.acr, row) + interval]
-        lines.append(first + [cell(column, row) for column in sheet.columns[1:]])
+    rows = _marked(sheet, mark, " [{}]", escape.markdown)
     legend = "Certified accuracy in % at each L2 radius. Best in bold, second best underlined, as printed (no test)."
     below = " ".join([legend, *map(escape.markdown, sheet.remarks)])
-    return "\n".join([*(f"| {' | '.join(cells)} |" for cells in lines), "", below]) + "\n"
+    return "\n".join([*pipes([titles, *rows], [False] + [True] * (len(titles) - 1)), "", below]) + "\n"
 
 
 def _latex(sheet: Sheet) -> str:
     r"""A tabular that needs only xcolor: best \textbf, second \underline, below the baseline \textcolor{gray}."""
     titles = ["Method", "Images", "ACR", *(column.title for column in sheet.accuracy), "Abstain"]
 
-    def cell(column: Column, row: int) -> str:
-        text, mark = column.figures[row].replace(UNKNOWN_FIGURE, "--"), column.marks[row]
-        if mark.best or mark.second:
-            text = rf"\{'textbf' if mark.best else 'underline'}{{{text}}}"
-        return rf"\textcolor{{gray}}{{{text}}}" if mark.below else text
+    def mark(figure: str, at: Mark) -> str:
+        text = figure.replace(UNKNOWN_FIGURE, "--")
+        if at.best or at.second:
+            text = rf"\{'textbf' if at.best else 'underline'}{{{text}}}"
+        return rf"\textcolor{{gray}}{{{text}}}" if at.below else text
 
-    rows = []
-    for row, table in enumerate(sheet.tables):
-        interval = rf" {{\scriptsize [{', '.join(sheet.acr.ends[row])}]}}" if sheet.acr.ends[row] else ""
-        first = [escape.latex(sheet.titles[row]), f"{len(table)}", cell(sheet.acr, row) + interval]
-        rows.append(first + [cell(column, row) for column in sheet.columns[1:]])
-    return "\n".join(
-        [
-            r"% needs \usepackage{xcolor}; certified accuracy in % at each radius, ACR with its 95% interval",
-            "% bold: best, underlined: second best, gray: below the baseline; as printed, which is no test",
-            *(f"% {printable(remark)}" for remark in sheet.remarks),
-            rf"\begin{{tabular}}{{l{'r' * (len(titles) - 1)}}}",
-            r"\hline",
-            rf"{' & '.join(titles)} \\",
-            r"\hline",
-            *(rf"{' & '.join(cells)} \\" for cells in rows),
-            r"\hline",
-            r"\end{tabular}",
-            "",
-        ]
-    )
+    rows = _marked(sheet, mark, r" {{\scriptsize [{}]}}", escape.latex)
+    comments = [
+        r"% needs \usepackage{xcolor}; certified accuracy in % at each radius, ACR with its 95% interval",
+        "% bold: best, underlined: second best, gray: below the baseline; as printed, which is no test",
+        *(f"% {printable(remark)}" for remark in sheet.remarks),
+    ]
+    return "\n".join([*comments, *tabular([titles, *rows], [False] + [True] * (len(titles) - 1)), ""])
 
 
 def _csv(sheet: Sheet) -> str:
@@ -188,7 +190,7 @@ def _json(sheet: Sheet) -> str:
     `against` holds each table's comparison with the baseline, or why there is none; its intervals hold all together,
     over what `judged_together` says. `p_value_alone` is McNemar's of one radius, not corrected for the others.
     """
-    compared, refused = compare_possible(sheet)
+    compared, refused = compare_all(sheet)
     content = {
         "level": LEVEL,
         "radii": sheet.radii,
@@ -197,7 +199,7 @@ def _json(sheet: Sheet) -> str:
         "tables": [_table(sheet, row) for row in range(len(sheet.tables))],
         "judged_together": {"words": compared[0].scope, **asdict(compared[0].comparison.scope)} if compared else None,
         "against": [_against(sheet, one) for one in compared]
-        + [{"name": name, "not_compared": reason} for name, reason in refused.items()],
+        + [{"name": name, "not_compared": why} for name, why in refused.items() if sheet.baseline is not None],
     }
     return escape.to_json(content) + "\n"
 

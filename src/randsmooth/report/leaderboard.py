@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from randsmooth import certificates, escape, metrics
+from randsmooth import escape, metrics
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates import Certificates, Header
 from randsmooth.errors import InputError
 from randsmooth.escape import LONG, NOT_RECORDED, NUMBER, printable, setting, shortened
 from randsmooth.metrics import P_A_LEVELS, Comparison, Estimate
 from randsmooth.report import web
-from randsmooth.report.against_baseline import joint_scope, verdict_words
-from randsmooth.report.sheet import Mark, column, find_baseline, missing_settings, rank
+from randsmooth.report.sheet import Mark, column, find_baseline, joint_scope, verdict_words
 
 NAMED = 5  # files that a note names
 FILTERS = ("dataset", "sigma", "method", "repository", "rule")
 STEPS = 60  # of the radius, up to the largest of a right image
 LEVELS = np.round(np.append(np.linspace(0.0, 0.975, 40), (0.98, 0.985, 0.99, 0.995, 0.999, 1.0)), 3)  # of p_A
 UNIT = 1000  # a share is kept in tenths of a percent
+DIGITS = 4  # significant, of a radius
+MOST_RADII = 8  # columns; beyond them the usual radii are thinned
+MOST_COMPARED = 40  # tables judged together: with more, next to nothing can be shown of any, and it takes minutes
 
 
 @dataclass(frozen=True)
@@ -57,11 +59,8 @@ def curves_of(table: Certificates) -> Curves:
     radii = np.minimum(np.linspace(0.0, 1.0, STEPS + 1) * end, end)
     accuracy = metrics.certified_shares(table, radii) if table.labelled else np.zeros(0)
     p_a = metrics.p_a_curve(table, LEVELS) if metrics.knows_p_a(table) else np.zeros(0)
-    return Curves(end, _kept(accuracy), _kept(p_a[~np.isnan(p_a)]))
-
-
-def _kept(shares: NDArray[np.float64]) -> list[int]:
-    return [int(share) for share in np.rint(shares * UNIT)]
+    kept = [np.rint(shares * UNIT).astype(int).tolist() for shares in (accuracy, p_a[~np.isnan(p_a)])]
+    return Curves(end, *kept)
 
 
 @dataclass(frozen=True)
@@ -152,34 +151,19 @@ def measure(table: Certificates, file: str) -> Entry:
     summary = metrics.summarise(table, [0.0])
     unknown = table.idx.min() < 0
     images = hashlib.sha256(file.encode(errors="replace") if unknown else table.idx.tobytes() + table.label.tobytes())
-    light = dataclasses.replace(table, name=_name(table, file), counts0=None, counts=None, paths=None)
+    name = shortened(printable(table.name).strip() or printable(file))
+    light = dataclasses.replace(table, name=name, counts0=None, counts=None, paths=None)
     return Entry(
         light,
         file,
         smoothed=summary.accuracy[0.0],
         p_a=summary.p_a,
         acr=summary.acr,
-        p_a_unknown=_p_a_unknown(table),
+        p_a_unknown=metrics.p_a_unknown(table),
         logged=table.is_log,
         images=images.hexdigest(),
         curves=curves_of(table),
     )
-
-
-def _name(table: Certificates, file: str) -> str:
-    return shortened(printable(table.name).strip() or printable(file))
-
-
-def _p_a_unknown(table: Certificates) -> str:
-    if not table.labelled:
-        return "the images have no labels"
-    if table.is_log and not certificates.tells_p_a(table.header):
-        return "their logs hold radii that do not give it: of a single radius, or of the soft smoothed classifier"
-    missing = missing_settings(table)
-    if missing:
-        options = ", ".join(f"--{field}" for field in missing)
-        return f"a published log does not say its {', '.join(missing)}; give {options} to recover p_A from its radii"
-    return "" if metrics.knows_p_a(table) else "samples stopped early, so they do not measure p_A"
 
 
 def facts(entry: Entry) -> dict[str, str]:
@@ -198,20 +182,12 @@ def facts(entry: Entry) -> dict[str, str]:
 
 def filters(entries: Sequence[Entry]) -> dict[str, list[str]]:
     """The values that occur of each fact that can be filtered by: numbers ascending, names by the alphabet."""
+
+    def ascending(value: str) -> tuple[bool, float, str]:
+        return value == NOT_RECORDED, float(value) if NUMBER.fullmatch(value) else 0.0, value.lower()
+
     known = [facts(entry) for entry in entries]
-    return {key: sorted({fact[key] for fact in known}, key=_ascending) for key in FILTERS}
-
-
-def _ascending(value: str) -> tuple[bool, float, str]:
-    """`value` for sorting; what is not recorded comes last."""
-    number = NUMBER.fullmatch(value)
-    return value == NOT_RECORDED, float(value) if number else 0.0, value.lower()
-
-
-def reasons_without_p_a(entries: Sequence[Entry]) -> dict[str, int]:
-    """Why p_A is not known, and of how many tables."""
-    reasons = [entry.p_a_unknown for entry in entries if entry.p_a_unknown]
-    return {reason: reasons.count(reason) for reason in dict.fromkeys(reasons)}
+    return {key: sorted({fact[key] for fact in known}, key=ascending) for key in FILTERS}
 
 
 def notes(entries: Sequence[Entry]) -> dict[str, str]:
@@ -219,53 +195,38 @@ def notes(entries: Sequence[Entry]) -> dict[str, str]:
     files: dict[str, list[str]] = {}
     for entry in entries:
         for note in entry.header.notes:
-            files.setdefault(shortened(printable(note), LONG), []).append(shortened(entry.file))
-    return {note: _first(names) for note, names in files.items()}
+            files.setdefault(_long(note), []).append(shortened(entry.file))
+    more = {note: f" and {len(names) - NAMED:,} more" if len(names) > NAMED else "" for note, names in files.items()}
+    return {note: ", ".join(names[:NAMED]) + more[note] for note, names in files.items()}
 
 
-def _first(names: Sequence[str]) -> str:
-    more = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more:,} more" if more > 0 else "")
+class Shown(NamedTuple):
+    """One figure as printed, with both ends of its interval; empty where the table does not give it."""
 
-
-MOST_RADII = 8  # columns; beyond them the usual radii are thinned
-MOST_COMPARED = 40  # tables judged together: with more, next to nothing can be shown of any, and it takes minutes
-
-
-@dataclass(frozen=True)
-class Shown:
-    """One figure as printed, with its interval; `figure` is empty where the table does not give it."""
-
-    figure: str = ""
-    low: str = ""
-    high: str = ""
-    mark: Mark = dataclasses.field(default_factory=Mark)
+    figure: str
+    ends: tuple[str, ...]
+    mark: Mark
 
 
 @dataclass(frozen=True)
 class BoardRow:
-    """One table's figures: a cell for each of P_A_LEVELS, smoothed accuracy, one for each radius, ACR.
+    """One table's figures.
 
-    `at_radii` are the accuracies at the radii in full. `against` is its comparison with the setting's Gaussian table,
-    where there is one.
+    Attributes:
+        cells: one for each of P_A_LEVELS, smoothed accuracy, one for each radius, ACR.
+        at_radii: the accuracies at the radii in full.
+        against: its comparison with the setting's Gaussian table, where there is one.
     """
 
     entry: Entry
-    p_a: list[Shown]
-    accuracy: list[Shown]
-    acr: Shown
+    cells: list[Shown]
     at_radii: list[Estimate | None]
     against: Comparison | None
 
     @property
-    def verdict(self) -> str:
-        """`crosses at r = 0.37 (...), ahead beyond`; empty without a comparison."""
-        return verdict_words(self.against) if self.against else ""
-
-    @property
     def rank(self) -> tuple[float, ...]:
-        """What rows are ordered by, highest first: the printed p_A shares, then the accuracies."""
-        return tuple(float(cell.figure or -1) for cell in [*self.p_a, *self.accuracy])
+        """What rows are ordered by, highest first: the printed p_A shares, then the accuracies; not ACR."""
+        return tuple(float(cell.figure or -1) for cell in self.cells[:-1])
 
 
 @dataclass(frozen=True)
@@ -274,11 +235,6 @@ class Setting:
 
     words: str
     rows: list[BoardRow]
-
-    @property
-    def crowded(self) -> bool:
-        """Whether there are too many tables to be compared with a Gaussian one."""
-        return len(self.rows) > MOST_COMPARED
 
     @property
     def judged(self) -> list[BoardRow]:
@@ -301,9 +257,12 @@ def by_setting(entries: Sequence[Entry], radii: Sequence[float] | None = None) -
     groups: dict[tuple[Any, ...], list[Entry]] = {}
     for entry in entries:
         groups.setdefault(_key(entry), []).append(entry)
-    keys = sorted(groups, key=_known_first)
-    words = _numbered([_words(groups[key][0]) for key in keys])
-    return at, [Setting(text, _rows(groups[key], at)) for text, key in zip(words, keys, strict=True)]
+    settings: list[Setting] = []
+    for key in sorted(groups, key=lambda key: [(fact is None, fact or 0) for fact in key]):  # not recorded: last
+        words = _words(groups[key][0])
+        again = sum(one.words.partition("; image set")[0] == words for one in settings)
+        settings.append(Setting(f"{words}; image set {again + 1}" if again else words, _rows(groups[key], at)))
+    return at, settings
 
 
 def usual_radii(entries: Sequence[Entry]) -> list[float]:
@@ -320,11 +279,6 @@ def _key(entry: Entry) -> tuple[Any, ...]:
     return header.dataset, header.split or "test", header.sigma, header.n, header.alpha, len(entry.table), entry.images
 
 
-def _known_first(key: Sequence[Any]) -> list[tuple[bool, Any]]:
-    """`key` for sorting: what is not recorded comes last."""
-    return [(value is None, 0 if value is None else value) for value in key]
-
-
 def _words(entry: Entry) -> str:
     header = entry.header
     where = f"{setting(header.dataset)} {setting(header.split) if header.split else ''}".strip()
@@ -333,23 +287,15 @@ def _words(entry: Entry) -> str:
     return ", ".join([named, f"{len(entry.table):,} images", *facts])
 
 
-def _numbered(words: Sequence[str]) -> list[str]:
-    """`words` with a number where two settings, about different images, read the same."""
-    again = [list(words[:place]).count(text) for place, text in enumerate(words)]
-    return [f"{text}; image set {count + 1}" if count else text for text, count in zip(words, again, strict=True)]
-
-
 def _rows(entries: Sequence[Entry], radii: Sequence[float]) -> list[BoardRow]:
     """One setting's rows by rank; the best and the second best of each column but ACR are marked."""
-    at_radii = [[_accuracy_at(entry, r) for r in radii] for entry in entries]
-    p_a = [_marked([entry.p_a.get(x) for entry in entries]) for x in P_A_LEVELS]
-    accuracy = [_marked([entry.smoothed for entry in entries]), *map(_marked, zip(*at_radii, strict=True))]
-    acr = _cells([entry.acr for entry in entries], 1.0, 3)
+    known = [[metrics.certified_accuracy(e.table, r) if e.table.labelled else None for r in radii] for e in entries]
+    shares = [[entry.p_a.get(x) for entry in entries] for x in P_A_LEVELS]
+    columns = [_cells(of) for of in (*shares, [entry.smoothed for entry in entries], *zip(*known, strict=True))]
+    columns.append(_cells([entry.acr for entry in entries], 1.0, 3, ranked=False))
     against = _against_gaussian([entry.table for entry in entries], radii)
-    rows = [
-        BoardRow(entry, [at[i] for at in p_a], [at[i] for at in accuracy], acr[i], at_radii[i], against[i])
-        for i, entry in enumerate(entries)
-    ]
+    each = zip(entries, zip(*columns, strict=True), known, against, strict=True)
+    rows = [BoardRow(entry, list(cells), at_radii, one) for entry, cells, at_radii, one in each]
     return sorted(rows, key=lambda row: row.rank, reverse=True)
 
 
@@ -371,29 +317,14 @@ def _against_gaussian(tables: Sequence[Certificates], radii: Sequence[float]) ->
     return [found.get(row) for row in range(len(tables))]
 
 
-def _accuracy_at(entry: Entry, r: float) -> Estimate | None:
-    """Certified accuracy at `r`; None where the images have no labels."""
-    return metrics.certified_accuracy(entry.table, r) if entry.table.labelled else None
-
-
-def _cells(estimates: Sequence[Estimate | None], scale: float = 100.0, decimals: int = 1) -> list[Shown]:
-    """The figures of a column; those that are not known are left empty."""
+def _cells(
+    estimates: Sequence[Estimate | None], scale: float = 100.0, decimals: int = 1, *, ranked: bool = True
+) -> list[Shown]:
+    """The figures of a column, marked unless all are equal; those that are not known stay out of the ranking."""
     found = column("", estimates, scale, decimals)
-    printed = zip(found.figures, found.ends, strict=True)
-    return [Shown(figure, ends[0], ends[1]) if ends else Shown() for figure, ends in printed]
-
-
-def _marked(estimates: Sequence[Estimate | None]) -> list[Shown]:
-    """Percentages with marks, unless all are equal; those that are not known are left out of the ranking."""
-    cells = _cells(estimates)
-    figures = [cell.figure for cell in cells if cell.figure]
-    if len(set(figures)) < 2:
-        return cells
-    marks = iter(rank(figures, None))
-    return [dataclasses.replace(cell, mark=next(marks)) if cell.figure else cell for cell in cells]
-
-
-DIGITS = 4  # significant, of a radius
+    figures = [figure if ends else "" for figure, ends in zip(found.figures, found.ends, strict=True)]
+    marks = found.ranked(None).marks if ranked and len({*figures} - {""}) > 1 else found.marks
+    return [Shown(*cell) for cell in zip(figures, found.ends, marks, strict=True)]
 
 
 def leaderboard_page(
@@ -458,11 +389,12 @@ def _page(
             "rule": choices["rule"] != ["fixed"],
             "settings": any(entry.settings for entry in ordered),
         },
-        without_p_a=reasons_without_p_a(ordered),
+        without_p_a=Counter(entry.p_a_unknown for entry in ordered if entry.p_a_unknown),
         notes=notes(ordered),
         partly=any(entry.p_a and entry.logged for entry in ordered),
         facts=facts,
         together=joint_scope,
+        verdict=verdict_words,
         unknown=NOT_RECORDED,
         total=len(ordered),
         command=command,
@@ -501,32 +433,25 @@ def _payload(rows: Sequence[BoardRow], choices: dict[str, list[str]]) -> dict[st
     Each line is [places in the filters, places in the notes, file, intervals, end, accuracy, p_A]. `intervals` are
     those of its figures, [] where there is none.
     """
-    places = {key: {value: place for place, value in enumerate(values)} for key, values in choices.items()}
     said: dict[str, int] = {}
-    lines = [_line(row, places, said) for row in rows]
+    lines = [
+        [
+            [choices[key].index(facts(row.entry)[key]) for key in FILTERS],
+            [said.setdefault(_long(note), len(said)) for note in row.entry.header.notes],
+            _long(row.entry.file),
+            [list(map(float, cell.ends)) for cell in row.cells],
+            float(f"{row.entry.curves.end:.{DIGITS}g}"),
+            row.entry.curves.accuracy,
+            row.entry.curves.p_a,
+        ]
+        for row in rows
+    ]
     kept = {"filters": list(FILTERS), "notes": list(said), "lines": lines}
     return kept | {"steps": STEPS, "unit": UNIT, "levels": LEVELS.tolist()}
 
 
-def _line(row: BoardRow, places: dict[str, dict[str, int]], said: dict[str, int]) -> list[Any]:
-    entry, known = row.entry, facts(row.entry)
-    return [
-        [places[key][known[key]] for key in FILTERS],
-        [said.setdefault(_long(note), len(said)) for note in entry.header.notes],
-        _long(entry.file),
-        [_interval(cell) for cell in [*row.p_a, *row.accuracy, row.acr]],
-        float(f"{entry.curves.end:.{DIGITS}g}"),
-        entry.curves.accuracy,
-        entry.curves.p_a,
-    ]
-
-
 def _long(text: str) -> str:
     return shortened(printable(text), LONG)
-
-
-def _interval(cell: Shown) -> list[float]:
-    return [float(cell.low), float(cell.high)] if cell.figure else []
 
 
 def to_json(radii: Sequence[float], groups: Sequence[Setting]) -> str:

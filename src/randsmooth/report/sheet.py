@@ -13,7 +13,7 @@ from randsmooth import errors, metrics
 from randsmooth.certificates import NO_LABEL, Certificates, name_images, require_reachable
 from randsmooth.errors import InputError
 from randsmooth.escape import LONG, printable, shortened
-from randsmooth.metrics import Estimate
+from randsmooth.metrics import Comparison, Estimate, GivenUp, Point, Scope, Waterfall
 from randsmooth.rules import CONFIDENCE_BOUNDS
 
 SETTINGS = ("sigma", "n", "alpha")
@@ -22,10 +22,14 @@ UNLABELLED = "the images have no labels, so that accuracy, ACR and p_A are not k
 OTHER_BOUNDS = CONFIDENCE_BOUNDS[1:]  # than Clopper-Pearson's
 
 
-def differing_settings(tables: Sequence[Certificates]) -> list[str]:
-    """For each table `sigma 0.5, n 1,000`: of the three settings those in which the tables differ, so often nothing."""
-    differing = [field for field in SETTINGS if len(_values(tables, field)) > 1]
-    return [", ".join(f"{field} {_printed(field, getattr(t.header, field))}" for field in differing) for t in tables]
+def same_images(tables: Sequence[Certificates]) -> bool:
+    """Whether all tables are about the same images in the same order."""
+    try:
+        for table in tables[1:]:
+            metrics.require_same_images(tables[0], table)
+    except InputError:
+        return False
+    return not any(metrics.differing_source(tables[0], table) for table in tables[1:])
 
 
 def remarks(tables: Sequence[Certificates]) -> list[str]:
@@ -45,51 +49,69 @@ def remarks(tables: Sequence[Certificates]) -> list[str]:
     found = []
     if not same_images(tables):
         found.append(f"The tables are not about the same images: each row rests on all of its own, {_common(tables)}.")
-    for field in SETTINGS:
-        values = [_printed(field, value) for value in _values(tables, field)]
-        if len(values) > 1:
-            found.append(f"The tables were made with different {field} ({', '.join(values)}).")
-    if len(sizes := {_size(table) for table in tables if not table.is_log and table.header.source is None}) > 1:
-        found.append(f"Radii are of images of different sizes ({', '.join(sorted(sizes))}), and do not compare.")
-    judged = sorted({_way_of_judging(table) for table in tables} - {""})
-    if len(judged) > 1:
-        found.append(
-            f"The tables were judged in different ways ({', '.join(judged)}), so that what differs between them is not "
-            "the classifiers alone."
-        )
-    facts = {
-        UNLABELLED: [table.name for table in tables if not table.labelled],
-        FOREIGN: [table.name for table in tables if table.header.source is not None],
-    }
-    found += [f"{_subject(names, tables)}: {fact}." for fact, names in facts.items() if names]
-    found += [_rule_remark(table) for table in tables if table.header.rule != "fixed" or table.header.label_aware]
-    noted: dict[str, list[str]] = {}
+    sigmas = sorted({table.header.sigma for table in tables if table.header.sigma is not None})
+    if len(sigmas) > 1:
+        found.append(f"The tables were made with different sigma ({', '.join(f'{sigma:g}' for sigma in sigmas)}).")
+    found += budget_remarks(tables)
+    for ways, why in (
+        ({_size(t) for t in tables if not t.is_log and t.header.source is None}, "radii of images of different sizes"),
+        ({_way_of_judging(t) for t in tables if not t.is_log}, "what differs between tables judged in different ways"),
+    ):
+        if len(ways) > 1:
+            found.append(f"Of these tables ({', '.join(sorted(ways))}) {why} is not the classifiers alone.")
+    said: dict[str, list[str]] = {}
     for table in tables:
-        for note in table.header.notes:
-            noted.setdefault(note, []).append(table.name)
-    found += [f"{_subject(names, tables)}: {note}." for note, names in noted.items()]
+        facts = [UNLABELLED] * (not table.labelled) + [FOREIGN] * (table.header.source is not None)
+        for fact in (*facts, *table.header.notes):
+            said.setdefault(fact, []).append(table.name)
+    every = len(tables) if len(tables) > 1 else 0
+    found += [f"{'All tables' if len(names) == every else ', '.join(names)}: {fact}." for fact, names in said.items()]
+    found += [_rule_remark(table) for table in tables if table.header.rule != "fixed" or table.header.label_aware]
     return [shortened(remark, LONG) for remark in found]
 
 
-def same_images(tables: Sequence[Certificates]) -> bool:
-    """Whether all tables are about the same images in the same order."""
-    try:
-        for table in tables[1:]:
-            metrics.require_same_images(tables[0], table)
-    except InputError:
-        return False
-    return not any(metrics.differing_source(tables[0], table) for table in tables[1:])
+def budget_remarks(tables: Sequence[Certificates]) -> list[str]:
+    """What to know before ACRs are compared where n or alpha differ: either raises ACR without a better classifier."""
+    found = []
+    for field, more in (("n", "more samples"), ("alpha", "a larger alpha")):
+        values = sorted({value for table in tables if (value := getattr(table.header, field)) is not None})
+        if len(values) > 1:
+            listed = ", ".join(_printed(field, value) for value in values)
+            rejudged = all(table.header.rule == "fixed" and not table.is_log for table in tables)
+            way = f"; --{field} {values[0]} judges all tables alike" if rejudged else ""
+            found.append(f"The tables differ in {field} ({listed}), and {more} alone can raise ACR{way}.")
+    return found
 
 
-def missing_settings(table: Certificates) -> list[str]:
-    """Which of sigma, n and alpha a log must be given before its p_A is known; none for a table of counts."""
-    if not table.is_log:
-        return []
-    return [field for field in SETTINGS if getattr(table.header, field) is None]
+def _printed(field: str, value: float | None) -> str:
+    return "not known" if value is None else f"{value:,}" if field == "n" else f"{value:g}"
 
 
-def _subject(names: Sequence[str], tables: Sequence[Certificates]) -> str:
-    return "All tables" if len(names) == len(tables) > 1 else ", ".join(names)
+def _size(table: Certificates) -> str:
+    """How the images were fitted before noise was added."""
+    asked = [f"{name} {size}" for name in ("resize", "crop") if (size := getattr(table.header, name)) is not None]
+    return " ".join(asked) or "as stored"
+
+
+def _way_of_judging(table: Certificates) -> str:
+    """The rule, or the bound of the fixed one."""
+    bound = table.header.bound if table.header.bound in OTHER_BOUNDS else "Clopper-Pearson"
+    return f"{bound} bound" if table.header.rule == "fixed" else f"--rule {table.header.rule}"
+
+
+def _rule_remark(table: Certificates) -> str:
+    """How many samples a table took whose rule may stop before n, and which figures it does not give therefore."""
+    header, name = table.header, table.header.rule.partition("=")[0]
+    lower = "; it stops where its rule is answered, so that ACR and accuracy at other radii are lower bounds"
+    how = "samples stopped where the label was missed" if header.gives_up_others else "only the label was tested"
+    said = [
+        f"{table.name} was certified by --rule {header.rule} with {table.samples.mean():,.0f} samples per image on "
+        f"average, of at most {(header.n0 or 0) + (header.n or 0):,}",
+        lower if name in ("radius", "screen", "grid", "dense") else "",
+        "" if metrics.knows_p_a(table) else "; p_A is not measured",
+        f"; {how}, so that abstention is not known: for evaluation only" if header.label_aware else "",
+    ]
+    return "".join(said) + "."
 
 
 def _common(tables: Sequence[Certificates]) -> str:
@@ -103,55 +125,6 @@ def _common(tables: Sequence[Certificates]) -> str:
     relabelled = len(places) - len(images)
     other = f"; {relabelled:,} more have one idx but different labels" if relabelled else ""
     return f"{len(images):,} of which are in every table{other}"
-
-
-def _size(table: Certificates) -> str:
-    """How the images were fitted before noise was added."""
-    asked = [f"{name} {size}" for name in ("resize", "crop") if (size := getattr(table.header, name)) is not None]
-    return " ".join(asked) or "as stored"
-
-
-def _values(tables: Sequence[Certificates], field: str) -> list[float]:
-    return sorted({getattr(table.header, field) for table in tables} - {None})
-
-
-def _printed(field: str, value: float | None) -> str:
-    if value is None:
-        return "not known"
-    return f"{value:,}" if field == "n" else f"{value:g}"
-
-
-def _way_of_judging(table: Certificates) -> str:
-    """The rule, or the bound of the fixed one; empty for a log, which does not say."""
-    if table.is_log:
-        return ""
-    bound = table.header.bound if table.header.bound in OTHER_BOUNDS else "Clopper-Pearson"
-    return f"{bound} bound" if table.header.rule == "fixed" else f"--rule {table.header.rule}"
-
-
-def _rule_remark(table: Certificates) -> str:
-    """How many samples a table took whose rule may stop before n, and which figures it does not give therefore."""
-    header = table.header
-    no_p_a = "" if metrics.knows_p_a(table) else "; p_A is not measured"
-    how = "samples stopped where the label was missed" if header.gives_up_others else "only the label was tested"
-    aware = f"; {how}, so that abstention is not known: for evaluation only" if header.label_aware else ""
-    return (
-        f"{table.name} was certified by --rule {header.rule} with {table.samples.mean():,.0f} samples per image on "
-        f"average, of at most {(header.n0 or 0) + (header.n or 0):,}{_lower_bounds(header.rule)}{no_p_a}{aware}."
-    )
-
-
-def _lower_bounds(rule: str) -> str:
-    """Which figures are lower bounds under a rule that decides about particular radii only, or stops early."""
-    name, _, number = rule.partition("=")
-    return {
-        "radius": f"; it proves radius {number} or nothing, so that ACR and other radii are lower bounds",
-        "screen": f"; it proves radius {number} or nothing and leaves open what is not decided early, so that all "
-        "figures are lower bounds",
-        "grid": "; its radii are those of the grid, so that ACR is a lower bound",
-        "dense": "; images stop where further samples gain little radius, so that ACR and accuracy are mostly below "
-        "those of all samples",
-    }.get(name, "")
 
 
 UNKNOWN_FIGURE = "–"  # printed in place of a figure that a table does not give
@@ -234,7 +207,6 @@ class Sheet:
         p_a: for each table, its shares of images with p_A >= x by x; empty where its p_A is not known.
         class_names: the name of each label that occurs in a table.
         settings: for each table its sigma, n and alpha, as far as the tables differ in them.
-        missing_settings: for each table, which of sigma, n and alpha its p_A cannot be known without.
         remarks: sentences that a reader must know before comparing the rows.
     """
 
@@ -247,7 +219,6 @@ class Sheet:
     p_a: list[dict[float, Estimate]]
     class_names: dict[int, str]
     settings: list[str]
-    missing_settings: list[list[str]]
     remarks: list[str]
 
     @property
@@ -294,8 +265,7 @@ def build_sheet(
         abstention=column("abstain", [s.abstention for s in summaries]),
         p_a=[s.p_a for s in summaries],
         class_names=_class_names(named),
-        settings=differing_settings(named),
-        missing_settings=[missing_settings(table) for table in named],
+        settings=_settings(named),
         remarks=remarks(named),
     )
 
@@ -354,16 +324,106 @@ def find_baseline(tables: Sequence[Certificates], name: str | None = None) -> in
     return None
 
 
+def _settings(tables: Sequence[Certificates]) -> list[str]:
+    """For each table `sigma 0.5, n 1,000`: of the three settings those in which the tables differ."""
+    known = {field: [getattr(table.header, field) for table in tables] for field in SETTINGS}
+    differing = [field for field, values in known.items() if len({*values} - {None}) > 1]
+    return [", ".join(f"{field} {_printed(field, known[field][i])}" for field in differing) for i in range(len(tables))]
+
+
 def _class_names(tables: Sequence[Certificates]) -> dict[int, str]:
-    """The name of each label that occurs in a table, in ascending order of the labels."""
-    labels = np.unique(np.concatenate([table.label for table in tables]))
-    return {int(label): _class_name(tables, int(label)) for label in labels if label != NO_LABEL}
+    """The name of each label that occurs, ascending: of the first header with class names, else `class 3`."""
+    names: dict[int, str] = {}
+    for label in np.unique(np.concatenate([table.label for table in tables])).tolist():
+        known = [t.header.classes[label] for t in tables if t.header.classes and 0 <= label < len(t.header.classes)]
+        name = shortened(printable(known[0])) if known and known[0].strip() else str(label)
+        names[label] = f"class {name}" if name.isdigit() else name
+    names.pop(NO_LABEL, None)
+    return names
 
 
-def _class_name(tables: Sequence[Certificates], label: int) -> str:
-    """What the first header with class names calls it; `class 3` without one, or where that is empty or a number."""
-    named = [t.header.classes for t in tables if t.header.classes and label < len(t.header.classes)]
-    name = shortened(printable(named[0][label])) if named and named[0] else str(label)
-    if not name.strip():
-        return f"class {label}"
-    return f"class {name}" if name.isdigit() else name
+MOST_PICTURES = 12  # of images given up, for each table
+
+
+@dataclass(frozen=True)
+class AgainstBaseline:
+    """One table against the baseline, on the images that both have.
+
+    Attributes:
+        row: of the table in the sheet.
+        comparison: at every radius and in ACR, judged together with all other tables' (see `metrics.compare`).
+        points: the difference in certified accuracy at each of the sheet's radii; None where it cannot be compared.
+        waterfall: the difference in ACR by the baseline's p_A; None where either is not known.
+        given_up: the images that changed hands at radius 0 and at the third radius of the sheet.
+        pictured: idx of images given up at radius `pictured_at`, those that the baseline certifies farthest first.
+    """
+
+    row: int
+    comparison: Comparison
+    points: list[Point | None]
+    waterfall: Waterfall | None
+    given_up: list[GivenUp]
+    pictured: list[int]
+    pictured_at: float
+
+    @property
+    def verdict(self) -> str:
+        """The comparison in words, as every report prints it."""
+        return verdict_words(self.comparison)
+
+    @property
+    def scope(self) -> str:
+        """What the comparison was judged together with, in a sentence."""
+        return joint_scope(self.comparison.scope)
+
+
+def compare_all(sheet: Sheet) -> tuple[list[AgainstBaseline], dict[str, str]]:
+    """Every table that can be paired with the baseline against it; by name, why the others cannot.
+
+    Without a baseline nothing is compared; whether the tables could be is tried with the first.
+    """
+    reference = sheet.tables[sheet.baseline or 0]
+    pairs, refused = {}, {}
+    for row, table in enumerate(sheet.tables):
+        if table is not reference:
+            try:
+                pairs[row] = metrics.pair(table, reference)
+            except InputError as reason:
+                refused[table.name] = str(reason)
+    if sheet.baseline is None:
+        return [], refused
+    compared = metrics.compare(list(pairs.values()), sheet.radii)
+    return [_against(sheet, row, *pair, one) for (row, pair), one in zip(pairs.items(), compared, strict=True)], refused
+
+
+def _against(sheet: Sheet, row: int, ours: Certificates, theirs: Certificates, one: Comparison) -> AgainstBaseline:
+    given_up = [metrics.given_up(ours, theirs, r) for r in dict.fromkeys((0.0, *sheet.radii[:3][-1:]))]
+    pictured = next((at for at in given_up if len(at.lost)), given_up[0])
+    explained = one.acr is not None and metrics.knows_p_a(theirs)
+    lost = np.flatnonzero(np.isin(theirs.idx, pictured.lost))
+    farthest = theirs.idx[lost[np.argsort(-theirs.radius[lost], kind="stable")][:MOST_PICTURES]]
+    return AgainstBaseline(
+        row,
+        one,
+        [one.at(r) for r in sheet.radii],
+        metrics.waterfall(ours, theirs) if explained else None,
+        given_up,
+        farthest.tolist(),
+        pictured.r,
+    )
+
+
+def verdict_words(one: Comparison) -> str:
+    """What certified accuracy says of the two, and how far the comparison reaches where it is limited."""
+    if one.verdict is None:
+        return f"not compared: {one.limit}"
+    return f"{one.verdict} [{one.limit}]" if one.limit else str(one.verdict)
+
+
+def joint_scope(scope: Scope) -> str:
+    """One sentence: how many differences the intervals hold for at once."""
+    methods = "the method" if scope.pairs == 1 else f"all {scope.pairs} methods"
+    return (
+        f"All radii and the ACR of {methods} are judged together, {scope.figures:,} differences whose intervals hold "
+        "all at once with 95% confidence: many methods and many radii make no difference appear by chance."
+    )

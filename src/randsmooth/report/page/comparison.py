@@ -14,75 +14,47 @@ from randsmooth.atomic import write_atomically
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, shortened
-from randsmooth.metrics import CROSSES, NO_DIFFERENCE, Comparison, Difference
+from randsmooth.metrics import Comparison, Difference
 from randsmooth.report import charts, curves, web
-from randsmooth.report.against_baseline import AgainstBaseline, compare_all
 from randsmooth.report.page.panels import PANELS, PageContent, Pictures
-from randsmooth.report.sheet import Column, Sheet, build_sheet
+from randsmooth.report.sheet import AgainstBaseline, Sheet, budget_remarks, build_sheet, compare_all
 
 
 def sentences(sheet: Sheet, against: Sequence[AgainstBaseline] = ()) -> list[str]:
     """One table: its figures. More: whose budgets differ, who leads in ACR, `what_acr_hides`, then the verdicts."""
-    known = [row for row, table in enumerate(sheet.tables) if table.labelled]
-    if len(known) < min(2, len(sheet.tables)):
-        return [_unlabelled(sheet, row) for row in range(len(sheet.tables)) if row not in known]
-    if len(sheet.tables) == 1:
-        return [_alone(sheet)]
-    verdicts = verdict_sentence(sheet, against)
-    return [*budget_remarks(sheet.tables), _leaders(sheet), _hidden(sheet, against), *([verdicts] if verdicts else [])]
-
-
-def budget_remarks(tables: Sequence[Certificates]) -> list[str]:
-    """What to know before ACRs are compared where n or alpha differ: either raises ACR without a better classifier."""
-    found = []
-    for field, more in (("n", "more samples"), ("alpha", "a larger alpha")):
-        values = sorted({value for table in tables if (value := getattr(table.header, field)) is not None})
-        if len(values) > 1:
-            listed = ", ".join(f"{value:,}" if field == "n" else f"{value:g}" for value in values)
-            way = f"; --{field} {values[0]} judges all tables alike" if _rejudgeable(tables) else ""
-            found.append(f"The tables differ in {field} ({listed}), and {more} alone can raise ACR{way}.")
-    return found
-
-
-def _rejudgeable(tables: Sequence[Certificates]) -> bool:
-    return all(table.header.rule == "fixed" and not table.is_log for table in tables)
-
-
-def _hidden(sheet: Sheet, against: Sequence[AgainstBaseline]) -> str:
-    """Of the highest ACR and the baseline's, as all methods were judged; of the two highest without a baseline."""
-    others = [row for row in _top(sheet.acr) if row != sheet.baseline]
-    rows = others[0], others[1] if sheet.baseline is None else sheet.baseline
-    first, second = (sheet.tables[row] for row in rows)
-    judged = next((one.comparison for one in against if one.row == rows[0]), None)
-    try:
-        return what_acr_hides(*metrics.pair(first, second), judged)
-    except InputError as reason:
-        return f"What ACR hides cannot be said here: {reason}."
-
-
-def _alone(sheet: Sheet) -> str:
-    low, high = sheet.acr.ends[0]
-    clean = [f"{c.figures[0]}% at radius {c.title}" for c in sheet.accuracy[:1]]
-    return (
-        f"{sheet.tables[0].name}: {', '.join([*clean, f'ACR {sheet.acr.figures[0]} ({low} to {high})'])}, "
-        f"measured on {len(sheet.tables[0]):,} images."
+    names, tables, acr = [table.name for table in sheet.tables], sheet.tables, sheet.acr
+    known = [row for row, table in enumerate(tables) if table.labelled]
+    if len(known) < min(2, len(tables)):
+        abstains = [(names[row], len(tables[row]), figure) for row, figure in enumerate(sheet.abstention.figures)]
+        without = [of for row, of in enumerate(abstains) if row not in known]
+        return [f"{name}: {images:,} images without labels; it abstains on {a}%." for name, images, a in without]
+    if len(tables) == 1:
+        clean = "".join(f"{c.figures[0]}% at radius {c.title}, " for c in sheet.accuracy[:1])
+        return [f"{names[0]}: {clean}ACR {acr.figures[0]} ({' to '.join(acr.ends[0])}), on {len(tables[0]):,} images."]
+    by_acr = sorted(known, key=lambda row: -acr.estimates[row].value)  # type: ignore[union-attr]
+    tied = [by_acr[0], *(row for row in by_acr[1:] if not _ahead(tables[by_acr[0]], tables[row]))]
+    figures = ", ".join(f"{names[row]} {acr.figures[row]}" for row in tied)
+    none, highest = ("neither", "higher") if len(names) == 2 else ("none", "highest")
+    leads = (
+        f"{names[tied[0]]} has the {highest} ACR" if len(tied) == 1 else f"{none} has the {highest} ACR beyond chance"
     )
-
-
-def _unlabelled(sheet: Sheet, row: int) -> str:
-    abstains = sheet.abstention.figures[row]
-    return f"{sheet.tables[row].name}: {len(sheet.tables[row]):,} images without labels; it abstains on {abstains}%."
-
-
-def _leaders(sheet: Sheet) -> str:
-    names = [table.name for table in sheet.tables]
-    first = _top(sheet.acr)[0]
-    rivals = [row for row in _top(sheet.acr)[1:] if not _ahead(sheet.tables[first], sheet.tables[row])]
-    neither, highest = ("neither", "higher") if len(names) == 2 else ("none", "highest")
-    if rivals:
-        tied = ", ".join(f"{names[row]} {sheet.acr.figures[row]}" for row in (first, *rivals))
-        return f"Of {len(names)} tables, {neither} has the {highest} ACR beyond chance ({tied})."
-    return f"Of {len(names)} tables, {names[first]} has the {highest} ACR ({sheet.acr.figures[first]})."
+    said = [
+        *budget_remarks(tables),
+        f"Of {len(names)} tables, {leads} ({figures if len(tied) > 1 else acr.figures[tied[0]]}).",
+    ]
+    others = [row for row in by_acr if row != sheet.baseline]
+    second = others[1] if sheet.baseline is None else sheet.baseline
+    judged = next((one.comparison for one in against if one.row == others[0]), None)
+    try:
+        said.append(what_acr_hides(*metrics.pair(tables[others[0]], tables[second]), judged))
+    except InputError as reason:
+        said.append(f"What ACR hides cannot be said here: {reason}.")
+    verdicts: dict[str, list[str]] = {}
+    for one in against:
+        verdicts.setdefault(one.verdict, []).append(names[one.row])
+    clauses = "; ".join(f"{', '.join(called)}: {verdict}" for verdict, called in verdicts.items())
+    reference = names[sheet.baseline or 0]
+    return [*said, f"By certified accuracy, against {reference}: {clauses}."] if clauses else said
 
 
 def _ahead(first: Certificates, second: Certificates) -> bool:
@@ -92,35 +64,6 @@ def _ahead(first: Certificates, second: Certificates) -> bool:
     except InputError:
         return False
     return metrics.acr_difference(ours, theirs).low > 0.0
-
-
-def _top(column: Column) -> list[int]:
-    """Rows from the highest value down; those without one are left out."""
-    known = {row: estimate.value for row, estimate in enumerate(column.estimates) if estimate is not None}
-    return sorted(known, key=lambda row: -known[row])
-
-
-def verdict_sentence(sheet: Sheet, against: Sequence[AgainstBaseline]) -> str:
-    """`By certified accuracy, against gaussian: a and b show no difference; c crosses at r = 0.37 (...), ...`"""
-    if sheet.baseline is None or not against:
-        return ""
-    names: dict[str, list[str]] = {}
-    for one in against:
-        names.setdefault(one.verdict, []).append(sheet.tables[one.row].name)
-    clauses = [f"{_joined(called)} {_predicate(verdict, len(called))}" for verdict, called in names.items()]
-    return f"By certified accuracy, against {sheet.tables[sheet.baseline].name}: {'; '.join(clauses)}."
-
-
-def _joined(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _predicate(verdict: str, names: int) -> str:
-    if verdict.startswith(NO_DIFFERENCE):
-        return f"show{'s' if names == 1 else ''} no difference{verdict.removeprefix(NO_DIFFERENCE)}"
-    if verdict.startswith(CROSSES):
-        return verdict if names == 1 else verdict.replace(CROSSES, "cross", 1)
-    return f"{'is' if names == 1 else 'are'} {verdict}"
 
 
 def what_acr_hides(first: Certificates, second: Certificates, compared: Comparison | None = None) -> str:
@@ -145,48 +88,44 @@ def what_acr_hides(first: Certificates, second: Certificates, compared: Comparis
         A and b have the same ACR (0.189)
     """
     found = compared or metrics.compare([(first, second)])[0]
-    if found.curve is None or found.acr is None:
-        raise InputError(f"{first.name} and {second.name} are compared {found.limit}: their ACR is not known")
-    names = (
-        shortened(printable(first.name).strip()) or "the first table",
-        shortened(printable(second.name).strip()) or "the second table",
-    )
     shown, curve = found.acr_shown, found.curve
-    below, above = bool(curve.below.any()), bool(curve.above.any())
+    if curve is None or found.acr is None:
+        raise InputError(f"{first.name} and {second.name} are compared {found.limit}: their ACR is not known")
+    a, b = (shortened(printable(table.name).strip()) or "a table" for table in (first, second))
+    acr_a, acr_b = _apart(metrics.acr(first).value, metrics.acr(second).value)
+    below, above = _stretch(curve, curve.below), _stretch(curve, curve.above)
     surprising = below or above if shown == 0 else below if shown > 0 else above  # ACR alone would not tell it
-    if not below and not above:
-        verdict = "the curves show nothing that ACR hides" if shown else "these images do not tell the two apart"
-    elif surprising:
-        verdict = _hidden_by_acr(first, second, names[0], curve, fewer=below and shown >= 0)
+    if shown:
+        said = f"{_of(a)} ACR is {'higher' if shown > 0 else 'lower'} than {_of(b)} ({acr_a} against {acr_b})"
+    elif acr_a == acr_b:
+        said = f"{a} and {b} have the same ACR ({acr_a})"
     else:
-        verdict = "here the curve bears ACR out"
-    acr = _acr_clause(names, (metrics.acr(first).value, metrics.acr(second).value), shown)
-    sentence = f"{acr}{', yet ' if surprising else ', and '}{_curve_clause(names, curve, shown)}: {verdict}"
+        said = f"the ACR of {a} ({acr_a}) and that of {b} ({acr_b}) do not differ beyond chance"
+    said += f"{', yet' if surprising else ', and'} {'its' if shown else _of(a)} certified accuracy is "
+    if below and above:
+        said += f"below {_of(b)} {below} and above it {above}"
+    elif below or above:
+        way, other = ("below", "above") if below else ("above", "below")
+        said += f"{way} {_of(b)} {below or above} and nowhere shown {other} it"
+    else:
+        equal = "nowhere different beyond chance" if curve.value.any() else "the same"
+        said += f"{equal} from r = 0 to {curve.radii[-1]:.4g}"
+    if surprising:
+        fewer = bool(below) and shown >= 0
+        r = float(curve.radii[np.argmin(curve.value) if fewer else np.argmax(curve.value)])
+        one, other = (f"{100.0 * metrics.certified_accuracy(table, r).value:.1f}%" for table in (first, second))
+        few = f"{'fewer' if fewer else 'more'} images are certified at r = {r:.4g} under {a}"
+        said += f": ACR hides that {few} ({one} against {other})"
+    elif below or above:
+        said += ": here the curve bears ACR out"
+    else:
+        said += ": " + ("the curve shows nothing that ACR hides" if shown else "these images do not tell the two apart")
     scope = f"; compared {found.limit}" if found.limit else ""
-    return f"{sentence[0] if shown else sentence[0].upper()}{sentence[1:]}{scope}."
-
-
-def _hidden_by_acr(first: Certificates, second: Certificates, name: str, curve: Difference, *, fewer: bool) -> str:
-    """The radius at which the first certifies fewest or most images compared with the second."""
-    r = float(curve.radii[np.argmin(curve.value) if fewer else np.argmax(curve.value)])
-    one, other = (100.0 * metrics.certified_accuracy(table, r).value for table in (first, second))
-    word = "fewer" if fewer else "more"
-    return f"ACR hides that {word} images are certified at r = {r:.4g} under {name} ({one:.1f}% against {other:.1f}%)"
+    return f"{said[0] if shown else said[0].upper()}{said[1:]}{scope}."
 
 
 def _of(name: str) -> str:
     return f"{name}'" if name.endswith("s") else f"{name}'s"
-
-
-def _acr_clause(names: tuple[str, str], acr: tuple[float, float], shown: int) -> str:
-    """Whose ACR is higher; `shown` is -1, 0 or 1 as the first's is shown to be lower, neither, higher."""
-    one, other = _apart(*acr)
-    if shown:
-        way = "higher" if shown > 0 else "lower"
-        return f"{_of(names[0])} ACR is {way} than {_of(names[1])} ({one} against {other})"
-    if acr[0] == acr[1]:
-        return f"{names[0]} and {names[1]} have the same ACR ({one})"
-    return f"the ACR of {names[0]} ({one}) and that of {names[1]} ({other}) do not differ beyond chance"
 
 
 def _apart(one: float, other: float) -> tuple[str, str]:
@@ -196,21 +135,6 @@ def _apart(one: float, other: float) -> tuple[str, str]:
         if pair[0] != pair[1]:
             return pair
     return f"{one:.3f}", f"{other:.3f}"
-
-
-def _curve_clause(names: tuple[str, str], curve: Difference, shown: int) -> str:
-    """Where the first's certified accuracy is shown to be below and above the second's."""
-    below, above = _stretch(curve, curve.below), _stretch(curve, curve.above)
-    its, other = "its" if shown else _of(names[0]), _of(names[1])
-    if below and above:
-        return f"{its} certified accuracy is below {other} {below} and above it {above}"
-    if below or above:
-        ways = ("below", "above") if below else ("above", "below")
-        return f"{its} certified accuracy is {ways[0]} {other} {below or above} and nowhere shown {ways[1]} it"
-    end = f"from r = 0 to {curve.radii[-1]:.4g}"
-    if not curve.value.any():
-        return f"their certified accuracies coincide {end}"
-    return f"their certified accuracies differ nowhere beyond chance {end}"
 
 
 def _stretch(curve: Difference, where: NDArray[np.bool_]) -> str:
@@ -299,9 +223,13 @@ def page_content(
     sheet = build_sheet(tables, radii, baseline)
     looks = charts.looks(len(sheet.tables), sheet.baseline)
     radius_chart = curves.radius_chart(sheet.tables, looks)
+    against, refused = compare_all(sheet)
+    unpaired = [refused[t.name] for t in sheet.tables if t.name in refused and t.labelled]
+    if unpaired and sheet.tables[sheet.baseline or 0].labelled:
+        raise InputError(unpaired[0])
     known = {row: table for row, table in enumerate(sheet.tables) if metrics.knows_p_a(table)}
     p_a_chart = curves.p_a_chart(known, looks) if known else None
-    return PageContent(sheet, compare_all(sheet), looks, radius_chart, p_a_chart, pictures, command)
+    return PageContent(sheet, against, looks, radius_chart, p_a_chart, pictures, command)
 
 
 def write_comparison(tables: Sequence[Certificates], path: Path | str, **options: Any) -> None:

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth.registry import Registry
-from randsmooth.report.against_baseline import AgainstBaseline
-from randsmooth.report.charts import Chart, Look
-from randsmooth.report.sheet import Sheet
+from randsmooth.report.charts import Axes, Look
+from randsmooth.report.sheet import AgainstBaseline, Sheet
 
 
 class Pictures(Protocol):
@@ -61,8 +60,8 @@ class PageContent:
     sheet: Sheet
     against: list[AgainstBaseline]
     looks: list[Look]
-    radius_chart: Chart
-    p_a_chart: Chart | None
+    radius_chart: Axes
+    p_a_chart: Axes | None
     pictures: Pictures | None = None
     command: str | None = None
 
@@ -82,7 +81,7 @@ class PanelView:
     """
 
     content: Mapping[str, Any] = field(default_factory=dict)
-    charts: Mapping[str, Chart] = field(default_factory=dict)
+    charts: Mapping[str, Axes] = field(default_factory=dict)
     data: Any = None
 
 

@@ -27,7 +27,7 @@ def view(content: PageContent) -> PanelView | None:
     if not tables:
         return None
     named = next((table.name for table in tables if _turns_radius_into_p_a(table)), "")
-    _, farthest = content.radius_chart.x.span or (0.0, 0.0)
+    _, farthest = content.radius_chart.x_range or (0.0, 0.0)
     stops = slider_stops(tables, farthest)
     return PanelView({"p_a_of": named if any(sheet.settings) else ""}, {"radius": content.radius_chart}, stops)
 

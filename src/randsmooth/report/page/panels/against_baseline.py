@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from randsmooth import metrics
-from randsmooth.report.charts import Chart, Scale, Series
+from randsmooth.report.charts import Axes, Line, LineKind
 from randsmooth.report.curves import RADIUS
 from randsmooth.report.page.panels import PageContent, PanelView
 
@@ -32,53 +32,27 @@ def view(content: PageContent) -> PanelView | None:
     )
 
 
-def difference_chart(content: PageContent) -> Chart | None:
+def difference_chart(content: PageContent) -> Axes | None:
     """Each table's certified accuracy minus the baseline's, with its band; None where no comparison has a curve."""
-    series = []
+    lines = []
     for one in content.against:
-        curve = one.comparison.curve
-        if curve is None:
-            continue
-        kept = slice(None, None, max(1, len(curve.radii) // POINTS))
-        low, value, high = (np.round(100.0 * end[kept], 2) for end in (curve.low, curve.value, curve.high))
-        name, look = content.sheet.tables[one.row].name, content.looks[one.row]
-        series.append(
-            Series(
-                one.row,
-                name,
-                look,
-                curve.radii[kept],
-                value,
-                low,
-                high,
-                kind="line" if curve.whole else "points",  # points: known at particular radii only
-                hover="%{y:+.1f}",
-            )
-        )
-    return Chart(Scale(RADIUS), Scale("difference (points)", zero_line=True), series) if series else None
+        if (curve := one.comparison.curve) is not None:
+            kept = slice(None, None, max(1, len(curve.radii) // POINTS))
+            ends = {name: np.round(100.0 * getattr(curve, name)[kept], 2) for name in ("low", "value", "high")}
+            kind: LineKind = "line" if curve.whole else "points"  # points: known at particular radii only
+            own: dict[str, Any] = {"row": one.row, "look": content.looks[one.row], "hover": "%{y:+.1f}"}
+            own |= {"low": ends["low"], "high": ends["high"]}
+            lines.append(Line(content.sheet.tables[one.row].name, curve.radii[kept], ends["value"], kind, **own))
+    return Axes("", RADIUS, "difference (points)", lines, zero_line=True) if lines else None
 
 
-def waterfall_chart(content: PageContent) -> Chart | None:
+def waterfall_chart(content: PageContent) -> Axes | None:
     """A group of bars for each bin of the baseline's p_A: what each table's ACR gained or lost there."""
-    series = []
-    bins: Sequence[str] = ()
+    lines = []
     for one in content.against:
-        parts = one.waterfall
-        if parts is None:
-            continue
-        bins = [f"{low:g} to {high:g}" for low, high in pairwise(parts.edges)]
-        name, look = content.sheet.tables[one.row].name, content.looks[one.row]
-        series.append(
-            Series(
-                one.row,
-                name,
-                look,
-                np.arange(len(bins), dtype=float),
-                parts.difference,
-                kind="bars",
-                images=[int(n) for n in parts.images],
-                hover="%{y:+.4f} (%{customdata:,} images)",
-            )
-        )
-    x, y = Scale("p_A under the baseline", categories=bins), Scale("part of the difference in ACR")
-    return Chart(x, y, series) if series else None
+        if (parts := one.waterfall) is not None:
+            bins = [f"{low:g} to {high:g}" for low, high in pairwise(parts.edges)]
+            own: dict[str, Any] = {"row": one.row, "look": content.looks[one.row], "images": parts.images.tolist()}
+            own |= {"hover": "%{y:+.4f} (%{customdata:,} images)"}
+            lines.append(Line(content.sheet.tables[one.row].name, bins, parts.difference, "bars", **own))
+    return Axes("", "p_A under the baseline", "part of the difference in ACR", lines) if lines else None

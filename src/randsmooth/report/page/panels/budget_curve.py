@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from randsmooth.report.charts import Chart, Scale, Series
+from randsmooth.report.charts import Axes, Line
 from randsmooth.report.curves import budget_curves
 from randsmooth.report.page.panels import PageContent, PanelView
 
@@ -12,13 +12,11 @@ def view(content: PageContent) -> PanelView | None:
 
     A table of a sequential rule, or a log without its settings, has no curve; the sheet's remarks say so.
     """
-    series = []
-    for row, curve in enumerate(budget_curves(content.sheet.tables)):
-        if curve is not None:
-            name, look = content.sheet.tables[row].name, content.looks[row]
-            series.append(Series(row, name, look, curve.n, curve.acr, kind="marked line", hover="%{y:.3f}"))
-    if not series:
+    lines = [
+        Line(content.sheet.tables[row].name, curve.n, curve.acr, "marked line", look=look, row=row, hover="%{y:.3f}")
+        for (row, curve), look in zip(enumerate(budget_curves(content.sheet.tables)), content.looks, strict=True)
+        if curve is not None
+    ]
+    if not lines:
         return None
-    return PanelView(
-        charts={"budget": Chart(Scale("samples per image, n", log=True, hover=",d"), Scale("ACR"), series)}
-    )
+    return PanelView(charts={"budget": Axes("", "samples per image, n", "ACR", lines, log_x=True, hover=",d")})

@@ -7,12 +7,12 @@ from randsmooth.report.page.panels import PageContent, PanelView
 
 
 def view(content: PageContent) -> PanelView:
-    """The curves of the tables whose p_A is known; of the others, the options that would make it known."""
+    """The curves of the tables whose p_A is known; of the others, why it is not, and what would make it known."""
     tables, chart = content.sheet.tables, content.p_a_chart
     lacking: dict[str, list[str]] = {}
-    for table, missing in zip(tables, content.sheet.missing_settings, strict=True):
-        if missing:
-            lacking.setdefault(", ".join(f"--{field}" for field in missing), []).append(table.name)
+    for table in tables:
+        if table.labelled and (why := metrics.p_a_unknown(table)):
+            lacking.setdefault(why, []).append(table.name)
     from_one_half = any(table.is_log and metrics.knows_p_a(table) for table in tables)
     printed = {"lacking": lacking, "from_one_half": from_one_half, "drawn": chart is not None}
     return PanelView(printed, {"p_a": chart} if chart else {})
