@@ -13,7 +13,7 @@ import pandas as pd
 from randsmooth.atomic import claimed, sweep, write_atomically
 from randsmooth.escape import latex, markdown, printable, to_csv
 from randsmooth.report import Axes, Line, draw
-from randsmooth.report.formats import left, right
+from randsmooth.report.formats import aligned, pipes, tabular
 
 COLUMNS = ["panel", "line", "drawn", "x is", "x", "y is", "y", "label"]
 KINDS = {"line": "curve", "step": "staircase", "points": "points"}
@@ -86,31 +86,28 @@ def _legible(value: object) -> str:
 
 def to_text(frame: pd.DataFrame, under: Sequence[str] = ()) -> str:
     """Aligned columns, texts to the left and figures to the right; the sentences `under` it below."""
-    columns = [[printable(cell) for cell in column] for column in zip(*_cells(frame), strict=True)]
-    aligned = [(right if _is_figures(column[1:]) else left)(column) for column in columns]
-    lines = [" ".join(line).rstrip() for line in zip(*aligned, strict=True)]
-    return "\n".join([*lines, *(f"\n{printable(sentence)}" for sentence in under)]) + "\n"
+    return _printed(frame, under, printable, aligned)
 
 
 def to_markdown(frame: pd.DataFrame, under: Sequence[str] = ()) -> str:
     """A pipe table, with the sentences `under` it below."""
-    rule = ["---:" if _is_figures(frame[head]) else "---" for head in frame.columns]
-    head, *rest = [[markdown(cell) for cell in row] for row in _cells(frame)]
-    lines = [f"| {' | '.join(row)} |" for row in [head, rule, *rest]]
-    return "\n".join([*lines, *(f"\n{markdown(sentence)}" for sentence in under)]) + "\n"
+    return _printed(frame, under, markdown, pipes)
 
 
 def to_latex(frame: pd.DataFrame, under: Sequence[str] = ()) -> str:
     """A tabular that needs no package; each sentence `under` it is a paragraph below."""
-    form = "".join("r" if _is_figures(frame[head]) else "l" for head in frame.columns)
-    head, *rest = [" & ".join(map(latex, row)) + r" \\" for row in _cells(frame)]
-    body = [rf"\begin{{tabular}}{{{form}}}", r"\hline", head, r"\hline", *rest, r"\hline", r"\end{tabular}"]
-    return "\n".join([*body, *(f"\n{latex(sentence)}" for sentence in under), ""])
+    return _printed(frame, under, latex, tabular)
 
 
-def _cells(frame: pd.DataFrame) -> list[list[str]]:
-    """The headings, then the rows."""
-    return [[str(cell) for cell in row] for row in (frame.columns, *frame.itertuples(index=False))]
+def _printed(
+    frame: pd.DataFrame,
+    under: Sequence[str],
+    escaped: Callable[[str], str],
+    lines: Callable[[list[list[str]], list[bool]], list[str]],
+) -> str:
+    rows = [[escaped(str(cell)) for cell in row] for row in (frame.columns, *frame.itertuples(index=False))]
+    right = [_is_figures(column) for _, column in frame.items()]
+    return "\n".join([*lines(rows, right), *(f"\n{escaped(sentence)}" for sentence in under)]) + "\n"
 
 
 def _is_figures(column: Sequence[object]) -> bool:
