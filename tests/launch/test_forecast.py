@@ -1,4 +1,4 @@
-"""Plans: the pilot knows what a run takes, image by image, and says no more than it knows about the rest."""
+"""Plans: the pilot knows what a run takes and says no more about the rest; work of models to come is counted."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import pytest
 import torch
 from torch import nn
 
+from cli.run import Result
+from randsmooth import methods
 from randsmooth.certificates import Certificates, CertificationSettings
 from randsmooth.certification import Run, certify
 from randsmooth.errors import InputError
-from randsmooth.launch import Span, plan
-from randsmooth.launch.forecast import Pilot
+from randsmooth.launch import Span, Step, plan
+from randsmooth.launch.forecast import Passes, Pilot, plan_steps, work_of
 from randsmooth.progress import silent
 
 
@@ -26,19 +28,21 @@ def edge() -> nn.Module:
     return nn.Sequential(nn.Flatten(), last).eval()
 
 
-def greys(number: int, spread: float = 0.12) -> tuple[torch.Tensor, torch.Tensor]:
-    """Images (number, 1, 8, 8) of one grey each around 1/2, and their labels."""
-    grey = 0.5 + spread * torch.linspace(-1.0, 1.0, number)
-    return grey[:, None, None, None].expand(number, 1, 8, 8).contiguous(), (grey > 0.5).long()
-
-
 def ordered(number: int = 40, **fields: Any) -> Run:
-    settings = CertificationSettings(**{"sigma": 0.5, "n": 2000, **fields})
-    return Run(model=edge(), dataset=greys(number), settings=settings)
+    """Of so many images of one grey each around 1/2."""
+    grey = 0.5 + 0.12 * torch.linspace(-1.0, 1.0, number)
+    images = grey[:, None, None, None].expand(number, 1, 8, 8).contiguous(), (grey > 0.5).long()
+    return Run(model=edge(), dataset=images, settings=CertificationSettings(**{"sigma": 0.5, "n": 2000, **fields}))
 
 
-def certified(order: Run, folder: Path) -> Certificates:
-    return certify(order.model, order.dataset, order.settings, out=folder / "run.parquet")
+def certified(run: Run, folder: Path) -> Certificates:
+    return certify(run.model, run.dataset, run.settings, out=folder / "run.parquet")
+
+
+def piloted(run: Run) -> Pilot:
+    pilot = Pilot(run, 300.0, seed=0)
+    pilot.run(silent)
+    return pilot
 
 
 QUICK = [
@@ -52,10 +56,8 @@ SLOW = [(rule, False, 100) for rule in ("radius=0.25", "anytime=0.1")]
 @pytest.mark.parametrize("rows", [QUICK, pytest.param(SLOW, marks=pytest.mark.slow)])
 def test_a_pilot_of_all_images_knows_the_samples_of_each(rows: list[tuple[str, bool, int]], tmp_path: Path) -> None:
     for rule, label_aware, n0 in rows:
-        order = ordered(12, rule=rule, label_aware=label_aware, n=2000, n0=n0)
-        table = certified(order, tmp_path / f"{rule}{label_aware}{n0}")
-        pilot = Pilot(order, 300.0, seed=0)
-        pilot.run(silent)
+        run = ordered(12, rule=rule, label_aware=label_aware, n0=n0)
+        table, pilot = certified(run, tmp_path / f"{rule}{label_aware}{n0}"), piloted(run)
         foretold = {image.index: image.samples for image in pilot.images}
         assert foretold == dict(zip(table.idx.tolist(), table.samples.tolist(), strict=True)), (rule, label_aware, n0)
         assert pilot.low == pilot.high == pytest.approx(table.samples.mean()), (rule, label_aware, n0)
@@ -69,20 +71,18 @@ def test_what_needs_no_samples_is_not_drawn() -> None:
 
 @pytest.mark.slow
 def test_a_run_that_is_begun_only_lies_within_the_limits(tmp_path: Path) -> None:
-    order = ordered(120, rule="grid")
-    taken = certified(order, tmp_path).samples.sum()
+    run = ordered(120, rule="grid")
+    taken = certified(run, tmp_path).samples.sum()
     for seed in range(3):
-        planned = plan(order, seconds=0.1, seed=seed)
+        planned = plan(run, seconds=0.1, seed=seed)
         assert planned.pilot["images"] < 120
-        assert planned.samples.low <= taken <= planned.samples.high
-        assert planned.samples.low <= planned.samples.middle <= planned.samples.high
+        assert planned.samples.low <= min(taken, planned.samples.middle), seed
+        assert max(taken, planned.samples.middle) <= planned.samples.high, seed
 
 
 def test_images_that_are_given_up_widen_the_limits_by_what_they_may_still_take(tmp_path: Path) -> None:
-    order = ordered(30, rule="grid", n=20_000)
-    mean = certified(order, tmp_path).samples.mean()
-    pilot = Pilot(order, 300.0, seed=0)
-    pilot.run(silent)
+    run = ordered(30, rule="grid", n=20_000)
+    mean, pilot = certified(run, tmp_path).samples.mean(), piloted(run)
     hard = [image for image in pilot.images if image.samples and image.samples > 1_000]
     assert len(hard) > 3 and pilot.low == pytest.approx(mean)
     for image in hard[:3]:
@@ -110,25 +110,90 @@ def test_rules_that_need_samples_to_pick_the_class_are_foretold_with_them(tmp_pa
     assert abs(planned.rules["grid"]["samples"].middle / taken - 1.0) < 0.3
 
 
-def test_more_workers_take_less_time_but_not_less_than_an_image() -> None:
+def test_a_plan_is_plain_numbers_and_more_workers_take_less_time_but_not_less_than_an_image() -> None:
     planned = plan(ordered(40, rule="grid"), workers=[1, 2, 40, 1000], seconds=1.0)
     middles = [planned.workers[k].middle for k in (1, 2, 40, 1000)]
     assert planned.workers[1] == planned.seconds
     assert middles[0] > middles[1] > middles[2] == middles[3] > planned.about["start_seconds"]
-
-
-def test_a_plan_is_plain_numbers() -> None:
-    found = json.loads(json.dumps(plan(ordered(), workers=[3], seconds=0.1).to_dict()))
-    assert found["workers"]["3"]["low"] <= found["workers"]["3"]["middle"] <= found["workers"]["3"]["high"]
-    assert found["images"] == 40 and found["rule"] == "fixed" and found["pilot"]["seed"] == 0
+    found = json.loads(json.dumps(planned.to_dict()))
+    assert found["workers"]["2"]["low"] <= found["workers"]["2"]["middle"] <= found["workers"]["2"]["high"]
+    assert found["images"] == 40 and found["rule"] == "grid" and found["pilot"]["seed"] == 0
     assert {*found} == {
         *("dataset", "split", "selection", "rule", "sigma", "n0", "n", "alpha", "images", "samples", "seconds"),
         *("workers", "start_seconds", "sample_seconds", "image_seconds", "rules", "memory_bytes", "journal_bytes"),
         *("device_memory_bytes", "table_bytes", "pilot", "device", "backend", "versions", "notes"),
     }
-
-
-def test_no_time_and_no_workers_are_refused() -> None:
     for given in ({"seconds": 0.0}, {"seconds": float("nan")}, {"workers": [0]}):
         with pytest.raises(InputError):
             plan(ordered(), **given)
+
+
+def test_disk_is_an_upper_estimate(tmp_path: Path) -> None:
+    run = ordered(12, rule="grid")
+    planned = plan(run, seconds=300.0)
+    certified(run, tmp_path)
+    assert planned.about["table_bytes"] / 4 < (tmp_path / "run.parquet").stat().st_size < planned.about["table_bytes"]
+
+
+# --- models to come -------------------------------------------------------------------------------------------------
+
+
+def test_passes_are_those_of_the_method() -> None:
+    rows: list[tuple[str, dict[str, Any], int]] = [
+        ("gaussian", {"m": 3}, 3),
+        ("stability", {"m": 2}, 2 + 1),  # and the clean image
+        ("consistency", {"m": 4}, 4),
+        ("macer", {"k": 5}, 5),
+        ("smoothadv", {"m": 2, "T": 4}, 2 * 4 + 2),  # every step of the attack, and the weights' gradient
+        ("smoothadv", {"m": 2, "T": 8}, 2 * 8 + 2),
+    ]
+    for name, values, both in rows:
+        before = torch.get_rng_state()
+        assert work_of(methods.create(name, **values)).both == both, name
+        assert torch.equal(before, torch.get_rng_state()), name
+
+
+def steps(**options: Any) -> list[Step]:
+    train = Step("a/train", "train", "digits", {"sigma": 0.25, "epochs": 2, **options}, Path("a"))
+    certify = Step("a/n", "certify", "a", {"n": 900, "n0": 100, "take": 10}, Path("a.parquet"), ("a/train",))
+    return [train, certify]
+
+
+def test_time_is_images_times_passes_times_speed() -> None:
+    def speed(*network: object) -> Passes:  # a millisecond forward, three there and back
+        return {("small-cnn", (1, 8, 8), 10): Passes(0.001, 0.003)}[network]  # type: ignore[index]
+
+    planned = plan_steps(steps(take=200, set={"m": 1}), speed)
+    assert planned.steps == {"a/train": pytest.approx(2 * 200 * 0.003), "a/n": pytest.approx(10 * 1000 * 0.001)}
+    assert planned.sums == pytest.approx([1.2, 10.0, 11.2]) and not planned.unknown
+    assert planned.on_workers(1) == pytest.approx(11.2)
+    assert planned.on_workers(100) == pytest.approx(10.0)  # the longest step, which no two share
+    twice = plan_steps(steps(take=200, epochs=4, method="consistency", set={"m": 2}), speed)
+    assert twice.training["a/train"] == pytest.approx(4 * planned.training["a/train"])
+    denoiser = Step("d/train", "train-denoiser", "digits", {"sigma": 0.5}, Path("d"))
+    assert plan_steps([denoiser, steps()[1]], speed).unknown == ["d/train", "a/n"]
+
+
+def test_a_plan_of_a_sweep_or_a_reproduction_makes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from randsmooth.cli.main import main
+
+    def cli(*words: str) -> Result:
+        monkeypatch.setattr("sys.argv", ["randsmooth", *words])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        printed = capsys.readouterr()
+        return Result(int(stop.value.code or 0), printed.out, printed.err)
+
+    monkeypatch.chdir(tmp_path)
+    ran = cli("reproduce", "acr/c1", "--scale", "tiny", "--plan", "--workers", "2")
+    assert ran.code == 0 and not [*tmp_path.iterdir()]
+    assert ran.out.count("/train") == 3 == ran.out.count("/certify")
+    assert "together" in ran.out and "on 2 workers" in ran.out
+    grid = "datasets: digits\nmethods: [gaussian, stability]\nsigmas: 0.25\ntrain: {epochs: 1}\ncertify: {n: 1000}\n"
+    (tmp_path / "grid.yaml").write_text(grid)
+    ran = cli("sweep", "grid.yaml", "--plan")
+    assert ran.code == 0, ran.err
+    assert {path.name for path in tmp_path.iterdir()} == {"grid.yaml"}
+    assert "digits-gaussian-0.25-seed0/train" in ran.out and "training" in ran.out

@@ -21,6 +21,7 @@ import randsmooth as rs
 from randsmooth.certificates.journal import shards_path
 from randsmooth.errors import InputError
 from randsmooth.launch.shards import ShardFolder
+from randsmooth.launch.slurm import Resources, seconds
 from randsmooth.launch.workers import Dask, Processes, Ray, Workers
 
 PATIENCE = 600.0
@@ -32,20 +33,7 @@ def net(seed=0):
     torch.manual_seed(seed)
     return nn.Sequential(nn.Flatten(), nn.Linear(64, 512), nn.ReLU(), nn.Linear(512, 10)).eval()
 """
-SETTINGS = [
-    "--dataset",
-    "digits",
-    "--sigma",
-    "0.25",
-    "--n0",
-    "50",
-    "--n",
-    "20000",
-    "--take",
-    "40",
-    "--backend",
-    "torch",
-]
+HOW = "--dataset digits --sigma 0.25 --n0 50 --n 20000 --take 40 --backend torch"
 SMALL: dict[str, Any] = {"sigma": 0.25, "n0": 50, "n": 1000, "take": 20}
 COUNTED = ("idx", "label", "predict", "radius", "counts0", "counts")
 
@@ -78,15 +66,26 @@ def test_what_cannot_be_is_refused_before_anything_begins(tmp_path: Path) -> Non
         (lambda: Ray(address="ray://a:10001"), "--ray ray://a:10001", "HOST:PORT"),
         (lambda: Dask(address=""), "--dask", "HOST:PORT"),
         (lambda: Dask(address="a:70000"), "--dask a:70000", "HOST:PORT"),
+        (lambda: Resources(time="2 hours"), "--time 2 hours", "how long a task may run"),
+        *((lambda time=time: Resources(time=time), f"--time {time}", "such as 90") for time in ("0", "1:2:3:4", "1-")),
+        (lambda: Resources(time="90", setup=("module load\nrm",)), "module load\\nrm", "must be one line"),
+        (lambda: Resources(time="90", partition="gpu\n#SBATCH --x"), "gpu\\n", "must be one line"),
+        (lambda: Resources(time="90", extra={"--exclude": "n7"}), "--slurm-arg --exclude", "expected the long name"),
     ]
     for make, value, way_out in wrong:
         with pytest.raises(InputError) as refused:
             make()
-        assert value in str(refused.value) and way_out in str(refused.value)
+        assert value in str(refused.value) and way_out in str(refused.value), value
     for dead in (Ray(address="127.0.0.1:9"), Dask(address="127.0.0.1:9")):
         with pytest.raises(InputError) as refused:
             rs.certify(Net(), "digits", **SMALL, out=tmp_path / "a.parquet", workers=dead)
         assert "127.0.0.1:9" in str(refused.value) and not [*tmp_path.iterdir()]
+
+
+def test_times_are_read_as_sbatch_reads_them() -> None:
+    table = {"90": 5400, "1:30": 90, "2:00:00": 7200, "1-12": 129_600, "1-12:30": 131_400, "1-12:30:15": 131_415}
+    assert {time: seconds(time) for time in table} == table
+    assert Resources(time="1:30").parameters()["time"] == 2  # whole minutes, rounded up
 
 
 @pytest.mark.slow
@@ -137,7 +136,7 @@ class Run:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "model.py").write_text(MODEL)
         self.folder, self.out = folder, folder / "a.parquet"
-        self.words = [sys.executable, "-m", "randsmooth", "certify", "model.py:net", *SETTINGS, "--out", "a.parquet"]
+        self.words = [sys.executable, "-m", "randsmooth", "certify", "model.py:net", *HOW.split(), "--out", "a.parquet"]
         self.start(*more)
 
     def start(self, *more: str) -> None:

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from itertools import product
 from typing import Any, NamedTuple
@@ -20,8 +20,8 @@ from torch.utils.benchmark import Timer
 
 from randsmooth import data, models
 from randsmooth.bounds import finite_mean_interval
-from randsmooth.certificates import CertificationSettings, JournalRow, rule_of
-from randsmooth.certification.algorithm import SELECT, ImageEvidence, Job, SampleRange, Steps, came_out, certify_steps
+from randsmooth.certificates import CertificationSettings, rule_of
+from randsmooth.certification.algorithm import ESTIMATE, SELECT, Job, SampleRange, Steps, came_out
 from randsmooth.certification.run import Run
 from randsmooth.certification.scheduler import Scheduler
 from randsmooth.errors import InputError
@@ -182,7 +182,7 @@ PATIENCE = 1.5  # the images in hand may take so many times the seconds that the
 LEAST_SPREAD, UNSURE, SURE = 0.05, 0.3, 20  # how much the speed always differs, or may differ below so many images
 REPLAYED = 240  # images that are drawn again for each rule
 WIDE = 3.0  # high over low, from which on a note says how to narrow the limits
-CHECKSUM, COLUMNS, FOOTER = 34, 72, 2**14  # bytes of a journal's line and a table's row besides counts; of a table
+LINE, COLUMNS, FOOTER = 240, 72, 2**14  # bytes of a journal's line and a table's row besides counts; of a table
 
 
 @dataclass(frozen=True)
@@ -288,7 +288,7 @@ class Pilot:
         for index, (x, y) in zip(self.order, batches, strict=True):
             label = int(y[0]) if self.header.label_aware else None
             self.images.append(PilotImage(index, label, *np.zeros((2, self.engine.classes), np.int64)))
-            yield Job(index, x[0], self._watched(self.images[-1], certify_steps(self.rule, self.n0, label)))
+            yield Job(index, x[0], self._steps(self.images[-1]))
             if self._enough():
                 break
 
@@ -310,35 +310,27 @@ class Pilot:
         limits = [finite_mean_interval(x, len(self.order), ALPHA, largest=most) for x in (least, largest)]
         return limits[0][0], limits[1][1]
 
-    def _watched(self, image: PilotImage, steps: Steps[ImageEvidence]) -> Steps[PilotImage]:
-        """Answer `steps` until it is known how many samples they take, or time is up: the last look is cut short."""
-        asked = next(steps)
-        while True:
-            last, late = asked[-1].stop >= self.rule.n, self._passed() > PATIENCE * self.allowed
-            if image.drawn and (late or (last and image.drawn >= PIECE)):
-                image.samples = self.n0 + self.rule.n if last else None
+    def _steps(self, image: PilotImage) -> Steps[PilotImage]:
+        """What `certify_steps` draws, until it is known how many samples that is, or time is up."""
+        rule = self.rule
+        if self.n0:
+            (image.counts0,) = yield [SampleRange(SELECT, 0, self.n0, rule.block)]
+            if image.label not in (None, int(image.counts0.argmax())):
+                image.samples = self.n0
                 return image
-            parts = [part if part.stop < self.rule.n else _shortened(part) for part in asked]
-            counts = yield parts
-            for part, more in zip(parts, counts, strict=True):
-                if part.name == SELECT:
-                    image.counts0 = more
-                else:
-                    image.counts = image.counts + more
-                    image.path += [] if last else [image.successes]
-            if last and parts[-1].name != SELECT:
-                image.samples = self.n0 + self.rule.n
+        while (look := rule.next_look(image.path)) is not None:
+            drawn, last = image.drawn, look >= rule.n
+            image.samples = self.n0 + rule.n if last else None
+            if drawn and ((last and drawn >= PIECE) or self._passed() > PATIENCE * self.allowed):
                 return image
-            try:
-                asked = steps.send(counts)
-            except StopIteration:
-                image.samples = self.n0 + self.rule.samples(image.path)
+            piece = max(1, PIECE // (rule.block or 1)) * (rule.block or 1)
+            (more,) = yield [SampleRange(ESTIMATE, drawn, min(look, drawn + piece) if last else look, rule.block)]
+            image.counts = image.counts + more
+            if last:
                 return image
-
-
-def _shortened(part: SampleRange) -> SampleRange:
-    block = part.block or 1
-    return replace(part, stop=min(part.stop, part.start + max(1, PIECE // block) * block))
+            image.path.append(image.successes)
+        image.samples = self.n0 + rule.samples(image.path)
+        return image
 
 
 @dataclass(frozen=True)
@@ -480,18 +472,14 @@ def _replayed(rule: Rule, image: PilotImage, path: Sequence[int], rng: np.random
 
 
 def _bytes(pilot: Pilot) -> dict[str, Any]:
-    """Memory so far, and disk at most: as if the counts of every image had grown to n samples."""
-    written, numbers = 0, 0
-    for image in pilot.images:
-        counts, path = image.counts * (pilot.rule.n // max(1, image.drawn)), np.array([*image.path, 0])
-        written += len(JournalRow(image.index, 0, image.counts0, counts, path, 0.123456).to_json()) + CHECKSUM
-        numbers += 2 * len(counts) + len(path)
-    head, share = len(pilot.header.model_dump_json()), len(pilot.order) / len(pilot.images)
+    """Memory so far, and disk at most: as if every image took n samples, at all looks of the pilot's longest path."""
+    images, head = len(pilot.order), len(pilot.header.model_dump_json())
+    numbers = 2 * pilot.engine.classes + max(len(image.path) for image in pilot.images) + 1
     return {
         "memory_bytes": _memory(),
         "device_memory_bytes": torch.cuda.max_memory_reserved() if torch.cuda.is_initialized() else None,
-        "journal_bytes": round(head + written * share),
-        "table_bytes": round(head + FOOTER + (COLUMNS * len(pilot.images) + 8 * numbers) * share),
+        "journal_bytes": head + images * (LINE + numbers * (len(str(pilot.rule.n)) + 1)),
+        "table_bytes": head + FOOTER + images * (COLUMNS + 8 * numbers),
     }
 
 
