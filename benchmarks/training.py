@@ -1,22 +1,16 @@
-"""Our training step over the plainly written one of the same objective (plain.py), in turn; two processes over one.
+"""Our training step over the plainly written one of the same objective (plain.py), in turn.
 
     python benchmarks/training.py [--device cpu] [--out results/bench/training-cpu.json]
-    OMP_NUM_THREADS=1 python benchmarks/training.py --processes
 
 A step is 64 images under 4 noises. Ours is the trainer's own, with its batches, its noise and its log, read every 50
 steps; the plain one makes its own batches and logs every step. Both crop and flip CIFAR. All eight methods are timed on
 LeNet, from weights after 300 Gaussian steps on and with the values of the method's last epoch.
-
---processes: two processes with one thread each over one, training the same run on the CPU. The rate is that of whole
-epochs after the first, as the run's own history times them: starting the processes is not counted, the checkpoint of
-every epoch is. It needs two idle cores.
 """
 
 from __future__ import annotations
 
 import copy
 import itertools
-import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +18,6 @@ from dataclasses import asdict, dataclass
 from functools import cache, partial
 from pathlib import Path
 
-import pandas as pd
 import torch
 from torch import Tensor
 
@@ -35,7 +28,7 @@ from randsmooth.data import TensorImages
 from randsmooth.errors import InputError
 from randsmooth.models import Classifier
 from randsmooth.progress import Silent
-from randsmooth.training import Recipe, TrainingSettings, resolve, train
+from randsmooth.training import Recipe, TrainingSettings, resolve
 from randsmooth.training.devices import make_fabric
 from randsmooth.training.loggers import LoggedRun, LoggerGroup, open_loggers
 from randsmooth.training.loop import LOG_EVERY, StepLog, Trainer
@@ -160,34 +153,6 @@ def trained_lenet() -> Classifier:
     return model
 
 
-@dataclass(frozen=True)
-class Processes:
-    """A method on a network and its data, and how many images make an epoch, by one process and by two."""
-
-    method: str
-    dataset: str
-    arch: str
-    images: int
-    target: float = 1.8
-    device: str = "cpu"
-
-    @property
-    def name(self) -> str:
-        return f"training images a second, {self.method}, {self.arch}, 2 processes of one thread over one"
-
-    def measure(self) -> Figure:
-        return ratio(self.name, ours=partial(self.rate, 2), theirs=partial(self.rate, 1), target=self.target)
-
-    def rate(self, processes: int) -> float:
-        """Images a second."""
-        how = {"method": self.method, "sigma": 0.5, "arch": self.arch, "epochs": 4, "take": self.images}
-        settings = TrainingSettings(**how, set={"m": 4, "batch": 256})
-        with tempfile.TemporaryDirectory() as folder:
-            train(self.dataset, settings, out=folder, overwrite=True, device="cpu", devices=processes, logger=[])
-            seconds = pd.read_csv(Path(folder) / "history.csv")["seconds"][1:]
-        return self.images / float(seconds.median())
-
-
 STEPS = {"smoothadv": 5, "smoothmix": 10, "cat-rs": 10, "amplify": 10}  # in a round; the others take 50
 CASES = (
     *(
@@ -199,14 +164,9 @@ CASES = (
     Step("gaussian", "cifar10-jpeg", "resnet20", "32", 4, 1.4),
     Step("gaussian", "cifar10-jpeg", "resnet110", "bf16-mixed", 50, 4.0, device="cuda", compile=True),
 )
-BY_TWO = (
-    Processes("gaussian", "cifar10-jpeg", "resnet20", 256),
-    Processes("smoothadv", "mnist", "lenet", 1024),
-    Processes("gaussian", "mnist", "lenet", 6400),
-)
 
 
-def attempt(case: Step | Processes) -> list[Figure]:
+def attempt(case: Step) -> list[Figure]:
     """The case's figure; a line in its place where the GPU or the data are missing."""
     try:
         if case.device == "cuda" and not torch.cuda.is_available():
@@ -221,15 +181,9 @@ def attempt(case: Step | Processes) -> list[Figure]:
 def main() -> None:
     parser = options_of(__doc__, "training")
     parser.add_argument("--device", choices=("cpu", "cuda"), help="only the figures of this one")
-    parser.add_argument("--processes", action="store_true", help="two processes over one, in place of the others")
     options = parser.parse_args()
     torch.manual_seed(0)
-    cases: tuple[Step | Processes, ...] = CASES
-    if options.processes:
-        os.environ["OMP_NUM_THREADS"] = "1"  # for the second process
-        torch.set_num_threads(1)
-        cases, options.out = BY_TWO, options.out.with_name("devices.json")
-    wanted = [case for case in cases if options.device in (None, case.device)]
+    wanted = [case for case in CASES if options.device in (None, case.device)]
     finish((figure for case in wanted for figure in attempt(case)), options.out)
 
 

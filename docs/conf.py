@@ -37,7 +37,6 @@ nitpick_ignore_regex = [("py:.*", r"(?!randsmooth\b).*")]  # the inventories of 
 # Markdown. A heading is reached by the anchor that GitHub gives it.
 myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
-myst_url_schemes = {"http": None, "https": None, "mailto": None, "repository": None}
 
 # Notebooks run whenever they are read, and an error in one fails the build.
 nb_execution_mode = "force"
