@@ -23,11 +23,9 @@ from randsmooth import data, models
 from randsmooth.certification.backends import BACKENDS
 from randsmooth.cli import command
 from randsmooth.cli.main import app
-from randsmooth.cli.verbs import attack
-from randsmooth.cli.verbs.verify import STATES
 from randsmooth.methods import METHODS
 from randsmooth.report.page.panels import PANELS
-from randsmooth.rules import CONFIDENCE_BOUNDS, RULES
+from randsmooth.rules import RULES
 
 # The pages whose Python runs in `make test`; that of all others runs in `make docs` and `make test-slow`.
 QUICK = {
@@ -172,32 +170,3 @@ def test_names_in_the_text_exist() -> None:
                     importlib.import_module(f"{path}.{part}")  # a module that its room does not list
                 where = getattr(where, part, None)
                 assert where is not None, f"{page} says {name}, but {path} has no {part}"
-
-
-def test_the_readme_lists_what_other_packages_can_add() -> None:
-    section = (ROOT / "README.md").read_text().partition("## Adding your own")[2].partition("## ")[0]
-    assert all(group.removeprefix("randsmooth") in section for group in GROUPS)
-
-
-# --- the glossary ---------------------------------------------------------------------------------------------------
-
-GLOSSARY = (DOCS / "glossary.md").read_text()
-PLAIN = {"class", "images", "by certified accuracy"}  # column heads that say what they are
-
-
-def unexplained(words: set[str], text: str) -> set[str]:
-    """The words that are neither heading nor in italics; of "p_A, lower quartile" the last part may stand anywhere."""
-    terms = " ".join([*re.findall(r"^##+ (.+)$", text, re.MULTILINE), *re.findall(r"\*([^*]+)\*", text)]).lower()
-    return {word for word in words if word.lower() not in terms and word.rpartition(", ")[2] not in text}
-
-
-def test_the_words_that_verbs_and_pages_print_are_explained() -> None:
-    pages = (Path(randsmooth.__file__).parent / "report" / "page").rglob("*.j2")
-    found = [head for page in pages for head in re.findall(r"<th [^>]*>([^<{]+)</th>", page.read_text())]
-    heads = {head.partition(" (%)")[0] for head in found}
-    assert {"worst class, net", "from easy images"} <= heads
-    outcomes = {attack.HELD, attack.ABSTAINED, attack.OUTSIDE, attack.FAILED, *STATES}
-    assert not unexplained((heads - PLAIN) | outcomes, GLOSSARY)
-    assert unexplained({attack.HELD}, GLOSSARY.replace("Held", "").replace("held", "")) == {attack.HELD}
-    guide = (DOCS / "certification.md").read_text()
-    assert all(f"`{bound}`" in guide for bound in CONFIDENCE_BOUNDS) and "certification.md#bounds" in GLOSSARY

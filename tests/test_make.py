@@ -44,12 +44,6 @@ def test_every_target_says_what_it_would_run() -> None:
             assert (ROOT / script).is_file(), f"{target}: {script}"
 
 
-def test_what_make_bench_measures_is_there() -> None:
-    names = re.search(r"for benchmark in (.*?); do", MAKEFILE, re.DOTALL)[1]  # type: ignore[index]
-    scripts = set(re.findall(r"\w+\.py", names))
-    assert scripts and all((ROOT / "benchmarks" / name).is_file() for name in scripts), names
-
-
 @pytest.mark.slow
 def test_fuzz(copy: Path) -> None:
     done = make("fuzz", cwd=copy, FUZZ_INPUTS="100", FUZZ_SEED="1")
@@ -61,13 +55,6 @@ def test_drills(copy: Path) -> None:
     done = make("drills", cwd=copy, DRILLS_TIMES="1", DRILLS="read-only: compare")
     assert done.returncode == 0, done.stdout + done.stderr
     assert json.loads((copy / "runs/drills.json").read_text())
-
-
-@pytest.mark.slow
-def test_bench_gpu(copy: Path) -> None:
-    done = make("bench-gpu", "BENCH_GPU=--device cpu --tiny --minutes 0.02", cwd=copy)
-    assert "stopped after 0.02 minutes" in done.stdout, done.stdout + done.stderr  # which is no success
-    assert (copy / "runs/bench/gpu.json").exists()
 
 
 @pytest.mark.slow
@@ -95,9 +82,4 @@ def test_format_and_clean(tmp_path: Path) -> None:
     assert done.returncode == 0 and (tmp_path / "odd.py").read_text() == "x = 1\n", done.stderr
     (tmp_path / "runs").mkdir()
     assert make("clean", cwd=tmp_path).returncode == 0
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "Makefile",
-        "constraints.txt",
-        "odd.py",
-        "pyproject.toml",
-    ]
+    assert not (tmp_path / "runs").exists() and (tmp_path / "odd.py").exists()

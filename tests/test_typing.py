@@ -74,7 +74,3 @@ def test_a_program_passes_and_its_mistakes_do_not(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     found = [line for line in check(MISTAKES, tmp_path).stdout.splitlines() if " error: " in line]
     assert [line.split(":")[1] for line in found] == ["4", "5", "6", "7"], found
-
-
-def test_the_package_says_that_it_is_typed() -> None:
-    assert (SOURCE / "randsmooth" / "py.typed").exists()

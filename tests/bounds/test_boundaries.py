@@ -11,7 +11,6 @@ from scipy import special, stats
 from bounds.paths import error_of, naive_claim, successes
 from randsmooth.bounds.boundaries import boundary, crossing_probability, smallest_cap
 from randsmooth.bounds.schedule import LATE, Spending, looks
-from randsmooth.errors import InputError
 
 ALPHAS = [0.05, 0.001]
 RADII = np.arange(0.0, 4.0, 0.25)  # of sigma
@@ -40,26 +39,8 @@ def test_other_schedules_and_levels_are_kept_too() -> None:
         for ratio, grain in [(1.25, 32), (1.1, 256), (1.02, 1)]:
             n = looks(5_000, ratio=ratio, grain=grain)
             for q0 in (0.99, 0.5, 0.03):
-                assert 0.55 * alpha < crossing_probability(boundary(q0, n, alpha).claim, n, q0) <= alpha, (
-                    alpha,
-                    ratio,
-                    grain,
-                )
-
-
-@pytest.mark.slow
-def test_a_million_samples_keep_their_level() -> None:
-    for q0 in [0.5, 0.02, 1e-5]:
-        for alpha in ALPHAS:
-            n = looks(1_000_000)
-            assert 0.55 * alpha < crossing_probability(boundary(q0, n, alpha).claim, n, q0) <= alpha, (q0, alpha)
-
-
-def test_smaller_p_crosses_less_often() -> None:
-    n, q0 = looks(2_000), 0.2
-    claim = boundary(q0, n, 0.05).claim
-    levels = [crossing_probability(claim, n, q) for q in (q0, q0 + 1e-6, q0 + 1e-3, 0.25, 0.5)]
-    assert np.all(np.diff(levels) < 0)
+                level = crossing_probability(boundary(q0, n, alpha).claim, n, q0)
+                assert 0.55 * alpha < level <= alpha, (alpha, ratio, grain)
 
 
 def test_one_success_less_at_any_look_breaks_the_budget() -> None:
@@ -81,32 +62,8 @@ def test_one_look_is_the_exact_binomial_test() -> None:
             p0 = 1.0 - q0
             assert table.claim[0] == stats.binom.isf(alpha, n, p0) + 1, (n, q0, alpha)
             level = stats.binom.sf(table.claim[0] - 1, n, p0)
-            assert crossing_probability(table.claim, [n], q0) == pytest.approx(level, rel=1e-9, abs=1e-25), (
-                n,
-                q0,
-                alpha,
-            )
-
-
-def two_looks(q0: float, first: int, cap: int, alpha: float) -> tuple[list[int], float]:
-    """The claims at two looks, from SciPy's binomial, and their level."""
-    p0, allowed = 1.0 - q0, 0.4 * alpha * (first / cap) ** 0.7
-    c = next(c for c in range(first + 2) if stats.binom.sf(c - 1, first, p0) <= allowed)
-    early, alive = stats.binom.sf(c - 1, first, p0), np.arange(c)
-
-    def level(d: int) -> float:
-        return float(early + stats.binom.pmf(alive, first, p0) @ stats.binom.sf(d - 1 - alive, cap - first, p0))
-
-    d = next(d for d in range(cap + 2) if level(d) <= alpha)
-    return [c, d], level(d)
-
-
-def test_two_looks_by_hand() -> None:
-    for q0, first, cap in ((0.5, 40, 100), (0.1, 60, 90), (0.3, 200, 1000)):
-        claims, level = two_looks(q0, first, cap, 0.05)
-        table = boundary(q0, [first, cap], 0.05)
-        assert table.claim.tolist() == claims, q0
-        assert crossing_probability(table.claim, table.looks, q0) == pytest.approx(level, rel=1e-9), q0
+            found = crossing_probability(table.claim, [n], q0)
+            assert found == pytest.approx(level, rel=1e-9, abs=1e-25), (n, q0, alpha)
 
 
 def test_crossing_probability_is_the_sum_over_all_paths() -> None:
@@ -117,10 +74,6 @@ def test_crossing_probability_is_the_sum_over_all_paths() -> None:
             if any(sum(path[:m]) >= c for m, c in zip(n, claim, strict=True)):
                 exact += (1 - q) ** sum(path) * q ** (7 - sum(path))
         assert crossing_probability(claim, n, 0.25) == pytest.approx(float(exact), rel=1e-13, abs=1e-29), claim
-
-
-def test_what_is_cut_off_counts_as_crossing() -> None:
-    assert 0.0 < crossing_probability([501, 1001], [500, 1000], 0.5) < 1e-25  # none can cross
 
 
 def test_naive_peeking_breaks_the_level() -> None:
@@ -167,15 +120,6 @@ def test_giving_up_costs_at_most_beta() -> None:
             assert np.all(table.give_up < table.claim), (q0, cap, beta)
 
 
-def test_giving_up_comes_early_and_leaves_the_claims_alone() -> None:
-    n = looks(100_000)
-    tables = [boundary(tail(1.0), n, 0.001, replace(LATE, beta=beta)) for beta in (0.05, 0.01, 1e-6)]
-    hopeless = [int(n[np.argmax(0.5 * n <= table.give_up)]) for table in tables]
-    assert hopeless == sorted(hopeless)
-    for table in tables[1:]:
-        np.testing.assert_array_equal(table.claim, tables[0].claim)
-
-
 def test_smallest_cap_is_the_first_that_can_claim() -> None:
     for q0 in [0.5, 0.16, 0.02, 1e-4]:
         for alpha in [0.3, 0.05, 0.001, 1e-9]:
@@ -199,23 +143,3 @@ def test_a_table_is_read_only_and_leaves_its_input_alone() -> None:
         assert counts.shape == n.shape and counts.dtype == np.int64
         with pytest.raises(ValueError, match="read-only"):
             counts[0] = 0
-
-
-def test_bad_input_is_named() -> None:
-    for call, named in [
-        (lambda: boundary(0.0, [10], 0.05), "q0=0.0"),
-        (lambda: boundary(1.0, [10], 0.05), "q0=1.0"),
-        (lambda: boundary(float("nan"), [10], 0.05), "q0=nan"),
-        (lambda: boundary("a", [10], 0.05), "q0='a'"),  # type: ignore[arg-type]
-        (lambda: boundary(0.5, [10], 0.0), "alpha=0.0"),
-        (lambda: boundary(0.5, [10], 1e-16), "alpha=1e-16"),
-        (lambda: boundary(0.5, [10], 0.05, replace(LATE, beta=1.0)), "beta=1.0"),
-        (lambda: boundary(0.5, [], 0.05), "looks must"),
-        (lambda: boundary(0.5, [10, 10], 0.05), "looks must"),
-        (lambda: smallest_cap(2.0, 0.05), "q0=2.0"),
-        (lambda: smallest_cap(0.5, 1.0), "alpha=1.0"),
-        (lambda: crossing_probability([3], [4, 8], 0.5), "1 claims for 2 looks"),
-        (lambda: crossing_probability([3], [4], 0.0), "q=0.0"),
-    ]:
-        with pytest.raises(InputError, match=named):
-            call()  # type: ignore[no-untyped-call]

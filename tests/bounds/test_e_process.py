@@ -10,7 +10,6 @@ from bounds.paths import naive_claim, successes
 from randsmooth.bounds.anytime import anytime_q_upper, log_e
 from randsmooth.bounds.binomial import q_upper
 from randsmooth.bounds.schedule import looks
-from randsmooth.errors import InputError
 
 
 def log_e_by_integration(s: int, n: int, q0: float) -> float:
@@ -59,10 +58,8 @@ def test_the_two_ways_of_integrating_meet() -> None:
         assert np.any(special.betainc(f + 1.0, n - f + 1.0, q0) < 1e-200), (n, q0)
         assert np.all(np.isfinite(value)) and np.all(np.diff(value) < 0), (n, q0)
         slope = np.diff(value) / np.diff(f)
-        assert np.all(np.diff(slope) > -1e-6 * np.abs(slope[1:]) - 1e-7), (
-            n,
-            q0,
-        )  # convex
+        convex = np.diff(slope) > -1e-6 * np.abs(slope[1:]) - 1e-7
+        assert np.all(convex), (n, q0)
 
 
 def test_log_e_falls_as_p0_grows_so_that_an_interval_is_rejected() -> None:
@@ -90,12 +87,6 @@ def test_the_tail_is_where_the_evidence_reaches_its_threshold() -> None:
             assert np.all(q[s > 0] >= q_upper(s[s > 0], n, alpha)), (n, alpha)  # the price of any n
 
 
-def test_tails_broadcast() -> None:
-    tail = anytime_q_upper(np.arange(5, 11)[:, None], np.array([10, 20]), 0.05)
-    assert tail.shape == (6, 2) and tail[5, 0] == anytime_q_upper(10, 10, 0.05)
-    assert log_e(np.arange(5, 11)[:, None], 10, np.array([0.1, 0.2, 0.3])).shape == (6, 3)
-
-
 @pytest.mark.parametrize("q0", [pytest.param(0.5, marks=pytest.mark.slow), 0.16])
 def test_coverage_at_any_number_of_samples(q0: float) -> None:
     alpha = 0.05
@@ -116,17 +107,3 @@ def test_coverage_of_the_bound_itself() -> None:
     assert 0.25 * alpha < rate < alpha
     crossed = (log_e(s, n, q) >= 1e-6 - math.log(alpha)).any(axis=1)
     assert rate == np.mean(crossed)  # bound and test agree on every path
-
-
-def test_bad_input_is_named() -> None:
-    for call, named in [
-        (lambda: log_e(3, 2, 0.5), "k=3 of n=2"),
-        (lambda: log_e(1, 2, 0.0), "q0 must"),
-        (lambda: log_e(1, 2, 1.0), "q0 must"),
-        (lambda: log_e(1, 2, math.nan), "q0 must"),
-        (lambda: anytime_q_upper(1, 2, 1.0), "alpha=1.0"),
-        (lambda: anytime_q_upper(-1, 2, 0.05), "k=-1 of n=2"),
-        (lambda: anytime_q_upper(0, 0, 0.05), "n=0"),
-    ]:
-        with pytest.raises(InputError, match=named):
-            call()  # type: ignore[no-untyped-call]

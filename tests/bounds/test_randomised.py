@@ -6,7 +6,6 @@ from scipy import stats
 
 from randsmooth import bounds
 from randsmooth.bounds.binomial import CAP
-from randsmooth.errors import InputError
 from randsmooth.noise import Gaussian
 
 U = (np.arange(1000) + 0.5) / 1000
@@ -45,9 +44,3 @@ def test_the_gain_is_capped() -> None:
     plain = Gaussian(0.5).radius(bounds.q_upper(100, 100, 0.01))
     lucky = Gaussian(0.5).radius(bounds.randomised_q_upper(100, 100, 0.01, 1e-12))
     assert lucky == pytest.approx(plain + CAP * 0.5, abs=1e-9)
-
-
-def test_numbers_that_are_not_uniform_ones_are_refused() -> None:
-    for u in [0.0, 1.0, -0.1]:
-        with pytest.raises(InputError, match="strictly between 0 and 1"):
-            bounds.randomised_q_upper(50, 100, 0.01, u)

@@ -1,0 +1,85 @@
+"""What no bound can be asked: refused by a sentence that names the value."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from randsmooth import bounds
+from randsmooth.bounds import LATE, looks
+from randsmooth.errors import InputError
+
+FEW = looks(96)
+REFUSED = [
+    (lambda: bounds.lower(1, 2, 0.0), "alpha=0.0"),
+    (lambda: bounds.lower(1, 2, math.nan), "alpha=nan"),
+    (lambda: bounds.lower(3, 2, 0.1), "k=3 of n=2"),
+    (lambda: bounds.upper(-1, 2, 0.1), "k=-1 of n=2"),
+    (lambda: bounds.lower(0, 0, 0.1), "n=0"),
+    (lambda: bounds.two_sided_p_value(5, 4), "k=5"),
+    (lambda: bounds.smallest_n(2.0), "alpha=2.0"),
+    (lambda: bounds.any_class_q_upper(11, 10, 0.1), "k=11"),
+    (lambda: bounds.any_class_q_upper(5, 10, 1.0), "alpha=1.0"),
+    *((lambda u=u: bounds.randomised_q_upper(50, 100, 0.01, u), "strictly between 0 and 1") for u in (0.0, 1.0, -0.1)),
+    # Counts of all classes.
+    (lambda: bounds.two_sided_bounds([5, 5], [0], 0.05), "(2,)"),
+    (lambda: bounds.pairwise_bounds([[5]], [0], 0.05), "(1, 1)"),
+    (lambda: bounds.pairwise_bounds([[5, 5]], [0, 1], 0.05), "(2,)"),
+    (lambda: bounds.two_sided_bounds([[5, 5], [6, 4]], [0, 2], 0.05), "class 2 must lie in 0..1"),
+    (lambda: bounds.pairwise_bounds([[5, 5]], [-1], 0.05), "abstained"),
+    (lambda: bounds.two_sided_bounds([[5, -5]], [0], 0.05), "-5"),
+    (lambda: bounds.two_sided_bounds([[0, 0]], [0], 0.05), "n=0"),
+    (lambda: bounds.pairwise_bounds([[5, 5]], [0], 1.5), "alpha=1.5"),
+    *((lambda k=k: bounds.top_k_bounds([[5, 3, 2]], [0], k, 0.05), f"k={k} must lie in 1..2") for k in (0, -1, 3)),
+    # Looks and boundaries.
+    *((lambda cap=cap: looks(cap), f"cap={cap!r}") for cap in (0, -5, 1e5, True)),
+    *((lambda ratio=r: looks(100, ratio=ratio), f"ratio={r!r}") for r in (1.0, math.nan, math.inf, "2")),
+    (lambda: looks(100, first=0), "first=0"),
+    (lambda: looks(100, grain=0), "grain=0"),
+    *((lambda n=n: bounds.boundary(0.5, n, 0.05), "looks must") for n in ([], [[1, 2]], [1.0, 2.0], [0, 2], [10, 10])),
+    (lambda: bounds.boundary(0.5, np.array([5, 3], np.uint64), 0.05), "[5, 3]"),
+    *((lambda q=q: bounds.boundary(q, FEW, 0.05), f"q0={q!r}") for q in (0.0, 1.0, math.nan, "a")),
+    (lambda: bounds.boundary(0.5, FEW, 1e-16), "alpha=1e-16"),
+    (lambda: bounds.boundary(0.5, FEW, 0.05, replace(LATE, beta=1.0)), "beta=1.0"),
+    (lambda: bounds.smallest_cap(2.0, 0.05), "q0=2.0"),
+    (lambda: bounds.smallest_cap(0.5, 1.0), "alpha=1.0"),
+    (lambda: bounds.crossing_probability([3], [4, 8], 0.5), "1 claims for 2 looks"),
+    (lambda: bounds.crossing_probability([3], [4], 0.0), "q=0.0"),
+    (lambda: bounds.any_class_boundary(0.7, FEW, 0.05), "near 1/2"),
+    (lambda: bounds.any_class_boundary(0.3, FEW, 0.0), "alpha=0.0"),
+    (lambda: bounds.claims_by_deadline(1.0, FEW, 0.05, 96), "q0=1.0"),
+    (lambda: bounds.claims_by_deadline(0.5, FEW, 0.05, 0), "deadline=0 must lie"),
+    (lambda: bounds.claims_by_deadline(0.5, FEW, 0.05, 97), "the last look, 96"),
+    # The e-process.
+    (lambda: bounds.log_e(3, 2, 0.5), "k=3 of n=2"),
+    *((lambda q=q: bounds.log_e(1, 2, q), "q0 must") for q in (0.0, 1.0, math.nan)),
+    (lambda: bounds.anytime_q_upper(1, 2, 1.0), "alpha=1.0"),
+    (lambda: bounds.anytime_q_upper(0, 0, 0.05), "n=0"),
+    # Means.
+    (lambda: bounds.hoeffding_lower(1.5, 10, 0.1), "mean=1.5"),
+    (lambda: bounds.hoeffding_lower(0.5, 0, 0.1), "n=0"),
+    (lambda: bounds.bernstein_lower([0.5, math.nan], 0.1, 10, 0.1), "mean=nan"),
+    (lambda: bounds.bernstein_lower(0.5, 0.1, 1, 0.1), "n=1"),
+    (lambda: bounds.bernstein_lower([0.5, 0.9], [0.2, 0.3], 100, 0.1), "variance=0.3"),
+    (lambda: bounds.bernstein_lower(0.5, -0.1, 100, 0.1), "variance=-0.1"),
+    (lambda: bounds.sample_variance(0.5, 0.5, 1), "n=1"),
+    (lambda: bounds.betting_lower([0.5, 1.5], 0.1), "0.5 to 1.5"),
+    (lambda: bounds.betting_lower([], 0.1), "at least one"),
+    (lambda: bounds.finite_mean_interval([0.5, 1.5], 10, 0.1), "0.5 to 1.5"),
+    (lambda: bounds.finite_mean_interval([0.5] * 3, 2, 0.1), "total=2"),
+    (lambda: bounds.finite_mean_interval([math.nan], 5, 0.1), "nan"),
+    # Finitely many things.
+    *((lambda n=n: bounds.finite_share_interval(*n, 0.1), "each must be at most") for n in ((5, 4, 9), (2, 11, 10))),
+    (lambda: bounds.finite_share_interval(1, 2, 3, 0.0), "alpha=0"),
+    (lambda: bounds.enough_drawn(10, -1, 0.1), "width=-1"),
+    (lambda: bounds.assured_accuracy(11, 10, 0.1, 0.1), "k=11 of n=10"),
+    *((lambda rho=rho: bounds.assured_accuracy(5, 10, 0.1, rho), f"rho={rho}") for rho in (1.0, math.nan)),
+]
+
+
+def test_what_cannot_be_asked_is_refused_by_its_value() -> None:
+    for ask, named in REFUSED:
+        with pytest.raises(InputError) as refused:
+            ask()  # type: ignore[no-untyped-call]
+        assert named in str(refused.value), (named, str(refused.value))
