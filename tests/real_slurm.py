@@ -1,7 +1,4 @@
-"""A Slurm of our own on this machine: munged, slurmctld and one slurmd in a temporary folder, stopped afterwards.
-
-`python tests/real_slurm.py COMMAND...` runs a command in it, to try things by hand.
-"""
+"""A Slurm of our own on this machine: munged, slurmctld and one slurmd in a temporary folder, stopped afterwards."""
 
 from __future__ import annotations
 
@@ -11,24 +8,22 @@ import secrets
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "sinfo", "scontrol", "scancel")
 PATIENCE = 60.0  # seconds until the node must be idle
-PARTITIONS = {"gpu": "Default=YES", "low": "PriorityTier=1 PreemptMode=REQUEUE", "high": "PriorityTier=10"}
 # No accounting, no cgroups, no GPUs: what a container lets root do. The times are short, so that tests need not wait: a
 # job that is queued again waits as long as its credential holds.
 CONF = """
 ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
-SlurmctldPort={ctld_port}
-SlurmdPort={slurmd_port}
+SlurmctldPort={ports[0]}
+SlurmdPort={ports[1]}
 SlurmUser={user}
 SlurmdUser={user}
 AuthType=auth/munge
@@ -58,8 +53,10 @@ KillWait=5
 MinJobAge=60
 MaxArraySize=101
 RebootProgram=/bin/false
-NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} State=UNKNOWN
-{partitions}
+NodeName={host} NodeAddr=127.0.0.1 CPUs=2 State=UNKNOWN
+PartitionName=gpu Default=YES Nodes={host} MaxTime=INFINITE State=UP
+PartitionName=low PriorityTier=1 PreemptMode=REQUEUE Nodes={host} MaxTime=INFINITE State=UP
+PartitionName=high PriorityTier=10 Nodes={host} MaxTime=INFINITE State=UP
 """
 
 
@@ -68,37 +65,23 @@ class NoSlurm(Exception):
 
 
 class Slurm(NamedTuple):
-    """A running Slurm.
-
-    Attributes:
-        folder: its configuration, state and logs.
-        environment: of a process that is to use it.
-    """
+    """A running Slurm: its configuration, state and logs, and the environment of a process that is to use it."""
 
     folder: Path
     environment: Mapping[str, str]
 
     def run(self, *words: str) -> str:
         """What a command of Slurm prints."""
-        done = subprocess.run(
-            words, env=self.environment, capture_output=True, text=True, check=False, timeout=PATIENCE
-        )
+        how = {"env": self.environment, "capture_output": True, "text": True, "timeout": PATIENCE}
+        done = subprocess.run(words, **how, check=False)  # type: ignore[call-overload]
         if done.returncode != 0:
             raise RuntimeError(f"{' '.join(words)}: {done.stderr}")
-        return done.stdout
-
-    def jobs(self) -> str:
-        """What squeue prints, for a message."""
-        return self.run("squeue", "--all", "--array", "--format=%i %j %T %r %M")
+        return str(done.stdout)
 
 
 @contextmanager
-def slurm(cpus: int = 2, grace: int = 0) -> Iterator[Slurm]:
-    """A Slurm whose one node, this machine, runs `cpus` tasks at once.
-
-    Args:
-        cpus: the node's.
-        grace: seconds that a preempted task is left after its signal.
+def slurm() -> Iterator[Slurm]:
+    """A Slurm whose one node, this machine, runs two tasks at once.
 
     Raises:
         NoSlurm: a program is missing, or one of them does not start.
@@ -108,34 +91,33 @@ def slurm(cpus: int = 2, grace: int = 0) -> Iterator[Slurm]:
         raise NoSlurm(f"not installed: {', '.join(missing)} (Debian: apt-get install slurm-wlm munge)")
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="slurm-")))
-        _write_files(folder, cpus, grace)
-        for words in _daemons(folder):
-            stack.enter_context(_running(words, folder))
-            if words[0] == "munged":
-                _wait_for(folder / "munge.socket")
         cluster = Slurm(folder, os.environ | {"SLURM_CONF": str(folder / "slurm.conf")})
-        _wait_until_idle(cluster)
+        _write_files(folder)
+        for words in _daemons(folder):
+            stack.enter_context(_running(words, cluster))
+            if words[0] == "munged":
+                _wait_for((folder / "munge.socket").exists, folder)
+        _wait_for(lambda: cluster.run("sinfo", "--noheader", "--format=%T").split()[0] == "idle", folder)
         try:
             yield cluster
-        finally:
-            _cancel_all(cluster)
+        finally:  # a job that is left would outlive its slurmd
+            with suppress(NoSlurm, RuntimeError, subprocess.TimeoutExpired):
+                cluster.run("scancel", f"--user={getpass.getuser()}")
+                _wait_for(lambda: not cluster.run("squeue", "--noheader"), folder)
 
 
-def _write_files(folder: Path, cpus: int, grace: int) -> None:
+def _write_files(folder: Path) -> None:
     for name in ("state", "spool"):
         (folder / name).mkdir()
     key = folder / "munge.key"
     key.write_bytes(secrets.token_bytes(128))
     key.chmod(0o400)
-    ctld_port, slurmd_port = _free_ports(2)
-    host = socket.gethostname().partition(".")[0]
-    limits = f"Nodes={host} MaxTime=INFINITE State=UP GraceTime={grace}"
-    values = {
-        "partitions": "\n".join(f"PartitionName={name} {how} {limits}" for name, how in PARTITIONS.items()),
-        **{"ctld_port": ctld_port, "slurmd_port": slurmd_port, "host": host, "cpus": cpus},
-        **{"user": getpass.getuser(), "folder": folder},
-    }
-    (folder / "slurm.conf").write_text(CONF.format(**values))
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    host, user = socket.gethostname().partition(".")[0], getpass.getuser()
+    (folder / "slurm.conf").write_text(CONF.format(folder=folder, host=host, user=user, ports=ports))
 
 
 def _daemons(folder: Path) -> list[list[str]]:
@@ -150,20 +132,13 @@ def _daemons(folder: Path) -> list[list[str]]:
     ]
 
 
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
-
-
 @contextmanager
-def _running(words: list[str], folder: Path) -> Iterator[None]:
+def _running(words: list[str], cluster: Slurm) -> Iterator[None]:
     """A daemon, which is stopped at the end; what it says goes to a file."""
-    with (folder / f"{words[0]}.said").open("wb") as said:
-        environment = os.environ | {"SLURM_CONF": str(folder / "slurm.conf")}
-        process = subprocess.Popen(words, stdout=said, stderr=said, stdin=subprocess.DEVNULL, env=environment)
+    with (cluster.folder / f"{words[0]}.said").open("wb") as said:
+        process = subprocess.Popen(
+            words, stdout=said, stderr=said, stdin=subprocess.DEVNULL, env=dict(cluster.environment)
+        )
     try:
         yield
     finally:
@@ -175,39 +150,13 @@ def _running(words: list[str], folder: Path) -> Iterator[None]:
             process.wait()
 
 
-def _wait_for(path: Path) -> None:
+def _wait_for(holds: Callable[[], bool], folder: Path) -> None:
+    """Ask until it holds; NoSlurm, with the end of whatever the daemons wrote, where it does not."""
     deadline = time.monotonic() + PATIENCE
-    while not path.exists():
-        if time.monotonic() > deadline:
-            raise NoSlurm(f"munged did not start: {_last_words(path.parent)}")
-        time.sleep(0.05)
-
-
-def _wait_until_idle(cluster: Slurm) -> None:
-    deadline, state = time.monotonic() + PATIENCE, ""
-    while state != "idle":
-        if time.monotonic() > deadline:
-            raise NoSlurm(f"the node is {state or 'unknown'}, not idle: {_last_words(cluster.folder)}")
-        time.sleep(0.2)
-        with suppress(RuntimeError, subprocess.TimeoutExpired):  # slurmctld does not answer yet
-            state = cluster.run("sinfo", "--noheader", "--format=%T").split("\n")[0].strip()
-
-
-def _last_words(folder: Path) -> str:
-    """The end of whatever the daemons wrote."""
+    while time.monotonic() < deadline:
+        with suppress(RuntimeError, IndexError, subprocess.TimeoutExpired):  # slurmctld does not answer yet
+            if holds():
+                return
+        time.sleep(0.1)
     files = [*folder.glob("*.said"), *folder.glob("*.log")]
-    return "\n".join(f"{file.name}: {file.read_text(errors='replace')[-500:]}" for file in files)
-
-
-def _cancel_all(cluster: Slurm) -> None:
-    """Cancel every job, and wait until none runs: a job that is left would outlive its slurmd."""
-    with suppress(RuntimeError, subprocess.TimeoutExpired):
-        cluster.run("scancel", f"--user={getpass.getuser()}")
-        deadline = time.monotonic() + PATIENCE
-        while cluster.run("squeue", "--noheader") and time.monotonic() < deadline:
-            time.sleep(0.2)
-
-
-if __name__ == "__main__":
-    with slurm() as started:
-        sys.exit(subprocess.run(sys.argv[1:] or ["sinfo"], env=started.environment, check=False).returncode)
+    raise NoSlurm("\n".join(f"{file.name}: {file.read_text(errors='replace')[-500:]}" for file in files))

@@ -105,10 +105,3 @@ def run(script: Path, folder: Path) -> subprocess.CompletedProcess[str]:
 def test_a_program_runs(script: Path, tmp_path: Path) -> None:
     done = run(script, tmp_path)
     assert done.returncode == 0 and done.stdout.strip(), done.stderr
-
-
-def test_a_program_that_asks_another_machine_or_fails_would_be_seen(tmp_path: Path) -> None:
-    (tmp_path / "asks.py").write_text("import socket\nsocket.create_connection(('192.0.2.1', 80), timeout=1)\n")
-    assert "an example must run offline" in run(tmp_path / "asks.py", tmp_path).stderr
-    (tmp_path / "fails.py").write_text("raise SystemExit(3)\n")
-    assert run(tmp_path / "fails.py", tmp_path).returncode == 3

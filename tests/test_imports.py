@@ -108,18 +108,6 @@ def test_no_arrow_but_those_of_the_table() -> None:
     assert {path: beyond for path in PARSED if (beyond := ours(path) - may_import(room(path)))} == {}
 
 
-def test_nothing_is_imported_by_a_name_that_cannot_be_read() -> None:
-    unreadable = {"import_module", "importlib.import_module", "__import__", "exec", "eval"}
-    found = {
-        (path, called)
-        for path, tree in PARSED.items()
-        if path != ROOT / "__init__.py"  # the lazy names, which `home` knows
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and (called := name(node.func)) in unreadable
-    }
-    assert not found
-
-
 def importing(packages: set[str], paths: Iterable[Path]) -> set[tuple[Path, str]]:
     """Which of the files import one of the packages, and what of it."""
     return {(path, module) for path in paths for module, _ in imports(path) if module.split(".")[0] in packages}

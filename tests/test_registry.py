@@ -41,20 +41,17 @@ def test_our_entries_come_first_and_nobody_takes_their_place(numbers: Number, in
     assert len(noted) == 1
 
 
-def test_a_program_adds_its_own_and_none_that_is_there(numbers: Number, installed: Path) -> None:
+def test_a_program_adds_its_own_and_what_is_taken_or_unknown_is_refused(numbers: Number, installed: Path) -> None:
     install(installed, "other", pi="math:pi")
     numbers.add("one", 1.0)
     assert numbers["one"] == 1.0 and list(numbers)[-2:] == ["one", "pi"] and numbers.source("one") == "this program"
     for taken in ("one", "e", "pi"):
-        with pytest.raises(InputError, match=f"'{taken}'.*another name"):
+        with pytest.raises(InputError) as refused:
             numbers.add(taken, 2.0)
-    assert numbers["one"] == 1.0
-
-
-def test_an_unknown_name_is_refused_with_the_nearest(numbers: Number, installed: Path) -> None:
-    install(installed, "other", pi="math:pi")
-    with pytest.raises(InputError, match=r"'Pi': did you mean 'pi'\? Expected one of: e, pi, tau"):
+        assert f"'{taken}'" in str(refused.value) and "another name" in str(refused.value)
+    with pytest.raises(InputError) as refused:
         numbers["Pi"]
+    assert "'Pi': did you mean 'pi'? Expected one of: e, one, pi, tau" in str(refused.value)
     for ask in (numbers.source, lambda name: numbers.describe(name, str)):
         with pytest.raises(InputError, match="'x'"):
             ask("x")

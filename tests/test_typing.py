@@ -14,38 +14,25 @@ import randsmooth
 SOURCE = Path(randsmooth.__file__).parents[1]
 
 PROGRAM = """
-from pathlib import Path
-
 import numpy as np
-import torch
 from torch import nn
 
 import randsmooth as rs
-
-images = rs.data.load("digits", "test")
-x, y = images.batch(rs.data.take(len(images), 5))
-shape: torch.Size = x.shape
 
 
 def told(metrics: dict[str, float], model: rs.models.Classifier) -> None:
     print(metrics["epoch"], model.classes)
 
 
-model = rs.train("digits", sigma=0.25, epochs=1, take=64, out=Path("m"), logger="csv", callback=told, progress=False)
-loaded = rs.models.load("m")
-classes: list[str] = loaded.classes
+x, y = (images := rs.data.load("digits", "test")).batch(rs.data.take(len(images), 5))
+model = rs.train("digits", sigma=0.25, epochs=1, take=64, out="m", logger="csv", callback=told, progress=False)
+classes: list[str] = rs.models.load("m").classes
 table: rs.Certificates = rs.certify(model, "digits", take=5, n=100, out="m.parquet")
 settings = rs.CertificationSettings(sigma=0.5, n=1000)
 other = rs.certify(nn.Flatten().eval(), (np.zeros((2, 8, 8)), [0, 1]), settings, out="o.parquet")
 radii: list[float] = table.radius.tolist()
-smoothed = rs.SmoothedClassifier(loaded, sigma=0.25)
-certified = smoothed.certify(x, n=100)
-counts: int = int(certified.counts.sum())
-print(rs.metrics.acr(table), rs.read("m.parquet").header.n, rs.ABSTAIN)
-try:
-    rs.load_model("nowhere")
-except rs.InputError as error:
-    print(error)
+counts: int = int(rs.SmoothedClassifier(model, sigma=0.25).certify(x, n=100).counts.sum())
+print(rs.metrics.acr(table), rs.read("m.parquet").header.n, rs.ABSTAIN, rs.InputError("no"))
 """
 
 MISTAKES = """

@@ -89,15 +89,6 @@ def test_a_file_is_delivered_and_nothing_is_left_here(memory: MemoryFileSystem, 
     assert files_below(cache / "unsent") == ["memory/bucket/b.parquet.partial"] and len(memory.find("/")) == 1
 
 
-def test_a_folder_is_no_file_and_a_file_no_folder(memory: MemoryFileSystem, tmp_path: Path) -> None:
-    memory.pipe("/bucket/runs/a.parquet", b"table")
-    for place in ("memory://bucket/runs", tmp_path):
-        with pytest.raises(InputError, match="is a folder"), delivered(place):
-            pass
-    with pytest.raises(InputError, match="is a file"), delivered("memory://bucket/runs/a.parquet", folder=True):
-        pass
-
-
 def test_a_folder_is_delivered_whole_and_resumed_from_there(memory: MemoryFileSystem, cache: Path) -> None:
     memory.pipe("/bucket/m/old.txt", b"of an earlier run")
     with delivered("memory://bucket/m", folder=True, overwrite=True) as folder:
@@ -108,6 +99,10 @@ def test_a_folder_is_delivered_whole_and_resumed_from_there(memory: MemoryFileSy
     assert files_below(cache / "unsent") == []
     with delivered("memory://bucket/m", folder=True, resume=True) as folder:
         assert files_below(folder) == ["config.json", "events/1", "model.safetensors"]
+    for place, is_folder, said in (("memory://bucket/m", False, "is a folder"), ("memory://bucket/m/a", True, "is a")):
+        memory.pipe("/bucket/m/a", b"a file")
+        with pytest.raises(InputError, match=said), delivered(place, folder=is_folder):
+            pass
 
 
 class Failing(MemoryFileSystem):  # type: ignore[misc]

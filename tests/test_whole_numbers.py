@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from randsmooth import CertificationSettings, InputError
-from randsmooth.cli.certification import Certify
 from randsmooth.cli.settings import read_config, validate
+from randsmooth.cli.verbs.certify import Certify
 from randsmooth.frozen_record import whole_number
 
 RIGHT: dict[Any, int] = {

@@ -70,7 +70,8 @@ REFUSED = [
     (lambda: bounds.finite_mean_interval([0.5] * 3, 2, 0.1), "total=2"),
     (lambda: bounds.finite_mean_interval([math.nan], 5, 0.1), "nan"),
     # Finitely many things.
-    *((lambda n=n: bounds.finite_share_interval(*n, 0.1), "each must be at most") for n in ((5, 4, 9), (2, 11, 10))),
+    (lambda: bounds.finite_share_interval(5, 4, 9, 0.1), "each must be at most"),
+    (lambda: bounds.finite_share_interval(2, 11, 10, 0.1), "each must be at most"),
     (lambda: bounds.finite_share_interval(1, 2, 3, 0.0), "alpha=0"),
     (lambda: bounds.enough_drawn(10, -1, 0.1), "width=-1"),
     (lambda: bounds.assured_accuracy(11, 10, 0.1, 0.1), "k=11 of n=10"),

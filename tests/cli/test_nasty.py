@@ -33,7 +33,7 @@ def file_name(text: str) -> str:
 
 
 def names() -> list[str]:
-    return [file_name(text[:250]) for name, text in NASTY.items() if name != "empty"]
+    return [*{file_name(text[:250]): None for name, text in NASTY.items() if name != "empty"}]
 
 
 def quiet(*streams: str) -> bool:
@@ -70,7 +70,6 @@ def test_verbs_that_read_certificates(folder: Path, cli: Run, tmp_path: Path) ->
     assert cli("evaluate", *whole[:9])[1].count("\n") == cli("evaluate", *whole[9:18])[1].count("\n")
     code, out, err = cli("leaderboard", folder, "--out", tmp_path / "board.html")
     assert code == 0 and quiet(out, err) and err.count("note: skipped") == err.count("\n") == 1  # all with one fault
-    assert f"and {len(names()) // 3 - 3} more: " in err
     assert f"Left out, as {len(names()) // 3} files could not be used" in (tmp_path / "board.html").read_text()
     drawn = ("--figures", "png", "--tables", "text,md,latex,csv,json")
     with warnings.catch_warnings():
@@ -136,7 +135,7 @@ def test_a_folder_of_images_is_described(cli: Run, tmp_path: Path) -> None:
 
 
 def test_a_class_that_would_act_on_a_terminal_is_refused(cli: Run, tmp_path: Path) -> None:
-    cases: list[str] = ["colour", "forged lines", "backspace"]
+    cases: list[str] = ["colour", "forged lines", "title of a terminal"]
     for name in cases:
         code, out, err = cli("data", "describe", _folder_of_images(tmp_path / "images", name, "rich"))
         assert code == 2 and quiet(out, err) and "cannot be the name of a class" in err and err.count("\n") == 1

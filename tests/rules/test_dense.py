@@ -45,7 +45,7 @@ def test_every_radius_of_a_usual_run_keeps_its_level() -> None:
     for price in [0.25, 1.0]:
         judge = rule(price, n=20_000, alpha=0.001)
         for i, claim in enumerate(judge.needed):
-            assert bounds.crossing_probability(claim, judge.looks, judge._q0_of(i)) <= 0.001, price
+            assert bounds.crossing_probability(claim, judge.looks, judge._q0(judge.radii[i])) <= 0.001, price
 
 
 def wrong_share(judge: Rule, r: float, paths: list[tuple[int, ...]]) -> float:

@@ -42,22 +42,25 @@ class Anytime(Rule):
     def __post_init__(self) -> None:
         if self.target is not None and not 0.0 <= self.target < np.inf:
             raise InputError(f"anytime={self.target} must be a finite radius >= 0, in units of pixels in [0, 1]")
-        best = self.by_q(float(bounds.anytime_q_upper(self.n, self.n, self.alpha)))
-        if best.q >= 0.5 or best.radius < (self.target or 0.0):
+        best = self._best(self.n)
+        if not self._is_enough(best):
             wanted = "anything" if self.target is None else f"radius {self.target:g}"
             raise InputError(
                 f"n={self.n} samples cannot certify {wanted} under {self.noise} at alpha={self.alpha:g}, even if "
                 f"all agree: {way_out(self._least(), best.radius)}"
             )
 
+    def _best(self, n: int) -> Claim:
+        return self.by_q(float(bounds.anytime_q_upper(n, n, self.alpha)))
+
+    def _is_enough(self, claim: Claim) -> bool:
+        return claim.q < 0.5 and claim.radius >= (self.target or 0.0)
+
     def _least(self) -> int:
         """The least n at which n successes are enough, to a tenth; more than MOST_WATCHED if there is none up to it."""
         n = self.n
-        while n <= MOST_WATCHED:
+        while n <= MOST_WATCHED and not self._is_enough(self._best(n)):
             n += n // 10 + 1
-            best = self.by_q(float(bounds.anytime_q_upper(n, n, self.alpha)))
-            if best.q < 0.5 and best.radius >= (self.target or 0.0):
-                return n
         return n
 
     @cached_property
@@ -83,8 +86,7 @@ class Anytime(Rule):
     def _reached(self, path: Sequence[int]) -> bool:
         if self.target is None or self._log_e(path[-1], len(path), self._q_target) < -math.log(self.alpha):
             return False  # which spares `claim`, which is slow
-        claim = self.claim(path)
-        return claim.q < 0.5 and claim.radius >= self.target
+        return self._is_enough(self.claim(path))
 
     def _hopeless(self, path: Sequence[int]) -> bool:
         """Whether the failures prove, at level HOPELESS, that they are more likely than successes."""
@@ -110,7 +112,5 @@ class Anytime(Rule):
         return q, self.noise.radius(q)
 
     def claim(self, path: Sequence[int]) -> Claim:
-        looks = self.looks[: len(path)]
-        return self.by_q(
-            float(np.min(bounds.anytime_q_upper(np.asarray(path, np.int64), looks, self.alpha), initial=1.0))
-        )
+        tails = bounds.anytime_q_upper(np.asarray(path, np.int64), self.looks[: len(path)], self.alpha)
+        return self.by_q(float(np.min(tails, initial=1.0)))

@@ -12,8 +12,8 @@ from scipy import special
 
 from randsmooth import bounds
 from randsmooth.errors import InputError
-from randsmooth.rules.base import Floats, Ints
-from randsmooth.rules.grid import TOWARDS_SAFETY, Grid
+from randsmooth.rules.base import Floats, Ints, Rule
+from randsmooth.rules.grid import Grid
 
 SHARE, FINEST = 0.01, 0.001  # between two radii, of the price, and in sigma
 # Standard errors by which an image is taken to be easier than it looks: many while samples are few, lest it stop by bad
@@ -60,33 +60,21 @@ class Dense(Grid):
             )
         if self.n > MOST:
             raise InputError(f"n={self.n} is too many for the tables of dense: allow n <= {MOST:,}")
-        if not self.radii:
-            least = bounds.smallest_cap(0.5, self.alpha)
-            raise InputError(
-                f"n={self.n} samples cannot certify any radius at alpha={self.alpha} under dense: allow n >= {least}"
-            )
+        self._check_radii()
 
     @cached_property
     def radii(self) -> tuple[float, ...]:
         """Those that an image could claim of which all samples agree, when it stops."""
-        units = range(self._farthest_unit + 1)
         most = self._deadline_of_all[-1] if len(self._deadline_of_all) else 0
-        return tuple(
-            self.unit * i * self.noise.scale for i in units if bounds.smallest_cap(self._q0_of(i), self.alpha) <= most
-        )
+        asked = (self.unit * i * self.noise.scale for i in range(self._farthest_unit + 1))
+        return tuple(r for r in asked if bounds.smallest_cap(self._q0(r), self.alpha) <= most)
 
     @property
     def unit(self) -> float:
         """From one radius to the next, in sigma."""
         return max(FINEST, SHARE * self.price)
 
-    @property
-    def asked_radii(self) -> None:
-        return None
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return ()
+    asked_radii, notes = Rule.asked_radii, Rule.notes
 
     @property
     def _farthest_unit(self) -> int:
@@ -105,20 +93,11 @@ class Dense(Grid):
             return None
         return int(self.looks[k])
 
-    def _claimed(self, path: Sequence[int]) -> int:
-        crossed = (np.asarray(path, np.int64) >= self.needed[:, : len(path)]).any(axis=1)
-        return int(np.argmin(np.append(crossed, False)))
-
-    def _q0_of(self, i: int) -> float:
-        """The failure probability at the radius of i units."""
-        return float(self.noise.tail(self.unit * i * self.noise.scale)) * TOWARDS_SAFETY
-
     @cached_property
     def needed(self) -> Ints:
         """(R, K) successes that claim each radius at each look."""
-        units = range(len(self.radii))
-        deadlines = self._deadline_of_all[: len(self.radii)]
-        return bounds.claims_by_deadlines([self._q0_of(i) for i in units], self.looks, self.alpha, deadlines.tolist())
+        deadlines = self._deadline_of_all[: len(self.radii)].tolist()
+        return bounds.claims_by_deadlines([self._q0(r) for r in self.radii], self.looks, self.alpha, deadlines)
 
     @cached_property
     def _deadline_of_all(self) -> Ints:

@@ -58,6 +58,9 @@ class Grid(Rule):
                 f"a grid of {self.step:g} has more than {many} radii up to {farthest:.3g}, each with its table: take a "
                 f"step of at least {1.01 * farthest / many:.3g}, or rule anytime, which has no steps"
             )
+        self._check_radii()
+
+    def _check_radii(self) -> None:
         if not self.radii:
             raise InputError(
                 f"n={self.n} samples cannot certify any radius at alpha={self.alpha} under {self.name}: allow "
@@ -96,6 +99,11 @@ class Grid(Rule):
         return np.stack([t.claim for t in tables]), np.stack([t.give_up for t in tables])
 
     @property
+    def needed(self) -> Ints:
+        """(R, K) successes that claim each radius at each look."""
+        return self._tables[0]
+
+    @property
     def notes(self) -> tuple[str, ...]:
         dropped = self.step * len(self.radii)
         return (f"radii from {dropped:g} on are dropped: no {self.n} samples certify them at alpha={self.alpha:g}",)
@@ -127,7 +135,7 @@ class Grid(Rule):
 
     def _claimed(self, path: Sequence[int]) -> int:
         """How many radii, from the smallest on, have been claimed at some look."""
-        crossed = (np.asarray(path, np.int64) >= self._tables[0][:, : len(path)]).any(axis=1)
+        crossed = (np.asarray(path, np.int64) >= self.needed[:, : len(path)]).any(axis=1)
         return int(np.argmin(np.append(crossed, False)))
 
 
@@ -161,12 +169,8 @@ class OneRadius(Grid):
                 f"n={self.n} samples cannot certify radius {self.radius:g} under {self.noise} at alpha={self.alpha:g}, "
                 f"even if all agree: {way_out(least, self.noise.largest_radius(self.n, self.alpha))}"
             )
-        if self.any_class:
-            self._check_any_class()
-
-    def _check_any_class(self) -> None:
         try:
-            _ = self._tables
+            _ = self.needed if self.any_class else None
         except InputError:
             raise InputError(
                 f"radius={self.radius:g} is too small under {self.noise} for samples that pick no class first: several "
@@ -181,9 +185,7 @@ class OneRadius(Grid):
     def radii(self) -> tuple[float, ...]:
         return (self.radius,)
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return ()
+    notes = Rule.notes
 
     def guarantee(self) -> str:
         return (

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 NUMBER = re.compile(r"[-+]?(\d{1,20}\.?\d{0,20}|\.\d{1,20})(e[-+]?\d{1,3})?", re.ASCII | re.IGNORECASE)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class RuleEntry:
     """A certification rule as users name it. Nothing is imported for it until the rule itself is made.
 
@@ -58,51 +58,48 @@ class RuleEntry:
 
 
 FIXED = RuleEntry(
-    kind="randsmooth.rules.fixed:Fixed",
-    usage="fixed",
-    help="n samples of every image, and the radius that Clopper-Pearson proves from them.",
+    "randsmooth.rules.fixed:Fixed",
+    "fixed",
+    "n samples of every image, and the radius that Clopper-Pearson proves from them.",
 )
 RADIUS = RuleEntry(
-    kind="randsmooth.rules.grid:OneRadius",
+    "randsmooth.rules.grid:OneRadius",
+    "radius=R",
+    "samples until radius R is proved or given up, by an exact sequential test that may stop at any of its looks.",
     value="radius",
     required=True,
-    usage="radius=R",
-    help="samples until radius R is proved or given up, by an exact sequential test that may stop at any of its looks.",
 )
 SCREEN = RuleEntry(
-    kind="randsmooth.rules.grid:Screen",
+    "randsmooth.rules.grid:Screen",
+    "screen=R",
+    "as radius=R, but an image that is not decided early is left open: the first pass of `randsmooth accuracy`.",
     value="radius",
     required=True,
-    usage="screen=R",
-    help="as radius=R, but an image that is not decided early is left open: the first pass of `randsmooth accuracy`.",
 )
 GRID = RuleEntry(
-    kind="randsmooth.rules.grid:Grid",
-    value="step",
-    usage="grid[=STEP]",
-    help="samples until the largest provable radius of 0, 0.25, 0.5, ... is found, by exact sequential tests, smallest "
+    "randsmooth.rules.grid:Grid",
+    "grid[=STEP]",
+    "samples until the largest provable radius of 0, 0.25, 0.5, ... is found, by exact sequential tests, smallest "
     "radius first.",
+    value="step",
 )
 DENSE = RuleEntry(
-    kind="randsmooth.rules.dense:Dense",
+    "randsmooth.rules.dense:Dense",
+    "dense[=P]",
+    "as grid, for radii so close that rounding hardly matters, as long as further samples gain P sigma (0.25) per n: "
+    "the largest mean radius for the samples.",
     value="price",
-    usage="dense[=P]",
-    help="as grid, for radii so close that rounding hardly matters, as long as further samples gain P sigma (0.25) "
-    "per n: the largest mean radius for the samples.",
 )
 ANYTIME = RuleEntry(
-    kind="randsmooth.rules.anytime:Anytime",
+    "randsmooth.rules.anytime:Anytime",
+    "anytime[=R]",
+    "samples until n, or until radius R is proved; the radius of its e-process holds at every sample at once.",
     value="target",
-    usage="anytime[=R]",
-    help="samples until n, or until radius R is proved; the radius of its e-process holds at every sample at once.",
 )
 RULES: Registry[RuleEntry] = Registry(
     "rule",
     "randsmooth.rules",
-    {
-        name: f"randsmooth.rules.registry:{name.upper()}"
-        for name in ("fixed", "radius", "screen", "grid", "dense", "anytime")
-    },
+    {name.lower(): f"{__name__}:{name}" for name in ("FIXED", "RADIUS", "SCREEN", "GRID", "DENSE", "ANYTIME")},
 )
 
 
