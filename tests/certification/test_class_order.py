@@ -16,8 +16,7 @@ from torch import Tensor, nn
 import randsmooth as rs
 from randsmooth.certification import check_fit
 from randsmooth.errors import InputError
-from randsmooth.models import Classifier
-from randsmooth.models.adapters.estimator import EstimatorModel
+from randsmooth.models import Classifier, EstimatorModel
 
 NUMBERS = [str(k) for k in range(12)]
 WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]

@@ -1,7 +1,9 @@
-"""Denoised smoothing: both parts are the base classifier, of whatever kind they are, and certificates say so."""
+"""Denoised smoothing: both parts are the base classifier, of whatever kind; DnCNN; one step of a diffusion model."""
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -14,13 +16,15 @@ from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
 import randsmooth as rs
-from models.refusing import check_refusals
+from models.plain_networks import dncnn
+from models.refusing import check_refusals, refusal
 from randsmooth import data, models
 from randsmooth.certification.backends import candidates
-from randsmooth.errors import InputError
-from randsmooth.models import Classifier, Denoised, Denoiser
+from randsmooth.models import Classifier, Denoised, Denoiser, DiffusionDenoiser, check_folder, load_denoiser, save
+from randsmooth.models.denoised import PREDICTIONS, Prediction
 
 ABAR = torch.cumprod(1 - torch.linspace(1e-4, 0.02, 1000, dtype=torch.float64), 0)
+SIGMAS = (0.1, 0.25, 0.5, 1.0, 2.0)
 FACTS = {"dataset": "digits", "sigma": 0.25}
 HOW: dict[str, Any] = {"n0": 20, "n": 200, "take": 6}
 
@@ -54,55 +58,35 @@ def halved(noisy: Tensor) -> Tensor:
     return noisy / 2
 
 
-def test_the_image_passes_the_denoiser_first() -> None:
+def test_the_image_passes_the_denoiser_first(tmp_path: Path) -> None:
     first, second, noisy = denoiser(), classifier(), torch.randn(5, 1, 8, 8)
-    base = Denoised(first, second)
-    assert torch.equal(base(noisy), second(first(noisy)))
-    assert not base.training
-    assert (base.shape, base.num_classes, base.provenance) == ((1, 8, 8), 10, FACTS)
+    save(first, tmp_path / "denoiser")
+    save(second, tmp_path / "classifier")
+    for base in (Denoised(first, second), Denoised(tmp_path / "denoiser", str(tmp_path / "classifier"))):
+        assert torch.equal(base(noisy), second(first(noisy))) and not base.training
+        assert (base.shape, base.num_classes, base.provenance) == ((1, 8, 8), 10, FACTS)
 
 
-def test_counts_are_those_of_a_loop_over_both_parts(tmp_path: Path) -> None:
+def test_counts_are_those_of_a_loop_over_both_parts_and_the_header_says_what_they_are(tmp_path: Path) -> None:
     """The same noise, addressed by image and seed, sent through both parts by hand."""
-    first, second = denoiser(), classifier()
-    behind = rs.certify(Denoised(first, second), "digits", out=tmp_path / "a.parquet", **HOW)
-    by_hand = rs.certify(nn.Sequential(first, second).eval(), "digits", sigma=0.25, out=tmp_path / "b.parquet", **HOW)
+    first, second, out = denoiser(), classifier(), tmp_path / "a.parquet"
+    behind = rs.certify(Denoised(first, second), "digits", out=out, **HOW)
+    by_hand = rs.certify(nn.Sequential(first, second).eval(), "digits", sigma=0.25, **HOW)
     assert behind.header.sigma == 0.25, "the denoiser's own sigma is the one that is meant"
     np.testing.assert_array_equal(counts(behind), counts(by_hand))
-    alone = rs.certify(second, "digits", sigma=0.25, out=tmp_path / "c.parquet", **HOW)
-    assert not np.array_equal(counts(behind), counts(alone))
-
-
-def test_the_header_says_what_lies_between_noise_and_label(tmp_path: Path) -> None:
-    first, second = denoiser(), classifier()
-    rs.certify(Denoised(first, second), "digits", out=tmp_path / "a.parquet", **HOW)
-    said = rs.read(tmp_path / "a.parquet").header.model
-    assert said is not None
+    assert not np.array_equal(counts(behind), counts(rs.certify(second, "digits", sigma=0.25, **HOW)))
+    said = behind.header.model or {}
     assert said["arch"] == "small-cnn behind dncnn-3x4"
     assert said["denoiser"] == {**FACTS, "arch": "dncnn-3x4", "weights": models.weights_hash(first)}
     assert said["classifier"]["weights"] == models.weights_hash(second)
+    pairs = [(first, second), (denoiser(1), second), (first, classifier(1))]
+    assert len({models.weights_hash(Denoised(*pair)) for pair in pairs}) == 3
+    again = partial(rs.certify, Denoised(denoiser(1), second), "digits", out=out, resume=True, **HOW)
+    assert "another model" in refusal(again)
 
 
-def test_the_weights_are_of_both_parts() -> None:
-    pairs = [(denoiser(), classifier()), (denoiser(1), classifier()), (denoiser(), classifier(1))]
-    hashes = [models.weights_hash(Denoised(*pair)) for pair in pairs]
-    assert len(set(hashes)) == 3
-    assert models.weights_hash(Denoised(denoiser(), classifier())) == hashes[0]
-
-
-def halved_noise(x_t: Tensor, t: Tensor) -> Tensor:
-    return x_t / 2
-
-
-def test_another_denoiser_does_not_go_on_with_a_run(tmp_path: Path) -> None:
-    out = tmp_path / "a.parquet"
-    rs.certify(Denoised(denoiser(), classifier()), "digits", out=out, **HOW)
-    with pytest.raises(InputError, match="another model"):
-        rs.certify(Denoised(denoiser(1), classifier()), "digits", out=out, resume=True, **HOW)
-
-
-def test_any_classifier_stands_behind_any_denoiser(tmp_path: Path) -> None:
-    fitted = estimator()
+def test_any_classifier_stands_behind_any_denoiser() -> None:
+    fitted, named = estimator(), estimator(lambda k: data.describe("digits").classes[k])
 
     def logits(x: np.ndarray) -> np.ndarray:
         return np.asarray(fitted.decision_function(x.reshape(len(x), -1)))
@@ -110,17 +94,13 @@ def test_any_classifier_stands_behind_any_denoiser(tmp_path: Path) -> None:
     def labels(x: np.ndarray) -> np.ndarray:
         return np.asarray(fitted.predict(x.reshape(len(x), -1)))
 
-    named = estimator(lambda k: data.describe("digits").classes[k])
-    table: list[tuple[Any, dict[str, Any]]] = [(fitted, {}), (named, {})]
-    table += [(logits, {"identity": "mine"}), (labels, {"identity": "mine"})]
-    for place, (given, options) in enumerate(table):
-        out = tmp_path / f"{place}.parquet"
-        found = rs.certify(Denoised(halved, given), "digits", sigma=0.1, out=out, backend="auto", **HOW, **options)
+    for given, identity in ((fitted, None), (named, None), (logits, "mine"), (labels, "mine")):
+        found = rs.certify(Denoised(halved, given), "digits", sigma=0.1, backend="auto", identity=identity, **HOW)
         assert (counts(found).sum(axis=1) == 200).all()
         x, _ = data.load("digits", "test").batch(torch.tensor(found.idx.tolist()))
         clean = fitted.predict(x.flatten(1).numpy() / 2)
         assert (counts(found).argmax(axis=1) == clean).mean() >= 0.5, "small noise changes few answers"
-        assert found.header.model is not None and " behind halved" in found.header.model["arch"]
+        assert " behind halved" in (found.header.model or {})["arch"]
 
 
 def test_what_cannot_be_traced_is_left_to_torch() -> None:
@@ -129,16 +109,8 @@ def test_what_cannot_be_traced_is_left_to_torch() -> None:
     pytest.importorskip("openvino")
     base = Denoised(denoiser(), estimator())
     assert candidates(base, torch.device("cpu")) == ["mixed"]
-    with pytest.raises(InputError, match="none whose steps depend on the images"):
-        backends.make_backend("openvino", base, torch.device("cpu"), "32")
-
-
-def test_folders_are_opened(tmp_path: Path) -> None:
-    models.save(denoiser(), tmp_path / "denoiser")
-    models.save(classifier(), tmp_path / "classifier")
-    base = Denoised(tmp_path / "denoiser", str(tmp_path / "classifier"))
-    noisy = torch.randn(2, 1, 8, 8)
-    assert torch.equal(base(noisy), classifier()(denoiser()(noisy)))
+    ask = partial(backends.make_backend, "openvino", base, torch.device("cpu"), "32")
+    assert "none whose steps depend on the images" in refusal(ask)
 
 
 def test_parts_that_do_not_fit_are_refused() -> None:
@@ -157,3 +129,169 @@ def test_gradients_pass_through_both_parts() -> None:
     noisy = torch.randn(2, 1, 8, 8, requires_grad=True)
     Denoised(denoiser(), classifier())(noisy).sum().backward()
     assert noisy.grad is not None and bool(noisy.grad.abs().sum() > 0)
+
+
+def stirred(denoiser: Denoiser) -> Denoiser:
+    """With other weights and statistics than the initial ones, in eval mode."""
+    for tensor in (*denoiser.parameters(), *denoiser.buffers()):
+        if tensor.is_floating_point():
+            nn.init.uniform_(tensor, 0.1, 0.4)
+    return denoiser.eval()
+
+
+def test_the_networks_size_is_the_released_one() -> None:
+    """17 convolutions of 64 channels; Salman et al.'s tensors have these names and shapes."""
+    names = {name: tuple(each.shape) for name, each in Denoiser(channels=3).network.named_parameters()}
+    convolutions = {name: shape for name, shape in names.items() if len(shape) == 4}
+    assert len(convolutions) == 17 and convolutions["dncnn.0.weight"] == (64, 3, 3, 3)
+    assert convolutions["dncnn.47.weight"] == (3, 64, 3, 3)
+    biases = {name for name in names if name.endswith(".bias") and name.replace("bias", "weight") in convolutions}
+    assert biases == {"dncnn.0.bias"}
+    assert sum(math.prod(shape) for shape in names.values()) == 558_400
+
+
+def test_it_predicts_the_noise_on_images_of_any_size_and_untrained_none() -> None:
+    for shape in ((2, 3, 8, 8), (1, 3, 5, 11)):
+        noisy = torch.randn(shape)
+        assert torch.equal(Denoiser(channels=3, arch="dncnn-3x4").eval()(noisy), noisy)
+        made = stirred(Denoiser(channels=3, arch="dncnn-4x3"))
+        torch.testing.assert_close(made(noisy), dncnn(made.network.state_dict(), noisy, 4))
+
+
+def test_a_folder_gives_back_the_same_denoiser(tmp_path: Path) -> None:
+    made = stirred(Denoiser(channels=1, arch="dncnn-4x3", provenance=FACTS))
+    save(made, tmp_path / "d")
+    back = load_denoiser(tmp_path / "d")
+    noisy = torch.randn(3, 1, 8, 8)
+    assert isinstance(back, Denoiser) and not back.training and torch.equal(back(noisy), made(noisy))
+    assert (back.provenance, back.sigma, back.arch) == (FACTS, 0.25, "dncnn-4x3")
+    assert models.weights_hash(back) == models.weights_hash(made)
+    assert "denoiser dncnn-4x3" in check_folder(tmp_path / "d")
+
+
+def test_other_networks_are_refused() -> None:
+    table: list[tuple[Any, str]] = [
+        ("unet", "'unet' | dncnn-DEPTHxWIDTH"),
+        ("dncnn-2x64", "'dncnn-2x64' | from 3 to 200"),
+        ("dncnn-5x0", "from 1 to 2,048"),
+        (17, "arch=17 | dncnn-17x64"),
+    ]
+    check_refusals((partial(Denoiser, channels=1, arch=arch), said) for arch, said in table)
+    check_refusals([(lambda: Denoiser(channels=0), "channels=0 | usually 3")])
+    assert Denoiser(channels=1, arch="dncnn").arch == "dncnn-17x64"
+
+
+class Oracle(nn.Module):
+    """Knows the clean image x0 in [-1, 1], and predicts from it at exactly the noise level that x_t should have."""
+
+    def __init__(self, clean: Tensor, sigma: float, prediction: Prediction, variance: bool = False) -> None:
+        super().__init__()
+        self.clean, self.prediction, self.variance = clean, prediction, variance
+        self.abar = 1 / (1 + (2 * sigma) ** 2)
+        self.told: list[int] = []
+
+    def forward(self, x_t: Tensor, t: Tensor) -> Tensor:
+        self.told += t.tolist()
+        signal, level = math.sqrt(self.abar), math.sqrt(1 - self.abar)
+        noise = (x_t - signal * self.clean) / level
+        right = {"epsilon": noise, "v_prediction": signal * noise - level * self.clean, "sample": self.clean}
+        predicted = right[self.prediction].expand_as(x_t)
+        return torch.cat([predicted, torch.full_like(predicted, 7.0)], dim=1) if self.variance else predicted
+
+
+def test_a_perfect_prediction_gives_the_clean_image() -> None:
+    for sigma, prediction, variance in itertools.product(SIGMAS, PREDICTIONS, (False, True)):
+        x = torch.rand(1, 3, 8, 8, dtype=torch.float64)
+        network = Oracle(2 * x - 1, sigma, prediction, variance)
+        denoiser = DiffusionDenoiser(network.eval(), sigma=sigma, alphas_cumprod=ABAR, prediction=prediction)
+        noisy = x + sigma * torch.randn(5, 3, 8, 8, dtype=torch.float64)
+        torch.testing.assert_close(denoiser(noisy), x.expand_as(noisy))
+        assert set(network.told) == {denoiser.timestep}
+
+
+def test_what_the_network_sees_has_the_variance_that_it_knows() -> None:
+    """x_t = sqrt(abar) x0 + sqrt(1 - abar) noise, with abar of the exact sigma, which lies next to the timestep's."""
+    seen: list[Tensor] = []
+
+    def network(x_t: Tensor, t: Tensor) -> Tensor:
+        seen.append(x_t)
+        return torch.zeros_like(x_t)
+
+    for sigma in SIGMAS:
+        denoiser = DiffusionDenoiser(network, sigma=sigma, alphas_cumprod=ABAR)
+        x = torch.full((1, 1, 8, 8), 0.75, dtype=torch.float64)
+        denoiser(x + sigma * torch.randn(4000, 1, 8, 8, dtype=torch.float64))
+        abar, t = 1 / (1 + 4 * sigma**2), denoiser.timestep
+        assert float(seen[-1].mean()) == pytest.approx(math.sqrt(abar) * 0.5, abs=0.01)
+        assert float(seen[-1].var()) == pytest.approx(1 - abar, rel=0.02)
+        assert denoiser.alpha_bar == pytest.approx(abar)
+        assert float(ABAR[max(0, t - 1)]) > abar > float(ABAR[t + 1])
+        level = math.sqrt((1 - float(ABAR[t])) / float(ABAR[t]))
+        assert denoiser.mismatch == pytest.approx(level / (2 * sigma) - 1)
+
+
+def test_the_nearest_timestep_is_taken() -> None:
+    """Noise levels 0.5, 1 and 2 of images in [-1, 1], so sigma 0.25, 0.5 and 1."""
+    abar = [1 / (1 + level**2) for level in (0.5, 1.0, 2.0)]
+    nearest = {0.25: 0, 0.3: 0, 0.4: 1, 0.5: 1, 0.65: 1, 0.75: 2, 1.0: 2}
+    for sigma, timestep in nearest.items():
+        denoiser = DiffusionDenoiser(lambda x_t, t: x_t, sigma=sigma, alphas_cumprod=abar)
+        assert denoiser.timestep == timestep
+    assert DiffusionDenoiser(lambda x_t, t: x_t, sigma=0.5, alphas_cumprod=abar).mismatch == pytest.approx(0.0)
+
+
+def test_diffusion_models_that_cannot_be_used_are_refused() -> None:
+    table: list[tuple[dict[str, Any], str]] = [
+        ({"sigma": 0.001}, "sigma=0.001 | from 0.005 to "),
+        ({"sigma": 1000.0}, "sigma=1000.0 | noise levels"),
+        ({"sigma": "half"}, "'half' | noise levels"),
+        ({"alphas_cumprod": torch.linspace(1e-4, 0.02, 1000)}, "from 1 down to 0 | not the betas"),
+        ({"alphas_cumprod": [[0.5]]}, "the abar_t of every timestep"),
+        ({"alphas_cumprod": "linear"}, "the abar_t of every timestep"),
+        ({"prediction": "score"}, "'score' | epsilon, v_prediction, sample"),
+        ({"network": 3}, "network=3 | a function of x_t and timesteps"),
+    ]
+    good: dict[str, Any] = {"network": lambda x_t, t: x_t, "sigma": 0.5, "alphas_cumprod": ABAR}
+    check_refusals((partial(DiffusionDenoiser, **(good | changed)), said) for changed, said in table)
+    cut = DiffusionDenoiser(lambda x_t, t: x_t[:, :, :4], sigma=0.5, alphas_cumprod=ABAR)
+    check_refusals([(lambda: cut(torch.zeros(2, 3, 8, 8)), "(2, 3, 4, 8) | the same shape")])
+
+
+def unet(channels: int = 1, out: int = 1) -> Any:
+    diffusers = pytest.importorskip("diffusers")
+    torch.manual_seed(0)
+    kinds = {"down_block_types": ("DownBlock2D",) * 2, "up_block_types": ("UpBlock2D",) * 2}
+    size = {"sample_size": 8, "block_out_channels": (4, 8), "layers_per_block": 1, "norm_num_groups": 2}
+    return diffusers.UNet2DModel(in_channels=channels, out_channels=out, **size, **kinds).eval()
+
+
+def test_a_folder_of_diffusers_is_read(tmp_path: Path) -> None:
+    network = unet()
+    from diffusers import DDPMPipeline, DDPMScheduler
+
+    for prediction in PREDICTIONS:
+        scheduler = DDPMScheduler(num_train_timesteps=200, beta_end=0.1, prediction_type=prediction)
+        DDPMPipeline(network, scheduler).save_pretrained(tmp_path / prediction / "pipeline")
+        network.save_pretrained(tmp_path / prediction / "network")
+        scheduler.save_pretrained(tmp_path / prediction / "network")
+        given = DiffusionDenoiser(network, sigma=0.5, alphas_cumprod=scheduler.alphas_cumprod, prediction=prediction)
+        noisy = torch.randn(3, 1, 8, 8)
+        for form in ("pipeline", "network"):
+            loaded = load_denoiser(tmp_path / prediction / form, sigma=0.5)
+            assert isinstance(loaded, DiffusionDenoiser) and not loaded.training
+            assert (loaded.timestep, loaded.prediction) == (given.timestep, prediction)
+            with torch.no_grad():
+                assert torch.equal(loaded(noisy), given(noisy)), (prediction, form)
+
+
+def test_diffusion_folders_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
+    unet().save_pretrained(tmp_path / "unet")
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text" / "config.json").write_text('{"_class_name": "UNet2DConditionModel"}')
+    check_refusals(
+        [
+            (lambda: load_denoiser(tmp_path / "unet"), "must know the noise to remove | --sigma"),
+            (lambda: load_denoiser(tmp_path / "unet", sigma=0.5), "scheduler_config.json is missing"),
+            (lambda: load_denoiser(tmp_path / "text", sigma=0.5), "UNet2DConditionModel | no text or class"),
+        ]
+    )

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pytest
 import torch
 from numpy.typing import NDArray
 from torch import nn
@@ -37,8 +36,7 @@ class Asked(nn.Module):
         return answer
 
 
-@pytest.fixture
-def members() -> list[Asked]:
+def four() -> list[Asked]:
     return [Asked(seed) for seed in range(4)]
 
 
@@ -60,18 +58,20 @@ def logits_of(members: list[Asked]) -> NDArray[np.float64]:
 
 
 @torch.no_grad()
-def test_rules(members: list[Asked]) -> None:
+def test_rules() -> None:
+    members = four()
     for rule, weights in itertools.product(RULES, (None, WEIGHTS)):
-        found = Ensemble(members, rule, weights=weights)(X)
         scores = by_hand(rule, logits_of(members), weights or [1.0] * 4)
         scores = np.log(scores) if rule == "probabilities" else scores
-        assert np.allclose(found.numpy(), scores, atol=1e-5), (rule, weights)
+        assert np.allclose(Ensemble(members, rule, weights=weights)(X), scores, atol=1e-5), (rule, weights)
+    next(iter(members[1].parameters()))[0] = torch.nan
+    assert Ensemble(members, "vote")(X).isnan().any()  # votes hide no answer that is not finite
 
 
 @torch.no_grad()
 def test_consensus_is_what_it_is_defined_as() -> None:
     for rule, first in itertools.product(RULES, (2, 3)):
-        members = [Asked(seed) for seed in range(4)]
+        members = four()
         found = Ensemble(members, rule, consensus=first, weights=WEIGHTS)(X).argmax(dim=1).numpy()
         logits = logits_of(members)
         classes = logits.argmax(axis=2)
@@ -84,13 +84,8 @@ def test_consensus_is_what_it_is_defined_as() -> None:
         assert {size for member in members[first:] for size in member.sizes} == {50}
 
 
-@torch.no_grad()
-def test_votes_hide_no_answer_that_is_not_finite(members: list[Asked]) -> None:
-    next(iter(members[1].parameters()))[0] = torch.nan
-    assert Ensemble(members, "vote")(X).isnan().any()
-
-
-def test_notes_say_what_answers(members: list[Asked]) -> None:
+def test_notes_say_what_answers() -> None:
+    members = four()
     wrapped = models.wrap(members[0], mean=0.5)
     ensemble = Ensemble([wrapped, members[1], members[2]], "vote", consensus=2, weights=[1, 1, 2])
     assert ensemble.notes == (
@@ -100,7 +95,8 @@ def test_notes_say_what_answers(members: list[Asked]) -> None:
     )
 
 
-def test_what_cannot_be_an_ensemble_is_named(members: list[Asked]) -> None:
+def test_what_cannot_be_an_ensemble_is_named() -> None:
+    members = four()
     table: list[tuple[dict[str, Any], str]] = [
         ({"rule": "mean"}, "'mean' | logits"),
         ({"weights": [1.0, 2.0]}, "weights=[1.0, 2.0] | 4 numbers above 0"),

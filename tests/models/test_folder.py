@@ -7,8 +7,7 @@ import hashlib
 import json
 import random
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -53,7 +52,7 @@ def saved(once: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(once, tmp_path / "model"))
 
 
-def test_round_trip_is_bit_equal(tmp_path: Path) -> None:
+def test_round_trip_is_bit_equal_and_what_was_checked_is_said(tmp_path: Path) -> None:
     model = _model()
     model(torch.rand(8, 3, 32, 32))  # batch-norm statistics that are not the initial ones
     save(model.to(memory_format=torch.channels_last), tmp_path / "new" / "model")  # type: ignore[call-overload]
@@ -63,6 +62,9 @@ def test_round_trip_is_bit_equal(tmp_path: Path) -> None:
     x = torch.rand(4, 3, 32, 32)
     assert not back.training and back.config == model.config and weights_hash(back) == weights_hash(model)
     torch.testing.assert_close(back(x), model.eval()(x))
+    vouched = "configuration and weights are as they were saved"
+    said = f"model folder: classifier resnet8, 78,268 finite numbers that fit it; {vouched}"
+    assert check_folder(tmp_path / "new" / "model") == said
     files = list((tmp_path / "new" / "model").iterdir())
     assert {path.name for path in files} == {"config.json", "model.safetensors", "README.md"}
     assert len({path.stat().st_mode for path in files}) == 1
@@ -97,22 +99,16 @@ def test_a_kill_between_the_renames_leaves_nothing_that_loads(saved: Path, monke
         assert "config.json is missing" in message and "interrupted" in message
 
 
-@contextmanager
-def files_of_at_most(size: int) -> Iterator[None]:
-    """The system refuses to write more than `size` bytes into a file, as it refuses a full disk."""
+def test_a_full_disk_costs_an_error_of_the_system_and_not_the_old_model(saved: Path) -> None:
     resource = pytest.importorskip("resource")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
-def test_a_full_disk_costs_an_error_of_the_system_and_not_the_old_model(saved: Path) -> None:
-    for size in (100, 10_000):  # too little for the configuration, and for the weights
-        with pytest.raises(OSError) as refused, files_of_at_most(size):
-            save(_model(seed=1), saved)
+    for size in (100, 10_000):  # bytes of a file: too little for the configuration, and for the weights
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+        try:
+            with pytest.raises(OSError) as refused:
+                save(_model(seed=1), saved)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
         assert (refused.value.errno, refused.value.filename) == (errno.EFBIG, str(saved)), size
         assert weights_hash(load(saved)) == weights_hash(_model())
         assert len(list(saved.iterdir())) == 3
@@ -120,23 +116,19 @@ def test_a_full_disk_costs_an_error_of_the_system_and_not_the_old_model(saved: P
 
 def test_the_card_tells_what_it_is_and_how_to_certify(tmp_path: Path) -> None:
     clean = {"sigma": 0.0, "dataset": "|a|"}
-    cards = {
-        "all": (_model(), "resnet8 on cifar10 | logits are not certified | 3x32x32 | cat, dog, owl | sigma = 0.25"),
-        "how": (
-            _model(),
-            "randsmooth.models.load( | SmoothedClassifier(model, sigma=0.25) | randsmooth certify FOLDER",
-        ),
-        "facts": (_model(), "lbd 20, eta 0.5 | torch 2.13.0 | library_name: randsmooth | - randomized-smoothing"),
-        "nothing": (Classifier(arch="resnet8", **SHAPE), "is not recorded | Nothing is recorded | does not normalise"),
-        "clean": (
-            Classifier(arch="resnet8", **SHAPE, provenance=clean),
-            r"It never saw noise | sigma=SIGMA | on \|a\|",
-        ),
-        "many": (Classifier(arch="resnet8", shape=[3, 32, 32], classes=[f"c{k}" for k in range(30)]), "and 10 more"),
-        "denoiser": (
-            Denoiser(channels=1, arch="dncnn-4x3", provenance={"sigma": 0.25, "dataset": "digits"}),
-            "dncnn-4x3 on digits | noise of sigma = 0.25 | of 1 channel, | --denoiser FOLDER",
-        ),
+    all_of_it = "resnet8 on cifar10 | logits are not certified | 3x32x32 | cat, dog, owl | sigma = 0.25"
+    how = "randsmooth.models.load( | SmoothedClassifier(model, sigma=0.25) | randsmooth certify FOLDER"
+    facts = "lbd 20, eta 0.5 | torch 2.13.0 | library_name: randsmooth | - randomized-smoothing | method"
+    noise = {"sigma": 0.25, "dataset": "digits"}
+    nothing, never = Classifier(arch="resnet8", **SHAPE), Classifier(arch="resnet8", **SHAPE, provenance=clean)
+    many = Classifier(arch="resnet8", shape=[3, 32, 32], classes=[f"c{k}" for k in range(30)])
+    put_before = "dncnn-4x3 on digits | noise of sigma = 0.25 | of 1 channel, | --denoiser FOLDER"
+    cards: dict[str, tuple[Any, str]] = {
+        "all": (_model(), f"{all_of_it} | {how} | {facts}"),
+        "nothing": (nothing, "is not recorded | Nothing is recorded | does not normalise"),
+        "clean": (never, r"It never saw noise | sigma=SIGMA | on \|a\|"),
+        "many": (many, "and 10 more"),
+        "denoiser": (Denoiser(channels=1, arch="dncnn-4x3", provenance=noise), put_before),
     }
     for name, (model, said) in cards.items():
         save(model, tmp_path / name)
@@ -180,16 +172,14 @@ DAMAGE: list[tuple[Callable[[Path], object], str]] = [
     (lambda p: (p / "config.json").unlink(), "config.json is missing"),
     (_text('{"arch":'), "config.json is not JSON"),
     (_text('{"model_type": "bert"}'), "not written by this randsmooth | model_type"),
-    (_text("[]"), "not written by this randsmooth | list"),
     (_text("[" * 100_000), "config.json is nested deeper than"),
-    (_text('{"arch": Infinity}'), "config.json is not JSON"),
     (_config(later=1), "not written by this randsmooth | later"),
     (_config(arch="resnet9"), "config.json | resnet9"),
     (_config(shape="3x32x32"), "config.json | shape='3x32x32'"),
     (_config(arch=8), "config.json | '8'"),
-    (_config(arch="resnet9998"), "far larger than the 78,268"),
-    (_config(arch="small-cnn", shape=[3, 9000, 9000]), "no such network can be built"),
-    (_config(arch="lenet", shape=[3, 16384, 16384]), "no such network can be built"),
+    (_config(arch="resnet9998"), "resnet9998 | 6n + 2"),
+    (_config(arch="small-cnn", shape=[3, 9000, 9000]), "tensors do not fit"),
+    (_config(arch="lenet", shape=[3, 16384, 16384]), "tensors do not fit"),
     (_config(shape=[3, 10**9, 10**9]), "1024 channels and 16384"),
     (_config(std=[1e-300] * 3), "std= | positive numbers"),
     (_config(mean=[1e300] * 3), "mean= | 3 finite numbers"),
@@ -197,11 +187,9 @@ DAMAGE: list[tuple[Callable[[Path], object], str]] = [
     (_config(arch="resnet14"), "network.layer1.1 | found nothing"),
     (_config(classes=["a", "b"]), "network.fc.bias | (2,) | (3,)"),
     (_with(torch.inf), "holds NaN or infinity in 'network.fc.bias'"),
-    (_with(torch.nan), "holds NaN or infinity in 'network.fc.bias'"),
     (lambda p: (p / "model.safetensors").unlink(), "model.safetensors is missing | download"),
     (lambda p: (p / "model.safetensors").rename(p / "pytorch_model.bin"), "is missing | pickles are never loaded"),
     (lambda p: rewrite_weights(p, lambda w: w.write_bytes(w.read_bytes()[:-100])), "model.safetensors is damaged"),
-    (lambda p: rewrite_weights(p, lambda w: w.write_bytes(b"")), "model.safetensors is damaged"),
     (lambda p: (p / "model.safetensors").write_bytes(b"other"), "not the file that config.json was written with"),
 ]
 
@@ -226,15 +214,6 @@ def test_a_config_that_is_not_as_it_was_written_is_refused(saved: Path) -> None:
         assert "not written by this randsmooth" in refusal(lambda: load(saved)), lost
     (saved / "config.json").write_text(json.dumps(dict(reversed(whole.items()))))  # layout and order do not matter
     assert load(saved).config == _model().config
-
-
-def test_what_was_checked_is_said(saved: Path) -> None:
-    assert check_folder(saved) == (
-        "model folder: classifier resnet8, 78,268 finite numbers that fit it; configuration and weights are as they "
-        "were saved"
-    )
-    (saved / "model.safetensors").write_bytes(b"")
-    assert "model.safetensors" in refusal(lambda: check_folder(saved))
 
 
 def test_what_is_no_model_folder_is_refused(saved: Path, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ import torch
 from models.refusing import check_refusals, refusal
 from nasty import NASTY
 from randsmooth.certification import SmoothedClassifier
-from randsmooth.errors import InputError
 from randsmooth.models import IrModel, OnnxModel, weights_hash
 
 onnx = pytest.importorskip("onnx")
@@ -40,14 +38,11 @@ def graph(
     return bytes(onnx.helper.make_model(made, opset_imports=[opset], ir_version=9).SerializeToString())
 
 
-def test_a_graph_that_takes_images_and_gives_floats_is_read(tmp_path: Path) -> None:
-    (tmp_path / "m.onnx").write_bytes(graph())
-    model = OnnxModel(tmp_path / "m.onnx")
-    assert (model.shape, model.batch, model.input.name, model.output) == ((1, 2, 2), None, "x", "z")
-
-
 def test_what_is_no_classifier_of_images_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "m.onnx"
+    path.write_bytes(graph())
+    model = OnnxModel(path)
+    assert (model.shape, model.batch, model.input.name, model.output) == ((1, 2, 2), None, "x", "z")
     table: list[tuple[bytes, str]] = [
         *((raw, "is no ONNX file that can be run") for raw in (b"", b"\xff" * 1000, b"\x0a", b"\x07", b"hello")),
         *((raw, "is no ONNX file that can be run") for raw in (b"\x3a\x7f\x00", b"\x3a\x02\x09\x00", graph()[:-20])),
@@ -67,22 +62,19 @@ def test_what_is_no_classifier_of_images_is_named(tmp_path: Path, capfd: pytest.
     assert capfd.readouterr() == ("", "")  # ONNX Runtime prints where it tries again
 
 
-@pytest.mark.parametrize("beyond", [False, True], ids=["opened", "run"])
-def test_the_names_in_a_graph_do_not_reach_the_terminal(
-    beyond: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_the_names_in_a_graph_do_not_reach_the_terminal(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """ONNX Runtime warns of a tensor that nothing uses, and of a node that fails, by their names as they are."""
-    nasty, made = NASTY["title of a terminal"], onnx.load_from_string(graph())
-    index = onnx.numpy_helper.from_array(np.array([9 if beyond else 0, 1]), "index")
-    made.graph.initializer.extend([index, onnx.numpy_helper.from_array(np.ones(3), nasty)])
-    made.graph.node[1].output[0] = nasty + "flat"
-    made.graph.node.append(onnx.helper.make_node("Gather", [nasty + "flat", "index"], ["z"], name=nasty, axis=1))
-    (tmp_path / "m.onnx").write_bytes(made.SerializeToString())
-    smoothed = SmoothedClassifier(OnnxModel(tmp_path / "m.onnx"), sigma=0.5, seed=0, backend="onnx")
-    with pytest.raises(InputError, match="the model refuses images") if beyond else nullcontext() as told:
-        smoothed.certify(torch.rand(1, 1, 2, 2), n0=2, n=20)
-    assert capfd.readouterr() == ("", "")
-    assert told is None or str(told.value).isprintable()
+    for beyond in (False, True):
+        nasty, made = NASTY["title of a terminal"], onnx.load_from_string(graph())
+        index = onnx.numpy_helper.from_array(np.array([9 if beyond else 0, 1]), "index")
+        made.graph.initializer.extend([index, onnx.numpy_helper.from_array(np.ones(3), nasty)])
+        made.graph.node[1].output[0] = nasty + "flat"
+        made.graph.node.append(onnx.helper.make_node("Gather", [nasty + "flat", "index"], ["z"], name=nasty, axis=1))
+        (tmp_path / "m.onnx").write_bytes(made.SerializeToString())
+        smoothed = SmoothedClassifier(OnnxModel(tmp_path / "m.onnx"), sigma=0.5, seed=0, backend="onnx")
+        ask = partial(smoothed.certify, torch.rand(1, 1, 2, 2), n0=2, n=20)
+        said = refusal(ask) if beyond else str(ask())
+        assert capfd.readouterr() == ("", "") and (not beyond or said.isprintable())
 
 
 def with_weights_beside(folder: Path, seed: int) -> Path:

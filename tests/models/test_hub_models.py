@@ -97,14 +97,9 @@ def test_steps_are_the_processors(tmp_path: Path) -> None:
 
 
 def test_a_processor_of_an_earlier_version_is_read(tmp_path: Path) -> None:
-    said = {
-        "feature_extractor_type": "ViTFeatureExtractor",
-        "size": 24,
-        "resample": 2,
-        "image_mean": MEAN,
-        "image_std": STD,
-    }
-    (tmp_path / "preprocessor_config.json").write_text(json.dumps(said | {"do_normalize": True, "do_resize": True}))
+    said = {"feature_extractor_type": "ViTFeatureExtractor", "size": 24, "resample": 2}
+    said |= {"image_mean": MEAN, "image_std": STD, "do_normalize": True, "do_resize": True}
+    (tmp_path / "preprocessor_config.json").write_text(json.dumps(said))
     words = [step.words for step in steps_of(tmp_path)]
     assert words[0] == "resized to 24 x 24 (bilinear)" and words[1].startswith("normalised by mean 0.5, 0.4, 0.3")
 
@@ -139,12 +134,8 @@ def test_noise_is_added_before_the_processors_steps(vit: Path) -> None:
     network = transformers.AutoModelForImageClassification.from_pretrained(vit).eval()
     with torch.inference_mode():
         torch.testing.assert_close(model(noisy), network(pixel_values=pixels).logits, atol=1e-5, rtol=1e-5)
-
-
-def test_a_smoothed_classifier_takes_the_name(vit: Path) -> None:
     smoothed = rs.SmoothedClassifier(f"hf:{vit}", sigma=0.25, seed=0)
-    result = smoothed.certify(torch.rand(2, 3, 32, 32), n0=20, n=200)
-    assert result.counts.sum(axis=1).tolist() == [200, 200]
+    assert smoothed.certify(torch.rand(2, 3, 32, 32), n0=20, n=200).counts.sum(axis=1).tolist() == [200, 200]
 
 
 def test_classes_are_put_into_the_order_of_the_data_set(vit: Path) -> None:
@@ -222,16 +213,12 @@ def test_code_in_a_folder_is_never_run_and_nobody_is_asked(vit: Path, monkeypatc
 TIMM: dict[str, Any] = {"input_size": (3, 24, 24), "interpolation": "bicubic", "mean": (0.5,) * 3, "std": (0.2,) * 3}
 
 
-@pytest.mark.parametrize(("mode", "shape"), [("center", (28, 28)), ("squash", (28, 28))])
-def test_the_steps_of_timm(mode: str, shape: tuple[int, int]) -> None:
+def test_the_steps_of_timm() -> None:
     """As `timm.data.create_transform` makes them for evaluation: resized by 1 / crop_pct, cropped, normalised."""
     x = torch.rand(1, 3, 32, 40)
-    found = torch.nn.Sequential(*timm_steps(TIMM | {"crop_pct": 0.85, "crop_mode": mode}))(x)
-    size = shape if mode == "squash" else (28, 35)  # 24 / 0.85, rounded down
-    resized: Tensor = F.interpolate(x, size=size, mode="bicubic", antialias=True)
-    left = (size[1] - 24) // 2
-    torch.testing.assert_close(found, (resized[:, :, 2:26, left : left + 24] - 0.5) / 0.2)
-
-
-def test_other_transforms_of_timm_are_refused() -> None:
+    for mode, size in (("squash", (28, 28)), ("center", (28, 35))):  # 24 / 0.85, rounded down
+        found = torch.nn.Sequential(*timm_steps(TIMM | {"crop_pct": 0.85, "crop_mode": mode}))(x)
+        resized: Tensor = F.interpolate(x, size=size, mode="bicubic", antialias=True)
+        left = (size[1] - 24) // 2
+        torch.testing.assert_close(found, (resized[:, :, 2:26, left : left + 24] - 0.5) / 0.2)
     check_refusals([(lambda: timm_steps(TIMM | {"crop_mode": "border"}), "crop_mode='border' | center or squash")])

@@ -18,7 +18,7 @@ from models.plain_networks import PLAIN, State, dncnn, wide_resnet
 from models.refusing import check_refusals, refusal
 from randsmooth import models
 from randsmooth.models import import_checkpoint
-from randsmooth.models.importing.files import LENET, arch_of, read_checkpoint
+from randsmooth.models.importing.files import LENET, arch_of
 
 CIFAR: dict[str, Any] = {"dataset": "cifar10", "normalise": "none"}
 DATASETS = {10: "cifar10", 100: "cifar100", 1000: "imagenet32"}
@@ -85,18 +85,6 @@ def test_a_network_of_the_field_gives_the_logits_of_its_definition(tmp_path: Pat
             torch.testing.assert_close(model(x), plain(state, x), atol=1e-5, rtol=1e-5)
 
 
-def test_names_and_shapes_are_the_authors() -> None:
-    """As the definitions of rs4a, denoised smoothing and consistency regularisation have them."""
-    wide = state_of("wrn40-2")
-    assert tuple(wide["block1.layer.0.convShortcut.weight"].shape) == (32, 16, 1, 1)
-    assert tuple(wide["block3.layer.5.bn2.running_var"].shape) == (128,)
-    assert tuple(wide["fc.weight"].shape) == (10, 128)
-    dense = state_of("densenet40")
-    assert tuple(dense["features.block3.layer6.brc_1.conv.weight"].shape) == (48, 228, 1, 1)
-    assert tuple(dense["features.norm_last.weight"].shape) == (240,)
-    assert not any("trans" in name for name in dense)
-
-
 WRAPPED: dict[str, Callable[[State], dict[str, object]]] = {
     "locuslab": lambda state: {
         "epoch": 3,
@@ -127,12 +115,16 @@ def test_containers(tmp_path: Path) -> None:
 def test_files_of_safetensors_and_of_old_versions_of_torch(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
     state = state_of("resnet8")
     save_file(state, tmp_path / "a.safetensors")
-    torch.save({"net": state}, tmp_path / "old.pth", _use_new_zipfile_serialization=False)
-    torch.save({"net": state}, tmp_path / "protocol.pth", pickle_protocol=3)
+    held = {"net": state, "epoch": 440, "scheduler": {"last_epoch": 440}}
+    torch.save(held, tmp_path / "old.pth", _use_new_zipfile_serialization=False)
+    torch.save(held, tmp_path / "protocol.pth", pickle_protocol=3)
     for name in ("a.safetensors", "old.pth", "protocol.pth"):
         model = import_checkpoint(tmp_path / name, **CIFAR)
         assert torch.equal(model.network.state_dict()["fc.weight"], state["fc.weight"])
     assert not recwarn.list
+    origin = model.provenance["imported"]  # what the file says of itself
+    assert (origin["epoch"], origin["arch"]) == (440, None)
+    assert origin["container"] == "state dict under 'net' beside net, epoch, scheduler"
 
 
 def test_a_stored_normalisation_is_used(tmp_path: Path) -> None:
@@ -151,26 +143,22 @@ def test_a_stored_normalisation_is_used(tmp_path: Path) -> None:
         torch.testing.assert_close(model(x), expected, atol=1e-5, rtol=1e-5)
 
 
-def test_centering_is_subtracting_the_mean(tmp_path: Path) -> None:
+def test_layers_can_be_asked_for(tmp_path: Path) -> None:
     torch.save(state_of("resnet8"), tmp_path / "a.pth")
-    plain, centered = (import_checkpoint(tmp_path / "a.pth", "cifar10", normalise=n) for n in ("none", "center"))
-    x = torch.rand(2, 3, 32, 32)
-    mean = torch.tensor([0.4914, 0.4822, 0.4465]).view(3, 1, 1)
-    with torch.inference_mode():
-        torch.testing.assert_close(centered(x), plain(x - mean), atol=1e-5, rtol=1e-5)
-
-
-def test_other_layers_can_be_asked_for(tmp_path: Path) -> None:
-    torch.save(state_of("resnet8"), tmp_path / "a.pth")
-    imagenet, deviations = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
-    table = {
-        "imagenet": (imagenet, deviations),
+    cifar, imagenet = [0.4914, 0.4822, 0.4465], [0.485, 0.456, 0.406]
+    table: dict[str, tuple[Any, Any]] = {
+        "none": (None, None),
+        "center": (cifar, [1.0] * 3),
+        "imagenet": (imagenet, [0.229, 0.224, 0.225]),
         "center-imagenet": (imagenet, [1.0] * 3),
         "0.5,0.5,0.5/0.2,0.2,0.2": ([0.5] * 3, [0.2] * 3),
     }
-    for text, expected in table.items():
-        config = import_checkpoint(tmp_path / "a.pth", "cifar10", normalise=text).config
-        assert (config["mean"], config["std"]) == expected, text
+    made = {text: import_checkpoint(tmp_path / "a.pth", "cifar10", normalise=text) for text in table}
+    assert {text: (model.config["mean"], model.config["std"]) for text, model in made.items()} == table
+    x = torch.rand(2, 3, 32, 32)
+    with torch.inference_mode():
+        shifted = made["none"](x - torch.tensor(cifar).view(3, 1, 1))
+        torch.testing.assert_close(made["center"](x), shifted, atol=1e-5, rtol=1e-5)
 
 
 class Code:
@@ -196,7 +184,6 @@ def test_a_bad_file_is_refused_with_the_way_out(tmp_path: Path) -> None:
         (saved(torch.nn.Linear(2, 2)), "torch.nn.modules.linear.Linear, which is code"),
         (saved({"state_dict": {}, "best": Code()}), "Code, which is code"),
         (lambda path: path.write_text("<html>not found</html>"), "cannot be imported"),
-        (lambda path: path.write_bytes(b"PK\x03\x04" + b"0" * 100), "cannot be imported"),
         (saved({"epoch": 3, "lr": 0.1}), "'epoch', 'lr' | no state dict"),
         (saved([1, 2]), "a list | no state dict"),
         (saved({"net": {"conv1.weight": kernels}}), "conv1.weight | NaN or infinity"),
@@ -228,10 +215,8 @@ def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
         ({}, {"dataset": "mnist"}, "conv1.weight | (16, 1, 3, 3) | (16, 3, 3, 3) | --dataset"),
         ({}, {"arch": "resnet20"}, "as resnet20 | found nothing | --arch"),
         ({"more": {"head.weight": torch.ones(5, 7)}}, {"arch": "resnet8"}, "1 tensors | head.weight"),
-        ({"more": {"bn1.weight": torch.ones(7)}}, {}, "1 tensors | bn1.weight | (16,) | (7,)"),
         ({}, {"arch": "resnat20"}, "resnat20 | did you mean"),
         ({}, {"normalise": "cifar11"}, "'cifar11' | none, center"),
-        ({}, {"normalise": "0.5/0.2"}, "'0.5/0.2' | 3 channels"),
         ({}, {"normalise": "a,b,c/d,e,f"}, "'a,b,c/d,e,f' | numbers as"),
         ({}, {"normalise": "mnist"}, "'mnist' | 3 channels"),
         ({}, {"sigma": -1.0}, "sigma=-1.0"),
@@ -243,15 +228,12 @@ def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
         check_refusals([(partial(import_checkpoint, tmp_path / "a.pth", **CIFAR | options), said)])
 
 
-def test_a_network_that_is_not_known_is_named_by_its_tensors(tmp_path: Path) -> None:
+def test_networks_that_are_not_known_and_names_that_only_their_authors_know(tmp_path: Path) -> None:
     torch.save({"features.0.weight": torch.ones(3, 3, 3, 3), "fc.weight": torch.ones(10, 3)}, tmp_path / "a.pth")
     message = refusal(lambda: import_checkpoint(tmp_path / "a.pth", **CIFAR))
     assert "2 tensors (features.0.weight, fc.weight, ...)" in message and "rs.certify(model, ...)" in message
-
-
-def test_a_name_that_only_its_authors_know_is_replaced_by_ours(tmp_path: Path) -> None:
     torch.save({"state_dict": state_of("resnet8"), "arch": "my_net"}, tmp_path / "a.pth")
-    assert import_checkpoint(tmp_path / "a.pth", "cifar10", normalise="none", arch="resnet8").arch == "resnet8"
+    assert import_checkpoint(tmp_path / "a.pth", **CIFAR, arch="resnet8").arch == "resnet8"
 
 
 def test_a_folder_with_something_in_it_is_kept(tmp_path: Path) -> None:
@@ -265,41 +247,26 @@ def test_a_folder_with_something_in_it_is_kept(tmp_path: Path) -> None:
     check_refusals([(lambda: import_checkpoint(tmp_path / "a.pth", **again, overwrite=True), said)])
 
 
-def test_what_a_file_says_of_itself_is_read(tmp_path: Path) -> None:
-    torch.save({"net": state_of("resnet8"), "epoch": 440, "scheduler": {"last_epoch": 440}}, tmp_path / "440.pth")
-    origin = read_checkpoint(tmp_path / "440.pth").origin
-    assert (origin["epoch"], origin["arch"]) == (440, None)
-    assert origin["container"] == "state dict under 'net' beside net, epoch, scheduler"
-
-
-@pytest.mark.parametrize("prefix", ["", "module."], ids=["CIFAR-10", "ImageNet, in nn.DataParallel"])
-def test_a_denoiser_of_denoised_smoothing_is_one_for_denoised(tmp_path: Path, prefix: str) -> None:
+def test_a_denoiser_of_denoised_smoothing_is_one_for_denoised(tmp_path: Path) -> None:
+    """CIFAR-10's names, and ImageNet's, in nn.DataParallel."""
     generator = torch.Generator().manual_seed(0)
     state = models.Denoiser(channels=3, arch="dncnn-5x8").network.state_dict()
-    state = {
-        name: 0.1 + 0.2 * torch.rand(each.shape, generator=generator)
-        for name, each in state.items()
-        if each.is_floating_point()
-    }
-    arch = "imagenet_dncnn" if prefix else "cifar_dncnn"
-    held = {"epoch": 9, "arch": arch, "state_dict": {f"{prefix}{name}": each for name, each in state.items()}}
-    torch.save(held, tmp_path / "best.pth.tar")
-    with pytest.raises(models.HoldsDenoiser, match="import_denoiser"):
-        import_checkpoint(tmp_path / "best.pth.tar", "cifar10")
-    models.import_denoiser(tmp_path / "best.pth.tar", sigma=0.25, out=tmp_path / "denoiser")
-    denoiser = models.load_denoiser(tmp_path / "denoiser")
-    assert isinstance(denoiser, models.Denoiser)
-    assert (denoiser.arch, denoiser.sigma, denoiser.provenance["imported"]["arch"]) == ("dncnn-5x8", 0.25, arch)
-    noisy = torch.rand(2, 3, 16, 16)
-    classifier = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3 * 256, 10)).eval()
-    base = models.Denoised(tmp_path / "denoiser", classifier)
-    with torch.inference_mode():
-        expected = dncnn(state, noisy, 5)
-        torch.testing.assert_close(denoiser(noisy), expected, atol=1e-5, rtol=1e-5)
-        torch.testing.assert_close(base(noisy), classifier(expected), atol=1e-5, rtol=1e-5)
-
-
-def test_what_is_no_denoiser_is_refused_by_name(tmp_path: Path) -> None:
+    state = {name: each for name, each in state.items() if each.is_floating_point()}
+    state = {name: 0.1 + 0.2 * torch.rand(each.shape, generator=generator) for name, each in state.items()}
+    for prefix, arch in (("", "cifar_dncnn"), ("module.", "imagenet_dncnn")):
+        held = {"epoch": 9, "arch": arch, "state_dict": {f"{prefix}{name}": each for name, each in state.items()}}
+        torch.save(held, tmp_path / "best.pth.tar")
+        with pytest.raises(models.HoldsDenoiser):
+            import_checkpoint(tmp_path / "best.pth.tar", **CIFAR)
+        out = tmp_path / f"denoiser{prefix}"
+        denoiser = models.import_denoiser(tmp_path / "best.pth.tar", out=out, sigma=0.25, dataset="cifar10")
+        assert (denoiser.arch, denoiser.sigma) == ("dncnn-5x8", 0.25)
+        classifier = models.Classifier(arch="resnet8", classes=list("ab"), shape=(3, 32, 32)).eval()
+        noisy, base = torch.rand(2, 3, 32, 32, generator=generator), models.Denoised(out, classifier)
+        with torch.inference_mode():
+            expected = dncnn(state, noisy, 5)
+            torch.testing.assert_close(denoiser(noisy), expected, atol=1e-5, rtol=1e-5)
+            torch.testing.assert_close(base(noisy), classifier(expected), atol=1e-5, rtol=1e-5)
     torch.save(state_of("resnet8"), tmp_path / "a.pth")
     torch.save({"arch": "memnet", "state_dict": {"feature_extractor.conv.weight": torch.ones(1)}}, tmp_path / "b.pth")
     check_refusals(

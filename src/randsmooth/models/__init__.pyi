@@ -1,4 +1,4 @@
-from .adapters.estimator import EstimatorModel as EstimatorModel
+from .adapters.foreign_model import EstimatorModel as EstimatorModel
 from .adapters.foreign_model import ForeignModel as ForeignModel
 from .adapters.foreign_model import FunctionModel as FunctionModel
 from .adapters.foreign_model import PythonModel as PythonModel
@@ -10,7 +10,6 @@ from .base import Around as Around
 from .base import BaseClassifier as BaseClassifier
 from .base import adapt as adapt
 from .base import check_images as check_images
-from .base import check_labels as check_labels
 from .base import for_classes as for_classes
 from .base import foreign_parts as foreign_parts
 from .base import notes_of as notes_of

@@ -15,8 +15,13 @@ from torch import Tensor, nn
 from randsmooth.data.arrays import into_unit_range
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, article
-from randsmooth.models.adapters.estimator import EstimatorModel, is_estimator
-from randsmooth.models.adapters.foreign_model import ForeignModel, FunctionModel, PythonModel
+from randsmooth.models.adapters.foreign_model import (
+    EstimatorModel,
+    ForeignModel,
+    FunctionModel,
+    PythonModel,
+    is_estimator,
+)
 from randsmooth.models.adapters.programs import Program, is_program
 from randsmooth.models.sources import open_source
 
@@ -252,30 +257,6 @@ divide by 255
             f"the images have values in [{least:.6g}, {most:.6g}], first image {first}; expected [0, 1]: "
             f"{into_unit_range(least, most)}"
         )
-
-
-def check_labels(y: Tensor, num_classes: int) -> None:
-    """Check that labels are integers (B,) from 0 to num_classes - 1.
-
-    Raises:
-        InputError: another type or shape, or a label out of range; the message names the first such label.
-
-    Example:
-        >>> check_labels(torch.tensor([0, 9]), 10)
-        >>> check_labels(torch.tensor([0, 10]), 10)
-        Traceback (most recent call last):
-        ...
-        randsmooth.errors.InputError: label 1 is 10; expected 0 to 9: map the labels to the classes
-    """
-    if not isinstance(y, Tensor) or y.is_floating_point() or y.is_complex() or y.dtype == torch.bool:
-        kind = y.dtype if isinstance(y, Tensor) else type(y).__name__
-        raise InputError(f"labels have type {kind}; expected a tensor of integers: torch.as_tensor(y).long()")
-    if y.ndim != 1:
-        raise InputError(f"labels have shape {tuple(y.shape)}; expected (B,): one class index an image")
-    bad = (y < 0) | (y >= num_classes)
-    if bool(bad.any()):
-        i = int(bad.nonzero()[0])
-        raise InputError(f"label {i} is {int(y[i])}; expected 0 to {num_classes - 1}: map the labels to the classes")
 
 
 def pick_device(name: str | torch.device) -> torch.device:

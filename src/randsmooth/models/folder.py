@@ -22,7 +22,7 @@ from randsmooth.documents import parse_json, read_file, shown
 from randsmooth.errors import InputError
 from randsmooth.escape import markdown, setting
 from randsmooth.models.sources import check_place
-from randsmooth.models.weights import COUNTER, SizeLimit
+from randsmooth.models.weights import COUNTER
 from randsmooth.urls import fetched, has_protocol
 
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
@@ -98,18 +98,20 @@ class StoredModel(nn.Module):
 def filled(make: Callable[[], M], weights: dict[str, Tensor], where: str, way_out: str) -> M:
     """The model that `make` gives, in eval mode, with the `weights`; `where` and `way_out` are for errors.
 
-    torch's generator stays as it is. Counters of batch norms, which change nothing, may lack.
+    A file may describe any network: it is first made without memory. torch's generator stays as it is. Counters of
+    batch norms, which change nothing, may lack.
 
     Raises:
-        InputError: it cannot be made, is far larger than the weights, or has others.
+        InputError: it cannot be made, or has other weights.
     """
     try:
-        with torch.random.fork_rng(devices=[]), SizeLimit(sum(tensor.numel() for tensor in weights.values())):
-            model = make()
-    except (InputError, RuntimeError) as error:  # the latter where memory is not enough for a single layer
-        raise InputError(f"{where}: no such network can be built ({str(error).partition(chr(10))[0]})") from error
-    expected = model.state_dict()
-    weights = {name: torch.zeros_like(each) for name, each in expected.items() if name.endswith(COUNTER)} | weights
+        with torch.random.fork_rng(devices=[]), torch.device("meta"):
+            expected = make().state_dict()
+    except (InputError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"{where}: no such network can be built ({reason})") from error
+    counters = {name: torch.zeros((), dtype=torch.int64) for name in expected if name.endswith(COUNTER)}
+    weights = counters | weights
     wanted, got = ({name: (t.dtype, tuple(t.shape)) for name, t in state.items()} for state in (expected, weights))
     odd = sorted(name for name in wanted | got if wanted.get(name) != got.get(name))  # torch would convert types
     if odd:
@@ -117,6 +119,8 @@ def filled(make: Callable[[], M], weights: dict[str, Tensor], where: str, way_ou
             f"{where}: {len(odd)} tensors do not fit, first {shown(repr(odd[0]))}, expected "
             f"{wanted.get(odd[0], 'nothing')}, found {got.get(odd[0], 'nothing')}; {way_out}"
         )
+    with torch.random.fork_rng(devices=[]):
+        model = make()
     model.load_state_dict(weights)
     return model.eval()
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pkgutil
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from randsmooth.errors import InputError
 from randsmooth.registry import Registry
@@ -21,18 +22,13 @@ FAMILIES = {
 }
 
 
-class Builder(Protocol):
-    """A function that makes a network (B, in_channels, image_size, image_size) -> logits (B, num_classes)."""
-
-    def __call__(self, *, in_channels: int, image_size: int, num_classes: int) -> nn.Module: ...
-
-
 @dataclass(frozen=True)
 class Architecture:
     """An architecture, as the entry point of a package names it.
 
     Attributes:
-        builder: makes a freshly initialised network.
+        builder: called with in_channels, image_size and num_classes, it makes a freshly initialised network
+            (B, in_channels, image_size, image_size) -> logits (B, num_classes); under `torch.device("meta")`, too.
         min_size: the smallest image side, in pixels, that it accepts.
 
     Example:
@@ -43,7 +39,7 @@ class Architecture:
         Linear(in_features=48, out_features=10, bias=True)
     """
 
-    builder: Builder
+    builder: Callable[..., nn.Module]
     min_size: int
 
 

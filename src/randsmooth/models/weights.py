@@ -5,20 +5,15 @@ from __future__ import annotations
 import hashlib
 import struct
 import zipfile
-from collections.abc import Callable, Sequence
 from typing import IO, Any
 
 import torch
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 
 from randsmooth.errors import InputError
 from randsmooth.models.adapters.foreign_model import ForeignModel
 
-# The functions by which layers get memory; none of it is used before its size is known.
-MAKERS = (torch.empty, torch.zeros, torch.ones, torch.full, torch.rand, torch.randn)
 COUNTER = "num_batches_tracked"  # of a batch norm; where it has a momentum, this changes nothing
-SPARE = 2**20  # numbers that a network may have besides its weights
 
 
 def weights_hash(model: nn.Module | ForeignModel) -> str:
@@ -98,33 +93,6 @@ def _add(hashed: Any, name: str, value: object) -> None:
         return
     known = isinstance(value, str | bytes | int | float | torch.dtype | None)
     hashed.update(f"{name} {value!r}\n".encode() if known else f"{name} {type(value).__qualname__}\n".encode())
-
-
-class SizeLimit(TorchFunctionMode):
-    """A context in which at most about `numbers` elements of tensors may be made: a file may describe any network.
-
-    Raises:
-        InputError: at the first tensor that exceeds the limit.
-    """
-
-    def __init__(self, numbers: int) -> None:
-        super().__init__()
-        self.numbers = numbers
-        self.left = numbers + SPARE
-
-    def __torch_function__(
-        self,
-        func: Callable[..., Any],
-        types: Sequence[type],
-        args: tuple[Any, ...] = (),
-        kwargs: dict[str, Any] | None = None,
-    ) -> Any:
-        made = func(*args, **(kwargs or {}))
-        if func in MAKERS:
-            self.left -= made.numel()
-            if self.left < 0:
-                raise InputError(f"the network it describes is far larger than the {self.numbers:,} numbers stored")
-        return made
 
 
 def check_archive(file: IO[bytes], size: int) -> list[str]:

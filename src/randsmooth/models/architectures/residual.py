@@ -16,6 +16,8 @@ from torch import Tensor, nn
 from randsmooth.errors import InputError
 from randsmooth.models.registry import Architecture
 
+MOST_BLOCKS = 200  # of a stage, as in the deepest network of He et al., resnet1202
+
 
 class Block(nn.Module):
     """A residual block, (B, inputs, H, W) -> (B, width * expansion, H / stride, W / stride)."""
@@ -182,7 +184,7 @@ def he_normal(network: nn.Module) -> None:
 def resnet(depth: int) -> Architecture:
     """The CIFAR ResNet of `depth` layers. Raises InputError unless depth = 6n + 2 with n >= 1."""
     n, rest = divmod(depth - 2, 6)
-    if n < 1 or rest:
+    if not 1 <= n <= MOST_BLOCKS or rest:
         raise InputError(f"resnet{depth}: CIFAR ResNets have depth 6n + 2, such as resnet20, resnet56 or resnet110")
     return Architecture(partial(ResNet, BasicBlock, (n, n, n), 16, 3), min_size=8)  # two halvings leave 2x2 pixels
 
@@ -190,7 +192,7 @@ def resnet(depth: int) -> Architecture:
 def wide_resnet(depth: int, k: int) -> Architecture:
     """The network of `depth` layers and width `k`. Raises InputError unless depth = 6n + 4 with n >= 1, and k >= 1."""
     n, rest = divmod(depth - 4, 6)
-    if n < 1 or rest or k < 1:
+    if not 1 <= n <= MOST_BLOCKS or rest or k < 1:
         raise InputError(f"wrn{depth}-{k}: wide ResNets have depth 6n + 4 and a width of 1 or more, such as wrn28-10")
     return Architecture(partial(WideResNet, n, k), min_size=8)
 
