@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from cli.run import Result, Run
+from cli.processes import Result, Run
 from randsmooth import certify, models, train
 from randsmooth.cli.main import main
 from randsmooth.models import Classifier

@@ -1,4 +1,6 @@
-"""Verbs in processes of their own, forked from one that has imported torch: a start costs milliseconds."""
+"""What a command came to; and verbs in processes of their own, forked from one that has imported torch: a start costs
+milliseconds.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,24 @@ from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from threading import Lock
+from typing import NamedTuple
 
 from randsmooth.cli.main import main
 
 HEAVY = ["randsmooth.training.run", "randsmooth.certification.run"]
 
 _one_at_a_time = Lock()
+
+
+class Result(NamedTuple):
+    """The exit code of a command, and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Result]  # the fixture `cli`: a command line, word by word
 
 
 @contextmanager

@@ -16,7 +16,7 @@ import torch
 import yaml
 from PIL import Image
 
-from cli.run import Run
+from cli.processes import Run
 from randsmooth import data, read
 from randsmooth.certificates import write_parquet
 

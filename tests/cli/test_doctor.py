@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.run import Run
+from cli.processes import Run
 from randsmooth.certification.backends import BACKENDS
 from randsmooth.extras import EXTRAS
 from test_extras import without

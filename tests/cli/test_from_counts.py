@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cli.run import Run
+from cli.processes import Run
 from randsmooth.certificates import from_counts, read
 
 COUNTS = "idx,label,counts_0,counts_1,counts0_0,counts0_1\n0,0,990,10,99,1\n20,1,100,900,5,95\n40,1,600,400,60,40\n"

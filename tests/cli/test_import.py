@@ -1,7 +1,9 @@
-"""`randsmooth import`: a checkpoint of another project becomes a model folder that certifies."""
+"""`randsmooth import` and `randsmooth quantise`: checkpoints of other projects and int8 models, which certify."""
 
 from __future__ import annotations
 
+import re
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +13,9 @@ from PIL import Image
 from torch import Tensor
 from torch.nn import functional as F
 
-from cli.run import Run
-from randsmooth import certify, data, models
+from certification.runs import StopAfter, same
+from cli.processes import Run
+from randsmooth import certify, data, models, read
 from randsmooth.models import build
 from randsmooth.models.importing.normalisation import ALPHA, Normalisation, candidates
 
@@ -86,44 +89,81 @@ def test_the_layer_that_a_network_was_trained_behind_is_found(
     assert done.code == 0, done.err
     assert f"normalisation {layer.name}, by accuracy: right about 200 images with noise of sigma 0.1" in done.out
     assert "images to" in done.out and "against the next, p = " in done.out
-    model = models.load(Path("runs") / "checkpoint")
+    model = models.load("runs/checkpoint")
     found = model.provenance["normalisation"]
-    assert (found["layer"], found["images"], found["split"], found["p_value"] <= ALPHA) == (
-        layer.name,
-        200,
-        "train",
-        True,
-    )
-    assert found["accuracy"][layer.name] > 0.9
+    assert (found["layer"], found["images"], found["split"]) == (layer.name, 200, "train")
+    assert found["p_value"] <= ALPHA and found["accuracy"][layer.name] > 0.9
     assert (model.config["mean"], model.classes) == (layer.mean and list(layer.mean), sorted(CLASSES))
     certified = cli("certify", "runs/checkpoint", "--dataset", folder, "--take", 4, "--n", 100, "--n0", 20)
     assert certified.code == 0, certified.err
 
 
-def test_random_weights_are_refused_as_unclear(cli: Run, folder: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_imported_is_refused(cli: Run, folder: Path) -> None:
     torch.manual_seed(3)
     state = build("resnet8", in_channels=3, image_size=SIDE, num_classes=4).state_dict()
-    torch.save({"net": state, "epoch": 1}, tmp_path / "1.pth")
-    done = cli("import", tmp_path / "1.pth", "--dataset", folder, "--sigma", SIGMA, "--images", 100)
-    assert done.code == 2
-    assert "does not store which normalisation" in done.err and "--normalise shades or center or none" in done.err
-    assert not Path("runs/1").exists()
+    torch.save({"net": state, "epoch": 1}, "1.pth")  # random weights: no normalisation is clearly the best
+    torch.save(build("resnet8", in_channels=3, image_size=32, num_classes=10).state_dict(), "a.pth")
+    for words, said in (
+        (("1.pth", "--dataset", folder, "--sigma", SIGMA, "--images", 100), "--normalise shades or center or none"),
+        (("a.pth",), "does not say which data set it is for"),
+        (("none.pth", "--dataset", "digits"), "no checkpoint at none.pth"),
+        (("a.pth", "--dataset", "digit"), "did you mean 'digits'"),
+    ):
+        done = cli("import", *words)
+        assert done.code == 2 and said in done.err, words
+    assert not Path("runs").exists()
 
 
-def test_the_command_needs_a_data_set_and_a_file(cli: Run, tmp_path: Path) -> None:
-    torch.save(build("resnet8", in_channels=3, image_size=32, num_classes=10).state_dict(), tmp_path / "a.pth")
-    assert "does not say which data set it is for" in cli("import", tmp_path / "a.pth").err
-    assert "no checkpoint at none.pth" in cli("import", "none.pth", "--dataset", "digits").err
-    assert "did you mean 'digits'" in cli("import", tmp_path / "a.pth", "--dataset", "digit").err
-
-
-def test_a_denoiser_certifies_with_a_classifier(cli: Run, folder: Path, tmp_path: Path) -> None:
+def test_a_denoiser_certifies_with_a_classifier(cli: Run, folder: Path) -> None:
     weights = models.Denoiser(channels=3, arch="dncnn-5x8").network.state_dict()
-    torch.save({"arch": "cifar_dncnn", "state_dict": weights}, tmp_path / "best.pth.tar")
-    torch.save(build("resnet8", in_channels=3, image_size=SIDE, num_classes=4).state_dict(), tmp_path / "net.pth")
-    done = cli("import", tmp_path / "best.pth.tar", "--sigma", SIGMA)
+    torch.save({"arch": "cifar_dncnn", "state_dict": weights}, "best.pth.tar")
+    torch.save(build("resnet8", in_channels=3, image_size=SIDE, num_classes=4).state_dict(), "net.pth")
+    done = cli("import", "best.pth.tar", "--sigma", SIGMA)
     assert done.code == 0 and "denoiser dncnn-5x8 in runs/best" in done.out, done.err
-    assert cli("import", tmp_path / "net.pth", "--dataset", folder, "--normalise", "none").code == 0
+    assert cli("import", "net.pth", "--dataset", folder, "--normalise", "none").code == 0
     base = models.Denoised("runs/best", "runs/net")
-    table = certify(base, str(folder), sigma=SIGMA, take=2, n=100, n0=20, out=tmp_path / "both.parquet")
-    assert len(table) == 2
+    assert len(certify(base, str(folder), sigma=SIGMA, take=2, n=100, n0=20)) == 2
+
+
+@pytest.mark.slow
+def test_from_quantise_to_predict(model: Path, cli: Run) -> None:
+    few = ("--take", 3, "--n", 100, "--overwrite", "--out")
+    Image.fromarray(np.arange(64, dtype=np.uint8).reshape(8, 8) * 4).save("image.png")
+    assert cli("certify", "m", *few, "own.parquet").code == 0
+    for out in ("m-int8.xml", "int8.onnx"):
+        if out.endswith(".xml"):
+            pytest.importorskip("nncf")
+        words = ("quantise", "m", *(() if out == "m-int8.xml" else ("--out", out)))
+        made = cli(*words)
+        assert made.code == 0 and f"int8 model in {out}: randsmooth certify {out}" in made.out, made
+        share = r"[+-]?\d+\.\d+%"
+        accuracy = rf"accuracy {share}, the original's {share}; paired difference {share} \[{share}, "
+        assert re.search(f"364 noisy test images: {accuracy}", made.out), made.out
+        assert not [path for path in model.parent.iterdir() if path.name.startswith(".")]
+        refused = cli(*words)
+        assert refused.code == 2 and f"{out} exists; use --overwrite or another --out" in refused.err
+        assert cli(*words, "--overwrite").code == 0
+
+        assert cli("certify", out, *few, "whole.parquet").code == 0
+        with pytest.raises(KeyboardInterrupt):
+            stops = lambda *_: nullcontext(StopAfter(1))  # noqa: E731
+            certify(out, take=3, n=100, out="cut.parquet", overwrite=True, progress=stops)
+        assert cli("certify", out, *few[:4], "--out", "cut.parquet", "--resume").code == 0
+        assert same(read("cut.parquet"), read("whole.parquet"))
+        verified = cli("verify", "whole.parquet", out)
+        assert verified.code == 0 and "int8" in verified.out, verified
+        assert cli("predict", out, "image.png", "--n", 100, "--like", "whole.parquet").code == 0
+        unlike = cli("predict", out, "image.png", "--n", 100, "--like", "own.parquet")
+        assert unlike.code == 2 and "is about another model" in unlike.err
+
+
+def test_what_cannot_be_quantised_is_refused(model: Path, cli: Run) -> None:
+    for words, message in {
+        "--out net.pt2": "--out net.pt2 must end in .xml (for an OpenVINO IR) or .onnx",
+        "--sigma 0": "sigma=0.0 must be a finite number > 0",
+        "--dataset nosuch": "unknown data set 'nosuch'",
+        "--out a.onnx --split test": "calibrated on training images",
+    }.items():
+        refused = cli("quantise", "m", *words.split())
+        assert refused.code == 2 and message in refused.err, words
+        assert [path.name for path in model.parent.iterdir()] == ["m"]

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cli.run import Run
+from cli.processes import Run
 from randsmooth import metrics
 from randsmooth.certificates import Header, from_evidence, read, write_parquet
 

@@ -13,7 +13,7 @@ from lightning_fabric.loggers.csv_logs import CSVLogger
 from lightning_fabric.loggers.logger import Logger
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from cli.run import Run
+from cli.processes import Run
 from randsmooth import models
 from randsmooth.errors import InputError, Note
 from randsmooth.training import TrainingSettings, train

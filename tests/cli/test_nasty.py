@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from cli.run import Run
+from cli.processes import Run
 from nasty import NASTY
 from randsmooth import progress
 from randsmooth.certificates import Header, from_evidence, write_parquet

@@ -17,7 +17,7 @@ import pytest
 import torch
 from PIL import Image
 
-from cli.run import Run
+from cli.processes import Run
 from randsmooth import read
 from randsmooth.data import load
 from s3_server import BUCKET, S3, s3_server

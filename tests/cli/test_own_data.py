@@ -12,7 +12,7 @@ import torch
 from PIL import Image
 
 import randsmooth as rs
-from cli.run import Run
+from cli.processes import Run
 from randsmooth import models
 from randsmooth.certificates import NO_LABEL
 from randsmooth.cli.verbs.compare import pictures_of

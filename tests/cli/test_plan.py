@@ -1,58 +1,64 @@
-"""`randsmooth plan` and `certify --plan`: what a certification will take, and nothing written."""
+"""`randsmooth plan`, `certify --plan` and `randsmooth accuracy`: what is said, what is written, what is refused."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
-import pytest
+from cli.processes import Run
+from randsmooth import read
 
-from cli.run import Run
-from randsmooth import data, models
-
-SHORT = ("--sigma", "0.5", "--n", "1000", "--seconds", "0.2")
-
-
-@pytest.fixture
-def model(tmp_path: Path) -> Path:
-    spec = data.describe("digits")
-    made = models.Classifier(arch="small-cnn", classes=list(spec.classes), shape=spec.shape)
-    models.save(made.eval(), tmp_path / "model")
-    return tmp_path / "model"
+SHORT = ("--n", "1000", "--seconds", "0.2")
+FEW = ("--n", "300", "--alpha", "0.01", "--take", "12")
 
 
-def test_a_person_reads_samples_times_and_what_rules_cost(cli: Run, model: Path) -> None:
-    ran = cli("plan", model, "--dataset", "digits", "--take", "50", "--rule", "grid", "--workers", "2,8", *SHORT)
-    assert ran.code == 0
+def test_a_plan_says_samples_times_and_what_rules_cost_and_writes_nothing(cli: Run, model: Path) -> None:
+    ran = cli("plan", model, "--take", "50", "--rule", "grid", "--workers", "2,8", *SHORT)
+    assert ran.code == 0, ran.err
     assert "digits test, take 50 of 364, rule grid, n = 1,000: 50 images" in ran.out
     for part in ("samples", "time here", "2 workers", "8 workers", "memory", "disk", "<- asked for", "chance"):
         assert part in ran.out
-    assert {path.name for path in model.parent.iterdir()} == {"model"}
-
-
-def test_a_program_reads_json(cli: Run, model: Path) -> None:
-    ran = cli("plan", model, "--dataset", "digits", "--take", "20", "--workers", "4", "--format", "json", *SHORT)
-    found = json.loads(ran.out)
+    found = json.loads(cli("plan", model, "--take", "20", "--workers", "4", "--format", "json", *SHORT).out)
     assert found["samples"] == {"middle": 22000.0, "low": 22000.0, "high": 22000.0}
     assert found["workers"]["4"]["middle"] < found["seconds"]["middle"]
     assert found["model"] == str(model) and found["rules"]["grid"]["samples"]["middle"] <= 22000.0
-
-
-def test_certify_says_it_in_place_of_certifying(cli: Run, model: Path) -> None:
-    ran = cli("certify", model, "--dataset", "digits", "--take", "5", "--sigma", "0.5", "--n", "200", "--plan")
+    ran = cli("certify", model, "--take", "5", "--n", "200", "--plan")
     assert ran.code == 0 and "rule fixed, n = 200: 5 images" in ran.out
-    assert {path.name for path in model.parent.iterdir()} == {"model"}
+    assert [path.name for path in model.parent.iterdir()] == ["m"]
 
 
-def test_bad_input_is_refused(cli: Run, model: Path) -> None:
-    for words, named in (
-        (["--format", "xml"], "xml"),
-        (["--seconds", "0"], "--seconds"),
-        (["--seconds", "inf"], "--seconds"),
-        (["--workers", "0"], "--workers"),
-        (["--workers", "two"], "two"),
-        (["--pilot-seed", "-1"], "--pilot-seed"),
-        (["--rule", "grd"], "did you mean 'grid'"),
-    ):
-        ran = cli("plan", model, "--dataset", "digits", "--sigma", "0.5", *words)
+def test_accuracy_says_what_was_measured_and_how_sure_it_is(cli: Run, model: Path) -> None:
+    words = ("accuracy", model, "--radius", "0.1", "--within", "0.05", *FEW)
+    ran = cli(*words, "--out", "a.parquet")
+    assert ran.code == 0, ran.err
+    assert re.search(r"^certified accuracy at r = 0.1 of 12 images: .*, 95% interval$", ran.out, re.MULTILINE)
+    assert "with 95% confidence at least" in ran.out and "samples," in ran.out and "a.parquet" in ran.out
+    assert read("a.parquet").header.rule == "screen=0.1"
+    again = cli(*words, "--out", "a.parquet", "--resume")
+    assert again.code == 0 and again.out.splitlines()[-4:] == ran.out.splitlines()[-4:]
+    refused = cli(*words, "--out", "a.parquet")
+    assert refused.code == 2 and "a.parquet exists" in refused.err
+    told = json.loads(cli(*words, "--format", "json").out)  # under a name of its own
+    assert told["images"] == 12 and told["low"] <= told["value"] <= told["high"] and told["radius"] == 0.1
+    assert (model.parent / "m-accuracy-0.1.parquet").exists()
+
+
+def test_what_cannot_be_is_refused(cli: Run, model: Path) -> None:
+    for words, named in {
+        "plan --format xml": "xml",
+        "plan --seconds 0": "--seconds",
+        "plan --seconds inf": "--seconds",
+        "plan --workers 0": "--workers",
+        "plan --workers two": "two",
+        "plan --pilot-seed -1": "--pilot-seed",
+        "plan --rule grd": "did you mean 'grid'",
+        "accuracy": "accuracy needs --radius",
+        "accuracy --radius 0.1 --within 2": "within=2.0 must lie strictly between 0 and 0.5",
+        "accuracy --radius nan": "radius=nan must be a finite number >= 0",
+        "accuracy --radius 0.1 --format csv": "unknown format 'csv'",
+        "accuracy --radius 0.1 --rule grid": "No such option",
+    }.items():
+        verb, *more = words.split()
+        ran = cli(verb, model, *more)
         assert ran.code == 2 and named in ran.err, words

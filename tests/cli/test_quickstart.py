@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.run import Run
+from cli.processes import Run
 from randsmooth.cli.verbs import quickstart as verb
 from randsmooth.methods import METHODS
 from randsmooth.training import run as runs

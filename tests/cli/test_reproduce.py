@@ -1,4 +1,4 @@
-"""`randsmooth reproduce`: its list, its errors, and a formula drawn."""
+"""`randsmooth reproduce`: its list, its errors, a formula drawn, and what a folder of logs fills of all tables."""
 
 from __future__ import annotations
 
@@ -6,53 +6,33 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
-from cli.run import Run
-from randsmooth.papers import SCALES, find_object
+from cli.processes import Run
+from papers.test_reproduce import row_of, with_accuracies
+from randsmooth.papers import SCALES, find_object, survey
 
 
-def test_the_list_names_every_object_and_its_needs(cli: Run) -> None:
+def test_the_list_names_every_object_and_what_is_missing_is_told_as_commands(cli: Run) -> None:
     code, out, _ = cli("reproduce", "--list")
-    lines = out.splitlines()
-    assert code == 0 and len(lines) >= 45
-    assert any(line.startswith("acr/table2") and "certificates of 21 models" in line for line in lines)
-    assert any(line.startswith("acr/figure2") and "needs nothing" in line for line in lines)
-
-
-def test_bad_input(cli: Run) -> None:
-    cases: list[tuple[tuple[str, ...], str]] = [
-        ((), "--list prints them all"),
-        (("acr/tabel2",), "did you mean 'acr/table2'"),
-        (("acr/table2", "--scale", "huge"), "--scale"),
-        (("acr/table2", "--from", "nowhere"), "nowhere is no folder"),
-    ]
-    for words, named in cases:
-        code, _, err = cli("reproduce", *words)
-        assert code == 2
-        assert named in err
-
-
-@pytest.mark.slow
-def test_a_formula_is_drawn_at_once(cli: Run) -> None:
-    code, out, _ = cli("reproduce", "acr/figure2", "--out", "here")
-    assert code == 0 and "missing" not in out
-    assert {path.name for path in Path("here").iterdir()} == {f"acr-figure2.{s}" for s in ("png", "pdf", "html", "csv")}
-
-
-def test_nothing_at_hand_gives_the_commands(cli: Run) -> None:
+    assert code == 0 and len(out.splitlines()) >= 45
+    assert any(line.startswith("acr/table2") and "certificates of 21 models" in line for line in out.splitlines())
+    assert any(line.startswith("acr/figure2") and "needs nothing" in line for line in out.splitlines())
     code, out, _ = cli("reproduce", "cat-rs/table7", "--scale", "cpu")
-    assert code == 0
-    assert "missing: 4 of 4 models" in out
+    assert code == 0 and "missing: 4 of 4 models" in out
     assert "randsmooth train cifar10 --preset cat-rs/cat-rs/m=1 --sigma 0.5 --epochs 8 --take 20000" in out
     assert not Path("reproduced").exists()
 
 
 @pytest.mark.slow
-def test_logs_are_drawn_without_torch(tmp_path: Path) -> None:
+def test_a_formula_is_drawn_at_once_and_logs_without_torch(cli: Run) -> None:
+    code, out, _ = cli("reproduce", "acr/figure2", "--out", "here")
+    assert code == 0 and "missing" not in out
+    assert {path.name for path in Path("here").iterdir()} == {f"acr-figure2.{s}" for s in ("png", "pdf", "html", "csv")}
     program = (
         "import sys; from randsmooth.papers.reproduction import reproduce; "
-        f"reproduce('acr/figure4', out={str(tmp_path)!r}); sys.exit('torch' in sys.modules)"
+        "reproduce('acr/figure4', out='there'); sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
@@ -77,6 +57,61 @@ def test_what_is_missing_is_made_side_by_side_and_one_failure_does_not_stop_the_
     assert len([*Path("reproduced/tiny").glob("*.parquet")]) == 3
 
 
-def test_fewer_workers_than_one_are_refused(cli: Run) -> None:
-    code, _, err = cli("reproduce", "acr/c1", "--scale", "tiny", "--run", "--workers", 0)
-    assert code == 2 and "workers=0" in err
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A clone with one log as table 2 of Sun et al. prints it, one of another run, and one of no table."""
+    row = row_of("acr", "table2", "gaussian", 0.5)
+    shares = {float(m.removeprefix("accuracy@")): v for m, v in row.figures.items() if m != "acr" and v > 0.0}
+    data = tmp_path / "smoothing-catrs" / "data"
+    for place, factor, images in (("cifar10/cohen", 1, 10_000), ("cifar10/macer", 2, 10_000), ("fmnist/cohen", 1, 500)):
+        dataset, method = place.split("/")
+        log = data / dataset / "noise_0.5" / method / "noise_0.5.tsv"
+        with_accuracies(log, {r: v / factor for r, v in shares.items()}, images, 1.91)
+    (data / "predictions").write_text("idx\tlabel\tpredict\tcorrect\ttime\n0\t1\t1\t1\t0:00:01\n")
+    return data.parent
+
+
+def test_a_folder_fills_tables_row_by_row(cli: Run, clone: Path) -> None:
+    found = survey(clone)
+    table = next(table for table in found.drawn if table.object.name == "acr/table2")
+    assert [(row.method, row.sigma) for row in table.filled] == [("gaussian", 0.5)]
+    assert [(row.method, row.sigma) for row in table.other_runs] == [("macer", 0.5)]
+    assert len(table.missing) == 19
+    assert table.compared == 9 and 8 <= table.explained <= 9  # 8 accuracies within reach, as printed, and ACR
+    assert [f.dataset for f in found.unused] == ["fashion-mnist"] and len(found.files) == 3
+    (said,) = found.skipped
+    assert said.startswith("skipped as logs of predictions, which certify nothing:")
+
+    told = cli("reproduce", clone, "--out", "out")
+    assert told.code == 0, told.err
+    lines = told.out.splitlines()
+    at = lines.index("acr/table2: certified accuracy and ACR on CIFAR-10, all methods")
+    assert lines[at + 1].startswith("  1 of 21 rows; ") and "of 9 cells as printed, to rounding" in lines[at + 1]
+    assert lines[at + 2] == "  only logs of other runs: macer at sigma 0.5"
+    assert lines[at + 3].startswith("  missing: gaussian, macer, smoothadv")
+    assert "3 certificate tables, 1 of which stand in no row of these tables" in told.out
+    assert "  gaussian on fashion-mnist (1)" in lines
+    assert any(line.startswith("nothing at all of acr/table5, ") for line in lines)
+    cells = pd.read_csv("out/smoothing-catrs-cells.csv")
+    ours = cells[(cells["object"] == "acr/table2") & (cells["method"] == "gaussian") & (cells["sigma"] == 0.5)]
+    assert len(ours) == 12 and ours["explained"].notna().sum() == 9
+    near = ours[ours["metric"] == "accuracy@0.5"].iloc[0]
+    assert near["published"] == pytest.approx(near["here"], abs=0.05) and near["explained"]
+    assert cli("reproduce", "--from", clone, "--out", "out").out == told.out  # --from alone means all tables
+
+
+def test_bad_input(cli: Run, clone: Path) -> None:
+    Path("empty").mkdir()
+    told = cli("reproduce", "empty")
+    assert told.code == 0 and "0 certificate tables" in told.out and not Path("reproduced").exists()
+    for words, named in {
+        "": "--list prints them all",
+        "acr/tabel2": "did you mean 'acr/table2'",
+        "acr/table2 --scale huge": "--scale",
+        "acr/table2 --from nowhere": "nowhere is no folder",
+        "acr/c1 --scale tiny --run --workers 0": "workers=0",
+        f"{clone} --run": "is a folder: of its certificates all tables are listed",
+        f"{clone} --from elsewhere": "is a folder: of its certificates all tables are listed",
+    }.items():
+        code, _, err = cli("reproduce", *words.split())
+        assert code == 2 and named in err, words

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from certification.runs import same
-from cli.run import Run
+from cli.processes import Run
 from randsmooth import read
 from randsmooth.certificates import Certificates, read_parquet
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from cli.run import Result, Run
+from cli.processes import Result, Run
 from randsmooth.atomic import claimed
 from randsmooth.launch import Grid
 from randsmooth.launch.chains import chains_of

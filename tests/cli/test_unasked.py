@@ -12,7 +12,7 @@ import pytest
 import torch
 from PIL import Image
 
-from cli.run import Run
+from cli.processes import Run
 from randsmooth import TrainingSettings, models, read, train
 from randsmooth.certificates import write_parquet
 from randsmooth.training import checkpoint

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from cli.run import Run
+from cli.processes import Run
 from randsmooth import models, read
 from randsmooth.certificates import Journal, JournalRow, write_parquet, write_tsv
 from randsmooth.errors import Note

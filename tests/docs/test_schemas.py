@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from cli.run import Run
+from cli.processes import Run
 from randsmooth import certify, data, training
 from randsmooth.progress import Silent
 from randsmooth.training.recipe import resolve_denoiser

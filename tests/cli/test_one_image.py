@@ -1,0 +1,126 @@
+"""`predict`, `explain` and `serve`: the very classifier that was certified, new noise, pages, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from cli.processes import Run
+from randsmooth import data, models, read
+
+CLASSES = {None, *(str(i) for i in range(10))}
+
+
+@pytest.fixture
+def image(cli: Run) -> str:
+    """An image in the folder where `cli` runs."""
+    Image.fromarray(np.arange(64, dtype=np.uint8).reshape(8, 8) * 4).save("image.png")
+    return "image.png"
+
+
+def test_predict_answers_as_certified_and_by_no_other_model(model: Path, image: str, cli: Run) -> None:
+    options = ("--take", 2, "--n", 100, "--precision", "bf16", "--batch", 128, "--out", "a.parquet")
+    assert cli("certify", model, *options).code == 0
+    header = read("a.parquet").header
+    assert (header.precision, header.batch, header.backend) == ("bfloat16", 128, "torch")
+    predict = ("predict", model, image, "--n", 200, "--format", "json")
+    like = cli(*predict, "--like", "a.parquet")
+    (answer,) = json.loads(like.out)
+    assert answer["label"] in CLASSES and answer["seed"] != header.seed == 0
+    assert like == cli(*predict, "--precision", "bf16", "--seed", answer["seed"])
+    refused = cli(*predict, "--like", "a.parquet", "--sigma", 0.5)
+    assert refused.code == 2 and "--sigma 0.5 is not what a.parquet was certified with (0.25)" in refused.err
+    other = models.load(model)
+    other.network.requires_grad_(False)
+    next(other.parameters()).add_(1.0)
+    models.save(other, "other")
+    refused = cli("predict", "other", image, "--like", "a.parquet")
+    assert refused.code == 2 and "is about another model: weights" in refused.err
+
+
+def test_predict_draws_a_seed_that_nobody_knew_and_tells_it(model: Path, image: str, cli: Run) -> None:
+    predict = ("predict", model, image, "--n", 200)
+    lines = [cli(*predict).out.splitlines() for _ in range(2)]
+    seeds = [int(last.split()[1].rstrip(":")) for *_, last in lines]
+    assert seeds[0] != seeds[1] and lines[0][-1] == f"seed {seeds[0]}: --seed {seeds[0]} repeats these answers"
+    assert cli(*predict, "--seed", seeds[0]).out.splitlines() == lines[0][:-1]  # who gives a seed knows it
+    formats = {form: cli(*predict, "--seed", 7, "--format", form).out for form in ("csv", "json")}
+    assert json.loads(formats["json"])[0].items() >= {"seed": 7, "sigma": 0.25, "n": 200, "alpha": 0.001}.items()
+    head, row = formats["csv"].splitlines()
+    assert head == "image,label,radius,sigma,n,alpha,seed" and row.endswith(",0.25,200,0.001,7")
+
+
+def test_an_onnx_file_is_certified_and_predicts(model: Path, image: str, cli: Run) -> None:
+    pytest.importorskip("onnxruntime")
+    assert cli("export", model, "--onnx", "model.onnx").code == 0
+    options = ("--take", 3, "--n", 200, "--dataset", "digits", "--sigma", 0.25, "--out")
+    assert cli("certify", "model.onnx", *options, "onnx.parquet").code == 0
+    assert cli("certify", model, *options, "torch.parquet").code == 0
+    onnx, torch_ = read("onnx.parquet"), read("torch.parquet")
+    assert onnx.header.backend == "onnx" and str(onnx.header.instructions).startswith("ONNX Runtime")
+    assert np.abs(onnx.evidence()[1] - torch_.evidence()[1]).max() <= 1  # a tie may fall otherwise
+    predict = ("predict", "model.onnx", image, "--n", 200, "--format", "json")
+    assert json.loads(cli(*predict, "--sigma", 0.25).out)[0]["label"] in CLASSES
+    assert "pass --sigma" in cli(*predict).err
+
+
+@pytest.mark.slow
+def test_an_image_of_a_data_set_is_explained_and_its_certificate_attacked(cli: Run, model: Path) -> None:
+    how = ("--n", 300, "--seed", 4, "--certificate", "one.parquet", "--out", "page.html")
+    done = cli("explain", model, "digits:17", *how)
+    assert done.code == 0 and done.out.splitlines()[-2:] == ["page.html", "one.parquet"], done.err
+    table, page = read("one.parquet"), Path("page.html").read_text()
+    assert (table.idx.tolist(), table.header.dataset, table.header.split, len(table)) == ([17], "digits", "test", 1)
+    predict, radius = int(table.predict[0]), table.radius[0]
+    said = "abstains" if predict < 0 else f"{predict}  radius {int(radius * 10_000) / 10_000:.4f}"
+    assert done.out.splitlines()[-3] == f"digits:17  {said}"
+    assert "nearest other class" in page and "1,433 training images" in page and "--certificate one.parquet" in page
+    label = str(data.load("digits", "test").labels[17].item())
+    assert predict < 0 or (label == str(predict)) == ("The label agrees" in page)
+    if predict >= 0:
+        assert cli("attack", model, "one.parquet", "--steps", 1, "--m", 8, "--n", 100).code == 0
+
+
+def test_a_file_is_explained_as_predict_certifies_it_and_the_page_says_how(cli: Run, model: Path, image: str) -> None:
+    how, quick = (image, "--n", 300, "--seed", 4), ("--no-attack", "--no-training")
+    told = cli("predict", model, *how)
+    done = cli("explain", model, *how, *quick)
+    assert done.code == 0 and done.out.splitlines() == [told.out.strip(), "explanation.html"], done.err
+    page = Path("explanation.html").read_text()
+    assert "as was asked for" in page and "data:image/png;base64," in page
+    again = cli("explain", model, *how)
+    assert again.code == 2 and "explanation.html exists" in again.err
+    done = cli("explain", model, "digits:3", "--n", 100, *quick, "--out", "b.html")
+    seed = done.out.split()[-4]  # seed S: --seed S repeats this answer
+    assert seed.isdigit() and f"--out b.html --seed {seed}<" in Path("b.html").read_text()
+
+
+def test_what_cannot_be_explained_or_served_is_refused(cli: Run, model: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        for words, said in {
+            "explain m none.png": "no image at none.png",
+            "explain m digts:3": "did you mean 'digits'",
+            "explain m digits:364": "has 364 images, 0 to 363",
+            "explain m digits:3 --certificate a.csv": "must end in .parquet",
+            "explain m digits:3 --n 3": "needs n >=",
+            "serve none": "none names no model",
+            "serve m --seconds 0": "seconds=0.0 must be above 0",
+            "serve m --alpha 2": "alpha",
+            "serve m --port 99999": "port=99999 must be from 1 to 65535",
+            "serve m --host nowhere.invalid": "nothing can listen at nowhere.invalid (",
+            f"serve m --host localhost --port {port}": f"nothing can listen at localhost:{port} (",
+            "serve m --space out --alpha 2": "alpha=2",
+            "serve m --space out --sigma -1": "sigma=-1",
+            "serve m --space out --host 0.0.0.0": "--host is not for a Space",
+            "serve m --space m": "is not empty",
+            "serve m --space out --dataset images/": "no folder of yours",
+        }.items():
+            done = cli(*words.split())
+            assert done.code == 2 and said in done.err, (words, done.err)
+    assert [path.name for path in Path().iterdir()] == ["m"]
