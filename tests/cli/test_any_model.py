@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -158,7 +159,13 @@ def test_files_of_programs_are_certified(cli: Run, zoo: Path) -> None:
 def test_a_model_is_exported_and_reads_back_alike(fold: str, cli: Run, tmp_path: Path) -> None:
     onnx = pytest.importorskip("onnx")
     torch.manual_seed(0)
-    how = {"arch": "resnet8", "classes": [*"0123456789"], "shape": [3, 32, 32], "mean": [0.5] * 3, "std": [0.2] * 3}
+    how: dict[str, Any] = {
+        "arch": "resnet8",
+        "classes": [*"0123456789"],
+        "shape": [3, 32, 32],
+        "mean": [0.5] * 3,
+        "std": [0.2] * 3,
+    }
     own = rs.models.Classifier(**how).eval()
     rs.models.save(own, "own")
     told = cli("export", "own", "--onnx", "own.onnx", "--torch-export", "own.pt2", fold)

@@ -238,7 +238,7 @@ TRAIN: dict[str, Any] = {"sigma": 0.25, "epochs": 1, "take": 64}
 BEGIN = "To go on with it: resume=True (--resume). To begin anew: overwrite=True (--overwrite)"
 CERTIFY_AGAIN: list[tuple[dict[str, Any], str]] = [
     ({"resume": True, "n": 60, "seed": 1}, "n: 50 in the file, 60 asked for; seed: 0 in the file, 1 asked for"),
-    ({"resume": True, "take": 3}, "take=2, resume=True (--take 2 --resume)"),
+    ({"resume": True, "take": 3}, "'take 2 of 364' in the file, 'take 3 of 364' asked for"),
     ({}, BEGIN),
     ({"resume": True, "overwrite": True}, "give one of them"),
 ]
@@ -265,7 +265,7 @@ def test_a_refused_run_says_the_same(made: Path, cli: Run) -> None:
     ):
         for flags, named in cases:
             with pytest.raises(InputError) as python:
-                run(what, out=Path(out), **before | flags)  # type: ignore[operator]
+                run(what, out=Path(out), **before | flags)
             code, _, err = cli(verb, what, "--out", out, *options(before | flags))
             assert (code, err) == (2, f"randsmooth: {python.value}\n") and named in err, flags
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from cli.run import Result
+from cli.processes import Result
 from randsmooth import methods
 from randsmooth.certificates import Certificates, CertificationSettings
 from randsmooth.certification import Run, certify
