@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import randsmooth
+from models.refusing import refusal
 from randsmooth.certificates import Header
 from randsmooth.data import DATASETS
-from randsmooth.errors import InputError
 from randsmooth.methods import METHODS
 from randsmooth.models.registry import ARCHITECTURES
 from randsmooth.papers import Bibliography, cited
@@ -68,19 +68,15 @@ def test_the_method_of_a_paper_and_the_paper_name_the_same_people() -> None:
 
 
 def test_parts_around_a_network_are_cited() -> None:
-    parts: list[tuple[dict[str, object], set[str]]] = [
-        (
-            {"denoiser": {"arch": "dncnn-17x64"}, "classifier": {"arch": "resnet20"}},
-            {"salman2020denoised", "zhang2017beyond", "he2016deep"},
-        ),
-        ({"denoiser": {"arch": "one step of the diffusion model UNet", "timestep": 3}}, {"carlini2023free"}),
-        (
-            {"arch": "Ensemble", "notes": ["an ensemble of 3: the mean of the members' logits"], "method": "macer"},
-            {"horvath2022boosting", "zhai2020macer"},
-        ),
-    ]
-    for model, named in parts:
-        assert named <= {*keys(bibliography_of(of_header(Header(model=model))))}, model
+    behind = {"denoiser": {"arch": "dncnn-17x64"}, "classifier": {"arch": "resnet20"}}
+    diffused = {"denoiser": {"arch": "one step of the diffusion model UNet", "timestep": 3}}
+    ensemble = {"arch": "Ensemble", "notes": ["an ensemble of 3: the mean of the members' logits"], "method": "macer"}
+    for model, named in (
+        (behind, "salman2020denoised zhang2017beyond he2016deep"),
+        (diffused, "carlini2023free"),
+        (ensemble, "horvath2022boosting zhai2020macer"),
+    ):
+        assert {*named.split()} <= {*keys(bibliography_of(of_header(Header(model=model))))}, model
 
 
 def test_what_another_package_brings_is_left_to_its_author(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,5 +96,4 @@ def test_the_papers_of_a_published_log_follow_from_its_path(logs: Path) -> None:
 
 
 def test_a_name_that_nobody_knows_is_refused() -> None:
-    with pytest.raises(InputError, match=r"smothmix.*'smoothmix'"):
-        cited(["smothmix"])
+    assert "'smoothmix'" in refusal(lambda: cited(["smothmix"]))

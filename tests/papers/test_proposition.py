@@ -33,11 +33,11 @@ def test_the_least_bounds_are_reached_and_no_more() -> None:
                 middle = mpmath.sqrt(low * high)
                 xi = -probit((classes - 1) * middle) - probit(middle)
                 low, high = (middle, high) if xi > gamma else (low, middle)
-            assert bound.p_1 == pytest.approx(float(steepest), rel=1e-9), (classes, gamma)
-            assert bound.p_2 == pytest.approx(float(proposition_slope(high)), rel=1e-9), (classes, gamma)
+            assert bound[0] == pytest.approx(float(steepest), rel=1e-9), (classes, gamma)
+            assert bound[1] == pytest.approx(float(proposition_slope(high)), rel=1e-9), (classes, gamma)
         found = searched(classes, gamma)
-        assert 0.9 * bound.p_1 < found.p_1 <= bound.p_1 * (1 + 1e-9), (classes, gamma)
-        assert 0.9 * bound.p_2 < found.p_2 <= bound.p_2 * (1 + 1e-9), (classes, gamma)
+        assert 0.9 * bound[0] < found[0] <= bound[0] * (1 + 1e-9), (classes, gamma)
+        assert 0.9 * bound[1] < found[1] <= bound[1] * (1 + 1e-9), (classes, gamma)
 
 
 def proposition_slope(p: mpmath.mpf) -> mpmath.mpf:
@@ -53,10 +53,10 @@ def test_random_predictions_stay_within_the_bounds() -> None:
         by_1, by_2 = derivatives(z[:, 1:].sum(axis=1), z[:, 1], gamma)
         least, proof = sharp(classes, gamma), of_the_proof(classes, gamma)
         assert (by_1 == 0).any() and (by_1 > 0).any(), (classes, gamma)
-        assert by_1.max() <= least.p_1 * (1 + 1e-9) and by_2.max() <= least.p_2 * (1 + 1e-9), (classes, gamma)
-        assert least.p_1 <= proof.p_1 * (1 + 1e-9) and least.p_2 <= proof.p_2 * (1 + 1e-9), (classes, gamma)
+        assert by_1.max() <= least[0] * (1 + 1e-9) and by_2.max() <= least[1] * (1 + 1e-9), (classes, gamma)
+        assert least[0] <= proof[0] * (1 + 1e-9) and least[1] <= proof[1] * (1 + 1e-9), (classes, gamma)
         free, _ = derivatives(z[:, 1:].sum(axis=1), z[:, 1], math.inf)
-        assert np.nanmax(free[np.isfinite(free)]) > 1e6 * min(least.p_1, 1e9), (classes, gamma)  # what the hinge is for
+        assert np.nanmax(free[np.isfinite(free)]) > 1e6 * min(least[0], 1e9), (classes, gamma)  # what the hinge is for
 
 
 def test_the_loss_that_is_trained_keeps_the_bound() -> None:
@@ -66,7 +66,7 @@ def test_the_loss_that_is_trained_keeps_the_bound() -> None:
     method._hinge(z, torch.zeros(len(z), dtype=torch.int64)).sum().backward()  # type: ignore[attr-defined]
     assert z.grad is not None
     bound = sharp(2, 4.0)
-    assert 0.99 * bound.p_1 < z.grad.abs().max().item() <= bound.p_1 * (1 + 1e-9)
+    assert 0.99 * bound[0] < z.grad.abs().max().item() <= bound[0] * (1 + 1e-9)
     assert (z.grad[q < 1e-3] == 0).all()
 
 

@@ -51,9 +51,8 @@ def test_figures_from_the_published_logs(logs: Path, tmp_path: Path) -> None:
         assert result.made is not None, name
         shown = [panel for panel in result.made.panels[""] if "0.5" in panel.title]
         assert {line.name for line in shown[0].lines} >= {"gaussian", "amplify", "cat-rs"}, name
-        assert all(path.stat().st_size > 5000 for path in result.files if path.suffix in (".png", ".pdf", ".html")), (
-            name
-        )
+        sizes = [path.stat().st_size for path in result.files if path.suffix in (".png", ".pdf", ".html")]
+        assert min(sizes) > 5000, name
 
 
 def test_every_object_has_rows_that_presets_train() -> None:
@@ -286,23 +285,21 @@ FORMULAS = [thing.name for thing in OBJECTS if not thing.rows()]
 TAKE_SECONDS = ("cat-rs/figure1", "macer/proposition1")  # to draw
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name in TAKE_SECONDS else []) for name in FORMULAS]
-)
-def test_formulas_need_nothing_and_write_their_numbers(name: str, tmp_path: Path) -> None:
+def test_formulas_need_nothing_and_write_their_numbers(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
-    (tmp_path / "logs" / "predictions").write_text("idx\tlabel\tpredict\tcorrect\ttime\n0\t1\t1\t1\t0:00:01\n")
-    result = reproduce(name, source=tmp_path / "logs", out=tmp_path)
-    assert result.made is not None and result.missing == (0, 0) and not result.steps and not result.skipped
-    told = [pd.read_csv(path) for path in result.files if path.suffix == ".csv"]
-    drawn = [line for panel in result.made.panels.get("", []) for line in panel.lines]
-    for frame in result.made.tables.values():
-        assert any(len(csv) == len(frame) and [*csv.columns] == [*frame.columns] for csv in told)
-    if drawn:
-        (csv,) = (csv for csv in told if "line" in csv.columns)
-        assert csv["y"].tolist() == pytest.approx(np.concatenate([line.y for line in drawn]).tolist(), rel=1e-12)
-        assert csv["x"].tolist() == pytest.approx(np.concatenate([line.x for line in drawn]).tolist(), rel=1e-12)
-    assert told and (name != "acr/theorem1" or "above 0.1" in result.made.notes[0])
+    for name in (name for name in FORMULAS if name not in TAKE_SECONDS):
+        result = reproduce(name, source=tmp_path / "logs", out=tmp_path)
+        assert result.made is not None and (result.missing, result.steps, result.skipped) == ((0, 0), (), ()), name
+        told = [pd.read_csv(path) for path in result.files if path.suffix == ".csv"]
+        drawn = [line for panel in result.made.panels.get("", []) for line in panel.lines]
+        for frame in result.made.tables.values():
+            assert any(len(csv) == len(frame) and [*csv.columns] == [*frame.columns] for csv in told), name
+        if drawn:
+            (csv,) = (csv for csv in told if "line" in csv.columns)
+            for axis in ("x", "y"):
+                points = np.concatenate([np.asarray(getattr(line, axis)) for line in drawn])
+                assert csv[axis].tolist() == pytest.approx(points.tolist(), rel=1e-12), name
+        assert told and (name != "acr/theorem1" or "above 0.1" in result.made.notes[0])
 
 
 def test_what_training_took_stands_beside_the_paper_s(tmp_path: Path) -> None:

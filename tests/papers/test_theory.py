@@ -37,16 +37,6 @@ def test_the_slope_is_that_of_the_expected_radius_at_n() -> None:
         assert theory.radius_slope(p, sigma=sigma) == pytest.approx((above - below) / (2 * h), rel=1e-5, abs=1e-6), p
 
 
-def test_the_slope_by_whole_numbers_of_a_small_n() -> None:
-    """E[r] = sum C(n, k) p^k (1 - p)^(n - k) r(k), differentiated term by term."""
-    n, p, r = 40, 0.9, radii(40, 0.01, 1.0)
-    terms = [
-        math.comb(n, k) * (k * p ** (k - 1) * (1 - p) ** (n - k) - (n - k) * p**k * (1 - p) ** (n - k - 1)) * r[k]
-        for k in range(n)
-    ]
-    assert theory.radius_slope(p, n, 0.01) == pytest.approx(sum(terms) + n * p ** (n - 1) * r[n], rel=1e-10)
-
-
 def test_the_slope_with_p_a_known_is_the_derivative() -> None:
     p, h = np.array([0.51, 0.7, 0.9, 0.99]), 1e-6
     numeric = (Gaussian(0.5).radius(1.0 - p - h) - Gaussian(0.5).radius(1.0 - p + h)) / (2 * h)
@@ -55,19 +45,12 @@ def test_the_slope_with_p_a_known_is_the_derivative() -> None:
 
 
 def test_theorem_1_names_a_budget_that_is_enough() -> None:
-    for acr, classes, sigma in ((0.1, 10, 0.5), (0.2, 10, 0.5), (0.5, 2, 1.0), (1.0, 3, 1.0)):
+    for at in ((0.1, 10, 0.5), (0.2, 10, 0.5), (0.5, 2, 1.0), (1.0, 3, 1.0)):
+        acr, classes, sigma = at
         n = int(theory.budget_for_acr(acr, classes, sigma))
-        assert theory.constant_acr(n, 1 / classes, sigma) > acr, (acr, classes, sigma)
-        assert theory.constant_acr(n - 3, 1 / classes, sigma) < acr, (
-            acr,
-            classes,
-            sigma,
-        )  # and hardly more than enough
-        assert n == math.ceil(math.log(0.001) / math.log(stats.norm.cdf(acr * classes / sigma))) + 1, (
-            acr,
-            classes,
-            sigma,
-        )
+        assert n == math.ceil(math.log(0.001) / math.log(stats.norm.cdf(acr * classes / sigma))) + 1, at
+        assert theory.constant_acr(n, 1 / classes, sigma) > acr, at
+        assert theory.constant_acr(n - 3, 1 / classes, sigma) < acr, at  # and hardly more than enough
 
 
 def test_theorem_2() -> None:
@@ -81,7 +64,7 @@ def test_figure_4_draws_the_weights_of_section_5_2() -> None:
     """By SciPy: 16 noises at level .1, over the radius of 12 of them (that curve is nearly straight) or Phi^-1(.75)."""
     ((radius, bound, literal),) = (panel.lines for panel in theory.figure_4())
     r = radii(16, 0.1, 1.0)[8:]
-    assert bound.x.tolist() == literal.x.tolist() == [k / 16 for k in range(8, 17)]
+    assert [*bound.x] == [*literal.x] == [k / 16 for k in range(8, 17)]
     assert bound.y == pytest.approx(np.maximum(1, r / r[4]), rel=1e-9)
     assert bound.y[4:] == pytest.approx([1, 2.138, 3.420, 4.976, 7.206], abs=1e-3)
     assert literal.y == pytest.approx(np.maximum(1, r / stats.norm.ppf(0.75)), rel=1e-9)

@@ -1,7 +1,6 @@
 """A panel of another package: a module, its template and its registration are all that it takes."""
 
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -51,25 +50,14 @@ INFO = {
 }
 
 
-def write(folder: Path, files: dict[str, str]) -> None:
-    folder.mkdir()
-    for name, content in files.items():
-        (folder / name).write_text(content)
-
-
-@pytest.fixture(autouse=True)
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another package that can be imported, with one panel."""
-    write(tmp_path / PACKAGE, FILES)
-    for imported in (PACKAGE, f"{PACKAGE}.median_radius"):  # by an earlier test, from its own folder
-        monkeypatch.delitem(sys.modules, imported, raising=False)
-    monkeypatch.syspath_prepend(tmp_path)
-
-
 def test_a_panel_is_found_by_its_entry_point_with_its_template_and_script(
     make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write(tmp_path / f"{PACKAGE}-1.0.dist-info", INFO)  # as pip leaves it
+    for folder, files in ((PACKAGE, FILES), (f"{PACKAGE}-1.0.dist-info", INFO)):  # as pip leaves it
+        (tmp_path / folder).mkdir()
+        for name, content in files.items():
+            (tmp_path / folder / name).write_text(content)
+    monkeypatch.syspath_prepend(tmp_path)
     own = {name: f"randsmooth.report.page.panels.{name}" for name in NAMES}
     fresh: Registry[Panel] = Registry("panel", "randsmooth.panels", own)
     monkeypatch.setattr(comparison, "PANELS", fresh)

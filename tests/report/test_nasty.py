@@ -32,40 +32,35 @@ PROBE = """
 """
 
 
-class Server(ThreadingHTTPServer):
-    asked: list[str]
-
-
 @pytest.fixture
-def server() -> Iterator[Server]:
-    """Notes what it is asked for."""
+def heard() -> Iterator[tuple[str, list[str]]]:
+    """The address of a server, and what it was asked for."""
+    asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            heard.asked.append(self.path)
+            asked.append(self.path)
             self.send_response(404)
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
             pass
 
-    heard = Server(("127.0.0.1", 0), Handler)
-    heard.asked = []
-    threading.Thread(target=heard.serve_forever, daemon=True).start()
-    yield heard
-    heard.shutdown()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}", asked
+    server.shutdown()
 
 
-def reaching(server: Server) -> list[str]:
-    """Every string, and ways to ask the server for something."""
-    home = f"http://127.0.0.1:{server.server_port}"
-    ways = [
+def reaching(home: str) -> list[str]:
+    """Ways to ask the server for something, and every string."""
+    return [
         f"<img src={home}/a>",
         f"\"'><script src={home}/b></script>",
         f"<link rel=stylesheet href={home}/c><style>@import '{home}/d'</style>",
         f"<iframe src={home}/e></iframe><a href='{home}/f'>x</a><object data={home}/g></object>",
+        *STRINGS,
     ]
-    return [*ways, *STRINGS]
 
 
 def tables(strings: list[str]) -> list[Certificates]:
@@ -95,41 +90,38 @@ def shown(text: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["comparison", "leaderboard", "figure"])
-def test_nothing_runs_and_nothing_is_fetched(kind: str, server: Server, tmp_path: Path) -> None:
-    strings = reaching(server)
-    path = tmp_path / "page.html"
-    title = NASTY["end of style and title"]
-    if kind == "comparison":
-        path.write_text(comparison_page(tables(strings), title=title, command=strings[0]))
-    elif kind == "leaderboard":
-        path.write_text(leaderboard_page([measure(t, f"{t.name}/{t.name}") for t in tables(strings)], title=title))
-    else:
-        x = np.linspace(0.0, 1.0, len(strings))
-        lines = tuple(Line(text, x, x, "points", labels=tuple(strings)) for text in strings)
-        draw([Axes(strings[0], strings[1], title, lines)], path)
-    told = opened(path, PROBE, *BUDGET)
-    assert told["pwned"] == 0 and told["fetched"] == [] and server.asked == []
-    assert told["title"] == (title if kind != "figure" else "page")
-    seen = told["shown"] if kind != "figure" else " ".join(told["legends"].split())
-    among = strings if kind == "comparison" else strings[:10]
-    if kind == "figure":
-        assert all(shown(text)[:20] in seen for text in strings)
-    else:
-        assert all(shown(text) in seen for text in among) and told["widest"] < 1600
-    assert (told["drawn"] > 0) == (kind != "leaderboard")
+def test_nothing_runs_and_nothing_is_fetched(heard: tuple[str, list[str]], tmp_path: Path) -> None:
+    strings, title, x = reaching(heard[0]), NASTY["end of style and title"], np.linspace(0.0, 1.0, 3)
+    made, figure = tables(strings), tmp_path / "figure.html"
+    draw(
+        [Axes(strings[0], strings[1], title, [Line(text, x, x, "points", labels=(text,)) for text in strings])], figure
+    )
+    pages = {
+        "comparison": comparison_page(made, title=title, command=strings[0]),
+        "leaderboard": leaderboard_page([measure(t, f"{t.name}/{t.name}") for t in made], title=title),
+        "figure": figure.read_text(),
+    }
+    for kind, text in pages.items():
+        (tmp_path / kind).mkdir()
+        (tmp_path / kind / "page.html").write_text(text)
+        told = opened(tmp_path / kind / "page.html", PROBE, *BUDGET)
+        assert told["pwned"] == 0 and told["fetched"] == [] and heard[1] == [], kind
+        assert told["title"] == ("figure" if kind == "figure" else title)
+        seen = " ".join(told["legends"].split()) if kind == "figure" else told["shown"]
+        among = strings[:10] if kind == "leaderboard" else strings
+        assert all(shown(text)[: 20 if kind == "figure" else None] in seen for text in among), kind
+        assert kind == "figure" or told["widest"] < 1600
+        assert (told["drawn"] > 0) == (kind != "leaderboard")
 
 
 @pytest.mark.slow
-def test_a_page_that_does_not_escape_is_found_out(server: Server, tmp_path: Path) -> None:
+def test_a_page_that_does_not_escape_is_found_out(heard: tuple[str, list[str]], tmp_path: Path) -> None:
     """What the test above looks for happens in a page without escaping; and the policy alone would prevent it."""
-    body = "<body>" + "".join(reaching(server)[:4]) + NASTY["script"]
-    path = tmp_path / "page.html"
-    path.write_text(f"<!-- script-src -->{body}")
+    path, evil = tmp_path / "page.html", "".join(reaching(heard[0])[:4]) + NASTY["script"]
+    path.write_text(f"<!-- script-src --><body>{evil}")
     told = opened(path, PROBE, *BUDGET, silent=False)
-    assert told["pwned"] == 1 and told["fetched"] and server.asked
-    server.asked.clear()
-    sealed = comparison_page(tables(STRINGS)[-1:])
-    path.write_text(sealed.replace("<main>", "<main>" + "".join(reaching(server)[:4]) + NASTY["script"]))
+    assert told["pwned"] == 1 and told["fetched"] and heard[1]
+    heard[1].clear()
+    path.write_text(comparison_page(tables(STRINGS)[-1:]).replace("<main>", f"<main>{evil}"))
     told = opened(path, PROBE, *BUDGET, silent=False)
-    assert told["pwned"] == 0 and server.asked == [] and told["drawn"] > 0
+    assert told["pwned"] == 0 and heard[1] == [] and told["drawn"] > 0

@@ -157,11 +157,8 @@ class Bibliography:
 
     def to_dict(self) -> dict[str, Any]:
         """The keys with their reasons and BibTeX, and what has no entry, for JSON."""
-        rows = [
-            {"key": one.reference.key, "for": list(one.reasons), "bibtex": one.reference.bibtex()}
-            for one in self.citations
-        ]
-        return {"citations": rows, "unlisted": list(self.unlisted)}
+        rows = [{"key": c.reference.key, "for": [*c.reasons], "bibtex": c.reference.bibtex()} for c in self.citations]
+        return {"citations": rows, "unlisted": [*self.unlisted]}
 
     def _left_open(self, begin: str) -> list[str]:
         what = "; ".join(map(_comment, self.unlisted))
@@ -231,14 +228,9 @@ def _of_model(folder: Path) -> Iterator[Use]:
 
 
 def _of_table(path: Path) -> Iterator[Use]:
-    table = read(path)
-    if not table.is_log:
-        yield from of_header(table.header)
-        return
-    place = path_facts(path)
-    yield from (Use("part", "certify"), Use("bound", "clopper-pearson"))
-    yield from _of_training({"method": place.method, "dataset": place.dataset, "arch": place.arch})
-    yield from (Use("part", "acr"), Use("part", "p_a"))
+    table, place = read(path), path_facts(path)
+    model = {"method": place.method, "arch": place.arch}
+    yield from of_header(Header(dataset=place.dataset, model=model) if table.is_log else table.header)
 
 
 def of_header(header: Header) -> Iterator[Use]:
@@ -254,12 +246,11 @@ def of_header(header: Header) -> Iterator[Use]:
         part acr
         part p_a
     """
-    rule = header.rule.partition("=")[0]
+    rule, bound = header.rule.partition("=")[0], Use("bound", str(header.bound))
     yield Use("part", "certify")
     if rule != "fixed":  # which is that of CERTIFY
         yield Use("rule", rule)
     if rule == "fixed" or header.bound == "any-class":
-        bound = Use("bound", str(header.bound))
         yield bound if bound.keys() is not None else Use("bound", "clopper-pearson")  # a log's word for the usual one
     if header.sound:
         yield Use("part", "sound")
@@ -270,29 +261,26 @@ def of_header(header: Header) -> Iterator[Use]:
 
 def _of_base(model: Mapping[str, Any]) -> Iterator[Use]:
     """Of the base classifier of a table: its parts, and how each was trained."""
-    denoiser, notes = model.get("denoiser"), model.get("notes")
-    if isinstance(denoiser, dict):
+    if isinstance(denoiser := model.get("denoiser"), dict):
         yield Use("part", "diffusion" if "timestep" in denoiser else "denoised")
-        yield from _of_training(denoiser)
-        yield from _of_training(classifier if isinstance(classifier := model.get("classifier"), dict) else {})
+        for part in (denoiser, model.get("classifier")):
+            yield from _of_training(part if isinstance(part, dict) else {})
         return
-    noted = isinstance(notes, list | tuple) and any(str(note).startswith("an ensemble of") for note in notes)
-    if model.get("arch") == "Ensemble" or noted:
+    noted = any(str(note).startswith("an ensemble of") for note in model.get("notes") or ())
+    if noted or model.get("arch") == "Ensemble":
         yield Use("part", "ensemble")
-        model = {key: value for key, value in model.items() if key != "arch"}
-    yield from _of_training(model)
+    yield from _of_training({key: value for key, value in model.items() if value != "Ensemble"})
 
 
 def _of_training(facts: Mapping[str, Any]) -> Iterator[Use]:
     """What is known of a network's training: method, its settings, attack, data set, architecture."""
     yield from _named("training method", facts.get("method"))
     preset = Use("settings of", str(facts.get("preset") or "").partition("/")[0])
+    network = Use("architecture", str(facts.get("arch")))
     if preset.keys() is not None:
         yield preset
-    hyperparameters = facts.get("hyperparameters")
-    if isinstance(hyperparameters, dict) and str(hyperparameters.get("attack")).startswith("ddn"):
+    if str(dict(facts.get("hyperparameters") or {}).get("attack")).startswith("ddn"):
         yield Use("part", "ddn")
-    network = Use("architecture", str(facts.get("arch")))
     if network.keys() is not None:
         yield network
     yield from _named("data set", facts.get("dataset"))

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,7 +19,7 @@ from randsmooth.papers.find_certificates import CertificateFile
 from randsmooth.papers.output import Output, figure_output, numbers
 from randsmooth.papers.published_values import PaperRow, metrics_of, named
 from randsmooth.report import Axes, Line, envelope_axes
-from randsmooth.report.curves import budget_curves, p_a_curve, p_a_grid
+from randsmooth.report.curves import budget_curves, p_a_grid
 
 RADIUS, ACCURATE = "certified L2 radius", "certified accuracy (%)"
 
@@ -67,8 +66,9 @@ def p_a(context: Context, rows: list[PaperRow]) -> Output:
         lines = []
         for row, found in _found(context, part):
             if metrics.knows_p_a(found.table):
-                curve = p_a_curve(found.table, p_a_grid())
-                lines.append(Line(row.name, curve.x, 100.0 * curve.share, "step"))
+                x = p_a_grid()
+                shares = metrics.p_a_curve(found.table, x)
+                lines.append(Line(row.name, x[~np.isnan(shares)], 100.0 * shares[~np.isnan(shares)], "step"))
             else:
                 notes.append(f"{found.path.name}: samples that stopped early tell no p_A")
         panels.append(Axes(f"sigma = {sigma:g}", "p_A", "images with at least this p_A (%)", tuple(lines)))
@@ -142,47 +142,61 @@ def by_setting(rows: Sequence[PaperRow]) -> list[tuple[str, list[PaperRow]]]:
     return list(groups.items())
 
 
-class Best(NamedTuple):
-    """The best accuracy at one radius, in percent: its sigma, 95% interval and number of images; NaN where unknown."""
-
-    accuracy: float = math.nan
-    sigma: float = math.nan
-    low: float = math.nan
-    high: float = math.nan
-    images: float = math.nan
-
-    def __str__(self) -> str:
-        sigma = "" if math.isnan(self.sigma) else f" ({self.sigma:g})"
-        return "-" if math.isnan(self.accuracy) else f"{self.accuracy:.1f}{sigma}"
-
-
 def section_7(context: Context, rows: list[PaperRow]) -> Output:
     """Each method's certified accuracy at every radius by the sigma that is best there, beside the paper's."""
     radii = [float(m.removeprefix(ACCURACY)) for m in metrics_of(rows) if m.startswith(ACCURACY)]
     groups = {m: [row for row in rows if row.method == m] for m in dict.fromkeys(row.method for row in rows)}
     tables, notes = _tables(context, groups)
-    published = {} if context.scale.dataset else {m: _published(part, radii) for m, part in groups.items()}
-    here = {method: _measured(own, radii) for method, own in tables.items()}
-    lines = [
-        (m, what, _images(own[m], of), *map(str, own[m]))
-        for m, rows_of_it in groups.items()
-        for what, own, of in (("paper", published, None), ("here", here, rows_of_it[0].images))
-        if m in own
-    ]
+    drawn, lines, data = envelope_axes(tables), [], []
+    for method, own in groups.items():
+        both = {"paper": None if context.scale.dataset else _published(own, radii)}
+        both["here"] = _measured(tables[method], radii) if method in tables else None
+        for what, best in both.items():
+            if best is not None:
+                cells = [_best(*cell) for cell in zip(best["accuracy"], best["sigma"], strict=True)]
+                other = what == "here" and own[0].images not in (None, best["images"].iloc[0])
+                lines.append((method, what, f"{best['images'].iloc[0]:,}{'*' * other}", *cells))
+        paper, here = (best if best is not None else _nothing(radii) for best in both.values())
+        known = {"published": paper["accuracy"], "published sigma": paper["sigma"], "here": here["accuracy"]}
+        known |= {"here sigma": here["sigma"]} | {name: here[name] for name in ("low", "high", "images")}
+        data.append(pd.DataFrame({"method": method, "radius": radii, **known}))
+        if drawn and both["paper"] is not None:
+            cross = Line(method, np.array(radii), paper["accuracy"].to_numpy(), "points", dashed=True)
+            drawn[0] = replace(drawn[0], lines=(*drawn[0].lines, cross))
     table = pd.DataFrame(lines, columns=["method", "", IMAGES, *(f"{r:g}" for r in radii)])
-    drawn = _crossed(envelope_axes(tables), radii, published)
-    data = {"": _tidy([*groups], radii, published, here), "figure": numbers(drawn)}
-    marks = "in brackets the sigma; a dash is farther than the sigmas at hand can certify" + (
-        "; crosses are the published figures" if published else ""
-    )
-    first = f"{marks}; {metrics.NO_ONE_CLASSIFIER}"
-    return Output({"": table}, data, {"": drawn}, [first, *notes], [first, *notes])
+    marks = "in brackets the sigma; a dash is farther than the sigmas at hand can certify"
+    crosses = "" if context.scale.dataset else "; crosses are the published figures"
+    notes = [f"{marks}{crosses}; {metrics.NO_ONE_CLASSIFIER}", *notes]
+    return Output({"": table}, {"": pd.concat(data), "figure": numbers(drawn)}, {"": drawn}, notes, notes[:])
 
 
-def _images(best: Sequence[Best], paper: int | None) -> str:
-    """The number of images behind a line; with a star where it differs from the `paper`'s."""
-    count = best[0].images
-    return "" if math.isnan(count) else f"{int(count):,}{'*' * (paper not in (None, count))}"
+def _best(accuracy: float, sigma: float) -> str:
+    return "-" if math.isnan(accuracy) else f"{accuracy:.1f}" + ("" if math.isnan(sigma) else f" ({sigma:g})")
+
+
+def _nothing(radii: Sequence[float]) -> pd.DataFrame:
+    return pd.DataFrame(math.nan, index=radii, columns=["accuracy", "sigma", "low", "high", "images"])
+
+
+def _published(rows: Sequence[PaperRow], radii: Sequence[float]) -> pd.DataFrame:
+    """The largest of the paper's figures at each radius; without a sigma where that figure is 0."""
+    best = _nothing(radii).assign(images=rows[0].images)
+    for r in radii:
+        there = [(row.figures[m], row.sigma) for row in rows if (m := f"{ACCURACY}{r:g}") in row.figures]
+        accuracy, sigma = max(there, default=(math.nan, math.nan))
+        best.loc[r, ["accuracy", "sigma"]] = accuracy, sigma if accuracy > 0.0 else math.nan
+    return best
+
+
+def _measured(tables: Sequence[Certificates], radii: Sequence[float]) -> pd.DataFrame:
+    """Our best accuracy at each radius; unknown beyond the largest radius that any of the tables can certify."""
+    found = metrics.envelope(tables, radii)
+    sigmas = np.array([*(table.header.sigma or math.nan for table in tables), math.nan])  # of best = -1: unknown
+    best = {"accuracy": 100.0 * found.share, "sigma": sigmas[found.best]}
+    best |= {"low": 100.0 * found.low, "high": 100.0 * found.high}
+    frame = pd.DataFrame(best, index=radii)
+    frame[frame.index > max(map(metrics.farthest, tables))] = math.nan
+    return frame.assign(images=len(tables[0]))
 
 
 def _tables(context: Context, groups: dict[str, list[PaperRow]]) -> tuple[dict[str, list[Certificates]], list[str]]:
@@ -192,72 +206,19 @@ def _tables(context: Context, groups: dict[str, list[PaperRow]]) -> tuple[dict[s
     for method, rows in groups.items():
         logs = _found(context, rows)
         found = [there.table for _, there in logs]
+        if not found:
+            continue
         others = [row for row, there in logs if agreement_of(row, there).another_run]
         notes += [f"{named(others)}: the released log is not the run of the paper's table 2"] if others else []
         try:
-            own = _together(found) if found else []
+            shared = reduce(lambda first, other: metrics.pair(first, other)[0], found)  # the images of all of them
+            own = [metrics.pair(shared, table)[1] for table in found]
         except InputError as reason:
             notes.append(f"{method} is left out: {reason}")
             continue
-        if own:
-            tables[method] = own
-            if len(own[0]) < max(map(len, found)):
-                notes.append(f"{method}: over the {len(own[0]):,} images that its tables share")
-            if lacks := ", ".join(f"{row.sigma:g}" for row in rows if context.certificates_of(row) is None):
-                notes.append(f"{method}: here without sigma {lacks}")
+        tables[method] = own
+        if len(own[0]) < max(map(len, found)):
+            notes.append(f"{method}: over the {len(own[0]):,} images that its tables share")
+        if lacks := ", ".join(f"{row.sigma:g}" for row in rows if context.certificates_of(row) is None):
+            notes.append(f"{method}: here without sigma {lacks}")
     return tables, notes
-
-
-def _together(tables: Sequence[Certificates]) -> list[Certificates]:
-    """The tables, restricted to the images that all of them share."""
-    shared = reduce(lambda first, other: metrics.pair(first, other)[0], tables)
-    return [metrics.pair(shared, table)[1] for table in tables]
-
-
-def _published(rows: Sequence[PaperRow], radii: Sequence[float]) -> list[Best]:
-    """The largest of the paper's figures at each radius; without a sigma where that figure is 0."""
-    best = []
-    for metric in (f"{ACCURACY}{r:g}" for r in radii):
-        there = [row for row in rows if metric in row.figures]
-        tops = [Best(row.figures[metric], row.sigma, images=row.images or math.nan) for row in there]
-        top = max(tops, default=Best())
-        best.append(top if top.accuracy > 0.0 else top._replace(sigma=math.nan))
-    return best
-
-
-def _crossed(panels: list[Axes], radii: Sequence[float], published: dict[str, list[Best]]) -> list[Axes]:
-    """The panels, with the published figures as crosses in the first."""
-    crosses = [
-        Line(method, np.array(radii), np.array([one.accuracy for one in best]), "points", dashed=True)
-        for method, best in published.items()
-    ]
-    return [replace(panels[0], lines=(*panels[0].lines, *crosses)), *panels[1:]] if panels else []
-
-
-def _measured(tables: Sequence[Certificates], radii: Sequence[float]) -> list[Best]:
-    """Our best accuracy at each radius; unknown beyond the largest radius that any of the tables can certify."""
-    end, images = max(map(metrics.farthest, tables)), len(tables[0])
-    found = metrics.envelope(tables, radii)
-    sigmas = [math.nan if table.header.sigma is None else table.header.sigma for table in tables]
-    return [
-        Best(100.0 * share, sigmas[row] if row >= 0 else math.nan, 100.0 * low, 100.0 * high, images)
-        if r <= end
-        else Best(images=images)
-        for r, share, low, high, row in zip(
-            radii, found.share.tolist(), found.low.tolist(), found.high.tolist(), found.best.tolist(), strict=True
-        )
-    ]
-
-
-def _tidy(
-    methods: Sequence[str], radii: Sequence[float], published: dict[str, list[Best]], here: dict[str, list[Best]]
-) -> pd.DataFrame:
-    """For programs: one row per method and radius, at full precision."""
-    nothing = [Best()] * len(radii)
-    lines = [
-        (method, r, paper.accuracy, paper.sigma, *ours)
-        for method in methods
-        for r, paper, ours in zip(radii, published.get(method, nothing), here.get(method, nothing), strict=True)
-    ]
-    columns = ["published", "published sigma", "here", "here sigma", "low", "high", "images"]
-    return pd.DataFrame(lines, columns=["method", "radius", *columns])

@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -238,11 +237,7 @@ SHOWN = (4.0, 8.0, 12.0)
 POINTS = (1500, 60)  # of q_1, and of p_2 for each
 
 
-class Pair(NamedTuple):
-    """A quantity of the derivatives by p_1 and by p_2, each as an absolute value."""
-
-    p_1: float
-    p_2: float
+Pair = tuple[float, float]  # of the derivatives by p_1 and by p_2, as absolute values
 
 
 def slope(p: ArrayLike) -> Floats:
@@ -269,13 +264,13 @@ def sharp(classes: int, gamma: float) -> Pair:
         return float(-special.ndtri((classes - 1) * p_2) - special.ndtri(p_2)) - gamma
 
     least = math.exp(optimize.brentq(excess, -600.0, -math.log(classes), xtol=1e-12))
-    return Pair(float(slope(special.ndtr(-top))), float(slope(least)))
+    return float(slope(special.ndtr(-top))), float(slope(least))
 
 
 def of_the_proof(classes: int, gamma: float) -> Pair:
     """The bounds of appendix B: Phi^-1(p_1) <= gamma and p_1 >= 1 / K; p_2 >= (1 - Phi(gamma)) / (K - 1)."""
     beyond = float(special.ndtr(-gamma))
-    return Pair(float(max(slope(beyond), slope(1.0 / classes))), float(slope(beyond / (classes - 1))))
+    return float(max(slope(beyond), slope(1.0 / classes))), float(slope(beyond / (classes - 1)))
 
 
 def searched(classes: int, gamma: float) -> Pair:
@@ -285,7 +280,7 @@ def searched(classes: int, gamma: float) -> Pair:
     least, greatest = q_1 / (classes - 1), np.minimum(q_1, 1.0 - q_1)  # of p_2
     p_2 = least * (greatest / least) ** np.linspace(0.0, 1.0, POINTS[1])
     by_1, by_2 = derivatives(q_1, np.minimum(p_2, greatest), gamma)
-    return Pair(float(by_1.max()), float(by_2.max()))
+    return float(by_1.max()), float(by_2.max())
 
 
 def proposition_table() -> pd.DataFrame:
@@ -294,7 +289,7 @@ def proposition_table() -> pd.DataFrame:
     for classes in CLASSES:
         for gamma in GAMMAS:
             found = searched(classes, gamma), sharp(classes, gamma), of_the_proof(classes, gamma)
-            lines.append((classes, gamma, *(pair.p_1 for pair in found), *(pair.p_2 for pair in found)))
+            lines.append((classes, gamma, *(by_1 for by_1, _ in found), *(by_2 for _, by_2 in found)))
     what = [f"by {p}: {kind}" for p in ("p_1", "p_2") for kind in ("largest found", "least bound", "appendix B")]
     return pd.DataFrame(lines, columns=["classes K", "gamma", *what])
 
@@ -308,9 +303,9 @@ def proposition_panels(classes: int = 10) -> list[Axes]:
     gammas = np.linspace(GAMMAS[0], GAMMAS[-1], 60)
     bounds = {"least bound": sharp, "appendix B": of_the_proof}
     curves = [
-        Line(f"{name}, by {p}", gammas, np.array([getattr(bound(classes, float(g)), p) for g in gammas]))
+        Line(f"{name}, by p_{i + 1}", gammas, np.array([bound(classes, float(g))[i] for g in gammas]))
         for name, bound in bounds.items()
-        for p in Pair._fields
+        for i in (0, 1)
     ]
     return [
         Axes("Derivative by p_1, two classes", "1 - p_1", "derivative", tuple(lines), log=True, log_x=True),
@@ -321,15 +316,14 @@ def proposition_panels(classes: int = 10) -> list[Axes]:
 def proposition_1(context: Context, rows: list[PaperRow]) -> Output:
     """Check the proposition over a grid of predictions, and compare the proof's bounds with the smallest ones."""
     frame, drawn = proposition_table(), proposition_panels()
-    holds = all(
-        (frame[f"by {p}: largest found"] <= frame[f"by {p}: least bound"] * (1 + 1e-9)).all() for p in Pair._fields
-    )
+    by = [[frame[f"by p_{i}: {what}"] for i in (1, 2)] for what in ("largest found", "least bound")]
+    holds = bool((np.array(by[0]) <= np.array(by[1]) * (1 + 1e-9)).all())
     least, proof = sharp(10, 8.0), of_the_proof(10, 8.0)
     notes = [
         f"over {2 * POINTS[0] * POINTS[1]:,} predictions a line, every derivative is "
         f"{'within' if holds else 'NOT WITHIN'} its least bound",
-        f"with 10 classes and gamma = 8 the derivative by p_1 is at most {least.p_1:,.0f}, by p_2 {least.p_2:,.0f}; "
-        f"appendix B shows {proof.p_1:.1e} and {proof.p_2:.1e}",
+        f"with 10 classes and gamma = 8 the derivative by p_1 is at most {least[0]:,.0f}, by p_2 {least[1]:,.0f}; "
+        f"appendix B shows {proof[0]:.1e} and {proof[1]:.1e}",
         "appendix B also says p_2 <= 1 - Phi(gamma), which does not follow (p_1 = p_2 = 1/2) and is not needed",
     ]
     return Output({"": legible(frame)}, {"": frame, "figure": numbers(drawn)}, {"": drawn}, notes)

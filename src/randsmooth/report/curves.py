@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,39 +24,6 @@ STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 RADIUS = "certified L2 radius (pixels in [0, 1])"
 BUDGETS = (100, 300, 1_000, 3_000, 10_000, 30_000)
 MARGIN = 0.06  # of p_A, to the left of where the first curve begins
-
-
-@dataclass(frozen=True)
-class Curve:
-    """A falling staircase: between two points the height is that of the right one.
-
-    Attributes:
-        x: (M,) ascending.
-        share: (M,) share of images that reach x.
-        low, high: (M,) pointwise 95% interval (Wilson).
-    """
-
-    x: Floats
-    share: Floats
-    low: Floats
-    high: Floats
-
-
-def radius_curve(table: Certificates, x: Floats) -> Curve:
-    """Certified accuracy at each radius of `x` (M,)."""
-    return _curve(x, metrics.certified_shares(table, x), len(table))
-
-
-def p_a_curve(table: Certificates, x: Floats) -> Curve:
-    """Share of images with p_A of at least each of `x` (M,), from where the table knows it."""
-    shares = metrics.p_a_curve(table, x)
-    known = ~np.isnan(shares)
-    return _curve(x[known], shares[known], len(table))
-
-
-def _curve(x: Floats, share: Floats, images: int) -> Curve:
-    low, high = metrics.wilson(np.rint(share * images), images)
-    return Curve(x, share, low, high)
 
 
 def radius_grid(tables: Sequence[Certificates]) -> Floats:
@@ -81,7 +48,7 @@ def radius_chart(tables: Sequence[Certificates], looks: Sequence[Look]) -> Axes:
     """Certified accuracy in percent against the radius, a line for each table whose images have labels."""
     grid = radius_grid(tables)
     known = [(row, table) for row, table in enumerate(tables) if table.labelled]
-    lines = [_line(row, table, radius_curve(table, grid), looks[row]) for row, table in known]
+    lines = [_line(row, table, grid, metrics.certified_shares(table, grid), looks[row]) for row, table in known]
     return Axes("", RADIUS, "certified accuracy (%)", lines, x_range=(0.0, float(grid[-1])), **ON_PAGE)
 
 
@@ -97,17 +64,19 @@ def p_a_chart(known: Mapping[int, Certificates], looks: Sequence[Look]) -> Axes:
         InputError: the p_A of one is not known (see `metrics.p_a`).
     """
     grid = p_a_grid()
-    lines = [_line(row, table, p_a_curve(table, grid), looks[row]) for row, table in known.items()]
+    lines = [_line(row, table, grid, metrics.p_a_curve(table, grid), looks[row]) for row, table in known.items()]
     start = min(float(one.x[0]) for one in lines)
     ends, unknown_below = (round(max(0.0, start - MARGIN), 3), 1.0), 0.5 if start > 0.0 else None
     y = "images with at least this p_A (%)"
     return Axes("", "p_A", y, lines, x_range=ends, unknown_below=unknown_below, **ON_PAGE)
 
 
-def _line(row: int, table: Certificates, curve: Curve, look: Look) -> Line:
-    low, share, high = (100 * end for end in (curve.low, curve.share, curve.high))
-    band: dict[str, Any] = {"low": low, "high": high}
-    return Line(table.name, curve.x, share, "step", look=look, row=row, hover="%{y:.1f}%", **band)
+def _line(row: int, table: Certificates, x: Floats, shares: Floats, look: Look) -> Line:
+    """A falling staircase in percent, from where the shares are known, with its pointwise 95% band (Wilson)."""
+    x, shares = x[~np.isnan(shares)], shares[~np.isnan(shares)]
+    low, high = metrics.wilson(np.rint(shares * len(table)), len(table))
+    band: dict[str, Any] = {"low": 100.0 * low, "high": 100.0 * high}
+    return Line(table.name, x, 100.0 * shares, "step", look=look, row=row, hover="%{y:.1f}%", **band)
 
 
 class BudgetCurve(NamedTuple):

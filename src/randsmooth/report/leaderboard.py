@@ -476,14 +476,10 @@ def _record(row: BoardRow, radii: Sequence[float], setting: str) -> dict[str, An
         "logged": entry.logged,
         "notes": list(header.notes),
         "images": len(entry.table),
-        "p_A": [{"at_least": x, **_ends(share)} for x, share in entry.p_a.items()],
-        "smoothed_accuracy": entry.smoothed and _ends(entry.smoothed),
-        "certified_accuracy": [{"radius": r, **(_ends(found) if found else {"value": None})} for r, found in at_radii],
-        "acr": entry.acr and _ends(entry.acr),
+        "p_A": [{"at_least": x, **asdict(share)} for x, share in entry.p_a.items()],
+        "smoothed_accuracy": entry.smoothed and asdict(entry.smoothed),
+        "certified_accuracy": [{"radius": r, **(asdict(found) if found else {"value": None})} for r, found in at_radii],
+        "acr": entry.acr and asdict(entry.acr),
         "against": judged
         and {"baseline": judged.b, "words": verdict_words(judged), "judged_together": asdict(judged.scope)},
     }
-
-
-def _ends(estimate: Estimate) -> dict[str, float]:
-    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth import bounds
+from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates
 from randsmooth.noise import Gaussian
-from randsmooth.report import curves
 from randsmooth.report.page.panels import PageContent, PanelView
 
 SLIDER_STEPS = 160
@@ -39,7 +38,7 @@ def slider_stops(tables: Sequence[Certificates], farthest: float) -> dict[str, A
     table that has all three; None where no table has them, or where no p_A certifies so large a radius.
     """
     radii = np.round(np.linspace(0.0, farthest, SLIDER_STEPS + 1), 4)
-    shares = [curves.radius_curve(table, radii).share for table in tables]
+    shares = [metrics.certified_shares(table, radii) for table in tables]
     table = next((table for table in tables if _turns_radius_into_p_a(table)), None)
     return {
         "radii": radii.tolist(),
