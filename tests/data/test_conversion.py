@@ -90,7 +90,7 @@ def test_damaged_exif_data_turn_nothing_and_warn_of_nothing(tmp_path: Path, recw
 
 
 def test_odd_ones_beyond_the_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("randsmooth.data.infer.PROBE", 1)
+    monkeypatch.setattr("randsmooth.data.loading.PROBE", 1)
     for odd, told in (
         (COLOURS.transpose(2, 0, 1), ("image 1 (", "001.png", "mode RGB", "convert")),
         (np.zeros((1, 5, 6), np.uint8), ("image 1 (", "001.png", "5x6", "2x3", "resize=")),

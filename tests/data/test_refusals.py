@@ -197,7 +197,7 @@ def test_what_a_named_set_must_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         refuses(("image 4 of", "cannot be decoded"), "mnist")
     for shape in ((28, 27), (3, 28, 28), (4, 28, 28)):
         write_parquet(file, [*DIGITS, np.zeros(shape, np.uint8)], range(5))
-        refuses(("image 4 of", "mnist needs 28x28 with 1 channel"), "mnist")
+        refuses(("image 4 of", "mnist needs 28x28 in mode L"), "mnist")
     kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
     image = pa.array([{"bytes": None, "path": "elsewhere.png"}], kind)
     pq.write_table(pa.table({"image": image, "label": [0]}), file)

@@ -83,7 +83,7 @@ def test_what_cannot_be_built_is_refused() -> None:
     ]
     check_refusals((partial(build, **(good | change)), " | ".join(words)) for change, words in bad)
     with pytest.raises(InputError, match="lenet"):
-        ARCHITECTURES.add("lenet", Architecture(build, min_size=1))  # type: ignore[arg-type]
+        ARCHITECTURES.add("lenet", Architecture(build, min_size=1))
 
 
 def _gradients(layer: nn.Module, x: Tensor, weights: Tensor, wanted: tuple[bool, bool] = (True, True)) -> list[Tensor]:

@@ -17,11 +17,10 @@ from torch.utils.data import DataLoader, IterableDataset, RandomSampler, Sequent
 from torch.utils.data import default_collate as collate
 from torch.utils.data import default_convert as convert
 
-from randsmooth.data.dataset_spec import IN_MEMORY_BYTES, SPLITS, DatasetSpec, Fit
-from randsmooth.data.decode import RESIZE, Source, channels_first, channels_of, converted, cut_centre, scaled, upright
+from randsmooth.data.dataset_spec import IN_MEMORY_BYTES, RESIZE, SPLITS, DatasetSpec, Fit, arch_for, own, with_shape
+from randsmooth.data.decode import Source, channels_first, channels_of, converted, cut_centre, scaled, upright
 from randsmooth.data.files import NAMES
-from randsmooth.data.images import Images, StreamedImages, TensorImages, take
-from randsmooth.data.infer import Request, arch_for, numbered, own, with_shape
+from randsmooth.data.images import Images, Request, StreamedImages, TensorImages, numbered, take
 from randsmooth.data.labels import MOST_CLASSES, NO_LABEL, NONE, ColumnNames, Where, from_numbers, from_texts, no_labels
 from randsmooth.data.registry import unknown_form
 from randsmooth.documents import shown
@@ -85,9 +84,7 @@ def check_values(x: Pixels, name: str, where: Where) -> Pixels:
         if high == 1:
             raise InputError(f"{name} is uint8 and holds 0 and 1 only: give x.astype('float32') if 1 means white")
         return x
-    if len(bad := np.flatnonzero(~(np.isfinite(lows) & np.isfinite(highs)))):
-        raise InputError(f"{where(int(bad[0]))} holds NaN or infinity: check how it was made")
-    if len(bad := np.flatnonzero((lows < 0.0) | (highs > 1.0))):
+    if len(bad := np.flatnonzero(~((lows >= 0.0) & (highs <= 1.0)))):  # NaN among them
         raise InputError(
             f"{name} has values in [{low:.6g}, {high:.6g}]; expected floats in [0, 1]: "
             f"{into_unit_range(low, high)}; the first such image is {where(int(bad[0]))}"
@@ -114,9 +111,8 @@ def into_unit_range(low: float, high: float) -> str:
         return "so little comes of rounding or resizing: clip it, x.clip(0, 1)"
     if low < 0.0:
         return "undo its normalisation, and leave that to the model"
-    scale = next((scale for scale in FULL_SCALES if scale / 2 < high <= scale), None)
-    if scale is not None:
-        return f"divide by {scale}"
+    if scales := [scale for scale in FULL_SCALES if scale / 2 < high <= scale]:
+        return f"divide by {scales[0]}"
     dark = f" (255 would leave none above {high / 255:.2g})" if high < 255 else ""
     return f"divide by the largest value that they can have, {high:.6g} if it is among these{dark}"
 

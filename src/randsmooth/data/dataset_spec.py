@@ -1,11 +1,11 @@
-"""What a data set is, apart from its pixels; and how images of any size are brought to one."""
+"""What a data set is, apart from its pixels, a user's own too; and how images of any size are brought to one."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -23,6 +23,9 @@ IN_MEMORY_BYTES = 4 * 2**30
 
 LONGEST_SIDE = 2**14  # pixels
 WRITTEN = re.compile(r"([0-9]{1,5})(?:x([0-9]{1,5}))?")
+
+# What to do where sizes differ.
+RESIZE = "ask for one size with resize= and crop= (--resize 256 --crop 224), which are done before any noise is added"
 
 Sides = tuple[int, int]
 """Height and width, in pixels."""
@@ -202,3 +205,44 @@ class DatasetSpec:
         if self.fit is not None or self.resize is None:
             return self.fit
         return Fit(self.resize, self.shape[1:])
+
+
+def own(name: str, sizes: dict[str, int], classes: tuple[str, ...] | None, fit: Fit | None = None) -> DatasetSpec:
+    """The spec of a user's own data before its images are looked at; without `classes` a model may know any."""
+    unknown: dict[str, Any] = {"shape": (3, 224, 224), "arch": "resnet50", "mean": None, "std": None, "hub": None}
+    known: dict[str, Any] = {"sizes": sizes, "fit": fit, "convert": True, "open_ended": classes is None}
+    words = f"{next(iter(sizes.values())):,} images of {name}"
+    return DatasetSpec(name=name, classes=classes or (), augment="none", description=words, **unknown, **known)
+
+
+def with_shape(spec: DatasetSpec, channels: int, sides: set[Sides], source: str) -> DatasetSpec:
+    """`spec` for images of so many channels, and of the one size that its `fit` makes of these `sides`.
+
+    Raises:
+        InputError: it makes several sizes of them.
+    """
+    found = sorted({spec.fit.sides(each, f"an image of {source}") if spec.fit else each for each in sides})
+    if len(found) > 1:
+        shown = ", ".join(f"{height}x{width}" for height, width in found[:3])
+        raise InputError(
+            f"the images of {source} have {len(found)} sizes{' after resizing' if spec.fit else ''} ({shown}"
+            f"{', ...' if len(found) > 3 else ''}): {RESIZE}"
+        )
+    shape = (channels, *found[0])
+    return replace(spec, shape=shape, arch=arch_for(shape))
+
+
+def refitted(spec: DatasetSpec, fit: Fit | None) -> DatasetSpec:
+    """The spec of a named data set whose images a user wants resized or cropped in another way than usual."""
+    if fit is None:
+        return spec
+    usual = spec.fitting or Fit()
+    fit = Fit(usual.resize if fit.resize is None else fit.resize, usual.crop if fit.crop is None else fit.crop)
+    cut = fit.crop if spec.resize is not None else None  # whose images are of any size
+    height, width = cut or fit.sides(spec.shape[1:], f"an image of {spec.name}")
+    return replace(spec, fit=fit, shape=(spec.shape[0], height, width))
+
+
+def arch_for(shape: tuple[int, int, int]) -> str:
+    known = {(1, 28, 28): "lenet", (3, 32, 32): "resnet110"}
+    return known.get(shape, "small-cnn" if max(shape[1:]) < 28 else "resnet50")

@@ -21,16 +21,13 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 from torch import Generator, Tensor
 
-from randsmooth.data.dataset_spec import DatasetSpec, Sides
+from randsmooth.data.dataset_spec import RESIZE, DatasetSpec, Sides
 from randsmooth.data.labels import NO_LABEL
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 
 # PIL's image mode for a number of channels.
 MODES = {1: "L", 3: "RGB"}
-
-# What to do where sizes differ.
-RESIZE = "ask for one size with resize= and crop= (--resize 256 --crop 224), which are done before any noise is added"
 
 # The modes of ImageNet's images that are not RGB.
 TO_RGB = ("L", "P", "RGBA", "CMYK")
@@ -62,6 +59,7 @@ CHUNK = 16
 
 
 SCALE, RATIO, ATTEMPTS = (0.08, 1.0), (3 / 4, 4 / 3), 10  # of random resized crops
+LOG_RATIO = math.log(RATIO[0]), math.log(RATIO[1])
 DRAWS = 2 * ATTEMPTS + 3  # uniform numbers that one of them uses: area and ratio of each attempt, corner, flip
 
 
@@ -297,13 +295,9 @@ def _fitted(image: Image.Image, spec: DatasetSpec, where: str, draws: Sequence[f
             return image
     way = "convert it" if image.mode != mode or not spec.convert else RESIZE
     raise InputError(
-        f"{where} is {image.height}x{image.width} with {_channels(len(image.getbands()))} (mode {image.mode}); "
-        f"{spec.name} needs {sides[0]}x{sides[1]} with {_channels(channels)} (mode {mode}): {way}"
+        f"{where} is {image.height}x{image.width} in mode {image.mode}; {spec.name} needs {sides[0]}x{sides[1]} in "
+        f"mode {mode}: {way}"
     )
-
-
-def _channels(count: int) -> str:
-    return "1 channel" if count == 1 else f"{count} channels"
 
 
 def channels_of(modes: set[str]) -> int | None:
@@ -386,15 +380,11 @@ def random_resized_crop(image: Image.Image, draws: Sequence[float], sides: Sides
 def _window(size: tuple[int, int], draws: Sequence[float]) -> tuple[int, int]:
     """Width and height, in pixels, of the first drawn window that fits, else of the largest allowed one."""
     full_width, full_height = size
-    for attempt in range(ATTEMPTS):
-        area = full_width * full_height * _between(SCALE, draws[2 * attempt])
-        ratio = math.exp(_between((math.log(RATIO[0]), math.log(RATIO[1])), draws[2 * attempt + 1]))
+    for u, v in zip(draws[: 2 * ATTEMPTS : 2], draws[1 : 2 * ATTEMPTS : 2], strict=True):
+        area = full_width * full_height * (SCALE[0] + u * (SCALE[1] - SCALE[0]))
+        ratio = math.exp(LOG_RATIO[0] + v * (LOG_RATIO[1] - LOG_RATIO[0]))
         width, height = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))
         if 0 < width <= full_width and 0 < height <= full_height:
             return width, height
     widest = max(1, min(full_width, round(full_height * RATIO[1])))
     return widest, max(1, min(full_height, round(widest / RATIO[0])))
-
-
-def _between(limits: tuple[float, float], u: float) -> float:
-    return limits[0] + u * (limits[1] - limits[0])

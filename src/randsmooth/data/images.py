@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -13,9 +14,9 @@ import torch
 from torch import Generator, Tensor
 from torch.nn.functional import pad
 
-from randsmooth.data.dataset_spec import DatasetSpec
+from randsmooth.data.dataset_spec import DatasetSpec, Fit
 from randsmooth.data.decode import Source, crop_draws
-from randsmooth.data.labels import NO_LABEL
+from randsmooth.data.labels import NO_LABEL, USUAL, ColumnNames
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 
@@ -280,6 +281,27 @@ class StreamedImages(Images):
             first, total = place or Place(0, len(wanted))
             draws = crop_draws(total, augment)[first : first + len(wanted)]
         return self.source.read_many(wanted, self.spec, draws).to(self.device)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a data set: the arguments of `data.load`. A split None is "train", or the one there is."""
+
+    split: str | None
+    columns: ColumnNames = USUAL
+    fit: Fit | None = None
+    device: Device = "cpu"
+    stream: bool = False
+
+    @property
+    def called(self) -> str:
+        """What a data set without splits is taken for."""
+        return self.split or "train"
+
+
+def numbered(labels: Tensor) -> tuple[str, ...]:
+    """Class names for labels without names: "0", "1", ... up to the largest label; none without labels."""
+    return tuple(str(k) for k in range(int(labels.max()) + 1))
 
 
 def take(total: int, n: int) -> Tensor:

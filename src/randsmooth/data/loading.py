@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,16 +14,19 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from randsmooth.data.arrays import Items, fitted, from_items, from_object, read_npz
-from randsmooth.data.dataset_spec import SPLITS, DatasetSpec, Fit
-from randsmooth.data.decode import Encoded
+from randsmooth.data.dataset_spec import SPLITS, DatasetSpec, Fit, own, refitted, with_shape
+from randsmooth.data.decode import Encoded, channels_of, form
 from randsmooth.data.files import NAMES, TarShards, open_split, open_whole, read_csv, shards_of, split_files
-from randsmooth.data.images import Device, Images, StreamedImages, TensorImages
-from randsmooth.data.infer import Request, infer, refitted, with_statistics
-from randsmooth.data.labels import USUAL, ColumnNames, check_labels
+from randsmooth.data.images import Device, Images, Request, StreamedImages, TensorImages, numbered, take
+from randsmooth.data.labels import MOST_CLASSES, USUAL, ColumnNames, check_labels
 from randsmooth.data.registry import DATASETS, HOME, dataset_path, readable, unknown_form
 from randsmooth.data.tables import DatasetRows, from_disk, from_hub, holds_files, is_saved, read_parquet
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
+
+# Images, evenly spread, whose sizes, mean and standard deviation are looked at.
+PROBE = 10_000
+STATISTICS_BATCH = 250
 
 
 def load(
@@ -225,3 +229,49 @@ def _found(spec: DatasetSpec, split: str) -> Encoded:
             f"the hub, or run `hf download {spec.hub} --repo-type dataset --local-dir {folder}` where there "
             f"is a network, and set {HOME} to the parent of that folder"
         ) from error
+
+
+def infer(name: str, splits: Mapping[str, Encoded], fit: Fit | None = None) -> DatasetSpec:
+    """The facts that follow from `splits` themselves, from the training split where there is one.
+
+    Images of one size keep it, with no augmentation; those of several must be brought to one by `fit`. Grey images stay
+    grey; if some are in colour, all are RGB.
+
+    Raises:
+        InputError: an empty split, an image without a header, images of several sizes, or of a mode that is not
+            converted.
+    """
+    encoded = splits.get("train") or next(iter(splits.values()))
+    if not len(encoded):
+        raise InputError(f"no images in {name}: each split needs some, in Parquet files or class folders")
+    forms = set()  # mode, height and width, upright, from the headers
+    for index in take(len(encoded), min(PROBE, len(encoded))).tolist():
+        with encoded.open(index) as stream:
+            forms.add(form(stream, encoded.where(index), turn=True))
+    for split, each in splits.items():
+        if len(each):
+            check_labels(each.labels, MOST_CLASSES, each.where, split)
+    every = torch.cat([each.labels for each in splits.values()])
+    spec = own(name, {split: len(each) for split, each in splits.items()}, encoded.classes, fit)
+    spec = spec if encoded.classes else replace(spec, classes=numbered(every))
+    channels = channels_of({mode for mode, _, _ in forms})
+    if channels is None:
+        modes = ", ".join(sorted({mode for mode, _, _ in forms}))
+        raise InputError(f"the images of {name} have modes {modes}: convert all to L or to RGB, with 8 bits")
+    sides = {(height, width) for _, height, width in forms}
+    spec = with_shape(spec, channels, sides, name)
+    # photographs of several sizes are trained on as ImageNet's are
+    return replace(spec, augment=DATASETS["imagenet"].augment) if len(sides) > 1 else spec
+
+
+def with_statistics(spec: DatasetSpec, images: Images) -> DatasetSpec:
+    """`spec` with mean and standard deviation of each channel over (some of) the images, in [0, 1], to 4 digits."""
+    probe = take(len(images), min(PROBE, len(images)))
+    total = torch.zeros(2, spec.shape[0], dtype=torch.float64)
+    for start in range(0, len(probe), STATISTICS_BATCH):
+        x = images.batch(probe[start : start + STATISTICS_BATCH])[0].double()
+        total += torch.stack([x.mean((2, 3)).sum(0), x.square().mean((2, 3)).sum(0)]).cpu()
+    mean, square = total / len(probe)
+    std = (square - mean.square()).clamp_min(0).sqrt()
+    rounded = [tuple(round(value, 4) for value in values.tolist()) for values in (mean, std)]
+    return replace(spec, mean=rounded[0], std=tuple(value or 1.0 for value in rounded[1]))  # what is constant stays
