@@ -31,7 +31,7 @@ from engine import count, operations
 from harness import BATCH, NETWORKS, SIGMA, Network, art_loop, options_of, published_loop, rate, written
 from randsmooth import data
 from randsmooth.certification import Engine
-from randsmooth.certification.batches import usual_batch
+from randsmooth.certification.engine import usual_batch
 from randsmooth.data import DATASETS, TensorImages
 from randsmooth.errors import InputError
 from randsmooth.methods import METHODS

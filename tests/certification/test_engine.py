@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +21,7 @@ from randsmooth.certificates import BATCH_MATTERS
 from randsmooth.certificates.settings import BLOCK, FINE
 from randsmooth.certification import Engine, SmoothedClassifier
 from randsmooth.certification.algorithm import Job, SampleRange, Steps
-from randsmooth.certification.batches import Segment, packed, segments, take_batch
+from randsmooth.certification.engine import Segment, packed, segments, take_batch
 from randsmooth.certification.scheduler import Scheduler, count_classes
 from randsmooth.errors import InputError, Note
 from randsmooth.noise import Stream, address_of, draw
@@ -328,18 +327,8 @@ class Small(nn.Module):
         return logits
 
 
-def test_a_batch_that_does_not_fit_is_halved_and_counts_stay_the_same(image: torch.Tensor) -> None:
-    plan = [("select", 100), ("estimate", 1500)]
-    roomy = count_classes(Engine(Small(10**9).eval(), sigma=SIGMA, device=CPU, backend="torch"), image, plan)
-    cases = [(1024, 1024, 1024), (1024, 600, 512), (1000, 300, 128)]
-    for backend, (batch, holds, fits) in itertools.product(("torch", "auto"), cases):
-        tight = Engine(Small(holds).eval(), sigma=SIGMA, device=CPU, backend=backend, batch=batch)
-        with warnings.catch_warnings(record=True) as notes:
-            warnings.simplefilter("always", Note)
-            np.testing.assert_array_equal(count_classes(tight, image, plan), roomy)
-        assert tight.size == tight.batch == fits
-        assert any(f"batches of {batch} do not fit" in str(note.message) for note in notes) == (fits < batch)
-    engine = Engine(Small(BLOCK - 1).eval(), sigma=SIGMA, device=CPU, backend="torch", batch=512)
-    with pytest.warns(Note), pytest.raises(InputError) as error:
-        engine.prepare((1, 8, 8))
-    assert f"{BLOCK} images" in str(error.value) and "do not fit into the memory of cpu" in str(error.value)
+def test_a_batch_that_does_not_fit_into_memory_is_refused() -> None:
+    for backend in ("torch", "auto"):
+        with pytest.raises(InputError) as error:
+            Engine(Small(400).eval(), sigma=SIGMA, device=CPU, backend=backend, batch=512).prepare((1, 8, 8))
+        assert "batches of 512 " in str(error.value) and "batch=256" in str(error.value)

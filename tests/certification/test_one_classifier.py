@@ -20,8 +20,8 @@ from models.test_weights import NormalizeLayer, dynamic, plain, static
 from randsmooth.certificates import Certificates
 from randsmooth.certificates.journal import journal_path
 from randsmooth.certification import SmoothedClassifier, check_answers
-from randsmooth.certification.checks import made_up
 from randsmooth.certification.header import behaviour
+from randsmooth.certification.opening import made_up
 from randsmooth.errors import InputError, Note
 from randsmooth.models import OnnxModel
 from randsmooth.noise import check_on_grid

@@ -171,7 +171,7 @@ def test_what_cannot_be_attacked_is_refused() -> None:
         ("cannot take 6 of the 5 images", {"take": 6}),
         ("cannot take 0", {"take": 0}),
         ("auto, cpu, cuda or", {"device": "tpu"}),
-        ("the data set of true; --dataset", {"images": None}),
+        ("true names the data set 'half-spaces', and a folder", {"images": None}),
         ("mnist", {"images": "mnits"}),
         ("true is about another model: weights 'sha256:", {"model": OTHER}),
         ("the function abs, whose code cannot be compared", {"model": abs}),

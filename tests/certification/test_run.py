@@ -282,7 +282,6 @@ def test_what_cannot_be_certified_is_refused_and_leaves_nothing(model: Classifie
         ("train", model, "digits", {"split": "valid"}),
         ("did you mean 'image_column'", model, "digits", {"image_colum": "x"}),
         ("7 logits; digits has 10 classes", seven, "digits", {"take": 2}),
-        ("third argument: settings=", model, rs.CertificationSettings(sigma=0.5), {}),
         ("needs n >= 10", model, "digits", {"n": 5}),
     ]
     for said, base, dataset, options in table:

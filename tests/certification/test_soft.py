@@ -15,7 +15,6 @@ from torch import nn
 from certification.planes import D, at_distance, beside
 from randsmooth import ABSTAIN, SmoothedClassifier, bounds
 from randsmooth.certification import certify_soft, soft_accuracies
-from randsmooth.certification.soft import smallest_soft_n
 from randsmooth.errors import InputError
 from randsmooth.noise import Gaussian, Stream, address_of
 
@@ -145,11 +144,10 @@ def test_what_cannot_be_is_refused(smoothed: SmoothedClassifier) -> None:
         ("radii", lambda: soft_accuracies(smoothed, x, [1], [-0.5])),
     ]
     sure = at_distance([1.7])
-    for bound in ("bernstein", "hoeffding", "betting"):
-        least = smallest_soft_n(bound, 0.001)
+    for bound, least in (("bernstein", 37), ("hoeffding", 14), ("betting", 12)):
         how: dict[str, Any] = {"betas": (math.inf,), "bound": bound}
         assert certify_soft(smoothed, sure, n=least, **how).predict[0, 0] == 1
-        few = f"needs n >= {least} to certify anything; got n={least - 1}"
+        few = f"the {bound} bound at alpha=0.001 needs more samples to certify anything; got n={least - 1}"
         table.append((few, lambda how=how, n=least - 1: certify_soft(smoothed, sure, n=n, **how)))  # type: ignore[misc]
     for said, refused in table:
         with pytest.raises(InputError) as error:

@@ -1,12 +1,12 @@
 from .accuracy import measure_accuracy as measure_accuracy
-from .checks import check_eval_mode as check_eval_mode
-from .checks import check_fit as check_fit
 from .engine import Engine as Engine
 from .exporting import export_model as export_model
 from .header import certified_as as certified_as
 from .header import check_answers as check_answers
 from .header import check_same as check_same
 from .header import pixel_hashes as pixel_hashes
+from .opening import check_eval_mode as check_eval_mode
+from .opening import check_fit as check_fit
 from .opening import load_model as load_model
 from .quantising import Quantised as Quantised
 from .quantising import quantise as quantise
@@ -18,9 +18,9 @@ from .scheduler import Scheduler as Scheduler
 from .scheduler import count_classes as count_classes
 from .smoothed import Certified as Certified
 from .smoothed import SmoothedClassifier as SmoothedClassifier
+from .smoothed import Watched as Watched
+from .smoothed import watch as watch
 from .soft import SoftAccuracies as SoftAccuracies
 from .soft import SoftCertified as SoftCertified
 from .soft import certify_soft as certify_soft
 from .soft import soft_accuracies as soft_accuracies
-from .watching import Watched as Watched
-from .watching import watch as watch

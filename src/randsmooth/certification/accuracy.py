@@ -75,7 +75,7 @@ def measure_accuracy(
             check_flags(Path(place_of(file)), **flags)
     certified = partial(certify, model, dataset, settings, **options | flags)
     screen, resolve = f"screen={float(radius)!r}", f"radius={float(radius)!r}"
-    indices, words = run.chosen()
+    indices, words = run.selected
     number = bounds.enough_drawn(len(indices), 2.0 * within * len(indices), 1.0 - LEVEL)
     if number <= FEW * len(indices):  # those of images chosen by chance alone take fewer samples than two passes
         chosen = chosen_by_chance(indices, number, run.settings.seed or 0)

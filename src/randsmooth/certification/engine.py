@@ -6,10 +6,11 @@ import copy
 import math
 import threading
 import time
-import warnings
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any, TypeVar
 
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from randsmooth.certificates import CertificationSettings
-from randsmooth.certificates.settings import LARGE
+from randsmooth.certificates.settings import BLOCK, FINE, LARGE
 from randsmooth.certification.algorithm import SampleRange
 from randsmooth.certification.backends import (
     ROUNDS,
@@ -31,9 +32,8 @@ from randsmooth.certification.backends import (
     usual_backend,
     weighed,
 )
-from randsmooth.certification.batches import Segment, packed, segments, usual_batch, usual_block
-from randsmooth.certification.checks import check_repeats, made_up, rows_stand_alone
-from randsmooth.errors import InputError, Note
+from randsmooth.certification.opening import check_repeats, made_up, rows_stand_alone
+from randsmooth.errors import InputError
 from randsmooth.frozen_record import settings_from
 from randsmooth.models import ForeignModel
 from randsmooth.noise import Copies, Gaussian, Stream, address_of, check_on_grid, grid_sampler
@@ -43,6 +43,29 @@ B = TypeVar("B")
 
 EACH = 2  # batches for each worker in a round of a trial
 WORTH = 10  # times as many samples as its trial takes, a run must have for one
+
+# Samples and values per forward pass by default. A CPU's caches cannot hold the activations of a bigger batch.
+SAMPLES = {"cpu": 512, "cuda": 8192}
+VALUES = {"cpu": 2**19, "cuda": 2**24}
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Up to one block of samples of an image, all that is drawn from one stream.
+
+    Attributes:
+        slot: index of the counts that the samples belong to.
+        x: (C, H, W) the image, on the device.
+        stream: the stream that the noise is drawn from.
+        samples: number of samples.
+        start: how many samples of the image, of the range that was asked for, come before them.
+    """
+
+    slot: int
+    x: Tensor
+    stream: Stream
+    samples: int
+    start: int = 0
 
 
 class Engine:
@@ -57,8 +80,7 @@ class Engine:
     Args:
         model: gives logits (B, K) for (B, C, H, W); copied, so that what is counted cannot change meanwhile.
         settings: those that decide how samples are drawn and answered: sigma, sound, backend, precision, batch (of a
-            network at least 128, of large images 32; halved, with a note, where that does not fit into the device's
-            memory) and seed (None: 0). Or as keywords.
+            network at least 128, of large images 32) and seed (None: 0). Or as keywords.
         device: where to draw and to answer.
 
     Attributes:
@@ -94,7 +116,6 @@ class Engine:
         self._grid = grid_sampler(self.sigma) if settings.sound else None
         self._draw_copies = Gaussian(self.sigma).draw if self._grid is None else self._grid.draw
         self._shape: tuple[int, ...] = ()  # of what is drawn together
-        self._most = math.inf  # samples a batch, where more did not fit into memory
         self.workers = WorkerPool(1)
         ways = self._ways()
         self._backend = None if settings.chooses else make_backend(ways[0].backend, model, device, ways[0].precision)
@@ -123,17 +144,18 @@ class Engine:
                 precision are taken.
 
         Raises:
-            InputError: it refuses the shape, gives no logits, or not the same ones twice; or the batch is too small.
+            InputError: it refuses the shape, gives no logits, or not the same ones twice; or the batch is too small, or
+                too large for the device's memory.
         """
-        while self._shape[1:] != tuple(shape):
+        if self._shape[1:] != tuple(shape):
             try:
-                if self._backend is None:
-                    self._choose(tuple(shape), samples)
-                else:
-                    self._fit(tuple(shape))
-                self._most = math.inf
-            except torch.OutOfMemoryError:
-                self._halve(tuple(shape))
+                self._fit(tuple(shape)) if self._backend is not None else self._choose(tuple(shape), samples)
+            except torch.OutOfMemoryError as error:
+                batch = self._batch_for(shape)
+                raise InputError(
+                    f"batches of {batch} images of shape {tuple(shape)} do not fit into the memory of {self.device}: "
+                    f"give smaller ones, such as batch={batch // 2} (--batch)"
+                ) from error
         return self.backend
 
     def _fit(self, shape: tuple[int, ...]) -> None:
@@ -150,23 +172,9 @@ class Engine:
         (self.mixes, self.classes), *_ = self.workers.map(self._try_out, [(batch, *shape)])
         self.batch, self._shape = batch, (max(batch, block), *shape)
 
-    def _batch_for(self, shape: tuple[int, ...]) -> int:
-        """Samples a batch: as the settings or its device want it, and its memory allows."""
-        return int(min(self.settings.batch or usual_batch(self.device, shape), self._most))
-
-    def _halve(self, shape: tuple[int, ...]) -> None:
-        """Let batches be half as large, in whole blocks. InputError where they are of one block already."""
-        block, before = usual_block(shape), self._batch_for(shape)
-        if before <= block:
-            raise InputError(
-                f"{before} images of shape {shape}, as many as share a noise stream, do not fit into the memory of "
-                f"{self.device}: free some of it, or use another device"
-            )
-        self._most = max(block, before // 2 // block * block)
-        if self.device.type == "cuda":
-            torch.cuda.empty_cache()
-        note = f"batches of {before} do not fit into the memory of {self.device}: {self._most} instead"
-        warnings.warn(note, Note, stacklevel=2)
+    def _batch_for(self, shape: Sequence[int]) -> int:
+        """Samples a batch: as the settings or its device want it."""
+        return self.settings.batch or usual_batch(self.device, shape)
 
     @torch.inference_mode()
     def _try_out(self, shape: tuple[int, ...]) -> tuple[bool, int]:
@@ -202,7 +210,6 @@ class Engine:
         """The engine of one way to count, ready for images of `shape`."""
         settings = self.settings.replace(backend=way.backend, precision=way.precision)
         engine = Engine(self.model, settings, device=self.device)
-        engine._most = self._most
         engine._fit(shape)
         return engine
 
@@ -263,7 +270,7 @@ class Engine:
     @torch.inference_mode()
     def _counted(self, batch: Sequence[Segment], rows: dict[int, int]) -> Tensor:
         """(len(rows) * (K + 1),) what one batch adds to the counts."""
-        logits, columns = self.logits(batch), self.classes + 1
+        (_, logits), columns = self.answered(batch), self.classes + 1
         predicted = torch.where(logits.isfinite().all(dim=1), logits.argmax(dim=1), self.classes)
         samples = [segment.samples for segment in batch]
         row = torch.tensor([rows[segment.slot] for segment in batch]).repeat_interleave(torch.tensor(samples))
@@ -271,26 +278,21 @@ class Engine:
         counts = torch.zeros(len(rows) * columns, dtype=torch.int64, device=self.device)
         return counts.scatter_add_(0, places, torch.ones_like(places))
 
-    def logits(self, batch: Sequence[Segment]) -> Tensor:
-        """(n, K) of the n samples that `batch` names.
+    def answered(self, batch: Sequence[Segment]) -> tuple[Tensor, Tensor]:
+        """The n samples that `batch` names: (n, C, H, W), until the next batch, and their logits (n, K).
 
         A padded backend always sees a batch of the same shape, so that it always rounds alike. Rows that `batch` does
         not fill keep older samples, or are set to zero where the rows of a batch could influence each other. Another
         one is asked about no image that is not counted.
         """
         noisy, samples = self.workers.buffer(self._shape, self.device), sum(segment.samples for segment in batch)
-        self._draw(noisy[:samples], batch)
+        drawn = noisy[:samples]
+        self._draw(drawn, batch)
         if not self.backend.padded:
-            return torch.cat([self.backend.logits(part) for part in noisy[:samples].split(self.batch)])
+            return drawn, torch.cat([self.backend.logits(part) for part in drawn.split(self.batch)])
         if not self.mixes:
             noisy[samples:].zero_()
-        return self.backend.logits(noisy)[:samples]
-
-    def noisy(self, batch: Sequence[Segment]) -> Tensor:
-        """(n, C, H, W) the n samples that `batch` names, as the base classifier is asked about them."""
-        out = torch.empty((sum(segment.samples for segment in batch), *self._shape[1:]), device=self.device)
-        self._draw(out, batch)
-        return out
+        return drawn, self.backend.logits(noisy)[:samples]
 
     def _draw(self, out: Tensor, batch: Sequence[Segment]) -> None:
         """Set `out` (n, C, H, W) to the n samples of a batch."""
@@ -336,3 +338,47 @@ def _work_alone(started: threading.Barrier) -> None:
     torch.get_num_threads()  # torch sets up a thread when it is first asked, and would undo the next line later
     torch.set_num_threads(1)
     started.wait()  # until every worker is there, so that each runs this once
+
+
+def usual_block(shape: Sequence[int]) -> int:
+    """Number of samples that share a noise stream, for images of `shape` (C, H, W)."""
+    return BLOCK if math.prod(shape) <= LARGE else FINE
+
+
+def usual_batch(device: torch.device, shape: Sequence[int]) -> int:
+    """Samples per forward pass for images of `shape`, unless a batch is given: at least one block, and whole ones."""
+    kind = "cpu" if device.type == "cpu" else "cuda"
+    samples, block = min(SAMPLES[kind], VALUES[kind] // math.prod(shape)), usual_block(shape)
+    return max(1, samples // block) * block
+
+
+def segments(slot: int, x: Tensor, stream: Stream, samples: SampleRange) -> Iterator[Segment]:
+    """Divide `samples` of image `x`, whose stream is `stream`, into blocks; `samples.start` is the start of a block."""
+    block = samples.block or usual_block(x.shape)
+    for start in range(samples.start, samples.stop, block):
+        number = min(block, samples.stop - start)
+        yield Segment(slot, x, stream.at(start // block), number, start - samples.start)
+
+
+def take_batch(queue: deque[Segment], batch: int, *, mix: bool) -> list[Segment]:
+    """Take up to `batch` samples off the front of the queue; unless `mix`, only those of the first segment's slot."""
+    taken: list[Segment] = []
+    passed: list[Segment] = []
+    room = batch
+    while queue and room:
+        segment = queue.popleft()
+        fits = segment.samples <= room and (mix or not taken or segment.slot == taken[0].slot)
+        (taken if fits else passed).append(segment)
+        room -= segment.samples if fits else 0
+        if not fits and not mix:
+            break
+    queue.extendleft(reversed(passed))
+    return taken
+
+
+def packed(segments: Iterator[Segment], batch: int, *, mix: bool) -> list[list[Segment]]:
+    """All `segments` in batches."""
+    queue, batches = deque(segments), list[list[Segment]]()
+    while queue:
+        batches.append(take_batch(queue, batch, mix=mix))
+    return batches

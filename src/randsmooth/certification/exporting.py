@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from randsmooth import models
 from randsmooth.certification.backends import fold_batch_norm, make_backend, own_copy, usual_backend
-from randsmooth.certification.checks import check_eval_mode
+from randsmooth.certification.opening import check_eval_mode
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, article
 from randsmooth.extras import needs

@@ -16,9 +16,8 @@ from randsmooth import certificates, models
 from randsmooth.certificates import BATCH_MATTERS, NO_LABEL, Certificates, CertificationSettings, Header
 from randsmooth.certificates.evidence import hashed_images, in_bytes
 from randsmooth.certification.algorithm import ESTIMATE, SELECT
-from randsmooth.certification.batches import usual_block
-from randsmooth.certification.checks import made_up
-from randsmooth.certification.engine import Engine
+from randsmooth.certification.engine import Engine, usual_block
+from randsmooth.certification.opening import made_up
 from randsmooth.data import Images
 from randsmooth.errors import InputError, Note
 from randsmooth.extras import versions

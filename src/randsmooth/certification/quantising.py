@@ -28,9 +28,8 @@ from torch import Tensor, nn
 from randsmooth import data, models
 from randsmooth.certificates import CertificationSettings
 from randsmooth.certification.backends import BACKENDS, Backend, frozen, make_backend, own_copy, usual_backend
-from randsmooth.certification.checks import check_fit
 from randsmooth.certification.exporting import export_model
-from randsmooth.certification.opening import completed, opened
+from randsmooth.certification.opening import check_fit, completed, opened
 from randsmooth.data import Images
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, article

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,12 +16,11 @@ from torch import Tensor, nn
 from randsmooth import bounds, data, models
 from randsmooth.attacks import noisy_logits, within_ball
 from randsmooth.attacks.shared import mean_cross_entropy, unit
-from randsmooth.certificates import ABSTAIN, Certificates
+from randsmooth.certificates import ABSTAIN, Certificates, CertificationSettings
 from randsmooth.certification.backends import frozen
-from randsmooth.certification.checks import check_fit
 from randsmooth.certification.engine import Engine
-from randsmooth.certification.header import called, certified_as, check_answers, check_same, fingerprint
-from randsmooth.certification.opening import opened
+from randsmooth.certification.header import called, certified_as, check_answers, fingerprint
+from randsmooth.certification.run import Run
 from randsmooth.certification.scheduler import count_classes
 from randsmooth.certification.smoothed import SmoothedClassifier, smallest_predict_n, top_if_clear, whole
 from randsmooth.data import Images
@@ -111,13 +110,9 @@ def attack(
     n: int = 10_000,
     alpha: float = 0.001,
     take: int | None = None,
-    device: str = "auto",
     seed: int = 0,
-    identity: str | None = None,
-    model_args: Mapping[str, Any] | None = None,
-    image_column: str | None = None,
-    label_column: str | None = None,
     progress: Progress | bool | None = None,
+    **options: Any,
 ) -> Attacks:
     """Search the ball around each certified image for another class, and run PREDICT at the point found.
 
@@ -138,12 +133,10 @@ def attack(
         gradient_free: do not use the gradient even where there is one, which may mislead.
         n, alpha: samples of each PREDICT, and the probability above.
         take: attack this many, evenly spread over the certified images; default: all of them.
-        device: auto, cpu or cuda.
         seed: seed of the noise.
-        identity: the `identity` under which the model was certified, if any.
-        model_args: arguments of what opens or makes the model that is named.
-        image_column, label_column: as for `data.load`.
         progress: as for `certify`.
+        options: how model and images are opened, as for `certify`: device, image_column, label_column, model_args, and
+            the identity under which the model was certified.
 
     Raises:
         InputError: before any work, the table certifies nothing or lacks facts that are needed, the model or the images
@@ -179,15 +172,9 @@ def attack(
             f"{called(table)} is about a base classifier that rounds its input to the grid k/255 (sound=True), and "
             "certifies images on that grid alone: the attack is for tables that were certified without"
         )
-    base = opened(model, model_args or {}, None)
-    if table.header.classes:  # first, since their order is a part of what is compared
-        base = models.for_classes(base, table.header.classes)
-    check_same(base, table, identity)
-    columns: dict[str, Any] = {"image_column": image_column, "label_column": label_column}
-    images = images if isinstance(images, Images) else _load(table, images, columns)
-    check_fit(base, images.spec)
-    base = models.for_classes(base, table.header.classes or images.spec.classes)
-    smoothed = SmoothedClassifier(base, settings, device=models.pick_device(device), seed=seed)
+    run = _run_of(table, model, images, settings.replace(seed=seed), options)
+    run.check_model(table)
+    smoothed, images = run.smoothed, run.images
     _check_images(table, images)
     check_answers(smoothed.engine, images.spec.shape, table)
     how: dict[str, Any] = {"steps": steps, "m": m, "restarts": restarts, "seed": seed, "gradient_free": gradient_free}
@@ -240,16 +227,17 @@ def predict_anywhere(engine: Engine, point: Tensor, n: int, alpha: float, *, num
     return top_if_clear(count_classes(engine, point, [(PREDICT, n)], number=number)[0], alpha)
 
 
-def _load(table: Certificates, dataset: Any, columns: dict[str, Any]) -> Images:
-    name, split = table.header.dataset, table.header.split
-    if (name is None and dataset is None) or split is None:
-        raise InputError(f"{called(table)} does not name its {'split' if split is None else 'dataset'}")
-    try:
-        source = data.registered(name, called(table)) if dataset is None else dataset
-        return data.load(source, split, resize=table.header.resize, crop=table.header.crop, **columns)
-    except InputError as error:
-        hint = "" if dataset is not None else f" (the data set of {called(table)}; --dataset says where it is)"
-        raise InputError(f"{error}{hint}") from error
+def _run_of(
+    table: Certificates, model: object, images: Any, settings: CertificationSettings, options: dict[str, Any]
+) -> Run:
+    """The run that made the table: its classifier on its images, which may lie elsewhere now."""
+    header = table.header
+    if header.split is None or (images is None and header.dataset is None):
+        raise InputError(f"{called(table)} does not name its {'split' if header.split is None else 'dataset'}")
+    images = data.registered(header.dataset, called(table)) if images is None else images
+    options |= {} if isinstance(images, Images) else {"resize": header.resize, "crop": header.crop}
+    options |= {"split": header.split, "num_classes": len(header.classes or ()) or None}
+    return Run.of(model, images, settings, **options)
 
 
 def _certified_rows(table: Certificates, most: int | None) -> Certificates:

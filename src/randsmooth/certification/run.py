@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import shutil
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from itertools import tee
 from pathlib import Path
 from typing import Any, Self
 
 import torch
-from torch import Tensor
 
 from randsmooth import certificates, data, models
 from randsmooth.atomic import claimed
@@ -23,8 +22,7 @@ from randsmooth.certificates.same_run import as_begun
 from randsmooth.certification import header as headers
 from randsmooth.certification.algorithm import ImageEvidence, Job, certify_steps, uniform_number
 from randsmooth.certification.backends import Way, check_backend, slow_format
-from randsmooth.certification.checks import check_fit, class_names
-from randsmooth.certification.opening import completed, opened
+from randsmooth.certification.opening import check_fit, class_names, completed, opened
 from randsmooth.certification.scheduler import Scheduler
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.documents import shown
@@ -200,48 +198,33 @@ class Run:
     def _completed(self) -> tuple[Any, CertificationSettings]:
         return completed(self.dataset, self.settings, models.provenance_of(self._adapted))
 
-    def _load(self, *, stream: bool) -> data.Images:
-        """The split; images of a stream are decoded when they are needed, and none is kept."""
+    @cached_property
+    def images(self) -> data.Images:
+        """The split, whose images are decoded when they are needed."""
         how = {name: getattr(self, name) for name in ("image_column", "label_column", "resize", "crop")}
-        images = data.load(self._completed[0], self.split, stream=stream, **how)
+        images = data.load(self._completed[0], self.split, stream=True, **how)
         check_fit(self._adapted, images.spec)
         return images
 
     @cached_property
-    def images(self) -> data.Images:
-        """The split."""
-        return self._load(stream=(self.take, self.skip, self.only) != (None, None, None))
-
-    @cached_property
     def base(self) -> models.BaseClassifier:
         """The base classifier, told the classes of the images."""
-        return self._told(self.images)
-
-    def _told(self, images: data.Images) -> models.BaseClassifier:
-        open_ended, classes = images.spec.open_ended, images.spec.classes
-        return self._adapted if open_ended else models.for_classes(self._adapted, classes)
+        spec = self.images.spec
+        return self._adapted if spec.open_ended else models.for_classes(self._adapted, spec.classes)
 
     @cached_property
     def smoothed(self) -> SmoothedClassifier:
         """What certifies."""
         return SmoothedClassifier(self.base, self._completed[1], device=models.pick_device(self.device))
 
-    def chosen(self, total: int | None = None) -> tuple[tuple[int, ...], str]:
+    @cached_property
+    def selected(self) -> tuple[tuple[int, ...], str]:
         """Positions of the images of all shards, and how they were chosen, in words; the model is asked nothing.
-
-        Args:
-            total: how many images there are; None: the split is looked at, in which no image is kept.
 
         Raises:
             InputError: what can be known to be unusable without a GPU and without long work.
         """
-        total = len(self._load(stream=True)) if total is None else total
-        return self.only or choose(total, self.take, self.skip)
-
-    @cached_property
-    def selected(self) -> tuple[tuple[int, ...], str]:
-        """Positions of the images of all shards, and how they were chosen, in words."""
-        return self.chosen(len(self.images))
+        return self.only or choose(len(self.images), self.take, self.skip)
 
     @cached_property
     def indices(self) -> tuple[int, ...]:
@@ -271,41 +254,32 @@ class Run:
             raise InputError(
                 "label-aware certification and certified accuracy need images with labels, and these have none"
             )
-        described = headers.describe_model(self.base, self.identity) | self._source()
+        facts: dict[str, Any] = {"dataset": images.spec.name, "split": images.split, "selection": self.selected[1]}
+        facts["model"] = headers.describe_model(self.base, self.identity)
+        if (
+            isinstance(self.model, str | Path)
+            and (self.model_args or ":" in str(self.model))
+            and not is_url(self.model)
+        ):
+            facts["model"] |= {"source": str(self.model)}  # which is code, or was given arguments
+            facts["model"] |= {"arguments": told(self.model_args)} if self.model_args else {}
         engine.prepare(images.spec.shape, len(self.indices) * (settings.n0 + settings.n))
         if isinstance(self.base, models.ForeignModel):
-            described["arch"] = self.base.kind  # which says whether it gives labels, known once it was asked
-        shard: dict[str, Any] = {} if self.shard is None else {"shard": str(self.shard)}
-        if self.shard is not None and self.command is not None:
-            shard["command"] = tuple(map(headers.runnable_here, self.command))
-        return headers.made_with(
-            engine,
-            settings,
-            images.spec.shape,
-            dataset=images.spec.name,
-            split=images.split,
-            selection=self.selected[1],
-            data=headers.fingerprint(images, self.indices, hashes=self.hashes),
-            classes=class_names(self.base, engine.classes, images, self.indices),
-            model=described,
-            behaviour=self._behaviour,
-            **({} if images.spec.fit is None else images.spec.fit.words()),
-            **shard,
-        )
-
-    def _source(self) -> dict[str, Any]:
-        """What made the model, where that is code or was given arguments."""
-        named = isinstance(self.model, str | Path)
-        if not named or not (self.model_args or (":" in str(self.model) and not is_url(self.model))):
-            return {}
-        return {"source": str(self.model)} | ({"arguments": told(self.model_args)} if self.model_args else {})
+            facts["model"]["arch"] = self.base.kind  # which says whether it gives labels, known once it was asked
+        facts["data"] = headers.fingerprint(images, self.indices, hashes=self.hashes)
+        facts |= {"classes": class_names(self.base, engine.classes, images, self.indices), "behaviour": self._behaviour}
+        facts |= {} if images.spec.fit is None else images.spec.fit.words()
+        if self.shard is not None:
+            facts["shard"] = str(self.shard)
+            facts |= {} if self.command is None else {"command": tuple(map(headers.runnable_here, self.command))}
+        return headers.made_with(engine, settings, images.spec.shape, **facts)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a user should know of the run before it begins."""
-        return tuple(self._notes())
+        return tuple(self._told())
 
-    def _notes(self) -> Iterator[str]:
+    def _told(self) -> Iterator[str]:
         header, engine, sigma = self.header, self.smoothed.engine, self.smoothed.sigma
         if sigma >= LARGE_SIGMA:
             way = f"if it is meant for pixels in 0..255, give {sigma / 255:.3g}"
@@ -319,8 +293,9 @@ class Run:
             yield f"backend {Way(engine.backend.name, engine.backend.precision)}, batches of {engine.batch} ({why})"
         slow = slow_format(engine.backend)
         yield from (*([] if slow is None else [slow]), *models.notes_of(self.base), *header.notes)
-        yield from self._guesses()
-        if not self.images.labelled:
+        if self.images.labelled:
+            yield from self._guesses()
+        else:
             yield "the images have no labels, so that accuracy and ACR stay unknown"
 
     def _other_training(self) -> Iterator[str]:
@@ -339,7 +314,7 @@ class Run:
 
     def _guesses(self) -> Iterator[str]:
         """A sentence where the model is right without noise about hardly more of the images than guessing is."""
-        if not self.images.labelled or len(self.indices) < TOO_FEW:
+        if len(self.indices) < TOO_FEW:
             return
         some = torch.tensor(_some(self.indices, ASKED))
         asked = torch.cat([x.cpu() for x, _ in self.images.batches(some.split(1))])
@@ -356,7 +331,7 @@ class Run:
 
     def check_model(self, table: Certificates) -> None:
         """Raise InputError for a model that is another than the one that the certificates in `table` are about."""
-        headers.check_same(self._told(self._load(stream=True)), table, self.identity)
+        headers.check_same(self.base, table, self.identity)
 
     def rows(self, left: Iterable[int]) -> Iterator[JournalRow]:
         """The evidence of the images at positions `left`, one after the other in whatever order they are decided.
@@ -367,41 +342,31 @@ class Run:
         Raises:
             InputError: what `Scheduler.run` raises, or an image is no longer what the header is about.
         """
-        header, seed = self.header, self.smoothed.engine.seed
+        header, engine = self.header, self.smoothed.engine
         here = None if header.shard is None else Machine.here(header)
-        for job in Scheduler[tuple[int, ImageEvidence]](self.smoothed.engine).run(self._jobs(left)):
+        for job in Scheduler[tuple[int, ImageEvidence]](engine).run(self._jobs(left)):
             assert job.result is not None
             label, found = job.result
-            yield JournalRow(
-                job.number,
-                label,
-                found.counts0,
-                found.counts,
-                found.path,
-                round(job.seconds, 6),
-                machine=here,
-                image=None if header.shard is None else in_bytes(job.address),
-                u=uniform_number(seed, job.address) if header.bound == "randomised" else None,
-            )
+            row = JournalRow(job.number, label, found.counts0, found.counts, found.path, round(job.seconds, 6))
+            if here is not None:
+                row = replace(row, machine=here, image=in_bytes(job.address))
+            if header.bound == "randomised":
+                row = replace(row, u=uniform_number(engine.seed, job.address))
+            yield row
 
     def _jobs(self, left: Iterable[int]) -> Iterator[Job[tuple[int, ImageEvidence]]]:
         """One job an image, made when the scheduler has room for it."""
         header, rule = self.header, certificates.rule_of(self.header)
-        taken: deque[int] = deque()  # whose images are decoded ahead
-
-        def positions() -> Iterator[Tensor]:
-            for index in left:
-                taken.append(index)
-                yield torch.tensor([index])
 
         def steps(label: int) -> Any:
             return label, (yield from certify_steps(rule, header.n0 or 0, label if header.label_aware else None))
 
-        for x, y in self.images.batches(positions()):
-            job = Job(taken.popleft(), x[0], steps(int(y[0])))
-            if job.address != self.hashes[job.number]:
+        positions, ahead = tee(left)  # images are decoded ahead
+        for index, (x, y) in zip(positions, self.images.batches(torch.tensor([index]) for index in ahead), strict=True):
+            job = Job(index, x[0], steps(int(y[0])))
+            if job.address != self.hashes[index]:
                 raise InputError(
-                    f"{self.images.name_of(job.number)} has other pixels than when this run began, so that its table "
+                    f"{self.images.name_of(index)} has other pixels than when this run began, so that its table "
                     "would be about two data sets: put it back and resume, or certify the new ones into another file"
                 )
             yield job

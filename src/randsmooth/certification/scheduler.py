@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from dataclasses import replace
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -13,8 +13,7 @@ import torch
 from torch import Tensor
 
 from randsmooth.certification.algorithm import Ints, Job, SampleRange, T, count_once
-from randsmooth.certification.batches import Segment, packed, segments, take_batch
-from randsmooth.certification.engine import Engine
+from randsmooth.certification.engine import Engine, Segment, packed, segments, take_batch, usual_block
 from randsmooth.errors import InputError
 from randsmooth.noise import Stream, address_of
 
@@ -153,9 +152,9 @@ def results(engine: Engine, jobs: Sequence[Job[T]]) -> list[T]:
 
 
 def answered_samples(
-    engine: Engine, x: Tensor, samples: SampleRange, of: Callable[[Tensor], U]
+    engine: Engine, x: Tensor, samples: SampleRange, of: Callable[[Tensor, Tensor], U]
 ) -> Iterator[tuple[Ints, U]]:
-    """For each batch of one image's `samples`: their numbers (B,), counted from the first, and `of(logits)` (B, K).
+    """For each batch of one image's `samples`: their numbers (B,), counted from the first, and what `of` makes of them.
 
     Which samples share a batch depends on its size; the number of a sample, and its noise, do not.
 
@@ -163,15 +162,21 @@ def answered_samples(
         engine: what answers.
         x: (C, H, W) in [0, 1].
         samples: which to draw.
-        of: called without gradients.
+        of: called without gradients with noisy copies (B, C, H, W), which the next batch overwrites, and their logits.
 
     Raises:
         InputError: as `Scheduler.run`, but for logits that are not finite, which `of` may look for.
     """
     x = engine.receive(x)
-    batches = packed(segments(0, x, _stream(engine, x, samples), samples), engine.size, mix=engine.mixes)
+    stream = Stream(engine.seed, samples.name).at(address_of(x))
+    batches = packed(segments(0, x, stream, samples), engine.size, mix=engine.mixes)
     numbers = [np.concatenate([part.start + np.arange(part.samples) for part in batch]) for batch in batches]
-    return zip(numbers, engine.workers.map(partial(_answered, engine, of), batches), strict=True)
+
+    @torch.inference_mode()
+    def answered(batch: Sequence[Segment]) -> U:
+        return of(*engine.answered(batch))
+
+    return zip(numbers, engine.workers.map(answered, batches), strict=True)
 
 
 def first_samples(engine: Engine, x: Tensor, samples: SampleRange, most: int) -> tuple[Tensor, Ints]:
@@ -189,10 +194,11 @@ def first_samples(engine: Engine, x: Tensor, samples: SampleRange, most: int) ->
         >>> noisy.shape, classes.shape
         (torch.Size([5, 1, 2, 2]), (5,))
     """
-    x = engine.receive(x)
-    block = next(segments(0, x, _stream(engine, x, samples), samples))
-    (answered,) = engine.workers.map(partial(_answered, engine, lambda logits: logits.argmax(dim=1).cpu()), [[block]])
-    return engine.noisy([block])[:most].cpu(), answered[:most].numpy()
+    block = replace(samples, stop=min(samples.stop, samples.start + usual_block(x.shape)))
+    ((_, (noisy, classes)),) = answered_samples(
+        engine, x, block, lambda noisy, logits: (noisy[:most].cpu().clone(), logits[:most].argmax(dim=1).cpu())
+    )
+    return noisy, classes.numpy()
 
 
 def not_finite(copies: str) -> InputError:
@@ -201,12 +207,3 @@ def not_finite(copies: str) -> InputError:
         f"the model gave NaN or infinite logits for {copies}; a certificate needs a finite answer for each: check the "
         "weights, or use precision 32"
     )
-
-
-def _stream(engine: Engine, x: Tensor, samples: SampleRange) -> Stream:
-    return Stream(engine.seed, samples.name).at(address_of(x))
-
-
-@torch.inference_mode()
-def _answered(engine: Engine, of: Callable[[Tensor], U], batch: Sequence[Segment]) -> U:
-    return of(engine.logits(batch))

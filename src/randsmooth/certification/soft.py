@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +22,12 @@ from randsmooth.noise import Gaussian
 from randsmooth.rules import check_samples
 
 Floats = NDArray[np.float64]
-MEAN_BOUNDS = ("bernstein", "hoeffding", "betting")  # on the mean of values in [0, 1]
+# Lower bounds on the mean of values in [0, 1], of the values (S, n), their mean and variance (S,), n and alpha.
+MEAN_BOUNDS: dict[str, Callable[[Floats, Floats, Floats, int, float], Floats]] = {
+    "bernstein": lambda _, mean, variance, n, alpha: bounds.bernstein_lower(mean, variance, n, alpha),
+    "hoeffding": lambda _, mean, variance, n, alpha: bounds.hoeffding_lower(mean, n, alpha),
+    "betting": lambda values, mean, variance, n, alpha: bounds.betting_lower(values, alpha),
+}
 
 
 @dataclass(frozen=True)
@@ -99,13 +104,15 @@ def certify_soft(
         array([[1]])
     """
     n0, n, betas = whole("n0", n0), whole("n", n), tuple(float(beta) for beta in betas)
-    check_betas(betas)
+    if not betas or not all(beta > 0.0 for beta in betas):
+        raise InputError(f"betas={list(betas)} must be one or more inverse temperatures above 0, such as [1.0, 4.0]")
     check_samples("n0", n0)
     check_budget(n0, n, alpha)
     if bound not in MEAN_BOUNDS:
         raise unknown("bound", bound, MEAN_BOUNDS)
-    if n < (least := smallest_soft_n(bound, alpha)):
-        raise InputError(f"the {bound} bound at alpha={alpha} needs n >= {least} to certify anything; got n={n}")
+    one = np.ones(1)
+    if not MEAN_BOUNDS[bound](np.ones((1, n)), one, 0.0 * one, n, alpha)[0] > 0.5:
+        raise InputError(f"the {bound} bound at alpha={alpha} needs more samples to certify anything; got n={n}")
     images = smoothed.checked(x)
     engine = smoothed.drawing(images[0])
     seen = [_certified(engine, i, image, (n0, n), alpha, betas, bound) for i, image in enumerate(images)]
@@ -115,30 +122,12 @@ def certify_soft(
     return SoftCertified(betas, predict, radius, picked, mean, variance, n, lower, bound)
 
 
-def check_betas(betas: Sequence[float]) -> None:
-    """Raise InputError unless there is a beta and all are above 0."""
-    if not betas or not all(beta > 0.0 for beta in betas):
-        raise InputError(f"betas={list(betas)} must be one or more inverse temperatures above 0, such as [1.0, 4.0]")
-
-
-def smallest_soft_n(bound: str, alpha: float) -> int:
-    """Smallest n at which n values of 1 certify a radius above 0."""
-    if bound == "betting":
-        n = bounds.smallest_n(alpha)
-        while not bounds.betting_lower(np.ones(n), alpha) > 0.5:
-            n += 1
-        return n
-    if bound == "hoeffding":
-        return math.floor(-2.0 * math.log(alpha)) + 1
-    return math.floor(14.0 / 3.0 * math.log(2.0 / alpha)) + 2
-
-
 def _certified(
     engine: Engine, number: int, x: Tensor, budget: tuple[int, int], alpha: float, betas: Sequence[float], bound: str
 ) -> tuple[Ints, Floats, Floats, Floats]:
     """Of one image the class picked (S,), mean and variance of the softmax (S, K), and the lower bound (S,)."""
     n0, n = budget
-    parts = answered_samples(engine, x, SampleRange(SELECT, 0, n0), lambda logits: _softmaxes(logits, betas).sum(dim=1))
+    parts = answered_samples(engine, x, SampleRange(SELECT, 0, n0), lambda _, logits: _softmaxes(logits, betas).sum(1))
     first = torch.stack([part for _, part in parts]).sum(dim=0)
     if engine.backend.votes:
         raise InputError(
@@ -146,7 +135,7 @@ def _certified(
         )
     picked = first.argmax(dim=1)
 
-    def of(logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def of(_: Tensor, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         soft = _softmaxes(logits, betas)
         return soft.sum(dim=1), soft.square().sum(dim=1), soft.take_along_dim(picked[:, None, None], dim=2)[..., 0]
 
@@ -157,12 +146,8 @@ def _certified(
         raise not_finite(f"noisy copies of image {number}")
     mean, chosen = np.clip(sums.cpu().numpy() / n, 0.0, 1.0), picked.cpu().numpy()
     variance = bounds.sample_variance(sums.cpu().numpy(), squares.cpu().numpy(), n)
-    its_mean, its_variance = (np.take_along_axis(each, chosen[:, None], 1)[:, 0] for each in (mean, variance))
-    if bound == "betting":
-        return chosen, mean, variance, bounds.betting_lower(scores.clip(0.0, 1.0), alpha)
-    if bound == "hoeffding":
-        return chosen, mean, variance, bounds.hoeffding_lower(its_mean, n, alpha)
-    return chosen, mean, variance, bounds.bernstein_lower(its_mean, its_variance, n, alpha)
+    own_mean, own_variance = (np.take_along_axis(each, chosen[:, None], 1)[:, 0] for each in (mean, variance))
+    return chosen, mean, variance, MEAN_BOUNDS[bound](scores.clip(0.0, 1.0), own_mean, own_variance, n, alpha)
 
 
 def _softmaxes(logits: Tensor, betas: Sequence[float]) -> Tensor:

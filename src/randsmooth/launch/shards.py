@@ -137,7 +137,7 @@ def certify_on(
     check_flags(out, resume=resume, overwrite=overwrite)
     if resume and journal_path(out).exists():
         raise InputError(f"{journal_path(out)} was begun by one process, which goes on with it: leave out --workers")
-    images = len(run.chosen()[0])
+    images = len(run.selected[0])
     with claimed(shards_path(out), output=out):
         if overwrite:
             discard(out)
@@ -198,7 +198,7 @@ def submit_shards(
         InputError: what can be known to be unusable; other shards are there; Slurm refuses.
     """
     check_slurm()
-    indices, _ = run.chosen()
+    indices, _ = run.selected
     Shard(1, of).share(indices)
     folder = ShardFolder.begun(out) or ShardFolder(out, of)
     if folder.of != of:
