@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 
 import mpmath
@@ -12,8 +13,7 @@ from scipy import stats
 
 from randsmooth.errors import InputError
 from randsmooth.noise import Copies, Gaussian, Stream, check_on_grid, grid_sampler
-from randsmooth.noise.grid_on_device import GridOnDevice
-from randsmooth.noise.pixel_grid import GridSampler
+from randsmooth.noise.pixel_grid import GridOnDevice, GridSampler
 from randsmooth.noise.thresholds import EXTRA, OPEN, Thresholds
 
 SIGMAS = [0.12, 0.25, 1.0]
@@ -31,25 +31,19 @@ def grey(k: int) -> torch.Tensor:
     return torch.full((1, 4, 4), k / 255.0)
 
 
-@pytest.mark.parametrize("sigma", SIGMAS)
-@pytest.mark.parametrize("j", [-200, -3, -1, 0, 1, 2, 57, 400])
-def test_a_cell_is_as_wide_as_its_probability(sigma: float, j: int) -> None:
-    thresholds = grid_sampler(sigma).thresholds
-    place = j - thresholds.first
-    width = Fraction(int(thresholds.rounded[place]) - int(thresholds.rounded[place - 1]), 2**64)
-    assert abs(width - probability(j, sigma)) < Fraction(1, 2**63)
-
-
-@pytest.mark.parametrize("sigma", SIGMAS)
-def test_the_first_look_agrees_with_all_64_bits(sigma: float) -> None:
-    made = grid_sampler(sigma)
-    rng = np.random.default_rng(0)
-    prefixes = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)
-    for tail in (0, (1 << 48) - 1, *rng.integers(0, 1 << 48, 3).tolist()):
-        cells = made.thresholds.cells(prefixes | np.uint64(tail), lambda: 0)
+def test_a_cell_is_as_wide_as_its_probability_and_the_first_look_agrees_with_all_64_bits() -> None:
+    rng, prefixes = np.random.default_rng(0), np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)
+    for sigma in SIGMAS:
+        made = grid_sampler(sigma)
+        for j in (-200, -3, -1, 0, 1, 2, 57, 400):
+            place = j - made.thresholds.first
+            width = Fraction(int(made.thresholds.rounded[place]) - int(made.thresholds.rounded[place - 1]), 2**64)
+            assert abs(width - probability(j, sigma)) < Fraction(1, 2**63), (sigma, j)
         decided = made.table != OPEN
-        np.testing.assert_array_equal(cells[decided], made.table[decided])
-    assert 0 < np.mean(~decided) < 0.03
+        assert 0 < np.mean(~decided) < 0.03, sigma
+        for tail in (0, (1 << 48) - 1, *rng.integers(0, 1 << 48, 3).tolist()):
+            cells = made.thresholds.cells(prefixes | np.uint64(tail), lambda: 0)
+            np.testing.assert_array_equal(cells[decided], made.table[decided])
 
 
 def test_thresholds_mirror_each_other_and_never_fall() -> None:
@@ -60,22 +54,20 @@ def test_thresholds_mirror_each_other_and_never_fall() -> None:
     assert [exact.exact(j, 64) for j in (0, 5, 300)] == [int(rounded[j - exact.first]) for j in (0, 5, 300)]
 
 
-@pytest.mark.parametrize("j", [-7, 0, 12])
-def test_a_number_on_a_threshold_is_drawn_on(j: int) -> None:
+def test_a_number_on_a_threshold_is_drawn_on() -> None:
     thresholds = Thresholds(0.25, first=-2000, last=2000)
-    on = thresholds.rounded[j - thresholds.first]
-    digits = thresholds.exact(j, 64 + 3 * EXTRA)
-    own = [(digits >> (EXTRA * i)) % (1 << EXTRA) for i in (2, 1, 0)]
-
-    def cell(*parts: int) -> tuple[int, int]:
-        rest = list(parts)
-        found = thresholds.cells(np.array([on]), lambda: rest.pop(0))
-        return int(found[0]), len(parts) - len(rest)
-
-    assert cell(own[0] - 1) == (j, 1)
-    assert cell(own[0] + 1) == (j + 1, 1)
-    assert cell(own[0], own[1] - 1) == (j, 2)
-    assert cell(own[0], own[1], own[2] + 1) == (j + 1, 3)
+    for j in (-7, 0, 12):
+        on, digits = thresholds.rounded[j - thresholds.first], thresholds.exact(j, 64 + 3 * EXTRA)
+        own = [(digits >> (EXTRA * i)) % (1 << EXTRA) for i in (2, 1, 0)]
+        for parts, cell in (
+            ([own[0] - 1], j),
+            ([own[0] + 1], j + 1),
+            ([own[0], own[1] - 1], j),
+            ([own[0], own[1], own[2] + 1], j + 1),
+        ):
+            rest = list(parts)
+            assert thresholds.cells(np.array([on]), lambda rest=rest: rest.pop(0))[0] == cell, (j, parts)  # type: ignore[misc]
+            assert not rest
 
 
 def test_thresholds_that_begin_alike_are_told_apart() -> None:
@@ -99,11 +91,11 @@ def fits(draws: np.ndarray, sigma: float) -> float:
     return float(stats.chisquare(observed, expected * len(draws)).pvalue)
 
 
-@pytest.mark.parametrize("sigma", SIGMAS)
-def test_draws_have_the_law_and_a_wrong_sigma_is_seen(sigma: float) -> None:
-    draws = np.concatenate(list(grid_sampler(sigma).integers(2000, 1000, Stream(0, "law").philox()))).ravel()
-    assert fits(draws, sigma) > 1e-3
-    assert fits(draws, 1.01 * sigma) < 1e-6
+def test_draws_have_the_law_and_a_wrong_sigma_is_seen() -> None:
+    for sigma in SIGMAS:
+        draws = np.concatenate(list(grid_sampler(sigma).integers(2000, 1000, Stream(0, "law").philox()))).ravel()
+        assert fits(draws, sigma) > 1e-3
+        assert fits(draws, 1.01 * sigma) < 1e-6
 
 
 def as_on_a_device(made: GridSampler, device: str = "cpu") -> GridOnDevice:
@@ -112,19 +104,18 @@ def as_on_a_device(made: GridSampler, device: str = "cpu") -> GridOnDevice:
 
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.cuda)])
-@pytest.mark.parametrize("shape", [(1, 4, 4), (3, 5, 7), (1, 28, 28)])
-@pytest.mark.parametrize("sigma", [0.12, 8.0])
-def test_an_accelerator_draws_what_the_cpu_draws(sigma: float, shape: tuple[int, ...], device: str) -> None:
+def test_an_accelerator_draws_what_the_cpu_draws(device: str) -> None:
     """Also of a number that the first bits leave open, and however the rows of a batch are divided."""
-    made, generator = grid_sampler(sigma), torch.Generator().manual_seed(0)
-    images = torch.randint(0, 256, (3, *shape), generator=generator) / 255
-    groups = [Copies(x, Stream(7, "a").at(i), n) for i, (x, n) in enumerate(zip(images, (32, 5, 128), strict=True))]
-    out = torch.empty(165, *shape)
-    for part, (x, stream, _) in zip(out.split([32, 5, 128]), groups, strict=True):
-        made.draw(part, x, stream)
-    drawn = torch.full_like(out, torch.nan, device=device)
-    as_on_a_device(made, device).draw(drawn, [each._replace(x=each.x.to(device)) for each in groups])
-    assert torch.equal(drawn.cpu(), out)
+    for sigma, shape in itertools.product((0.12, 8.0), ((1, 4, 4), (3, 5, 7), (1, 28, 28))):
+        made, generator = grid_sampler(sigma), torch.Generator().manual_seed(0)
+        images = torch.randint(0, 256, (3, *shape), generator=generator) / 255
+        groups = [Copies(x, Stream(7, "a").at(i), n) for i, (x, n) in enumerate(zip(images, (32, 5, 128), strict=True))]
+        out = torch.empty(165, *shape)
+        for part, (x, stream, _) in zip(out.split([32, 5, 128]), groups, strict=True):
+            made.draw(part, x, stream)
+        drawn = torch.full_like(out, torch.nan, device=device)
+        as_on_a_device(made, device).draw(drawn, [each._replace(x=each.x.to(device)) for each in groups])
+        assert torch.equal(drawn.cpu(), out), (sigma, shape)
 
 
 def test_a_number_on_a_threshold_is_drawn_on_alike_on_an_accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,27 +180,14 @@ def test_why_floats_will_not_do() -> None:
     assert {j for j in added[0] if abs(j) < 8} == {j for j in added[1] if abs(j) < 8} == set(range(-7, 8))
 
 
-def test_a_stream_gives_its_numbers_again() -> None:
-    out = torch.empty(3, 64, 1, 4, 4)
-    for place, seed in enumerate((0, 0, 1)):
-        grid_sampler(0.25).draw(out[place], grey(9), Stream(seed, "a"))
-    assert torch.equal(out[0], out[1]) and not torch.equal(out[0], out[2])
-
-
-@pytest.mark.parametrize("value", [0.5, 1.5 / 255, -1 / 255, 256 / 255, 1e-6])
-def test_a_pixel_off_the_grid_is_named(value: float) -> None:
-    x = grey(3)
-    check_on_grid(x)
-    x[0, 2, 2] = value
-    with pytest.raises(InputError, match=r"not on the grid k/255.*without --sound"):
-        check_on_grid(x)
-
-
-def test_all_pixels_of_eight_bits_are_on_the_grid() -> None:
-    check_on_grid(torch.arange(256).float()[None, :, None] / 255)
+def test_a_pixel_off_the_grid_and_a_sigma_beyond_the_table_are_refused() -> None:
     check_on_grid(torch.arange(256, dtype=torch.uint8)[None, :, None].float().div_(255))
-
-
-def test_a_sigma_beyond_the_table() -> None:
-    with pytest.raises(InputError, match="sigma=9"):
+    for value in (0.5, 1.5 / 255, -1 / 255, 256 / 255, 1e-6):
+        x = grey(3)
+        x[0, 2, 2] = value
+        with pytest.raises(InputError) as error:
+            check_on_grid(x)
+        assert "not on the grid k/255" in str(error.value) and "without --sound" in str(error.value), value
+    with pytest.raises(InputError) as error:
         grid_sampler(9.0)
+    assert "sigma=9" in str(error.value)

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth.errors import InputError
-from randsmooth.noise.philox import LANES, Philox
+from randsmooth.noise.philox import LANES, Philox, computed_words, signed
 from randsmooth.noise.thresholds import (
     FIRST,
     FIRST_BITS,
@@ -34,13 +34,31 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-    from randsmooth.noise.grid_on_device import Copies, GridOnDevice
     from randsmooth.noise.streams import Stream
 
 WIDE = 9  # sigmas beyond [0, 1] at which the clip lies: noise reaches it once in 10^19 pixels
 LARGEST_SIGMA = 8.0
 TOGETHER = 2**17  # pixels that are drawn at a time on a CPU: about as many as its caches hold
+SIGN = signed(1 << 63)  # the words of unsigned numbers, with this bit turned over, are in order as signed ones
 OFF_GRID = 2.0**-15  # of a pixel times 255: what storing k/255 in float32 may round away, and no more
+
+
+class Copies(NamedTuple):
+    """Noisy copies to be drawn: `samples` of the image x (C, H, W), from `stream`.
+
+    Example:
+        >>> import torch
+        >>> from randsmooth.noise import Stream
+        >>> groups = [Copies(torch.zeros(1, 2, 2), Stream(seed, "mine"), 3) for seed in (0, 1)]
+        >>> noisy = torch.empty(6, 1, 2, 2)
+        >>> grid_sampler(0.5).draw_together(noisy, groups)
+        >>> torch.equal(noisy[:3], noisy[3:])
+        False
+    """
+
+    x: Tensor
+    stream: Stream
+    samples: int
 
 
 @lru_cache(maxsize=16)
@@ -106,8 +124,6 @@ class GridSampler:
         if out.device.type == "cpu":
             self._draw_here(out, x, stream)
         else:
-            from randsmooth.noise.grid_on_device import Copies
-
             self.draw_together(out, [Copies(x, stream, len(out))])
 
     def draw_together(self, out: Tensor, groups: Sequence[Copies]) -> None:
@@ -116,8 +132,6 @@ class GridSampler:
             for group, rows in zip(groups, out.split([group.samples for group in groups]), strict=True):
                 self._draw_here(rows, group.x, group.stream)
             return
-        from randsmooth.noise.grid_on_device import GridOnDevice
-
         if out.device not in self._on_device:
             self._on_device[out.device] = GridOnDevice(self.thresholds, self.low, self.high, out.device)
         self._on_device[out.device].draw(out, groups)
@@ -148,3 +162,71 @@ class GridSampler:
             drawn[places] = self.thresholds.cells(numbers, further)
             opened += len(places)
             yield drawn.reshape(count, pixels)
+
+
+class GridOnDevice:
+    """Draws clip(k + J) / 255, with k + J clipped to `low` and `high`, on `device`.
+
+    Everything is drawn in whole numbers, and k/255 is read from a table that the CPU divided, since a GPU multiplies by
+    1/255 instead, which rounds differently.
+    """
+
+    def __init__(self, thresholds: Thresholds, low: int, high: int, device: torch.device) -> None:
+        import torch
+
+        self.host, self.low, self.high, self.device = thresholds, low, high, device
+        self.table = torch.from_numpy(first_looks(thresholds)).int().to(device)
+        self.thresholds = torch.from_numpy(thresholds.rounded.view(np.int64) ^ SIGN).to(device)
+        levels = np.arange(low, high + 1, dtype=np.float32) / np.float32(255.0)
+        self.levels = torch.from_numpy(levels).to(device)
+
+    def draw(self, out: Tensor, groups: Sequence[Copies]) -> None:
+        """Set `out` (n, C, H, W), contiguous float32, to the samples of `groups`, n together, one after another.
+
+        They share each kernel, so that many small groups take no longer than a single one.
+        """
+        import torch
+
+        # (n,) the group that each row of the batch belongs to, and its number in the group
+        group = torch.arange(len(groups)).repeat_interleave(torch.tensor([each.samples for each in groups]))
+        group, row = group.to(self.device), torch.cat([torch.arange(each.samples) for each in groups]).to(self.device)
+        streams = torch.tensor([each.stream.philox().signed() for each in groups]).to(self.device)
+        drawn = self._integers(group, row, streams, out[0].numel(), groups)
+        k = torch.stack([(each.x * 255.0).round().int() for each in groups])
+        whole = k.index_select(0, group).add_(drawn.view(out.shape)).clamp_(self.low, self.high)
+        torch.index_select(self.levels, 0, whole.sub_(self.low).view(-1), out=out.view(-1))
+
+    def _integers(self, group: Tensor, row: Tensor, streams: Tensor, pixels: int, groups: Sequence[Copies]) -> Tensor:
+        """(n * pixels,) J."""
+        import torch
+
+        of_a_row = torch.arange(counters(pixels), device=self.device)
+        places = row[:, None] * counters(pixels) + of_a_row
+        words = computed_words(streams[group][:, None], FIRST, places)
+        bits = words.view(torch.int16).flatten(1)[:, :pixels].reshape(-1).int() & ((1 << FIRST_BITS) - 1)
+        drawn = self.table.index_select(0, bits)
+        undecided = (drawn == OPEN).nonzero()[:, 0]  # for which the host waits
+        if len(undecided):
+            drawn[undecided] = self._decided(undecided, bits[undecided], group, streams, pixels, groups)
+        return drawn
+
+    def _decided(
+        self, places: Tensor, bits: Tensor, group: Tensor, streams: Tensor, pixels: int, groups: Sequence[Copies]
+    ) -> Tensor:
+        """(len(places),) J at the places of a batch that their first `bits` leave open."""
+        import torch
+
+        own = group[places // pixels]
+        begin = torch.searchsorted(own, torch.arange(len(groups), device=self.device))  # `own` ascends
+        number = torch.arange(len(places), device=self.device) - begin[own]  # among those of the group
+        words = computed_words(streams[own], MORE, number // LANES)
+        more = words.gather(1, (number % LANES)[:, None])[:, 0] >> FIRST_BITS & ((1 << MORE_BITS) - 1)
+        numbers = (bits.long() << MORE_BITS | more) ^ SIGN
+        cells = torch.searchsorted(self.thresholds, numbers)
+        met = (self.thresholds[cells.clamp_max(len(self.thresholds) - 1)] == numbers).nonzero()[:, 0].tolist()
+        found = (cells + self.host.first).int()
+        further = [beyond(each.stream.philox()) for each in groups] if met else []
+        for i in met:  # once in 10^14 of those that were open
+            number_met = np.array([int(numbers[i]) ^ SIGN]).view(np.uint64)
+            found[i] = int(self.host.cells(number_met, further[int(own[i])])[0])
+        return found
