@@ -41,18 +41,9 @@ def around_the_plane(distances: list[float]) -> tuple[TensorImages, np.ndarray]:
     pixels = (255 * x).round().clamp(0, 255).to(torch.uint8).view(-1, 1, SIDE, SIDE)
     signed = (pixels.float().div(255).double().flatten(1) - 0.5) @ w
     labels = (signed > 0).long()
-    spec = DatasetSpec(
-        name="half-spaces",
-        shape=(1, SIDE, SIDE),
-        classes=("below", "above"),
-        mean=None,
-        std=None,
-        augment="none",
-        arch="small-cnn",
-        hub=None,
-        sizes={"test": len(labels)},
-        description="",
-    )
+    unknown: dict[str, Any] = {"mean": None, "std": None, "hub": None, "augment": "none", "description": ""}
+    facts = {"name": "half-spaces", "classes": ("below", "above"), "arch": "small-cnn", "sizes": {"test": len(labels)}}
+    spec = DatasetSpec(shape=(1, SIDE, SIDE), **unknown, **facts)
     return TensorImages(spec, "test", pixels, labels), signed.numpy()
 
 

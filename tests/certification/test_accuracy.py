@@ -13,7 +13,7 @@ import torch
 import randsmooth as rs
 from certification.planes import HalfSpace, at_distance
 from certification.runs import StopAfter
-from randsmooth.errors import InputError
+from models.refusing import check_refusals
 from randsmooth.metrics import MeasuredAccuracy, certified_accuracy, measured_accuracy, sampled_accuracy
 
 R, IMAGES = 0.4, 200
@@ -87,25 +87,25 @@ def test_a_run_cut_short_in_either_pass_goes_on(
             measure(split, out, resume=True, progress=stopping)
         assert out.exists() is (title == "certify a-open")
     assert measure(split, out, resume=True) == measured[0]
-    with pytest.raises(InputError, match=r"was begun differently \(selection: "):
-        measure(split, out, resume=True, within=0.03)
-    with pytest.raises(InputError, match=r"a.parquet exists. To go on with it"):
-        measure(split, out)
+    check_refusals(
+        [
+            (lambda: measure(split, out, resume=True, within=0.03), "was begun differently (selection: "),
+            (lambda: measure(split, out), "a.parquet exists. To go on with it"),
+        ]
+    )
     assert measure(split, out, overwrite=True, seed=1) != measured[0]
 
 
 def test_what_cannot_be_is_refused_before_any_image(split: tuple[torch.Tensor, torch.Tensor], tmp_path: Path) -> None:
     out = tmp_path / "a.parquet"
-    for refused, named in (
-        ({"rule": "grid"}, r"rule='grid'.*measured by rules of its own"),
+    table: list[tuple[dict[str, Any], str]] = [
+        ({"rule": "grid"}, "rule='grid' | measured by rules of its own"),
         ({"bound": "randomised"}, "bound='randomised'"),
         ({"within": 0.7}, "within=0.7"),
         ({"radius": -1.0}, "radius=-1 must be"),
         ({"radius": 9.0}, "cannot certify radius 9"),
         ({"out": tmp_path / "a.tsv"}, "must end in .parquet"),
-    ):
-        with pytest.raises(InputError, match=named):
-            measure(split, **{"out": out} | refused)
-    with pytest.raises(InputError, match="need images with labels"):
-        measure(split[0], out)
+    ]
+    check_refusals((lambda how=how: measure(split, **{"out": out} | how), said) for how, said in table)  # type: ignore[misc]
+    check_refusals([(lambda: measure(split[0], out), "need images with labels")])
     assert not list(tmp_path.iterdir())

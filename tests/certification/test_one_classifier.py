@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,14 @@ from torch import Tensor, nn
 
 import randsmooth as rs
 from certification.runs import StopAfter, same
+from models.refusing import check_refusals
 from models.test_weights import NormalizeLayer, dynamic, plain, static
 from randsmooth.certificates import Certificates
 from randsmooth.certificates.journal import journal_path
 from randsmooth.certification import SmoothedClassifier, check_answers
 from randsmooth.certification.header import behaviour
 from randsmooth.certification.opening import made_up
-from randsmooth.errors import InputError, Note
+from randsmooth.errors import Note
 from randsmooth.models import OnnxModel
 from randsmooth.noise import check_on_grid
 
@@ -94,16 +96,12 @@ def check_only_itself_goes_on(first: Make, again: Make, other: Make, message: st
     """A run that `first` began is refused to `other`, and what `again` makes of it is the uninterrupted table."""
     begin(first(), out, **options)
     before = journal_path(out).read_bytes()
-    with pytest.raises(InputError) as error:
-        run(other(), out, resume=True, **options)
-    assert "was begun differently (" in str(error.value) and message in str(error.value)
-    assert "To go on with it: resume=True" in str(error.value)
+    resumed = lambda model: run(model, out, resume=True, **options)  # noqa: E731
+    check_refusals([(lambda: resumed(other()), f"was begun differently ( | {message} | To go on with it: resume=True")])
     assert journal_path(out).read_bytes() == before
     table = run(again(), out, resume=True, **options)
     assert same(table, run(first(), None, **options))
-    with pytest.raises(InputError) as error:  # finished too
-        run(other(), out, resume=True, **options)
-    assert message in str(error.value)
+    check_refusals([(lambda: resumed(other()), message)])  # finished too
 
 
 SLOW = [pytest.param(backend, marks=pytest.mark.slow) for backend in ("openvino", "compile")]
@@ -140,21 +138,15 @@ def test_onnx_files_with_weights_beside_them(backend: str, tmp_path: Path) -> No
 
 def test_what_has_no_weights_is_certified_under_a_name(tmp_path: Path) -> None:
     out = tmp_path / "a.parquet"
-    for nameless in (Forest(0), Asking()):
-        with pytest.raises(InputError) as error:
-            run(nameless.eval(), out)
-        assert "holds no weights" in str(error.value) and "identity=" in str(error.value)
+    nameless, weighted = (Forest(0).eval(), Asking().eval()), Asking().eval()
+    weighted.scale = nn.Parameter(torch.ones(1))  # it could change while it is counted
+    check_refusals((partial(run, each, out), "holds no weights | identity=") for each in nameless)
+    check_refusals([(lambda: run(weighted, None), "cannot be copied")])
     assert not list(tmp_path.iterdir())
     assert len(run(Asking().eval(), None, identity="my server"))
     run(Forest(0).eval(), out, identity="tree of May")
-    with pytest.raises(InputError) as error:
-        run(Forest(0).eval(), out, resume=True, identity="tree of June")
-    assert "called 'tree of May' in the file, 'tree of June' asked for" in str(error.value)
-    weighted = Asking().eval()
-    weighted.scale = nn.Parameter(torch.ones(1))
-    with pytest.raises(InputError) as error:  # it could change while it is counted
-        run(weighted, None)
-    assert "cannot be copied" in str(error.value)
+    other = partial(run, Forest(0).eval(), out, resume=True, identity="tree of June")
+    check_refusals([(other, "called 'tree of May' in the file, 'tree of June' asked for")])
 
 
 def test_a_model_compiled_by_its_user_is_the_same(tmp_path: Path) -> None:
@@ -172,27 +164,27 @@ def smoothed(model: nn.Module) -> SmoothedClassifier:
 
 
 def test_answers_are_checked_without_the_data(certified: Certificates) -> None:
+    def check(scale: float, **facts: Any) -> None:
+        table = replace(certified, header=certified.header.model_copy(update=facts))
+        check_answers(smoothed(classifier(scale)).engine, (1, 8, 8), table)
+
     with warnings.catch_warnings():
         warnings.simplefilter("error", Note)
-        check_answers(smoothed(classifier(1.0)).engine, (1, 8, 8), certified)
-    with pytest.raises(InputError, match="about another model: its weights are the same but its outputs differ"):
-        check_answers(smoothed(classifier(2.0)).engine, (1, 8, 8), certified)
-
-
-def test_answers_of_another_processor_are_noted(certified: Certificates) -> None:
-    there = certified.header.model_copy(update={"instructions": "others", "behaviour": {"made-up images": "others"}})
+        check(1.0)
+    there: dict[str, Any] = {"instructions": "others", "behaviour": {"made-up images": "others"}}
     with pytest.warns(Note, match=r"another arithmetic: equal models give different outputs \(instructions: 'others'"):
-        check_answers(smoothed(classifier(1.0)).engine, (1, 8, 8), replace(certified, header=there))
-    called = there.model_copy(update={"model": {**(there.model or {}), "called": "mine"}})
-    with pytest.raises(InputError, match=r"of this name .*or its arithmetic differs"):
-        check_answers(smoothed(classifier(1.0)).engine, (1, 8, 8), replace(certified, header=called))
-
-
-def test_an_attack_is_refused_to_another_model(certified: Certificates) -> None:
-    with pytest.raises(InputError, match="about another model: its weights are the same but its outputs differ"):
-        rs.certification.attack(classifier(2.0), certified, "digits", n=100, steps=1, m=2)
-    with pytest.raises(InputError, match="about another model: called nothing in the file, 'mine' asked for"):
-        rs.certification.attack(classifier(1.0), certified, "digits", n=100, identity="mine")
+        check(1.0, **there)
+    called = there | {"model": {**(certified.header.model or {}), "called": "mine"}}
+    attacking = partial(rs.certification.attack, table=certified, images="digits", n=100, steps=1, m=2)
+    outputs, name = "its weights are the same but its outputs differ", "called nothing in the file, 'mine' asked for"
+    check_refusals(
+        [
+            (lambda: check(2.0), outputs),
+            (lambda: check(1.0, **called), "of this name  | or its arithmetic differs"),
+            (lambda: attacking(classifier(2.0)), outputs),
+            (lambda: attacking(classifier(1.0), identity="mine"), name),
+        ]
+    )
 
 
 def test_answers_say_the_same_whatever_the_seed_and_the_threads(certified: Certificates) -> None:
@@ -215,12 +207,6 @@ def test_made_up_images_are_images_on_the_grid() -> None:
             assert image.shape == shape and image.min() >= 0.0 and image.max() <= 1.0
             check_on_grid(image)
         assert len(images) == 8 and (shape[1:] == (1, 1) or len({image.numpy().tobytes() for image in images}) >= 7)
-
-
-def test_sound_runs_tell_their_answers_too(tmp_path: Path) -> None:
-    begin(plain(), tmp_path / "a.parquet", sound=True)
-    table = run(plain(), tmp_path / "a.parquet", sound=True, resume=True)
-    assert same(table, run(plain(), tmp_path / "b.parquet", sound=True))
 
 
 class Asking(nn.Module):

@@ -38,8 +38,6 @@ DRILLS: tuple[tuple[str, Callable[[Bench], None], tuple[str, ...]], ...] = (
     ("shards killed", disturb.shards_killed, ("certify fixed", "certify grid")),
     ("disk full", disks.disk_full, (*QUICK, *PARTS)),
     ("read-only", disks.read_only, QUICK),
-    ("folder removed", disturb.folder_removed, EACH),
-    ("clock set back", disturb.clock_set_back, (*EACH[:2], *PARTS)),
     ("two at once", disturb.rivals, (*EACH, "certify shard")),
     ("torn journal", disturb.torn, ("certify fixed",)),
     ("SIGTERM", disturb.terminated, EACH),

@@ -1,4 +1,4 @@
-"""What is done to a running command: kills, signals, a folder removed, a rival, a torn journal, a clock set back."""
+"""What is done to a running command: kills, signals, a rival, a torn journal."""
 
 from __future__ import annotations
 
@@ -6,23 +6,19 @@ import os
 import shutil
 import signal
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
-
+from certification.runs import same
 from drills.bench import PATIENCE, Bench
 from drills.facts import facts, made_twice
-from randsmooth import read
-from randsmooth.certificates import Certificates, read_parquet
+from randsmooth.certificates import read_parquet
 
 CHAIN = 4  # kills of one run, at most, before it is let go on to its end
 SHARDS = 4
-COLUMNS = ("idx", "label", "predict", "radius", "counts0", "counts")
 LINES = 8  # of the journal that is torn
-DAY = 86_400.0
 
 
 # --- kills ----------------------------------------------------------------------------------------------------------
@@ -110,35 +106,18 @@ def shards_killed(bench: Bench) -> None:
                 left.remove(shard)
             kills -= 1
         code, said = bench.run(["merge", *map(str, files), "--out", "merged.parquet"])
-        merged = _differs(whole, read_parquet(bench.folder / "merged.parquet")) if code == 0 else said.strip()[-300:]
-        tally.judge(merged)
-
-
-def _differs(whole: Certificates, merged: Certificates) -> str:
-    """In what the merged table differs from that of one process, but for its times and for who made it."""
-    paths = zip(whole.paths or (), merged.paths or (), strict=True)
-    wrong = [name for name in COLUMNS if not np.array_equal(getattr(whole, name), getattr(merged, name))]
-    wrong += [] if all(np.array_equal(*pair) for pair in paths) else ["paths"]
-    header = replace(merged, header=merged.header.model_copy(update={"machines": ()})).header
-    return ", ".join(wrong + ([] if header == whole.header else ["header"]))
+        if code != 0:
+            tally.judge(said.strip()[-300:])
+            continue
+        merged = read_parquet(bench.folder / "merged.parquet")
+        merged = replace(merged, header=merged.header.replace(machines=()))
+        tally.judge("" if same(merged, whole) else "another table than that of one process")
 
 
 # --- signals --------------------------------------------------------------------------------------------------------
 
 
-def interrupted(bench: Bench) -> None:
-    _signalled(bench, [signal.SIGINT], {130})
-
-
-def interrupted_twice(bench: Bench) -> None:
-    _signalled(bench, [signal.SIGINT, signal.SIGINT], {130, -signal.SIGINT})
-
-
-def terminated(bench: Bench) -> None:
-    _signalled(bench, [signal.SIGTERM], {-signal.SIGTERM})
-
-
-def _signalled(bench: Bench, sent: list[signal.Signals], codes: set[int]) -> None:
+def signalled(bench: Bench, sent: Sequence[signal.Signals], codes: set[int]) -> None:
     """Send the signals at `times` random moments: the exit code tells of it, and no traceback."""
     tally = bench.tally
     while tally.tried < bench.times:
@@ -162,28 +141,7 @@ def _signalled(bench: Bench, sent: list[signal.Signals], codes: set[int]) -> Non
         tally.judge(bench.settle())
 
 
-# --- the folder, a rival, the journal, the clock --------------------------------------------------------------------
-
-
-def folder_removed(bench: Bench) -> None:
-    """Remove it at `times` random moments; the run says so, or ends with the whole result all the same."""
-    while bench.tally.tried < bench.times:
-        bench.clear()
-        process = bench.begin(bench.command())
-        bench.pause()
-        if not process.is_alive():
-            bench.tally.missed += 1
-            continue
-        bench.tally.tried += 1
-        shutil.rmtree(bench.out, ignore_errors=True)  # what is put there meanwhile may stay
-        process.join()
-        bench.tally.end(process.exitcode, bench.words())
-        whole = process.exitcode == 0 and not bench.difference(bench.whole)
-        wrong = "" if whole else bench.settle()
-        if "--overwrite" in wrong:  # it finds too little to go on with, and says so
-            bench.finish([word.replace("--resume", "--overwrite") for word in bench.command()])
-            wrong = bench.difference(bench.whole)
-        bench.tally.judge(wrong)
+# --- a rival, the journal --------------------------------------------------------------------
 
 
 def rivals(bench: Bench) -> None:
@@ -250,25 +208,6 @@ def _journal(bench: Bench) -> tuple[bytes, Path]:
     return whole[: whole.rindex(b"\n") + 1], path
 
 
-def clock_set_back(bench: Bench) -> None:
-    """Set it back by a day at `times` random moments: the result is equal, and nothing took less than no time."""
-    for _ in range(bench.times):
-        bench.clear()
-        bench.tally.tried += 1
-        code, said = bench.run(bench.command(), partial(_behind, bench.rng.uniform(0.0, bench.took)))
-        bench.tally.end(code, said)
-        times = {path: pd.read_csv(path)["seconds"] for path in bench.out.rglob("history.csv")}
-        times |= {path: pd.Series(read(path).seconds) for path in bench.out.rglob("*.parquet")}
-        odd = [path.name for path, seconds in times.items() if (seconds < 0).any()]
-        bench.tally.judge(bench.difference(bench.whole) or ", ".join(f"negative times in {name}" for name in odd))
-
-
-def _behind(after: float) -> None:
-    """Have the clock of this process be a day behind, `after` seconds from now on. No other clock can go back."""
-    shown, counted, begun = time.time, time.time_ns, time.monotonic()
-
-    def behind() -> float:
-        return DAY if time.monotonic() - begun > after else 0.0
-
-    time.time = lambda: shown() - behind()
-    time.time_ns = lambda: counted() - int(behind()) * 10**9
+interrupted = partial(signalled, sent=[signal.SIGINT], codes={130})
+interrupted_twice = partial(signalled, sent=[signal.SIGINT, signal.SIGINT], codes={130, -signal.SIGINT})
+terminated = partial(signalled, sent=[signal.SIGTERM], codes={-signal.SIGTERM})

@@ -20,8 +20,6 @@ KINDS = {
     "shards killed": (disturb.shards_killed, "certify grid"),
     "disk full": (disks.disk_full, "certify few"),
     "read-only": (disks.read_only, "train few"),
-    "folder removed": (disturb.folder_removed, "certify fixed"),
-    "clock set back": (disturb.clock_set_back, "certify few"),
     "two at once": (disturb.rivals, "leaderboard"),
     "torn journal": (disturb.torn, "certify fixed"),
     "SIGTERM": (disturb.terminated, "train gaussian"),

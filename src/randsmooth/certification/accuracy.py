@@ -107,8 +107,7 @@ def _check_own(settings: CertificationSettings, radius: float) -> None:
     for name in ("rule", "bound"):
         if (value := getattr(settings, name)) != CertificationSettings.model_fields[name].default:
             raise InputError(
-                f"{name}={value!r}: certified accuracy at a radius is measured by rules of its own, screen=R and then "
-                f"radius=R; leave {name} out, or use certify"
+                f"{name}={value!r}: accuracy is measured by rules of its own: leave {name} out, or certify"
             )
     if not 0.0 <= radius < math.inf:
         raise InputError(f"radius={radius:g} must be a finite number >= 0, in units of pixels in [0, 1]")

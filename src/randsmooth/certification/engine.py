@@ -152,10 +152,10 @@ class Engine:
                 self._fit(tuple(shape)) if self._backend is not None else self._choose(tuple(shape), samples)
             except torch.OutOfMemoryError as error:
                 batch = self._batch_for(shape)
-                raise InputError(
-                    f"batches of {batch} images of shape {tuple(shape)} do not fit into the memory of {self.device}: "
-                    f"give smaller ones, such as batch={batch // 2} (--batch)"
-                ) from error
+                said = (
+                    f"batches of {batch} do not fit into the memory of {self.device}: give batch={batch // 2} (--batch)"
+                )
+                raise InputError(said) from error
         return self.backend
 
     def _fit(self, shape: tuple[int, ...]) -> None:

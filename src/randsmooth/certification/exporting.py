@@ -101,10 +101,7 @@ def _module(model: object) -> nn.Module:
     if not isinstance(base, nn.Module):
         raise InputError(f"the model is {article(base.kind)}; {ONLY}")
     if any(isinstance(module, models.Ensemble) and module.consensus is not None for module in base.modules()):
-        raise InputError(
-            "the ensemble asks some members only where the first ones differ, which no export can hold: leave out "
-            "consensus"
-        )
+        raise InputError("it asks some members only where the first ones differ: leave out consensus to export it")
     foreign, scripts = models.foreign_parts(base), (Program, torch.jit.ScriptModule)
     for name, module in base.named_modules():
         if module in foreign or isinstance(module, scripts):
@@ -121,9 +118,7 @@ def _program(module: nn.Module, shape: Sequence[int]) -> Any:
         try:
             return torch.export.export(module, (torch.rand(EXAMPLE, *shape),), dynamic_shapes=batch)
         except Exception as error:  # a model's own code may do anything with symbols
-            raise InputError(
-                f"torch.export cannot export the model for batches of any size ({type(error).__name__}: {shown(error)})"
-            ) from error
+            raise InputError(f"torch.export cannot export it ({type(error).__name__}: {shown(error)})") from error
 
 
 def _write_onnx(program: Any, path: Path, *, optimize: bool) -> None:
@@ -146,8 +141,8 @@ def _written(path: Path, write: Any, program: Any, noisy: Tensor, expected: Tens
         apart = float((found - expected).abs().max() / expected.abs().max().clamp(min=1.0))
         if not apart <= tolerance:
             raise InputError(
-                f"{path} is not kept: its logits differ from the model's by {apart:.2g} of the largest one, on "
-                f"{len(noisy)} noisy images; tolerance={tolerance:g} allows less. Try fold=False (--no-fold)"
+                f"{path} is not kept: its logits are off by {apart:.2g} of the largest one, tolerance={tolerance:g} "
+                "allows less. Try fold=False (--no-fold)"
             )
         made.replace(path)
     return apart

@@ -197,10 +197,7 @@ def certified_as(table: Certificates) -> CertificationSettings:
     recorded = {"sigma": header.sigma, "model's weights": weights, "precision": header.precision}
     missing = [name for name, value in recorded.items() if value is None]
     if missing:
-        raise InputError(
-            f"{called(table)} does not say its {missing[0]} (a TSV log?), so it cannot be known which classifier it is "
-            "about: give the Parquet file that `randsmooth certify` wrote"
-        )
+        raise InputError(f"{called(table)} does not say its {missing[0]} (a TSV log?): give what `certify` wrote")
     facts = {name: getattr(header, name) for name in ("sigma", "sound", "backend", "batch")}
     try:
         return CertificationSettings(**facts, precision=certificates.precision_named(header.precision or ""))

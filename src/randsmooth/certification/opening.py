@@ -29,9 +29,7 @@ def opened(model: object, model_args: Mapping[str, Any], num_classes: int | None
     if isinstance(model, str | Path):
         model = load_model(model, **model_args)
     elif model_args:
-        raise InputError(
-            f"model_args for {', '.join(model_args)} are for a model that is named; got a {type(model).__name__}"
-        )
+        raise InputError(f"model_args={model_args} are for a model that is named; got a {type(model).__name__}")
     base = models.adapt(model, num_classes=num_classes)
     if isinstance(base, nn.Module):
         check_eval_mode(base)
@@ -114,23 +112,17 @@ def images_taken(
         return data.DATASETS[recorded]
     shape = getattr(model, "shape", None)
     if not isinstance(shape, tuple):
-        raise InputError(
-            f"{called} does not say what images it takes: name the data set, or a folder of it, that it is for "
-            "(--dataset)"
-        )
+        raise InputError(f"{called} does not say what images it takes: name the data set that it is for (--dataset)")
     numbers = map(str, range(num_classes or getattr(model, "num_classes", None) or MOST_CLASSES))
+    unknown: dict[str, Any] = {"mean": None, "std": None, "hub": None, "augment": "none", "description": ""}
     return DatasetSpec(
         name=str(recorded or "the model's images"),
         shape=shape,
         classes=tuple(getattr(model, "classes", None) or numbers),
-        mean=None,
-        std=None,
-        augment="none",
         arch=getattr(model, "arch", ""),
-        hub=None,
         sizes={"test": 1},
-        description="",
         convert=True,
+        **unknown,
     )
 
 
@@ -146,19 +138,16 @@ def check_eval_mode(model: nn.Module) -> None:
         ...
         randsmooth.errors.InputError: the model is in train mode; ...: call model.eval()
     """
-    for name, module in model.named_modules():
+    for place, module in ((name or "the model", module) for name, module in model.named_modules()):
         # torch makes quantised layers in train mode, although they know no other
         if module.training and not type(module).__module__.startswith(QUANTISED):
-            raise InputError(
-                f"{name or 'the model'} is in train mode; a certificate is about fixed answers: call model.eval()"
-            )
+            raise InputError(f"{place} is in train mode; a certificate is about fixed answers: call model.eval()")
         scripted = str(getattr(module, "original_name", ""))  # of TorchScript's modules, which have no classes
         norm = isinstance(module, nn.modules.batchnorm._BatchNorm) or "BatchNorm" in scripted
         if norm and getattr(module, "running_mean", None) is None:
             raise InputError(
-                f"{name or 'the model'} is a batch norm without running statistics, so that an image's answer depends "
-                "on the others in its batch; a certificate is about a function of one image: train with "
-                "track_running_stats=True"
+                f"{place} is a batch norm without running statistics, so that an image's answer depends on the others: "
+                "train with track_running_stats=True"
             )
 
 
@@ -167,10 +156,7 @@ def check_repeats(backend: Backend, noisy: Tensor) -> Tensor:
     first, again = backend.logits(noisy).clone(), backend.logits(noisy)
     if torch.equal(torch.nan_to_num(first), torch.nan_to_num(again)):
         return first
-    raise InputError(
-        "the model answers the same images differently from call to call (a layer that draws, such as dropout left "
-        "on?); a certificate is about fixed answers: make every layer deterministic"
-    )
+    raise InputError("the model answers the same images differently from call to call: make every layer deterministic")
 
 
 def rows_stand_alone(backend: Backend, noisy: Tensor, logits: Tensor) -> bool:
@@ -195,9 +181,8 @@ def rows_stand_alone(backend: Backend, noisy: Tensor, logits: Tensor) -> bool:
         equal, changed = False, int((again.argmax(dim=1) != before.argmax(dim=1)).sum())
         if changed > MOST_CHANGED * len(rows):
             raise InputError(
-                f"the model gives {changed} of {len(rows)} noisy images another class beside other images in the batch "
-                "(a layer that computes statistics of the batch?); a certificate is about a function of one image: "
-                "make every layer treat each image by itself"
+                f"the model gives {changed} of {len(rows)} noisy images another class beside other images in the "
+                "batch; a certificate is about a function of one image: make every layer treat each by itself"
             )
     return equal
 
@@ -230,18 +215,14 @@ def check_fit(model: object, spec: DatasetSpec) -> None:
         randsmooth.errors.InputError: the model has 2 classes and digits has 10: ...
     """
     trained = model.provenance if isinstance(model, Classifier | Denoised) else {}
-    trained_on = trained.get("dataset", "not recorded")
     width, shape = _known(model, "num_classes"), _known(model, "shape")
     more = spec.open_ended and width is not None and width >= spec.num_classes
+    way = f"pass the --dataset it was trained on ({trained.get('dataset', 'not recorded')})"
     if width not in (None, spec.num_classes) and not more:
-        raise InputError(
-            f"the model has {width} classes and {spec.name} has {spec.num_classes}: pass the --dataset "
-            f"it was trained on ({trained_on})"
-        )
+        raise InputError(f"the model has {width} classes and {spec.name} has {spec.num_classes}: {way}")
     if shape is not None and tuple(shape) != tuple(spec.shape):
         raise InputError(
-            f"the model takes images of shape {tuple(shape)} and those of {spec.name} are {spec.shape}: pass the "
-            f"--dataset it was trained on ({trained_on})"
+            f"the model takes images of shape {tuple(shape)} and those of {spec.name} are {spec.shape}: {way}"
         )
     own = {name: place for place, name in enumerate(_known(model, "classes") or ())}
     for place, name in enumerate(() if spec.open_ended else spec.classes):
@@ -275,9 +256,7 @@ def class_names(model: object, width: int, images: Images, indices: Sequence[int
     beyond = (labels >= width).nonzero().flatten()
     if len(beyond):
         first = int(beyond[0])
-        raise InputError(
-            f"label {int(labels[first])} of image {indices[first]} of {spec.name} is not in 0..{width - 1}: the model "
-            f"gives {width} logits; map the labels to its classes"
-        )
+        label, image = int(labels[first]), f"image {indices[first]} of {spec.name}"
+        raise InputError(f"label {label} of {image} is not in 0..{width - 1}: the model gives {width} logits")
     own = _known(model, "classes")
     return tuple(own) if own is not None and len(own) == width else tuple(map(str, range(width)))

@@ -349,9 +349,7 @@ def _write_onnx(base: BaseClassifier, batches: list[np.ndarray], record: dict[st
 
 def _check_any(quantised: Iterator[bool]) -> None:
     if not any(quantised):
-        raise InputError(
-            "no layer of the model can be quantised: it has no convolution and no matrix product that is known"
-        )
+        raise InputError("no layer of the model can be quantised: it has no convolution and no known matrix product")
 
 
 def _failed(package: str, error: Exception) -> InputError:

@@ -162,15 +162,12 @@ def attack(
         raise InputError(f"cannot take {take} of the {len(rows)} images that {called(table)} certifies")
     bounds.check_alpha(alpha)
     if n < (least := smallest_predict_n(alpha / len(rows))):
-        raise InputError(
-            f"alpha={alpha} over {len(rows)} images is {alpha / len(rows):.3g} for each, which needs n >= {least} to "
-            f"predict any class; got n={n}"
-        )
+        each = f"alpha={alpha} over {len(rows)} images is {alpha / len(rows):.3g} for each"
+        raise InputError(f"{each}, which needs n >= {least} to predict any class; got n={n}")
     settings = certified_as(table)
     if settings.sound:
         raise InputError(
-            f"{called(table)} is about a base classifier that rounds its input to the grid k/255 (sound=True), and "
-            "certifies images on that grid alone: the attack is for tables that were certified without"
+            f"{called(table)} is about images on the grid k/255 alone (sound=True), which no attack keeps to"
         )
     run = _run_of(table, model, images, settings.replace(seed=seed), options)
     run.check_model(table)

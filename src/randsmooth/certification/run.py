@@ -89,9 +89,9 @@ def certify(
             raise InputError("workers, shard, resume and overwrite are about a file: give out='something.parquet'")
         return run.table(show)
     if workers is not None and run.shard is not None:
+        shard = setting(shard=str(run.shard))
         raise InputError(
-            f"{setting(shard=str(run.shard))} is a share for one process, and workers cut a run into shards of their "
-            "own: leave out one of them"
+            f"{shard} is a share for one process, and workers share a run themselves: leave out one of them"
         )
     check_parquet(out)
     out = place_of(out) if run.shard is None else run.shard.file(place_of(out))
@@ -251,9 +251,7 @@ class Run:
         """
         engine, images, settings = self.smoothed.engine, self.images, self.smoothed.settings
         if settings.label_aware and not images.labelled:
-            raise InputError(
-                "label-aware certification and certified accuracy need images with labels, and these have none"
-            )
+            raise InputError("label-aware certification and certified accuracy need images with labels")
         facts: dict[str, Any] = {"dataset": images.spec.name, "split": images.split, "selection": self.selected[1]}
         facts["model"] = headers.describe_model(self.base, self.identity)
         if (
@@ -365,10 +363,8 @@ class Run:
         for index, (x, y) in zip(positions, self.images.batches(torch.tensor([index]) for index in ahead), strict=True):
             job = Job(index, x[0], steps(int(y[0])))
             if job.address != self.hashes[index]:
-                raise InputError(
-                    f"{self.images.name_of(index)} has other pixels than when this run began, so that its table "
-                    "would be about two data sets: put it back and resume, or certify the new ones into another file"
-                )
+                changed = f"{self.images.name_of(index)} has other pixels than when this run began"
+                raise InputError(f"{changed}: put it back and resume, or certify into another file")
             yield job
 
     def table(self, show: Progress = silent) -> Certificates:
@@ -487,15 +483,11 @@ def check_parquet(out: Place) -> None:
 def check_flags(out: Path, *, resume: bool, overwrite: bool) -> None:
     """Raise InputError for both flags at once, or for neither where `out` or its journal exists."""
     if resume and overwrite:
-        raise InputError(
-            f"{setting(resume=True)} goes on with a run, {setting(overwrite=True)} discards it: give one of them"
-        )
+        raise InputError(f"{setting(resume=True)} goes on, {setting(overwrite=True)} begins anew: give one of them")
     there = next((path for path in (out, journal_path(out), shards_path(out)) if path.exists()), None)
     if there is not None and not (resume or overwrite):
-        raise InputError(
-            f"{there} exists. To go on with it: {setting(resume=True)}. To begin anew: {setting(overwrite=True)}, or "
-            "another out (--out)"
-        )
+        ways = f"{setting(resume=True)}. To begin anew: {setting(overwrite=True)}, or another out (--out)"
+        raise InputError(f"{there} exists. To go on with it: {ways}")
 
 
 def header_of(out: Path) -> Header | None:

@@ -203,7 +203,4 @@ def first_samples(engine: Engine, x: Tensor, samples: SampleRange, most: int) ->
 
 def not_finite(copies: str) -> InputError:
     """The error for NaN or infinite logits on `copies` of an image."""
-    return InputError(
-        f"the model gave NaN or infinite logits for {copies}; a certificate needs a finite answer for each: check the "
-        "weights, or use precision 32"
-    )
+    return InputError(f"the model gave NaN or infinite logits for {copies}: check the weights, or use precision 32")

@@ -130,9 +130,7 @@ def _certified(
     parts = answered_samples(engine, x, SampleRange(SELECT, 0, n0), lambda _, logits: _softmaxes(logits, betas).sum(1))
     first = torch.stack([part for _, part in parts]).sum(dim=0)
     if engine.backend.votes:
-        raise InputError(
-            "the model answers with labels, which have no softmax: certify its votes, with SmoothedClassifier.certify"
-        )
+        raise InputError("the model answers with labels, which have no softmax: use SmoothedClassifier.certify")
     picked = first.argmax(dim=1)
 
     def of(_: Tensor, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:

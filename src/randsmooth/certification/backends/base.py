@@ -120,12 +120,10 @@ class Backend(ABC):
         Raises:
             InputError: the classifier refuses the shape, or answers with something else than logits.
         """
-        answer = self.answer(noisy)
-        if not isinstance(answer, Tensor) or answer.dim() != 2 or len(answer) != len(noisy) or answer.shape[1] < 2:
+        answer, n = self.answer(noisy), len(noisy)
+        if not isinstance(answer, Tensor) or answer.dim() != 2 or len(answer) != n or answer.shape[1] < 2:
             got = tuple(answer.shape) if isinstance(answer, Tensor) else type(answer).__name__
-            raise InputError(
-                f"the model answers {len(noisy)} images with {got}; expected logits ({len(noisy)}, K), K >= 2"
-            )
+            raise InputError(f"the model answers {n} images with {got}; expected logits ({n}, K), K >= 2")
         return answer.float() if answer.element_size() == 2 else answer
 
     @abstractmethod
@@ -151,10 +149,10 @@ def own_copy(model: nn.Module) -> nn.Module:
     except (TypeError, ValueError, RuntimeError, RecursionError, NotImplementedError) as error:
         if next(iter(model.state_dict()), None) is None:
             return model
-        raise InputError(
-            f"the model ({type(model).__qualname__}) cannot be copied ({shown(error)}), so it could change while it is "
-            "counted: keep what cannot be copied (a lock, a connection) outside of the module that holds the weights"
-        ) from error
+        said = (
+            f"the model cannot be copied ({shown(error)}): keep locks, connections and the like apart from its weights"
+        )
+        raise InputError(said) from error
 
 
 def frozen(model: nn.Module) -> nn.Module:
@@ -179,15 +177,12 @@ def refused(noisy: Tensor, error: Exception) -> InputError:
 
     Example:
         >>> print(refused(torch.zeros(4, 1, 8, 8), RuntimeError("expected 3 channels")))
-        the model refuses images of shape (1, 8, 8) (expected 3 channels): is it for images of another number of \
-channels or another size?
+        the model refuses images of shape (1, 8, 8) (expected 3 channels): is it for other channels or another size?
     """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     said = shown(lines[-1] if "TorchScript" in lines[0] else lines[0])
-    return InputError(
-        f"the model refuses images of shape {tuple(noisy.shape[1:])} ({said}): is it for images of another number of "
-        "channels or another size?"
-    )
+    shape = tuple(noisy.shape[1:])
+    return InputError(f"the model refuses images of shape {shape} ({said}): is it for other channels or another size?")
 
 
 class Way(NamedTuple):
