@@ -42,8 +42,13 @@ def around_the_plane(distances: list[float]) -> tuple[TensorImages, np.ndarray]:
     signed = (pixels.float().div(255).double().flatten(1) - 0.5) @ w
     labels = (signed > 0).long()
     unknown: dict[str, Any] = {"mean": None, "std": None, "hub": None, "augment": "none", "description": ""}
-    facts = {"name": "half-spaces", "classes": ("below", "above"), "arch": "small-cnn", "sizes": {"test": len(labels)}}
-    spec = DatasetSpec(shape=(1, SIDE, SIDE), **unknown, **facts)
+    unknown |= {
+        "name": "half-spaces",
+        "classes": ("below", "above"),
+        "arch": "small-cnn",
+        "sizes": {"test": len(labels)},
+    }
+    spec = DatasetSpec(shape=(1, SIDE, SIDE), **unknown)
     return TensorImages(spec, "test", pixels, labels), signed.numpy()
 
 

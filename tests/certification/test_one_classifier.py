@@ -96,7 +96,10 @@ def check_only_itself_goes_on(first: Make, again: Make, other: Make, message: st
     """A run that `first` began is refused to `other`, and what `again` makes of it is the uninterrupted table."""
     begin(first(), out, **options)
     before = journal_path(out).read_bytes()
-    resumed = lambda model: run(model, out, resume=True, **options)  # noqa: E731
+
+    def resumed(model: Any) -> Certificates:
+        return run(model, out, resume=True, **options)
+
     check_refusals([(lambda: resumed(other()), f"was begun differently ( | {message} | To go on with it: resume=True")])
     assert journal_path(out).read_bytes() == before
     table = run(again(), out, resume=True, **options)

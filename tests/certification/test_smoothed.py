@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -94,9 +95,14 @@ def test_what_cannot_be_certified_is_refused() -> None:
     flat, one_logit = (nn.Sequential(nn.Flatten(), nn.Linear(12, K)) for K in (2, 1))
     training = nn.Sequential(nn.Flatten(), nn.Dropout(), nn.Linear(12, 2)).eval()
     training[1].train()
-    plain, faults = lambda **how: plane.certify(IMAGE, **how), (0.0, -0.5, float("nan"), float("inf"), "a", None)
+    no_settings: Any = 0.5
+
+    def plain(**how: Any) -> object:
+        return plane.certify(IMAGE, **how)
+
     rows: list[tuple[Callable[[], object], str]] = [
-        *((lambda x=x: plane.certify(x), "[0, 1]") for x in (IMAGE + 1, IMAGE - 1)),  # type: ignore[misc]
+        (lambda: plane.certify(IMAGE + 1), "[0, 1]"),
+        (lambda: plane.certify(IMAGE - 1), "[0, 1]"),
         (lambda: plane.certify(WITH_NAN), "image 0"),
         (lambda: plane.certify((IMAGE * 255).to(torch.uint8)), "float"),
         (lambda: plane.certify(IMAGE[0, 0]), "(B, C, H, W)"),
@@ -123,11 +129,11 @@ def test_what_cannot_be_certified_is_refused() -> None:
         (lambda: plain(n=5000, rule="anytime", until=3), "until=3 must be a function"),
         (lambda: plain(sigma=0.125), "sigma=0.125 is not this classifier's"),
         (lambda: plain(label_aware=True), "label_aware=True needs labels"),
-        (
-            lambda: SmoothedClassifier(HalfSpace().eval(), 0.5),
-            "settings=0.5 is a float; expected CertificationSettings",
-        ),  # type: ignore[arg-type]
-        *((lambda s=s: smooth(HalfSpace(), sigma=s), f"sigma={s!r}") for s in faults),  # type: ignore[misc]
+        (lambda: SmoothedClassifier(HalfSpace().eval(), no_settings), "settings=0.5 is a float; expected Certif"),
+        *(
+            (partial(smooth, HalfSpace(), sigma=sigma), f"sigma={sigma!r}")
+            for sigma in (0.0, -0.5, float("nan"), float("inf"), "a", None)
+        ),
     ]
     check_refusals(rows)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from drills.bench import Bench, Tally, stage
 from drills.facts import facts
 from drills.subjects import SUBJECTS
 
-KINDS = {
+KINDS: dict[str, tuple[Callable[[Bench], None], str]] = {
     "kill -9": (disturb.kills, "train amplify"),
     "rank killed": (disturb.rank_killed, "train ranks"),
     "shards killed": (disturb.shards_killed, "certify grid"),

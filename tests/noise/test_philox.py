@@ -29,11 +29,8 @@ def test_known_answers() -> None:
     for counter, key, words in KNOWN:
         stream = Philox(*key, *counter[2:])
         place = torch.tensor(signed((counter[0] - 1) % 2**64))
-        assert [f"{word:016x}" for word in in_torch(stream, signed(counter[1]), place).tolist()] == words.split(), (
-            counter,
-            key,
-            words,
-        )
+        found = [f"{word:016x}" for word in in_torch(stream, signed(counter[1]), place).tolist()]
+        assert found == words.split(), (counter, key)
 
 
 def test_numpy_and_torch_agree() -> None:
@@ -46,13 +43,6 @@ def test_words_from_a_place_on() -> None:
     for start in [0, 1, 3, 4, 1001]:
         stream = Stream(3, "a").philox()
         assert np.array_equal(stream.words(1, 50, start), stream.words(1, start + 50)[start:]), start
-
-
-def test_several_streams_at_once() -> None:
-    streams = [Stream(0, "a").at(i).philox() for i in range(3)]
-    together = computed_words(torch.tensor([each.signed() for each in streams])[:, None], 0, torch.arange(8)[None])
-    for rows, stream in zip(together.numpy().view(np.uint64), streams, strict=True):
-        assert np.array_equal(rows.ravel(), stream.words(0, 8 * LANES))
 
 
 def test_addresses_and_parts_share_no_word() -> None:

@@ -149,15 +149,6 @@ def test_a_shorter_draw_is_the_beginning_of_a_longer_one() -> None:
     assert torch.equal(long[:7], short)
 
 
-def test_the_same_integers_are_added_to_every_image() -> None:
-    made = grid_sampler(0.25)
-    out = torch.empty(2, 50, 1, 4, 4)
-    for place, k in enumerate((0, 255)):
-        made.draw(out[place], grey(k), Stream(3, "a"))
-    integers = (out.double() * 255).round()
-    assert torch.equal(integers[1] - integers[0], torch.full((50, 1, 4, 4), 255.0, dtype=torch.float64))
-
-
 def test_values_are_whole_multiples_as_float32_stores_them() -> None:
     out = torch.empty(100, 1, 4, 4)
     grid_sampler(0.5).draw(out, grey(7), Stream(0, "a"))

@@ -84,9 +84,8 @@ def torch_numbers(stream: Stream) -> torch.Tensor:
 def test_an_address_always_gives_the_same_numbers() -> None:
     for stream in ADDRESSES:
         np.testing.assert_array_equal(numbers(stream), numbers(Stream(stream.seed, stream.name, stream.position)))
-        assert torch.equal(torch_numbers(stream), torch_numbers(Stream(stream.seed, stream.name, stream.position))), (
-            stream
-        )
+        again = Stream(stream.seed, stream.name, stream.position)
+        assert torch.equal(torch_numbers(stream), torch_numbers(again)), stream
 
 
 def test_no_two_addresses_share_a_number() -> None:
