@@ -30,11 +30,7 @@ CASES: list[tuple[list[float], list[float], str]] = [
         [3, 4, 5, 0.5],
         "ahead everywhere to within 1 point from r = 0 to 0.3 (beyond chance from r = 0.1 to 0.2)",
     ),
-    (
-        [-3, -4, -2],
-        [0.9, -1, 0.2],
-        "behind everywhere to within 1 point from r = 0 to 0.2 (beyond chance at r = 0.1)",
-    ),
+    ([-3, -4, -2], [0.9, -1, 0.2], "behind everywhere to within 1 point from r = 0 to 0.2 (beyond chance at r = 0.1)"),
     ([-0.5, -0.5], [0.5, 0.5], "no difference shown"),
 ]
 

@@ -22,12 +22,7 @@ from randsmooth.report import comparison_page, page_content, render
 from randsmooth.report.charts import Axes, plot
 from randsmooth.report.curves import budget_curves, radius_grid
 from randsmooth.report.page import comparison as summary
-from randsmooth.report.page.panels import (
-    accuracy_curves,
-    acr_alternatives,
-    against_baseline,
-    given_up,
-)
+from randsmooth.report.page.panels import accuracy_curves, acr_alternatives, against_baseline, given_up
 from randsmooth.report.sheet import (
     AgainstBaseline,
     budget_remarks,

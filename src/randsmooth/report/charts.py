@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,12 +126,19 @@ class Axes:
     height: int = 360
 
 
-def plot(panel: Axes) -> Plot:
-    """The traces and the layout that Plotly.newPlot takes; every line needs a look and the row of its table."""
+def plot(panel: Axes, by_name: Mapping[str, Look] | None = None) -> Plot:
+    """The traces and the layout that Plotly.newPlot takes.
+
+    Args:
+        by_name: of a figure, the looks of its lines' names, which a legend tells. Without, it is a panel of a page,
+            whose own legend shows and hides the rows of the sheet.
+    """
     x, y = _plotly_axes(panel)
     layout: Plot = {"xaxis": x, "yaxis": y, "margin": {"l": 48, "r": 12, "t": 12, "b": 48}, "height": panel.height}
     layout |= {"hovermode": "x unified"} | dict.fromkeys(("paper_bgcolor", "plot_bgcolor"), "rgba(0,0,0,0)")
     layout |= {"barmode": "group", "bargap": 0.25} if any(line.kind == "bars" for line in panel.lines) else {}
+    if by_name is not None:
+        layout |= {"hovermode": "closest", "title": {"text": plotly(panel.title)}, "margin": {"r": 12, "b": 48}}
     if panel.unknown_below is not None:
         left, right = (panel.x_range or (0.0, 1.0))[0], panel.unknown_below
         zone = {"type": "rect", "xref": "x", "yref": "paper", "x0": left, "x1": right, "y0": 0, "y1": 1}
@@ -140,8 +146,13 @@ def plot(panel: Axes) -> Plot:
         note = {"text": "below 1/2: not in the logs", "textangle": -90, "showarrow": False}
         place = {"xref": "x", "yref": "paper", "x": round((left + right) / 2, 3), "y": 0.5}
         layout |= {"shapes": [zone], "annotations": [note | place]}
-    by_name = looks_by_name([panel])
-    return {"data": [trace for line in panel.lines for trace in _traces(line, by_name[line.name])], "layout": layout}
+    looks, longest, decimals = (looks_by_name([panel]), NAME, 4) if by_name is None else (by_name, LONG_NAME, 17)
+    traces, in_legend = [], set[str]()
+    for line in panel.lines:
+        traces += _traces(line, looks[line.name], longest, decimals)
+        traces[-1]["showlegend"] = by_name is not None and line.name not in in_legend
+        in_legend.add(line.name)
+    return {"data": traces, "layout": layout}
 
 
 def _plotly_axes(panel: Axes) -> tuple[Plot, Plot]:
@@ -157,7 +168,8 @@ def _plotly_axes(panel: Axes) -> tuple[Plot, Plot]:
 
 def _traces(line: Line, look: Look, longest: int = NAME, decimals: int = 4) -> list[Plot]:
     """The lower end, the upper end filled down to it, and what lies between them; bars as they are."""
-    shared: Plot = {"legendgroup": str(line.row), "showlegend": False, "name": plotly(line.name, longest)}
+    group = printable(line.name) if line.row is None else str(line.row)
+    shared: Plot = {"legendgroup": group, "showlegend": False, "name": plotly(line.name, longest)}
     if line.kind == "bars":
         marker = {"color": look.colour, "pattern": {"shape": PATTERNS[look.dash]}}
         bars = {"type": "bar", "x": list(line.x), "y": _rounded(line.y, decimals), "marker": marker}
@@ -210,7 +222,11 @@ def draw(panels: Sequence[Axes], path: Path | str) -> None:
     if not panels:
         raise errors.InputError("there is nothing to draw: no panel has a line")
     if (suffix := suffix_of(path, *PAPER_FORMATS, "html")) == "html":
-        write_atomically(path, _page(panels, path.stem).encode())
+        from randsmooth.report import web
+
+        plots, script = [plot(panel, looks_by_name(panels)) for panel in panels], web.asset(web.__name__, "figure.js")
+        page = web.page(web.__name__, "figure.html.j2", scripts=[script], plots=True, title=path.stem, figure=plots)
+        write_atomically(path, page.encode())
     else:
         held = io.BytesIO()
         _figure(panels).savefig(held, format=suffix, dpi=160)
@@ -230,34 +246,6 @@ def looks_by_name(panels: Sequence[Axes]) -> dict[str, Look]:
     own = {line.name: line.look for panel in panels for line in panel.lines}
     usual = zip(own, looks(len(own), None), strict=True)
     return {name: own[name] or look for name, look in usual}
-
-
-def _page(panels: Sequence[Axes], title: str) -> str:
-    """The panels as one HTML page."""
-    with needs("a page with plots"):
-        from plotly.subplots import make_subplots
-    from randsmooth.report import web
-
-    columns = min(2, len(panels))
-    rows = -(-len(panels) // columns)
-    titles = [plotly(panel.title) for panel in panels]
-    figure = make_subplots(rows, columns, subplot_titles=titles, vertical_spacing=min(0.16, 0.4 / rows))
-    by_name, in_legend = looks_by_name(panels), set[str]()
-    for i, panel in enumerate(panels):
-        place = {"row": i // columns + 1, "col": i % columns + 1}
-        for line in panel.lines:
-            *band, middle = _traces(line, by_name[line.name], LONG_NAME, 17)
-            middle["showlegend"] = line.name not in in_legend
-            for trace in (*band, middle):
-                figure.add_trace(trace | {"legendgroup": printable(line.name)}, **place)
-            in_legend.add(line.name)
-        x, y = _plotly_axes(panel)
-        figure.update_xaxes(x, **place).update_yaxes(y, **place)
-    layout = {"template": "plotly_white", "hovermode": "closest", "legend_traceorder": "normal"}
-    figure.update_layout(height=120 + 360 * rows, **layout)
-    scripts = [web.asset(web.__name__, "figure.js")]
-    content = {"title": title, "figure": json.loads(figure.to_json())}
-    return web.page(web.__name__, "figure.html.j2", scripts=scripts, plots=True, **content)
 
 
 def _figure(panels: Sequence[Axes]) -> Any:

@@ -233,11 +233,7 @@ def _against(sheet: Sheet, one: AgainstBaseline) -> dict[str, Any]:
         "certified_accuracy": [_point(*at) for at in zip(sheet.radii, one.points, strict=True)],
         "curve": found.curve and {what: getattr(found.curve, what)[kept].tolist() for what in ends},
         "waterfall": parts
-        and {
-            "edges": parts.edges.tolist(),
-            "parts": parts.difference.tolist(),
-            "from_easy": parts.easy_difference,
-        },
+        and {"edges": parts.edges.tolist(), "parts": parts.difference.tolist(), "from_easy": parts.easy_difference},
         "given_up": [{"radius": at.r, "lost": at.lost.tolist(), "won": at.won.tolist()} for at in one.given_up],
     }
 

@@ -229,17 +229,11 @@ class BoardRow:
         return tuple(float(cell.figure or -1) for cell in self.cells[:-1])
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     """Tables that may be compared: one data set, the same images, one sigma, n and alpha."""
 
     words: str
     rows: list[BoardRow]
-
-    @property
-    def judged(self) -> list[BoardRow]:
-        """The rows that are compared with the Gaussian table among them."""
-        return [row for row in self.rows if row.against is not None]
 
 
 def by_setting(entries: Sequence[Entry], radii: Sequence[float] | None = None) -> tuple[list[float], list[Setting]]:

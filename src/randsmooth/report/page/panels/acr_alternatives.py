@@ -7,12 +7,10 @@ import math
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.metrics import Estimate
-from randsmooth.noise import round_down
 from randsmooth.report.page.panels import PageContent, PanelView
 from randsmooth.report.sheet import UNKNOWN_FIGURE
 
 QUARTILES = (0.25, 0.5, 0.75)
-FLOAT = 1e-12  # 0.99996 lies a little below itself in floating point
 FARTHEST = 1.0  # radius: the area ends here, or where the tables do
 
 
@@ -44,15 +42,7 @@ def _cell(estimate: Estimate) -> tuple[str, str]:
 
 
 def _figure(value: float) -> str:
-    """Three decimals; below 1 as many as keep it from being printed as 1, and 1 itself as such."""
+    """Three decimals; what lies just below 1 is not printed as 1."""
     if math.isnan(value):
         return "below 0.5"
-    if value >= 1.0:
-        return "1"
-    short = f"{value:.3f}"
-    return short if short != "1.000" else str(round_down(value + FLOAT, _decimals(value)))
-
-
-def _decimals(value: float) -> int:
-    """As many as show how far below 1 `value` is."""
-    return math.ceil(-math.log10(1.0 - value) - FLOAT / (1.0 - value))
+    return "1" if value >= 1.0 else f"{value:.3f}" if value < 0.9995 else "above 0.999"
