@@ -71,6 +71,8 @@ def test_other_settings_stand_apart(make: Make) -> None:
         assert "They were made in 2 settings" in Read(leaderboard_page(entries)).text
     _, groups = by_setting(measured([make("a"), make("b", images=151).rows(np.arange(151) > 0)]))
     assert groups[1].words == f"{groups[0].words}; image set 2"
+    _, groups = by_setting(measured([make("a"), make("b", dataset=""), make("c", dataset=None)]))
+    assert [row.entry.table.name for group in groups for row in group.rows] == ["b", "a", "c"]
 
 
 def test_marks_are_given_within_a_setting_and_never_for_acr(log: Make) -> None:

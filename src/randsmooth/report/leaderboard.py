@@ -252,7 +252,8 @@ def by_setting(entries: Sequence[Entry], radii: Sequence[float] | None = None) -
     for entry in entries:
         groups.setdefault(_key(entry), []).append(entry)
     settings: list[Setting] = []
-    for key in sorted(groups, key=lambda key: [(fact is None, fact or 0) for fact in key]):  # not recorded: last
+    # what is not recorded comes last; a name may be empty
+    for key in sorted(groups, key=lambda key: [(fact is None, 0 if fact is None else fact) for fact in key]):
         words = _words(groups[key][0])
         again = sum(one.words.partition("; image set")[0] == words for one in settings)
         settings.append(Setting(f"{words}; image set {again + 1}" if again else words, _rows(groups[key], at)))
