@@ -63,19 +63,13 @@ def fitted(first: int = 0) -> LogisticRegression:
     return LogisticRegression(C=0.1, max_iter=300).fit(x.flatten(1).numpy(), y.numpy())
 
 
-@pytest.mark.parametrize(
-    "backend", ["torch", *(pytest.param(b, marks=pytest.mark.slow) for b in ("compile", "openvino"))]
-)
-def test_a_wrapped_module_is_what_it_says(backend: str) -> None:
-    if backend == "openvino":
-        pytest.importorskip("openvino")
-    found = counts(models.wrap(network(0, channels=3, side=16), **WRAP), backend=backend)
-    assert np.abs(found - counts(ByHand())).sum() <= 4  # the last bits of a few samples
-
-
-def test_a_wrapped_onnx_file(tmp_path: Path) -> None:
-    found = counts(models.wrap(onnx_file(network(0, channels=3, side=16), tmp_path, (3, 16, 16)), **WRAP))
-    assert np.abs(found - counts(ByHand())).sum() <= 4
+def test_a_wrapped_module_or_file_is_what_it_says_on_every_backend(tmp_path: Path) -> None:
+    pytest.importorskip("openvino")
+    expected, inner = counts(ByHand()), network(0, channels=3, side=16)
+    wrapped = {backend: models.wrap(inner, **WRAP) for backend in ("torch", "openvino")}
+    wrapped["mixed"] = models.wrap(onnx_file(inner, tmp_path, (3, 16, 16)), **WRAP)
+    for backend, model in wrapped.items():
+        assert np.abs(counts(model, backend=backend) - expected).sum() <= 4, backend  # the last bits of a few samples
 
 
 def test_the_header_says_what_lies_between_noise_and_label(tmp_path: Path) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-import threading
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,6 @@ from randsmooth.certificates import BATCH_MATTERS
 from randsmooth.certificates.settings import BLOCK, FINE
 from randsmooth.certification import Engine, SmoothedClassifier
 from randsmooth.certification.algorithm import Job, SampleRange, Steps
-from randsmooth.certification.engine import Segment, WorkerPool, packed, segments, take_batch
 from randsmooth.certification.scheduler import Scheduler, count_classes
 from randsmooth.errors import InputError, Note
 from randsmooth.noise import Stream, address_of, draw
@@ -189,29 +186,6 @@ def test_the_model_is_copied_and_left_alone(network: nn.Module, image: torch.Ten
     assert np.array_equal(count_classes(engine, image, [("a", 500)]), counts)
 
 
-def test_packing_keeps_every_sample_once(image: torch.Tensor) -> None:
-    asks = [
-        SampleRange("a", 0, 100),
-        SampleRange("b", 0, 2 * BLOCK + 1),
-        SampleRange("c", 64, 160, 32),
-        SampleRange("a", 0, 100, 32),
-        SampleRange("d", 0, 5),
-    ]
-    for mix, batch in itertools.product((True, False), (BLOCK, BLOCK + 50, 1024)):
-        parts = [s for slot, ask in enumerate(asks) for s in segments(slot, image, Stream(slot, ask.name), ask)]
-        groups = packed(iter(parts), batch, mix=mix)
-        assert sorted(map(id, parts)) == sorted(id(segment) for group in groups for segment in group)
-        assert all(0 < sum(segment.samples for segment in group) <= batch for group in groups)
-        assert mix or all(len({segment.slot for segment in group}) == 1 for group in groups)
-        for slot, ask in enumerate(asks):
-            of_slot = [segment for segment in parts if segment.slot == slot]
-            assert sum(segment.samples for segment in of_slot) == ask.stop - ask.start
-            assert of_slot[0].stream.position == (ask.start // (ask.block or BLOCK),)
-    queue = deque(Segment(i, image, Stream(0, "a"), n) for i, n in enumerate([100, 128, 28, 128]))
-    assert [s.slot for s in take_batch(queue, 256, mix=True)] == [0, 1, 2]  # a gap is filled from further back
-    assert [s.slot for s in queue] == [3]
-
-
 class Sometimes(nn.Module):
     """A network with a layer that draws, whatever mode it is in."""
 
@@ -286,28 +260,6 @@ def two_threads() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-def test_workers_have_one_thread_and_the_caller_keeps_its_own(two_threads: None) -> None:
-    seen = list(WorkerPool(3).map(lambda _: (torch.get_num_threads(), threading.get_ident()), range(30)))
-    assert {threads for threads, _ in seen} == {1}
-    assert threading.get_ident() not in {who for _, who in seen}
-    assert torch.get_num_threads() == 2
-    alone = list(WorkerPool(1).map(lambda _: (torch.get_num_threads(), threading.get_ident()), [0]))
-    assert alone == [(2, threading.get_ident())]  # a single one is the caller
-
-
-def test_every_worker_has_a_buffer_of_its_own() -> None:
-    pool, together = WorkerPool(2), threading.Barrier(2)
-
-    def own(_: int) -> torch.Tensor:
-        together.wait()  # so that both workers are at it
-        first, again = (pool.buffer((4, 1, 2, 2), CPU) for _ in range(2))
-        assert first is again and pool.buffer((5, 1, 2, 2), CPU) is not first
-        return first
-
-    one, other = pool.map(own, range(2))
-    assert one is not other
-
-
 @pytest.mark.parametrize("backend", ["torch", pytest.param("openvino", marks=pytest.mark.slow)])
 def test_counts_do_not_depend_on_the_workers(backend: str, two_threads: None) -> None:
     if backend == "openvino":
@@ -323,13 +275,6 @@ def test_counts_do_not_depend_on_the_workers(backend: str, two_threads: None) ->
         assert engine.workers.number == threads + (backend == "openvino")  # who draws while the others wait
         assert engine.backend.workers == threads
     np.testing.assert_array_equal(counts[0], counts[1])
-
-
-def test_large_images_take_one_lane_with_all_threads(two_threads: None) -> None:
-    network = torch.nn.Sequential(torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(3, 4)).eval()
-    engine = Engine(network, sigma=0.5, device=CPU)
-    engine.prepare((3, 224, 224))
-    assert engine.workers.number == 1 and engine.size == 32
 
 
 def test_an_error_in_a_lane_reaches_the_caller(two_threads: None) -> None:

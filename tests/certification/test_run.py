@@ -23,7 +23,6 @@ from randsmooth import data, models, read
 from randsmooth.atomic import claimed
 from randsmooth.certificates import Certificates, Header
 from randsmooth.certification import Run, SmoothedClassifier
-from randsmooth.certification.run import choose
 from randsmooth.data import TensorImages
 from randsmooth.models import Classifier
 from randsmooth.progress import Silent
@@ -271,13 +270,3 @@ def test_what_cannot_be_certified_is_refused_and_leaves_nothing(
     out = {"out": tmp_path / "a.parquet"}
     check_refusals((partial(rs.certify, base, to, **out | how | more), said) for said, base, to, more in table)
     assert not list(tmp_path.iterdir())
-
-
-def test_choosing() -> None:
-    for take, skip, first, count, words in (
-        (None, None, (0, 1, 2), 100, "all 100"),
-        (5, None, (0, 20, 40), 5, "take 5"),
-        (None, 20, (0, 20, 40), 5, "one in 20 of 100"),
-    ):
-        indices, said = choose(100, take, skip)
-        assert (indices[:3], len(indices)) == (first, count) and words in said
