@@ -141,7 +141,7 @@ def _written(path: Path, write: Any, program: Any, noisy: Tensor, expected: Tens
         apart = float((found - expected).abs().max() / expected.abs().max().clamp(min=1.0))
         if not apart <= tolerance:
             raise InputError(
-                f"{path} is not kept: its logits are off by {apart:.2g} of the largest one, tolerance={tolerance:g} "
+                f"{path} is not kept: its logits differ by {apart:.2g} of the largest one, tolerance={tolerance:g} "
                 "allows less. Try fold=False (--no-fold)"
             )
         made.replace(path)
