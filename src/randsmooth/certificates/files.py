@@ -23,7 +23,8 @@ from randsmooth.errors import ForeignFile, InputError, Note, about
 from randsmooth.noise import round_down
 from randsmooth.urls import Place, delivered, fetched
 
-SUFFIXES = (".parquet", ".tsv")
+LOGS = {".tsv": read_tsv}  # suffix -> the reader of such logs; any other file that looks like a log is read as .tsv is
+SUFFIXES = (".parquet", *LOGS)
 OTHERS = (".html", ".json", ".md", ".pdf", ".png", ".pt", ".pth", ".py", ".safetensors", ".tex", ".yaml")  # unopened
 AGREE = 1e-9  # relative: radii computed on another processor or with another library agree to this
 
@@ -53,7 +54,7 @@ def _read(path: Path) -> Certificates:
     if path.suffix == UNFINISHED:
         return read_unfinished(path)
     if path.suffix != ".parquet":
-        return read_tsv(path)
+        return LOGS.get(path.suffix, read_tsv)(path)
     from randsmooth.certificates.parquet import read_parquet  # here, since logs need no Arrow
 
     table = read_parquet(path)

@@ -137,10 +137,9 @@ def _is_configuration(path: Path) -> bool:
 
 def _is_log(path: Path) -> bool:
     from randsmooth.certificates import looks_like_log
-    from randsmooth.certificates.files import OTHERS
+    from randsmooth.certificates.files import LOGS, OTHERS
 
-    known = path.suffix in (".tsv", ".mat")
-    return path.is_file() and (known or (path.suffix not in OTHERS and looks_like_log(path)))
+    return path.is_file() and (path.suffix in LOGS or (path.suffix not in OTHERS and looks_like_log(path)))
 
 
 def check_configuration(path: Path) -> str:
