@@ -21,7 +21,7 @@ from randsmooth.certificates import ARITHMETICS, BATCH_MATTERS
 from randsmooth.escape import printable, setting, shortened
 from randsmooth.extras import versions
 from randsmooth.models import notes_of
-from randsmooth.noise import Gaussian, linf_radius, round_down
+from randsmooth.noise import linf_radius, round_down
 from randsmooth.progress import clock
 from randsmooth.report import web
 
@@ -162,7 +162,7 @@ def _facts(explained: Explanation, command: str | None) -> list[tuple[str, str]]
     """What was certified, and how: enough to repeat it."""
     s, engine = explained.settings, explained.certified.engine
     guarantee = s.stopping_rule().guarantee()
-    largest = round_down(Gaussian(explained.sigma).largest_radius(s.n, s.alpha), 3)
+    largest = round_down(s.smoothing.largest_radius(s.n, s.alpha), 3)
     facts: list[tuple[str, Any]] = [
         ("image", explained.name),
         ("shape", " × ".join(map(str, explained.image.shape))),

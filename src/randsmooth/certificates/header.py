@@ -15,7 +15,7 @@ from randsmooth.certificates.settings import HEADER, CertificationSettings, chec
 from randsmooth.documents import parse_json, shown
 from randsmooth.errors import InputError, Note
 from randsmooth.frozen_record import FrozenRecord
-from randsmooth.noise import Gaussian
+from randsmooth.noise import Gaussian, Noise
 from randsmooth.rules import Rule, make_rule, missing_rule
 
 VERSION = 1  # of the format of tables and journals
@@ -197,6 +197,13 @@ class Header(FrozenRecord):
         return self.n0 or int(self.source is not None or self.n0 == 0)
 
     @property
+    def smoothing(self) -> Noise:
+        """The noise of the samples; another distribution is chosen here. InputError where sigma is not known."""
+        if self.sigma is None:
+            raise InputError("what a table proves needs the sigma of its noise in the header")
+        return Gaussian(self.sigma)
+
+    @property
     def gives_up_others(self) -> bool:
         """Whether an image took no further samples once the class that n0 samples picked was not its label."""
         return self.label_aware and self.n0 != 0
@@ -234,7 +241,7 @@ def rule_of(header: Header) -> Rule:
     if header.sigma is None or header.n is None or header.alpha is None:
         raise InputError("judging counts needs sigma, n and alpha in the header")
     bound = header.bound or CLOPPER_PEARSON
-    return make_rule(header.rule, noise=Gaussian(header.sigma), n=header.n, alpha=header.alpha, bound=bound)
+    return make_rule(header.rule, noise=header.smoothing, n=header.n, alpha=header.alpha, bound=bound)
 
 
 def guarantee_of(header: Header) -> str:

@@ -18,7 +18,7 @@ from randsmooth.certificates.selection import Shard
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import FrozenRecord
-from randsmooth.noise import Gaussian, check_sigma
+from randsmooth.noise import Gaussian, Noise, check_sigma
 from randsmooth.rules import ANY_CLASS, CONFIDENCE_BOUNDS, ConfidenceBound, check_samples, kind_of_rule, make_rule
 
 if TYPE_CHECKING:
@@ -143,15 +143,18 @@ class CertificationSettings(FrozenRecord):
         return self.sigma
 
     @property
+    def smoothing(self) -> Noise:
+        """The noise that is certified under; another distribution is chosen here. InputError where sigma is None."""
+        return Gaussian(self.known_sigma)
+
+    @property
     def chooses(self) -> bool:
         """Whether backend or precision are to be chosen by how fast they are."""
         return "auto" in (self.backend, self.precision)
 
     def stopping_rule(self) -> Rule:
         """The rule that says how many samples an image takes and what they prove. InputError where sigma is None."""
-        return make_rule(
-            self.rule, noise=Gaussian(self.known_sigma), n=self.n, alpha=self.alpha, bound=self.judging_bound
-        )
+        return make_rule(self.rule, noise=self.smoothing, n=self.n, alpha=self.alpha, bound=self.judging_bound)
 
 
 def check_budget(n0: int, n: int, alpha: float) -> None:

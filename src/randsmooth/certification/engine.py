@@ -36,7 +36,7 @@ from randsmooth.certification.opening import check_repeats, made_up, rows_stand_
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import settings_from
 from randsmooth.models import ForeignModel
-from randsmooth.noise import Copies, Gaussian, Stream, address_of, check_on_grid, grid_sampler
+from randsmooth.noise import Copies, Stream, address_of, check_on_grid, grid_sampler
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -114,7 +114,7 @@ class Engine:
         self.rates: dict[Way, float] = {}
         self.mixes, self.classes, self.batch = True, 0, 0
         self._grid = grid_sampler(self.sigma) if settings.sound else None
-        self._draw_copies = Gaussian(self.sigma).draw if self._grid is None else self._grid.draw
+        self._draw_copies = settings.smoothing.draw if self._grid is None else self._grid.draw
         self._shape: tuple[int, ...] = ()  # of what is drawn together
         self.workers = WorkerPool(1)
         ways = self._ways()
@@ -181,7 +181,7 @@ class Engine:
         """Whether the rows of a batch stand alone, and how many classes there are."""
         trial, images = torch.empty(shape, device=self.device), made_up(shape[1:])
         for place, (image, part) in enumerate(zip(images, trial.tensor_split(len(images)), strict=True)):
-            Gaussian(self.sigma).draw(part, image.to(self.device), Stream(self.seed, "try out").at(place))
+            self.settings.smoothing.draw(part, image.to(self.device), Stream(self.seed, "try out").at(place))
         logits = check_repeats(self.backend, trial)
         return rows_stand_alone(self.backend, trial, logits), logits.shape[1]
 

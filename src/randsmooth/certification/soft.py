@@ -18,7 +18,6 @@ from randsmooth.certification.engine import Engine
 from randsmooth.certification.scheduler import answered_samples, not_finite
 from randsmooth.certification.smoothed import SmoothedClassifier, whole
 from randsmooth.errors import InputError, unknown
-from randsmooth.noise import Gaussian
 from randsmooth.rules import check_samples
 
 Floats = NDArray[np.float64]
@@ -117,7 +116,7 @@ def certify_soft(
     engine = smoothed.drawing(images[0])
     seen = [_certified(engine, i, image, (n0, n), alpha, betas, bound) for i, image in enumerate(images)]
     picked, mean, variance, lower = (np.stack(each, axis=1) for each in zip(*seen, strict=True))
-    radius = Gaussian(smoothed.sigma).radius(1.0 - lower)
+    radius = smoothed.settings.smoothing.radius(1.0 - lower)
     predict = np.where(radius > 0.0, picked, ABSTAIN)
     return SoftCertified(betas, predict, radius, picked, mean, variance, n, lower, bound)
 
@@ -219,7 +218,7 @@ def soft_accuracies(
     soft = certify_soft(smoothed, x, n0, n, alpha, wanted, bound=bound)
     sure = np.take_along_axis(soft.mean[-1], soft.picked[-1][:, None], 1)[:, 0]
     q = bounds.q_upper(np.rint(sure * n).astype(np.int64), n, alpha)
-    hard = Gaussian(smoothed.sigma).radius(q)
+    hard = smoothed.settings.smoothing.radius(q)
 
     def accuracy(picked: Ints, radius: Floats) -> Floats:
         right = (picked == labels) & (radius > 0.0)

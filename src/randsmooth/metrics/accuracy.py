@@ -16,7 +16,6 @@ from randsmooth.certificates.logs.tsv import LARGEST
 from randsmooth.errors import InputError
 from randsmooth.metrics.estimate import Estimate, mean, require_labels, share
 from randsmooth.metrics.p_a_estimates import knows_p_a, p_a
-from randsmooth.noise import Gaussian
 from randsmooth.rules import MOST_SAMPLES
 
 
@@ -37,7 +36,7 @@ def largest_possible(table: Certificates) -> float:
     if sigma is None:
         return seen or LARGEST
     if header.n is None or header.alpha is None:
-        return max(seen, Gaussian(sigma).largest_radius(header.n or MOST_SAMPLES, header.alpha or LOOSEST))
+        return max(seen, header.smoothing.largest_radius(header.n or MOST_SAMPLES, header.alpha or LOOSEST))
     return max(seen, rule_of(header).farthest + (CAP * sigma if header.bound == "randomised" else 0.0))
 
 

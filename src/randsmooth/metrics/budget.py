@@ -14,7 +14,7 @@ from randsmooth.certificates import CertificatesLike, as_certificates, check_bud
 from randsmooth.errors import InputError
 from randsmooth.metrics.accuracy import check_radius
 from randsmooth.metrics.estimate import Estimate, mean, require_images
-from randsmooth.noise import Gaussian
+from randsmooth.noise import Noise
 from randsmooth.rules import CONFIDENCE_BOUNDS
 
 Floats = NDArray[np.float64]
@@ -109,7 +109,7 @@ class Stored(NamedTuple):
     n_a: Ints
     right: NDArray[np.bool_]
     total: int
-    noise: Gaussian
+    noise: Noise
     n: int
     alpha: float
 
@@ -151,7 +151,7 @@ def _stored(table: CertificatesLike, n: int | None, alpha: float | None) -> Stor
         raise InputError(f"{name}: another budget needs the sigma, n and alpha that the table was made with")
     if table.is_log:
         right = table.correct
-        n_a = bounds.successes_of_q(Gaussian(sigma).tail(table.radius[right]), total, own)
+        n_a = bounds.successes_of_q(header.smoothing.tail(table.radius[right]), total, own)
     else:
         counts0, counts = table.evidence()
         right = np.asarray(counts0.argmax(axis=1) == table.label)
@@ -160,7 +160,7 @@ def _stored(table: CertificatesLike, n: int | None, alpha: float | None) -> Stor
     if n > total:
         raise InputError(f"n={n} is not among the 1..{total} samples that the table holds; certify again for more")
     check_budget(header.n0 or 1, n, alpha)
-    return Stored(n_a, right, total, Gaussian(sigma), n, alpha)
+    return Stored(n_a, right, total, header.smoothing, n, alpha)
 
 
 def hypergeometric(successes: int, total: int, n: int) -> tuple[int, Floats]:

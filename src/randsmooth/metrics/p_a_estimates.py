@@ -16,7 +16,6 @@ from randsmooth import bounds
 from randsmooth.certificates import Certificates, CertificatesLike, as_certificates, tells_p_a
 from randsmooth.errors import InputError
 from randsmooth.metrics.estimate import LEVEL, Estimate, require_images, share
-from randsmooth.noise import Gaussian
 
 Floats = NDArray[np.float64]
 
@@ -113,7 +112,7 @@ def p_a(table: CertificatesLike) -> ImageProbabilities:
         raise InputError(f"{table.name or 'this table'}: {why}")
     sigma, n, alpha = table.header.sigma, table.header.n, table.header.alpha
     if table.is_log and sigma and n and alpha:  # the bound at the logged radius, inverted
-        n_a = bounds.successes_of_q(Gaussian(sigma).tail(table.radius), n, alpha)
+        n_a = bounds.successes_of_q(table.header.smoothing.tail(table.radius), n, alpha)
         return ImageProbabilities(np.where(table.correct, n_a / n, np.nan), known_from=0.5)
     _, counts = table.evidence()
     of_label = np.take_along_axis(counts, table.label[:, None], axis=1)[:, 0]

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates
-from randsmooth.noise import Gaussian
 from randsmooth.report.page.panels import PageContent, PanelView
 
 SLIDER_STEPS = 160
@@ -54,7 +53,7 @@ def _turns_radius_into_p_a(table: Certificates) -> bool:
 
 def _least_p_a(table: Certificates, radii: NDArray[np.float64]) -> list[float | None]:
     """k / n of the fewest successes k that certify each radius; None beyond what n successes of n do."""
-    sigma, n, alpha = table.header.sigma or 0.0, table.header.n or 0, table.header.alpha or 0.0
-    farthest = Gaussian(sigma).largest_radius(n, alpha)
-    k = bounds.successes_of_q(Gaussian(sigma).tail(np.minimum(radii, farthest)), n, alpha)
+    noise, n, alpha = table.header.smoothing, table.header.n or 0, table.header.alpha or 0.0
+    farthest = noise.largest_radius(n, alpha)
+    k = bounds.successes_of_q(noise.tail(np.minimum(radii, farthest)), n, alpha)
     return [round(float(v), 4) if r <= farthest else None for v, r in zip(k / n, radii, strict=True)]
