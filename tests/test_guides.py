@@ -9,7 +9,6 @@ import os
 import re
 import shlex
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -107,25 +106,6 @@ def test_the_commands_of_the_guides_are_understood(tmp_path: Path, monkeypatch: 
             except Exception as error:
                 raise AssertionError(f"{name}:{line}: {shlex.join(words)}: {error}") from error
             assert len(understood) == 1, f"{name}:{line}: {shlex.join(words)}"
-
-
-def test_links_between_the_documents_lead_to_a_file_and_a_heading() -> None:
-    broken = []
-    for document, name in IDS.items():
-        for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)]*))?\)", prose(document)):
-            there = document if not target else document.parent / target
-            lost = not there.exists() or (anchor and there.suffix == ".md" and anchor not in anchors(there))
-            if "://" not in target and lost:
-                broken.append(f"{name}: {target}#{anchor}")
-    assert not broken
-
-
-@cache
-def anchors(document: Path) -> set[str]:
-    """What a link into a page may name: a heading as GitHub spells it, or a label before one."""
-    headings = re.findall(r"^#+ (.+)$", prose(document), re.MULTILINE)
-    labels = re.findall(r"^\((\S+)\)=$", document.read_text(), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings} | {*labels}
 
 
 # The groups of entry points, which look like modules.

@@ -3,7 +3,7 @@
 import ast
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,9 +44,6 @@ ALLOWED: dict[str, set[str]] = {
     },
 }
 ROOMS = {*ALLOWED, "cli"}
-TORCH_FREE = {"bounds", "rules", "certificates", "metrics", "report", "cli", *LEAVES}
-PLOTTING = {"matplotlib", "plotly"}
-TORCH = {"torch", "lightning_fabric"}
 
 # Names of the public face and the room that each comes from, as `randsmooth/__init__.pyi` lists them.
 FACE = {
@@ -106,21 +103,6 @@ def may_import(here: str) -> set[str]:
 
 def test_no_arrow_but_those_of_the_table() -> None:
     assert {path: beyond for path in PARSED if (beyond := ours(path) - may_import(room(path)))} == {}
-
-
-def importing(packages: set[str], paths: Iterable[Path]) -> set[tuple[Path, str]]:
-    """Which of the files import one of the packages, and what of it."""
-    return {(path, module) for path in paths for module, _ in imports(path) if module.split(".")[0] in packages}
-
-
-def test_only_the_report_draws() -> None:
-    assert importing(PLOTTING, PARSED)
-    assert not importing(PLOTTING, (path for path in PARSED if room(path) != "report"))
-    assert {room(path) for path, _ in importing({"jinja2"}, PARSED)} <= {"report", "models"}  # pages, and model cards
-
-
-def test_rooms_without_torch_do_not_name_it() -> None:
-    assert not importing(TORCH, (path for path in PARSED if room(path) in TORCH_FREE - {"cli"}))
 
 
 READS_AND_REPORTS = """

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import ast
-import importlib
-import inspect
 import subprocess
 import sys
-from collections import defaultdict
 from pathlib import Path
 
 import randsmooth
@@ -41,20 +37,3 @@ def test_rooms_and_their_names_are_reached_from_a_fresh_import() -> None:
 def test_all_rooms_are_listed() -> None:
     folders = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"cli"}
     assert folders == {*ROOMS} <= set(dir(randsmooth))
-
-
-def test_a_name_means_one_thing_and_is_no_module() -> None:
-    """But a function may be named as the class that it returns: `Envelope` and `envelope`."""
-    for stub in ROOT.rglob("__init__.pyi"):
-        package = importlib.import_module(".".join(stub.parent.relative_to(ROOT.parent).parts))
-        imports = [node for node in ast.parse(stub.read_text()).body if isinstance(node, ast.ImportFrom)]
-        names = {alias.asname or alias.name: node.module is None for node in imports for alias in node.names}
-        modules = {path.stem for path in stub.parent.glob("*.py")}
-        modules |= {path.parent.name for path in stub.parent.glob("*/*.py")}
-        assert not {name for name, is_room in names.items() if not is_room} & modules, stub
-        spellings = defaultdict(set)
-        for name in names:
-            spellings[name.lower().replace("_", "")].add(name)
-        for group in spellings.values():
-            kinds = {inspect.isclass(getattr(package, name)) for name in group} if len(group) > 1 else {True, False}
-            assert len(group) < 3 and kinds == {True, False}, f"{stub}: {group}"

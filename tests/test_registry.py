@@ -1,6 +1,5 @@
 """Registries: names of ours, names that other packages bring, and what is refused."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -82,11 +81,3 @@ def test_a_broken_package_is_named_and_listings_go_on_past_it(numbers: Number, i
     assert "'word' from shaky" in numbers.describe("word", lambda number: f"{number:.2f}")
     with pytest.raises(ZeroDivisionError):  # of our own entries a fault is a fault
         numbers.describe("e", lambda number: str(1 / 0))
-
-
-def test_an_entry_is_imported_when_it_is_asked_for(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (installed / "leaves_a_trace.py").write_text("import os; os.environ['TRACE'] = 'imported'; one = 1.0")
-    monkeypatch.setenv("TRACE", "")
-    numbers: Number = Registry("number", "randsmooth.tests.numbers", {"one": "leaves_a_trace:one"})
-    assert "one" in numbers and list(numbers) == ["one"] and os.environ["TRACE"] == ""
-    assert numbers["one"] == 1.0 and os.environ["TRACE"] == "imported"
