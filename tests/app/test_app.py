@@ -7,13 +7,14 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,9 @@ pytestmark = pytest.mark.slow
 @contextmanager
 def running(words: list[str], folder: Path, **environment: str) -> Iterator[str]:
     """A command that starts the app, and the address that it is at; what it prints is in the file "printed"."""
-    port = _free_port()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
     own = {"GRADIO_SERVER_PORT": str(port), "GRADIO_TEMP_DIR": str(folder / "uploads")} | environment
     with (folder / "printed").open("w") as printed:
         process = subprocess.Popen(
@@ -48,24 +51,14 @@ def running(words: list[str], folder: Path, **environment: str) -> Iterator[str]
             process.wait()
 
 
-def _free_port() -> int:
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def _wait_for(url: str, process: subprocess.Popen[str], printed: Path, seconds: float = 120.0) -> None:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        if process.poll() is not None:
-            raise AssertionError(printed.read_text())
-        try:
+        assert process.poll() is None, printed.read_text()
+        with suppress(OSError):
             urllib.request.urlopen(url, timeout=5).read()
             return
-        except OSError:
-            time.sleep(0.3)
+        time.sleep(0.3)
     raise AssertionError(f"nothing at {url} within {seconds:g} s")
 
 
@@ -93,8 +86,8 @@ def test_the_app_answers_programs_and_refuses_what_is_no_image(folder: Path, dig
             asked(url, digit, n=5000)
         with pytest.raises(Exception, match=r"422|413|[Ss]ize|large"):
             asked(url, tmp_path / "large.png")
-        with pytest.raises(Exception, match=r"."):  # a file of the server, not of the visitor
-            theirs = {"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}}
+        theirs = {"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}}  # the server's, not the visitor's
+        with pytest.raises(Exception, match=r"."):
             Client(url, verbose=False).predict(theirs, 0.25, 500, api_name="/certify")
         headers = urllib.request.urlopen(url).headers
         assert "default-src 'self'" in headers["content-security-policy"]
@@ -104,23 +97,20 @@ def test_the_app_answers_programs_and_refuses_what_is_no_image(folder: Path, dig
                 urllib.request.urlopen(url + path)
 
 
-@pytest.mark.parametrize(("width", "dark"), [(390, False), (1280, True)])
-def test_a_visitor_drops_an_image_and_watches_its_certificate(
-    width: int, dark: bool, folder: Path, digit: Path, tmp_path: Path
-) -> None:
+def test_a_visitor_drops_an_image_and_watches_its_certificate(folder: Path, digit: Path, tmp_path: Path) -> None:
     with running(command(folder, "--most-samples", 2000), tmp_path) as url, chromium() as page:
-        page.look(width, 1200, dark=dark)
-        page.go(url)
-        page.until("!!document.querySelector('input[type=file]') && !!document.querySelector('.certificate h1')")
-        page.choose("input[type=file]", digit)
-        said = page.until(f"({NOTES}).find(text => / a second\\.$/.test(text))")
-        assert re.match(r"[\d,]+ of at most 2,000 samples", said)
-        assert page.run("document.querySelectorAll('.certificate .vote .row.picked').length") == 1
-        assert page.run("document.documentElement.scrollWidth <= innerWidth")
-        assert page.run(f"{PARTS}.filter(e => e.getBoundingClientRect().right > innerWidth + 1).length") == 0
-        page.picture(tmp_path / "app.png")
-        page.run("[...document.querySelectorAll('button')].find(e => e.textContent.includes('test image')).click()")
-        page.until(f"({NOTES}).length && document.body.textContent.includes('test-')")
+        for width, dark in ((390, False), (1280, True)):
+            page.look(width, 1200, dark=dark)
+            page.go(url)
+            page.until("!!document.querySelector('input[type=file]') && !!document.querySelector('.certificate h1')")
+            page.choose("input[type=file]", digit)
+            said = page.until(f"({NOTES}).find(text => / a second\\.$/.test(text))")
+            assert re.match(r"[\d,]+ of at most 2,000 samples", said)
+            assert page.run("document.querySelectorAll('.certificate .vote .row.picked').length") == 1
+            assert page.run("document.documentElement.scrollWidth <= innerWidth")
+            assert page.run(f"{PARTS}.filter(e => e.getBoundingClientRect().right > innerWidth + 1).length") == 0
+            page.run("[...document.querySelectorAll('button')].find(e => e.textContent.includes('test image')).click()")
+            page.until(f"({NOTES}).length && document.body.textContent.includes('test-')")
         assert [address for address in page.asked() if not address.startswith(url)] == []
         assert page.errors() == []
 

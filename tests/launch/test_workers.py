@@ -59,13 +59,9 @@ def equal(one: rs.Certificates, other: rs.Certificates) -> bool:
     return paths and columns and one.header.replace(machines=()) == other.header.replace(machines=())
 
 
-def test_what_cannot_be_is_refused_before_anything_begins(tmp_path: Path) -> None:
+def test_what_cannot_be_is_refused_before_anything_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong: list[tuple[Any, str, str]] = [
         (lambda: Workers(0), "workers=0", "from 1 up"),
-        (lambda: Ray(address="10.0.0.1"), "--ray 10.0.0.1", "HOST:PORT"),
-        (lambda: Ray(address="ray://a:10001"), "--ray ray://a:10001", "HOST:PORT"),
-        (lambda: Dask(address=""), "--dask", "HOST:PORT"),
-        (lambda: Dask(address="a:70000"), "--dask a:70000", "HOST:PORT"),
         (lambda: Resources(time="2 hours"), "--time 2 hours", "how long a task may run"),
         *((lambda time=time: Resources(time=time), f"--time {time}", "such as 90") for time in ("0", "1:2:3:4", "1-")),
         (lambda: Resources(time="90", setup=("module load\nrm",)), "module load\\nrm", "must be one line"),
@@ -76,10 +72,12 @@ def test_what_cannot_be_is_refused_before_anything_begins(tmp_path: Path) -> Non
         with pytest.raises(InputError) as refused:
             make()
         assert value in str(refused.value) and way_out in str(refused.value), value
-    for dead in (Ray(address="127.0.0.1:9"), Dask(address="127.0.0.1:9")):
+    monkeypatch.setattr("randsmooth.launch.workers.ANSWER", 0.3)
+    addresses = ("127.0.0.1:9", "10.0.0.1", "ray://a:10001", "", "127.0.0.1:70000")
+    for where in [way(address=address) for address in addresses for way in (Ray, Dask)]:
         with pytest.raises(InputError) as refused:
-            rs.certify(Net(), "digits", **SMALL, out=tmp_path / "a.parquet", workers=dead)
-        assert "127.0.0.1:9" in str(refused.value) and not [*tmp_path.iterdir()]
+            rs.certify(Net(), "digits", **SMALL, out=tmp_path / "a.parquet", workers=where)
+        assert f"{where.address}: expected HOST:PORT" in str(refused.value) and not [*tmp_path.iterdir()], where
 
 
 def test_times_are_read_as_sbatch_reads_them() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import re
 import socket
 import tempfile
 import threading
@@ -202,19 +201,11 @@ class Ray(Workers):
     Example:
         >>> Ray(16, address="10.0.0.1:6379")
         Ray(number=16, address='10.0.0.1:6379')
-        >>> Ray(address="10.0.0.1")
-        Traceback (most recent call last):
-        randsmooth.errors.InputError: --ray 10.0.0.1: expected HOST:PORT such as 10.0.0.1:6379, or auto
     """
 
     address: str = "auto"
 
     settles: ClassVar[float] = 20.0  # of missed heartbeats
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.address != "auto":
-            host_and_port(self.address, "--ray", "HOST:PORT such as 10.0.0.1:6379, or auto")
 
     @contextmanager
     def at_hand(self, device: str) -> Iterator[int]:
@@ -226,13 +217,14 @@ class Ray(Workers):
         began = not ray.is_initialized()
         try:
             if self.address != "auto":  # Ray itself would look for a minute
-                socket.create_connection(host_and_port(self.address, "", ""), timeout=ANSWER).close()
+                host, _, port = self.address.rpartition(":")
+                socket.create_connection((host, int(port)), timeout=ANSWER).close()
             if began:
                 ray.init(self.address, log_to_driver=False, logging_level="CRITICAL")
-        except (RuntimeError, OSError, ValueError) as error:
+        except (RuntimeError, OSError, ValueError, OverflowError) as error:
             raise InputError(
-                f"--ray {self.address}: no Ray cluster that this machine is in ({shortened(str(error))}); let it "
-                "join one by `ray start --address=HOST:PORT`, or begin one by `ray start --head`"
+                f"--ray {printable(self.address)}: expected HOST:PORT, or auto, of a cluster that this machine is in "
+                f"({shortened(str(error))}): `ray start --head` begins one, `ray start --address=HOST:PORT` joins it"
             ) from error
         try:
             has = ray.cluster_resources()
@@ -264,10 +256,6 @@ class Dask(Workers):
 
     address: str = ""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        host_and_port(self.address, "--dask", "HOST:PORT of a scheduler such as 10.0.0.1:8786")
-
     @contextmanager
     def at_hand(self, device: str) -> Iterator[int]:
         with needs("--dask"):
@@ -276,9 +264,10 @@ class Dask(Workers):
 
         try:
             client = Client(f"tcp://{self.address.removeprefix('tcp://')}", timeout=ANSWER)
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise InputError(
-                f"--dask {self.address}: no scheduler answers there ({error}): `dask scheduler` starts one"
+                f"--dask {printable(self.address)}: expected HOST:PORT of a scheduler that answers "
+                f"({shortened(str(error))}): `dask scheduler` starts one"
             ) from error
         with client, parallel_config(backend="dask"):
             yield self.number or max(1, sum(client.nthreads().values()))
@@ -334,14 +323,6 @@ def watched(
         ended.set()
         watching.join()
         look()
-
-
-def host_and_port(written: str, option: str, expected: str) -> tuple[str, int]:
-    """The two halves of HOST:PORT, with or without tcp:// before them. InputError where it is written differently."""
-    found = re.fullmatch(r"(?:tcp://)?([\w.-]+):(\d{1,5})", written, re.ASCII)
-    if found is None or not 0 < int(found[2]) < 65536:
-        raise InputError(f"{option} {shortened(printable(written))}: expected {expected}")
-    return found[1], int(found[2])
 
 
 def gpus_of(device: str) -> list[str]:
