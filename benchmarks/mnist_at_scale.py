@@ -12,7 +12,10 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
+import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,13 +24,13 @@ import pandas as pd
 from scipy import stats
 
 from harness import machine
-from jobs import Job, add_options, run_all
 from randsmooth import metrics, read
 from randsmooth.certificates import Certificates
 
 ALPHA, THEIR_N = 0.001, 100_000
 RADII = (0.0, 0.5, 1.0, 1.5)
 SIGMAS = (0.25, 0.5, 1.0)
+CERTIFIED_AS = {"bf16-mixed": "bf16", "32": "32"}
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,52 @@ MODELS = (
     ),
     Model("cat-rs/smoothadv/table1", {sigma: f"salman/pgd_255.0_10_10/num_4/noise_{sigma:.2f}_*" for sigma in SIGMAS}),
 )
+
+
+@dataclass(frozen=True)
+class Job:
+    """One model of MNIST. `training`: the flags of `randsmooth train` that make it what it is."""
+
+    name: str
+    sigma: float
+    training: tuple[str, ...]
+    options: argparse.Namespace
+
+    @property
+    def model(self) -> Path:
+        return self.options.out / f"sigma{self.sigma:g}" / self.name
+
+    @property
+    def certificates(self) -> Path:
+        return self.options.results / f"sigma{self.sigma:g}" / f"{self.name}.parquet"
+
+    def commands(self) -> list[list[str]]:
+        o, common = self.options, ["--device", self.options.device, "--resume", "--out"]
+        train = ["train", "mnist", *self.training, "--sigma", str(self.sigma), "--precision", o.precision]
+        certify = ["certify", str(self.model), "--take", str(o.images), "--n", str(o.n)]
+        certify += ["--precision", CERTIFIED_AS[o.precision], *common, str(self.certificates)]
+        return [[*train, *common, str(self.model)], certify]
+
+    def run(self) -> dict[str, object]:
+        """Run what is left of the job; the seconds that it took, whenever they were spent."""
+        told = self.certificates.with_suffix(".json")
+        if not (told.exists() and self.certificates.exists()):
+            for folder in (self.model.parent, self.certificates.parent):
+                folder.mkdir(parents=True, exist_ok=True)
+            for command in self.commands():
+                self.call(command)
+            training = float(pd.read_csv(self.model / "history.csv")["seconds"].sum())
+            certifying = float(read(self.certificates).seconds.sum())
+            seconds = {"train": round(training, 1), "certify": round(certifying, 1)}
+            told.write_text(json.dumps({"method": self.name, "sigma": self.sigma, **seconds}) + "\n")
+            print(f"{self.name} at sigma {self.sigma:g}: {seconds}", flush=True)
+        return dict(json.loads(told.read_text()))
+
+    def call(self, command: list[str]) -> None:
+        environment = os.environ | {"OMP_NUM_THREADS": str(self.options.threads)}
+        with self.model.with_suffix(".log").open("a") as log:
+            program = [sys.executable, "-m", "randsmooth", *command]
+            subprocess.run(program, check=True, stdout=log, stderr=log, env=environment)
 
 
 def seeds(folder: Path, pattern: str, sigma: float) -> list[Certificates]:
@@ -134,7 +183,15 @@ def _deviations(value: float) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_options(parser, "mnist-at-scale", images=2000)
+    runs = Path("runs/mnist-at-scale")
+    parser.add_argument("--out", type=Path, default=runs, help="folder of the models")
+    parser.add_argument("--results", type=Path, default=runs / "results", help="folder of certificates and tables")
+    parser.add_argument("--images", type=int, default=2000, help="test images to certify")
+    parser.add_argument("--n", type=int, default=10_000)
+    parser.add_argument("--precision", default="bf16-mixed", choices=CERTIFIED_AS, help="of training")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--threads", type=int, default=1, help="of each worker")
     names = [model.name for model in MODELS]
     parser.add_argument("--logs", type=Path, required=True, help="folder of the authors' logs")
     parser.add_argument("--methods", nargs="+", default=names[:3], choices=names)
@@ -145,7 +202,8 @@ def main() -> None:
     logs = [seeds(options.logs, model.logs[options.sigma], options.sigma) for model in models]
     short = () if options.epochs is None else ("--epochs", str(options.epochs))
     jobs = [Job(model.name, options.sigma, ("--preset", model.preset, *short), options) for model in models]
-    run_all(jobs, options.workers)
+    with ThreadPoolExecutor(options.workers) as pool:
+        [*pool.map(Job.run, jobs)]
     table = pd.DataFrame([line for job, theirs in zip(jobs, logs, strict=True) for line in beside(job, theirs)])
     stem = f"sigma{options.sigma:g}"
     table.to_csv(options.results / f"{stem}.csv", index=False)

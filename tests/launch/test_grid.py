@@ -159,6 +159,12 @@ def test_bad_grids() -> None:
         assert said in str(error.value), changes
 
 
+def test_the_grids_of_the_repository_are_grids() -> None:
+    root = Path(__file__).parents[2]
+    for path, models in {"docs/_figures/methods": 8, "benchmarks/mnist-methods": 24, "examples/grid": 8}.items():
+        assert len(Grid.read(root / f"{path}.yaml").cells) == models, path
+
+
 def test_a_grid_of_millions_is_refused_before_it_is_crossed() -> None:
     """A few kilobytes of lists; crossing them would take hours and all memory."""
     many = list(range(1, 301))
