@@ -291,14 +291,3 @@ def test_what_a_rule_did_not_answer_is_a_dash(pair: list[Certificates]) -> None:
     assert "What ACR hides cannot be said here" in text
     (told,) = json.loads(render([pair[0], few], radii=RADII, format="json"))["against"]
     assert told["acr_difference"] is None and told["certified_accuracy"][0] == {"radius": 0.0, "difference": None}
-
-
-def test_other_sigmas_are_compared_by_radius_and_as_far_as_both_reach(make: Make) -> None:
-    tables = [make("gaussian"), make("calm", seed=1, a=9.0, sigma=0.25), make("b", seed=2)]
-    text = comparison_page(tables, radii=[0.0, 1.0])
-    calm, other = cells(text, "verdicts")
-    limit = "through r = 0.5512, the farthest that n = 500 allows at the sigma of calm"
-    assert calm[2].endswith(f"[{limit}]") and "[" not in other[2]
-    assert cells(text, "paired-differences")[0][3] == "–" != cells(text, "paired-differences")[1][3]
-    said = summary.sentences(build_sheet([make("gaussian"), make("b", seed=1, sigma=1.0)]))
-    assert said[1].endswith("at the sigma of gaussian.") and "compared through r = 1.102" in said[1]

@@ -121,14 +121,14 @@ def _verdict_lines(sheet: Sheet) -> list[str]:
 
 
 def _marked(
-    sheet: Sheet, mark: Callable[[str, Mark], str], interval: str, name: Callable[[str], str]
+    sheet: Sheet, mark: Callable[[str, Mark], str], interval: str, name: Callable[[str], str], count: str = ","
 ) -> list[list[str]]:
     """A row of cells for each table: name, images, ACR with its interval, and the other columns."""
     rows = []
     for row, table in enumerate(sheet.tables):
         cells = [mark(column.figures[row], column.marks[row]) for column in sheet.columns]
         cells[0] += interval.format(", ".join(sheet.acr.ends[row])) if sheet.acr.ends[row] else ""
-        rows.append([name(sheet.titles[row]), f"{len(table):,}", *cells])
+        rows.append([name(sheet.titles[row]), f"{len(table):{count}}", *cells])
     return rows
 
 
@@ -155,7 +155,7 @@ def _latex(sheet: Sheet) -> str:
             text = rf"\{'textbf' if at.best else 'underline'}{{{text}}}"
         return rf"\textcolor{{gray}}{{{text}}}" if at.below else text
 
-    rows = _marked(sheet, mark, r" {{\scriptsize [{}]}}", escape.latex)
+    rows = _marked(sheet, mark, r" {{\scriptsize [{}]}}", escape.latex, "d")
     comments = [
         r"% needs \usepackage{xcolor}; certified accuracy in % at each radius, ACR with its 95% interval",
         "% bold: best, underlined: second best, gray: below the baseline; as printed, which is no test",
