@@ -127,15 +127,12 @@ def survey(source: Path | str) -> Survey:
     """
     scan = scan_folder(Path(source))
     context = Context(scan.found, SCALES["paper"], Path(source), scan.skipped)
-    tables = tuple(TableCoverage(thing, _cells_of(thing, context)) for thing in OBJECTS if _is_table(thing))
+    rows_by = [(thing, thing.rows()) for thing in OBJECTS if _is_table(thing)]
+    found = [(thing, compare_cells(rows, [context.certificates_of(row) for row in rows])) for thing, rows in rows_by]
+    tables = tuple(TableCoverage(thing, cells) for thing, cells in found)
     used = {id(one.found) for table in tables for one in table.cells.agreed if one}
     unused = tuple(found for found in scan.found if id(found) not in used)
     return Survey(tables, scan.found, unused, scan.skipped)
-
-
-def _cells_of(thing: PaperObject, context: Context) -> CellComparison:
-    rows = thing.rows()
-    return compare_cells(rows, [context.certificates_of(row) for row in rows])
 
 
 def _is_table(thing: PaperObject) -> bool:
