@@ -254,11 +254,8 @@ class Run:
             raise InputError("label-aware certification and certified accuracy need images with labels")
         facts: dict[str, Any] = {"dataset": images.spec.name, "split": images.split, "selection": self.selected[1]}
         facts["model"] = headers.describe_model(self.base, self.identity)
-        if (
-            isinstance(self.model, str | Path)
-            and (self.model_args or ":" in str(self.model))
-            and not is_url(self.model)
-        ):
+        named = isinstance(self.model, str | Path)
+        if named and (self.model_args or (":" in str(self.model) and not is_url(str(self.model)))):
             facts["model"] |= {"source": str(self.model)}  # which is code, or was given arguments
             facts["model"] |= {"arguments": told(self.model_args)} if self.model_args else {}
         engine.prepare(images.spec.shape, len(self.indices) * (settings.n0 + settings.n))
@@ -285,9 +282,7 @@ class Run:
         yield from self._other_training()
         if engine.settings.chooses:
             rates = ", ".join(f"{way} {rate:,.0f}" for way, rate in engine.rates.items())
-            why = (
-                f"images per second: {rates}" if rates else "no trial: the run is short, or nothing else can be chosen"
-            )
+            why = f"images per second: {rates}" if rates else "no trial: the run is short, or there is no choice"
             yield f"backend {Way(engine.backend.name, engine.backend.precision)}, batches of {engine.batch} ({why})"
         slow = slow_format(engine.backend)
         yield from (*([] if slow is None else [slow]), *models.notes_of(self.base), *header.notes)
