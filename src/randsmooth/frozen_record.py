@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 import types
@@ -10,13 +11,15 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
 
 # Whole numbers as people write them: 1000, 100_000, 1e5, 2.5e3, 100k, 1.5M.
 WRITTEN = re.compile(r"[-+]?(\d{1,20}|\d{1,3}(_\d{3}){1,6})|\d{1,20}(\.\d{1,20})?([eE]\+?\d{1,2}|[kM])", re.ASCII)
+
+ENTRY = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 
 
 class FrozenRecord(BaseModel):
@@ -67,9 +70,23 @@ class FrozenRecord(BaseModel):
                 raise InputError(f"{info.field_name}={error}") from None
         return value
 
+    def __init_subclass__(cls, *, described: bool = False, **kwargs: Any) -> None:
+        """Describe the fields in the words of the docstring, where these are `described` for the help of verbs."""
+        super().__init_subclass__(**kwargs)
+        if described:
+            describe_fields(cls)
+
     def replace(self, **fields: Any) -> Self:
         """The same with other `fields`, checked like any."""
         return type(self)(**dict(self) | fields)
+
+
+def describe_fields(kind: type[BaseModel]) -> None:
+    """Give the fields of a class the descriptions that the section Attributes of its docstring has of them."""
+    said = inspect.cleandoc(kind.__doc__ or "").partition("Attributes:\n")[2].partition("\n\n")[0]
+    for name, text in ENTRY.findall(said):
+        if name in inspect.get_annotations(kind):
+            setattr(kind, name, Field(kind.__dict__.get(name, ...), description=" ".join(text.split())))
 
 
 T = TypeVar("T", bound=FrozenRecord)

@@ -8,8 +8,8 @@ import pytest
 
 from cli.processes import Run
 from randsmooth.cli.verbs import quickstart as verb
+from randsmooth.launch import forecast
 from randsmooth.methods import METHODS
-from randsmooth.training import run as runs
 
 
 class Trained(Exception):
@@ -47,9 +47,9 @@ def test_an_earlier_one_is_refused_or_gone_on_with_before_anything_is_timed(
 
 
 def test_a_slower_machine_is_told_a_longer_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verb, "_certification_seconds", lambda _: 15.0)
-    for training, total, words in ((10.0, 60.0, "about 1 minute"), (300.0, 640.0, "about 11 minutes")):
-        monkeypatch.setattr(runs, "expected_seconds", lambda *_, took=training, **__: took)
+    for seconds, total, words in ((12.5, 60.0, "about 1 minute"), (157.5, 640.0, "about 11 minutes")):
+        steps = {f"{method}/{step}": seconds for method in verb.METHODS for step in ("train", "certify")}
+        monkeypatch.setattr(forecast, "plan_steps", lambda asked, steps=steps: forecast.GraphPlan(steps))
         assert verb.expected_seconds(verb.Quickstart()) == pytest.approx(total)
         assert verb.in_words(total) == words
     assert verb.in_words(5) == "less than a minute"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-import re
 import typing
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,11 +14,10 @@ from pydantic.fields import FieldInfo
 from randsmooth.atomic import write_atomically
 from randsmooth.documents import parse_yaml, read_file, shown
 from randsmooth.errors import InputError, unknown
-from randsmooth.frozen_record import is_whole, whole_number
+from randsmooth.frozen_record import describe_fields, is_whole, whole_number
 from randsmooth.urls import is_url, place_of
 
 LONGEST = 2**16  # bytes of a configuration; room for a thousand files, and read in seconds whatever it holds
-ENTRY = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 S = TypeVar("S", bound="Settings")
 T = TypeVar("T")
 
@@ -67,10 +64,7 @@ class Settings(BaseModel):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Describe the fields of a class in the words of its docstring."""
         super().__init_subclass__(**kwargs)
-        said = inspect.cleandoc(cls.__doc__ or "").partition("Attributes:\n")[2].partition("\n\n")[0]
-        for name, text in ENTRY.findall(said):
-            if name in inspect.get_annotations(cls):
-                setattr(cls, name, Field(cls.__dict__.get(name, ...), description=" ".join(text.split())))
+        describe_fields(cls)
 
     @field_validator("*", mode="before")
     @classmethod

@@ -6,8 +6,6 @@ import dataclasses
 import hashlib
 import inspect
 import os
-import tempfile
-import time
 from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext
 from functools import partial
@@ -27,21 +25,10 @@ from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.extras import versions
 from randsmooth.frozen_record import settings_from
-from randsmooth.methods import Method
 from randsmooth.models import Classifier, Denoiser
-from randsmooth.progress import Progress, Silent, chosen_progress, silent
+from randsmooth.progress import Progress, chosen_progress, silent
+from randsmooth.training import devices as ranked
 from randsmooth.training.checkpoint import Checkpoint
-from randsmooth.training.devices import (
-    Placement,
-    Ranks,
-    batch_norms,
-    joined,
-    launch,
-    leads,
-    make_fabric,
-    placed,
-    started,
-)
 from randsmooth.training.folder import OWN, SETTINGS, TEACHER, TRACKED, check, check_there, clear
 from randsmooth.training.loggers import LoggedRun, LoggerGroup, check_loggers, open_loggers
 from randsmooth.training.loop import Callback, Trainer, work
@@ -52,7 +39,6 @@ from randsmooth.training.settings import DenoiserSettings, TrainingSettings
 from randsmooth.urls import Place, delivered
 
 TOGETHER = 256  # images that are read at once
-STEPS = 6  # that are timed for an estimate
 VERBS = {TrainingSettings: "train", DenoiserSettings: "train-denoiser"}
 SOME = 16  # images that stand for all, where hashing all would take long
 
@@ -129,14 +115,14 @@ def train(
     loggers, callback, progress = check_loggers(logger), _checked(callback), chosen_progress(progress)
     kind = DenoiserSettings if isinstance(settings, DenoiserSettings) else TrainingSettings  # from `train_denoiser`
     chosen = settings_from(kind, settings, fields)
-    placement = placed(device, devices, nodes, sync_batch_norm)
+    placement = ranked.placed(device, devices, nodes, sync_batch_norm)
     recipe, notes, spec, own = _resolved(dataset, chosen, device)
     asked = {key: models.weights_hash(model) for key, model in other_models(recipe, spec).items()}
     recipe = recipe.model_copy(update={"asked": asked})
     written = {"verb": VERBS[kind], **chosen.model_dump(mode="json", exclude_none=True)}
     flags = {"resume": resume, "overwrite": overwrite}
     # The first rank alone opens and writes the folder.
-    with delivered(out, folder=True, **flags) if leads() else nullcontext(Path(os.devnull)) as folder:
+    with delivered(out, folder=True, **flags) if ranked.leads() else nullcontext(Path(os.devnull)) as folder:
         flags["accept_changes"] = accept_changes
         run = Run(recipe, spec, own, placement, folder, written, notes, flags, loggers, callback, progress)
         return cast(Classifier, carry_out(run))
@@ -254,7 +240,7 @@ class Run:
     recipe: Recipe
     spec: data.DatasetSpec
     own: Images | None
-    placement: Placement
+    placement: ranked.Placement
     folder: Path
     settings: dict[str, Any]
     notes: list[str]
@@ -267,16 +253,16 @@ class Run:
 def carry_out(run: Run) -> Classifier | Denoiser:
     """Train what `run` describes, or go on with it; the trained model in eval mode."""
     placement = run.placement
-    if placement.number == 1 or started():
+    if placement.number == 1 or ranked.started():
         return take_part(run)
-    launch(placement.number, partial(take_part, run), run.callback)
+    ranked.launch(placement.number, partial(take_part, run), run.callback)
     return type(new_model(run.recipe, run.spec)).load(run.folder, placement.own_device)
 
 
 def take_part(run: Run) -> Classifier | Denoiser:
     """Train the run as one of its ranks, together with the others; the first decides, writes and reports for all."""
-    fabric = make_fabric(run.recipe, run.placement)
-    with joined(run.placement) as ranks, ExitStack() as stack:
+    fabric = ranked.make_fabric(run.recipe, run.placement)
+    with ranked.joined(run.placement) as ranks, ExitStack() as stack:
         if not ranks.is_first:
             run = dataclasses.replace(run, loggers=[], callback=None, progress=silent)
         recipe, checkpoint = ranks.first(partial(begin, run))
@@ -317,7 +303,7 @@ def take_part(run: Run) -> Classifier | Denoiser:
 def begin(run: Run) -> tuple[Recipe, Checkpoint | None]:
     """Check the folder against what is asked for; the recipe with what was changed, and where to go on from."""
     recipe, placement = run.recipe, run.placement
-    if placement.number > 1 and not placement.sync_batch_norm and batch_norms(new_model(recipe, run.spec)):
+    if placement.number > 1 and not placement.sync_batch_norm and ranked.batch_norms(new_model(recipe, run.spec)):
         recipe = recipe.model_copy(update={"batch_norm_devices": placement.number})
     checkpoint, changes = check(run.folder, recipe, **run.flags)
     if checkpoint is not None:
@@ -326,7 +312,7 @@ def begin(run: Run) -> tuple[Recipe, Checkpoint | None]:
     return recipe.model_copy(update={"threads": torch.get_num_threads()}), checkpoint
 
 
-def _check_parts(recipe: Recipe, images: int, ranks: Ranks) -> None:
+def _check_parts(recipe: Recipe, images: int, ranks: ranked.Ranks) -> None:
     """Raise InputError unless every step of an epoch has an image for each rank."""
     step = min(images, recipe.images_per_step)
     fewest = min(step, images % step or step)
@@ -348,7 +334,7 @@ def take_folder(stack: ExitStack, run: Run, *, begun: bool) -> None:
     teacher = "of the model" in run.recipe.folders().values()  # which predicts under its own noise
     clear(run.folder, keep=OWN if begun else [TEACHER] * teacher + [TRACKED] * run.flags["resume"])
     if not (run.folder / SETTINGS).exists():
-        usual, asked = dataclasses.asdict(Placement()), dataclasses.asdict(run.placement)
+        usual, asked = dataclasses.asdict(ranked.Placement()), dataclasses.asdict(run.placement)
         where = {name: value for name, value in asked.items() if name == "device" or value != usual[name]}
         values = {"verb": run.settings["verb"], "dataset": run.recipe.dataset, **where, **run.settings}
         write_atomically(run.folder / SETTINGS, yaml.safe_dump(values, sort_keys=False, allow_unicode=True).encode())
@@ -371,49 +357,3 @@ def fingerprint(images: Images) -> str:
     x, y = images.batch(some)
     hashed = hashlib.sha256(y.cpu().numpy().tobytes() + x.cpu().contiguous().numpy().tobytes())
     return f"{len(images)} images (sha256 {hashed.hexdigest()[:16]})"
-
-
-def expected_seconds(dataset: Any, settings: TrainingSettings, *, device: str = "auto") -> float:
-    """The seconds that `train` with these settings is expected to take.
-
-    A few steps are timed with each kind of objective that the run will have. Their labels are those that the network
-    predicts, because attacks take longest on correctly classified images. What a schedule asks about noisy copies
-    between epochs is taken to last as long as so many passes in training.
-
-    Raises:
-        InputError: settings or data that cannot be used.
-
-    Example:
-        >>> from randsmooth.training import TrainingSettings
-        >>> seconds = expected_seconds("digits", TrainingSettings(sigma=0.5, epochs=2, take=64), device="cpu")
-        >>> 0 < seconds < 60
-        True
-    """
-    recipe, _, spec, own = _resolved(dataset, settings, device)
-    fabric = make_fabric(recipe)
-    images, schedule = training_images(recipe, fabric.device, own), recipe.build_method().schedule()
-    with tempfile.TemporaryDirectory() as folder:
-        model = new_model(recipe, spec)
-        trainer = Trainer(recipe, images, model, schedule, Path(folder), fabric, Silent())
-        objectives = [schedule.objective(epoch) for epoch in range(recipe.epochs)]
-        latest = {type(objective): objective for objective in objectives}
-        per_step = {kind: _seconds_per_step(trainer, objective) for kind, objective in latest.items()}
-    steps = trainer.steps_per_epoch * sum(per_step[type(objective)] for objective in objectives)
-    asked = sum(work(schedule, epoch, len(images)) for epoch in range(recipe.epochs)) / len(images) - recipe.epochs
-    return steps + trainer.steps_per_epoch * asked * min(per_step.values())  # of the objective without attack
-
-
-def _seconds_per_step(trainer: Trainer, objective: Method) -> float:
-    device = trainer.fabric.device
-    indices = torch.arange(min(trainer.recipe.images_per_step, len(trainer.images)))
-    x, _ = trainer.images.batch(indices)
-    with torch.inference_mode():
-        y = trainer.model(x).argmax(dim=1)
-    trainer.model.train()
-    start = 0.0
-    for step in range(STEPS + 1):
-        figures = trainer.step(objective, x, y.clone(), indices.to(device), 0, step)
-        float(torch.stack([value.float() for value in figures.values()]).sum())  # waits for the device
-        if step == 0:  # the first step also sets things up for the others, so it is not timed
-            start = time.perf_counter()
-    return (time.perf_counter() - start) / STEPS

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, field_validator
 
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import FrozenRecord
 
-MOST = 10**6  # epochs, or noisy samples per step
+Count = Annotated[int, Field(ge=1, le=10**6)]  # of epochs, or noisy samples per step
 
 
-class LearningRate(FrozenRecord):
+class LearningRate(FrozenRecord, described=True):
     """The rate `lr`, multiplied by `lr_gamma` at each of the `lr_milestones`, as torch's MultiStepLR does.
 
     The names begin with `lr_` because MACER has a gamma of its own.
+
+    Attributes:
+        epochs: length of the run
+        lr: first learning rate
+        lr_milestones: epochs, counted from 0, at which it is multiplied by `lr_gamma`
+        lr_gamma: what it is multiplied by
 
     Raises:
         InputError: a value of a wrong type or out of its range.
@@ -28,12 +34,10 @@ class LearningRate(FrozenRecord):
         (10, 20)
     """
 
-    epochs: int = Field(description="length of the run", ge=1, le=MOST)
-    lr: float = Field(description="first learning rate", gt=0, allow_inf_nan=False)
-    lr_milestones: tuple[int, ...] = Field(
-        default=(), description="epochs, counted from 0, at which it is multiplied by `lr_gamma`"
-    )
-    lr_gamma: float = Field(default=0.1, description="what it is multiplied by", gt=0, allow_inf_nan=False)
+    epochs: Count
+    lr: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    lr_milestones: tuple[int, ...] = ()
+    lr_gamma: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.1
 
     def lr_at(self, epoch: int) -> float:
         """The learning rate in `epoch`, counted from 0."""
@@ -61,17 +65,22 @@ class LearningRate(FrozenRecord):
         return tuple(milestones)
 
 
-class Optimisation(LearningRate):
+class Optimisation(LearningRate, described=True):
     """The optimiser's settings. `batch` counts noisy samples: m noises for each of batch / m images.
+
+    Attributes:
+        batch: noisy samples a step: m for each of batch / m images
+        momentum: of SGD
+        weight_decay: of SGD
 
     Example:
         >>> Optimisation(epochs=90, lr=0.1, lr_milestones=(30, 60)).summary()
         '90 epochs, lr 0.1 (x0.1 at epochs 30, 60), batch 256, weight decay 0.0001'
     """
 
-    batch: int = Field(default=256, description="noisy samples a step: m for each of batch / m images", ge=1, le=MOST)
-    momentum: float = Field(default=0.9, description="of SGD", ge=0, lt=1)
-    weight_decay: float = Field(default=1e-4, description="of SGD", ge=0, allow_inf_nan=False)
+    batch: Count = 256
+    momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9
+    weight_decay: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1e-4
 
     def summary(self) -> str:
         """The settings in one line."""

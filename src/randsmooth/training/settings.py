@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
@@ -14,33 +14,33 @@ from randsmooth.noise import check_sigma
 from randsmooth.training import schedule
 
 TrainingPrecision = Literal["32", "bf16-mixed"]
-Objective = Literal["mse", "stability"]
 READING = ("image_column", "label_column", "resize", "crop")  # arguments of `data.load`
 
 
-def _said(default: Any, description: str, *, ge: int | None = None) -> Any:
-    return Field(default=default, description=description, ge=ge)
-
-
-TAKE = _said(None, "Train on this many images, evenly spread over the file. (default: all)")
-PRECISION = _said("32", "Arithmetic: 32 or bf16-mixed.")
-COMPILE = _said(False, "Compile the network with torch.compile.")
-SEED = _said(0, "Seed of initialisation, order, augmentation and noise.", ge=0)
-
-
-class TrainingSettings(FrozenRecord):
+class TrainingSettings(FrozenRecord, described=True):
     """Settings of a training run on any data set; the preset supplies what is None.
 
-    Without a method, the preset's method is trained; with neither, `gaussian`.
+    Without a method, the preset's method is trained; with neither, `gaussian`. Without sigma it is the one that the
+    preset was published for or, of several, the middle one. With sigma 0, method gaussian trains without noise: a
+    classifier to put behind a denoiser (see `Denoised`).
 
     Attributes:
-        sigma: standard deviation of the noise, for pixels in [0, 1]; None: the one that the preset was published for
-            or, of several, the middle one. With 0, method gaussian trains without noise: a classifier to put behind a
-            denoiser (see `Denoised`).
-        set: overrides of the method's hyperparameters and of the optimisation, by name.
-        anywhere: allow the preset on a data set that it was not published for.
-        take: train on this many images, spread evenly over the training split.
-        image_column, label_column, resize, crop: as for `data.load`.
+        method: Training method; see `randsmooth methods`. (default: the preset's, or gaussian)
+        sigma: Standard deviation of the noise, for pixels in [0, 1]. (default: the preset's)
+        arch: Architecture: small-cnn, lenet, resnet20 (6n+2), wrn28-10 (6n+4), densenet40, resnet50. (default: the
+            data's)
+        preset: Published settings; see `randsmooth methods --presets`. (default: the method's)
+        anywhere: Use the preset on a data set that it was not published for, too.
+        epochs: Epochs, to which the preset's schedule is fitted. (default: the preset's)
+        set: Override a setting of the method (m, E_t, p_t, ...) or of the optimisation (lr, batch, ...).
+        take: Train on this many images, evenly spread over the file. (default: all)
+        precision: Arithmetic: 32 or bf16-mixed.
+        compile: Compile the network with torch.compile.
+        image_column: Column, array or extension of the images. (default: image, img, x, ...)
+        label_column: Column, array or extension of the labels. (default: label, y, target, ...)
+        resize: Scale every image: the shorter side's pixels, or HEIGHTxWIDTH. (default: no scaling)
+        crop: Cut the centre of every image, after scaling: a side's pixels, or HEIGHTxWIDTH. (default: all)
+        seed: Seed of initialisation, order, augmentation and noise.
 
     Raises:
         InputError: an unknown setting, method or preset, or a value of a wrong type or out of its range. What depends
@@ -56,31 +56,21 @@ class TrainingSettings(FrozenRecord):
         randsmooth.errors.InputError: unknown setting 'epoch': did you mean 'epochs'? Expected one of: ...
     """
 
-    method: str | None = _said(None, "Training method; see `randsmooth methods`. (default: the preset's, or gaussian)")
-    sigma: float | None = _said(None, "Standard deviation of the noise, for pixels in [0, 1]. (default: the preset's)")
-    arch: str | None = _said(
-        None,
-        "Architecture: small-cnn, lenet, resnet20 (6n+2), wrn28-10 (6n+4), densenet40, resnet50. (default: the data's)",
-    )
-    preset: str | None = _said(None, "Published settings; see `randsmooth methods --presets`. (default: the method's)")
-    anywhere: bool = _said(False, "Use the preset on a data set that it was not published for, too.")
-    epochs: int | None = _said(None, "Epochs, to which the preset's schedule is fitted. (default: the preset's)", ge=1)
-    set: dict[str, Any] = Field(
-        default_factory=dict,
-        description="Override a setting of the method (m, E_t, p_t, ...) or of the optimisation (lr, batch, ...).",
-    )
-    take: int | None = TAKE
-    precision: TrainingPrecision = PRECISION
-    compile: bool = COMPILE
-    image_column: str | None = _said(None, "Column, array or extension of the images. (default: image, img, x, ...)")
-    label_column: str | None = _said(None, "Column, array or extension of the labels. (default: label, y, target, ...)")
-    resize: str | None = _said(
-        None, "Scale every image: the shorter side's pixels, or HEIGHTxWIDTH. (default: no scaling)"
-    )
-    crop: str | None = _said(
-        None, "Cut the centre of every image, after scaling: a side's pixels, or HEIGHTxWIDTH. (default: all)"
-    )
-    seed: int = SEED
+    method: str | None = None
+    sigma: float | None = None
+    arch: str | None = None
+    preset: str | None = None
+    anywhere: bool = False
+    epochs: Annotated[int | None, Field(ge=1)] = None
+    set: dict[str, Any] = {}  # noqa: RUF012 pydantic copies it
+    take: int | None = None
+    precision: TrainingPrecision = "32"
+    compile: bool = False
+    image_column: str | None = None
+    label_column: str | None = None
+    resize: str | None = None
+    crop: str | None = None
+    seed: Annotated[int, Field(ge=0)] = 0
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -89,7 +79,8 @@ class TrainingSettings(FrozenRecord):
 
     @field_validator("resize", "crop", mode="before")
     @classmethod
-    def _as_written(cls, value: Any, info: ValidationInfo) -> str | None:
+    def _size(cls, value: Any, info: ValidationInfo) -> str | None:
+        """As it is written in files."""
         return written(parse_size(str(info.field_name), value))
 
     @model_validator(mode="after")
@@ -105,8 +96,22 @@ class TrainingSettings(FrozenRecord):
         return self
 
 
-class DenoiserSettings(FrozenRecord):
+class DenoiserSettings(FrozenRecord, described=True):
     """Settings of `train_denoiser`; the defaults are those of Salman et al. 2020, which take days without a GPU.
+
+    Attributes:
+        sigma: Standard deviation of the noise to remove, for pixels in [0, 1].
+        objective: mse: the clean image back. stability: a classifier's class of it back.
+        classifier: Model folder of the classifier that stability is about; it is kept.
+        start: Folder of a denoiser to begin with, such as one of mse. (default: untrained)
+        arch: The network: dncnn-DEPTHxWIDTH.
+        epochs: Epochs; the learning rate is multiplied by 0.1 after one and two thirds.
+        batch: Images per step.
+        lr: Learning rate of Adam.
+        take: Train on this many images, evenly spread over the file. (default: all)
+        precision: Arithmetic: 32 or bf16-mixed.
+        compile: Compile the network with torch.compile.
+        seed: Seed of initialisation, order, augmentation and noise.
 
     Raises:
         InputError: an unknown setting, or a value of a wrong type or out of its range; or the objective "stability"
@@ -121,18 +126,18 @@ class DenoiserSettings(FrozenRecord):
         randsmooth.errors.InputError: objective='stability' with classifier=None: ...
     """
 
-    sigma: float = Field(description="Standard deviation of the noise to remove, for pixels in [0, 1].")
-    objective: Objective = _said("mse", "mse: the clean image back. stability: a classifier's class of it back.")
-    classifier: str | None = _said(None, "Model folder of the classifier that stability is about; it is kept.")
-    start: str | None = _said(None, "Folder of a denoiser to begin with, such as one of mse. (default: untrained)")
-    arch: str = _said("dncnn-17x64", "The network: dncnn-DEPTHxWIDTH.")
-    epochs: int = _said(90, "Epochs; the learning rate is multiplied by 0.1 after one and two thirds.")
-    batch: int = _said(256, "Images per step.")
-    lr: float = _said(1e-3, "Learning rate of Adam.")
-    take: int | None = TAKE
-    precision: TrainingPrecision = PRECISION
-    compile: bool = COMPILE
-    seed: int = SEED
+    sigma: float
+    objective: Literal["mse", "stability"] = "mse"
+    classifier: str | None = None
+    start: str | None = None
+    arch: str = "dncnn-17x64"
+    epochs: int = 90
+    batch: int = 256
+    lr: float = 1e-3
+    take: int | None = None
+    precision: TrainingPrecision = "32"
+    compile: bool = False
+    seed: Annotated[int, Field(ge=0)] = 0
 
     @model_validator(mode="after")
     def _usable(self) -> Self:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,6 @@ METHODS: dict[str, dict[str, Any]] = {
     "gaussian": {},
     "amplify": {"E_t": 3, "T": 2, "reweight_every": 2, "discard_noises": 16},
 }
-TRIED = 4  # images whose class is predicted to measure how long that takes
 REST = 10.0  # seconds for models, files and the report, on a processor of 2.5 GHz
 
 
@@ -73,28 +71,16 @@ def quickstart(settings: Quickstart) -> None:
 
 
 def expected_seconds(settings: Quickstart) -> float:
-    """How long all of it takes, estimated from a few steps of each training and a few predictions."""
-    from randsmooth.training.run import expected_seconds as seconds_of
+    """How long all of it takes, estimated as `sweep` estimates its steps: from the speed of the network here."""
+    from randsmooth.launch.chains import Step
+    from randsmooth.launch.forecast import plan_steps
 
-    training = (seconds_of("digits", _training(settings, method), device=settings.device) for method in METHODS)
-    return sum(training) + len(METHODS) * _certification_seconds(settings.device) + REST
-
-
-def _certification_seconds(device: str) -> float:
-    """For one model."""
-    import torch
-
-    from randsmooth import data, models
-    from randsmooth.certification import SmoothedClassifier
-
-    spec = data.describe("digits")
-    network = models.Classifier(arch=spec.arch, classes=list(spec.classes), shape=list(spec.shape)).eval()
-    smoothed = SmoothedClassifier(network.to(models.pick_device(device)), sigma=SIGMA, seed=0)
-    x, _ = data.load("digits", "test").batch(torch.arange(TRIED))
-    smoothed.predict(x[:1], n=N0)  # the first prediction also sets things up for the next, so it is not timed
-    start = time.perf_counter()
-    smoothed.predict(x, n=N0 + N)
-    return (time.perf_counter() - start) / TRIED * IMAGES
+    steps, certified = list[Step](), {"n0": N0, "n": N, "take": IMAGES}
+    for method in METHODS:
+        folder, trained = settings.out / method, _training(settings, method).model_dump(exclude_defaults=True)
+        steps.append(Step(f"{method}/train", "train", "digits", trained, folder))
+        steps.append(Step(f"{method}/certify", "certify", str(folder), certified, folder, (f"{method}/train",)))
+    return sum(plan_steps(steps).steps.values()) + REST
 
 
 def in_words(seconds: float) -> str:
