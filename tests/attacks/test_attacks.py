@@ -64,62 +64,62 @@ def random_problem(seed: int) -> tuple[nn.Module, Tensor, Tensor, Tensor]:
     return model, x, y, sigma * torch.randn(m, images, *shape, generator=g)
 
 
-@pytest.mark.parametrize("name", ON_IMAGES)
-def test_images_stay_in_the_box_and_in_the_ball(name: str) -> None:
-    for seed in range(40):
-        eps = (0.05, 0.5, 3.0)[seed % 3]
-        model, x, y, noise = random_problem(seed)
-        if name == "gradient-free" and len(noise) == 1:
-            noise = noise.repeat(2, 1, 1, 1, 1)
-        points = ON_IMAGES[name](model, x, y, noise, steps=1 + seed % 5, eps=eps).points
-        assert points.shape == x.shape and points.dtype == x.dtype
-        assert points.min() >= 0.0 and points.max() <= 1.0
-        assert (points - x).flatten(1).norm(dim=1).max() <= eps + 1e-5
+def test_images_stay_in_the_box_and_in_the_ball() -> None:
+    for name in ON_IMAGES:
+        for seed in range(40):
+            eps = (0.05, 0.5, 3.0)[seed % 3]
+            model, x, y, noise = random_problem(seed)
+            if name == "gradient-free" and len(noise) == 1:
+                noise = noise.repeat(2, 1, 1, 1, 1)
+            points = ON_IMAGES[name](model, x, y, noise, steps=1 + seed % 5, eps=eps).points
+            assert points.shape == x.shape and points.dtype == x.dtype
+            assert points.min() >= 0.0 and points.max() <= 1.0
+            assert (points - x).flatten(1).norm(dim=1).max() <= eps + 1e-5
 
 
-@pytest.mark.parametrize("name", ["ball, labels", "ball, targets"])
-def test_a_noise_keeps_its_mean_and_deviation(name: str) -> None:
-    for seed in range(40):
-        eps = (0.05, 0.5, 3.0)[seed % 3]
-        model, x, y, noise = random_problem(seed)
-        points = ON_NOISES[name](model, x, y, noise, steps=1 + seed % 5, eps=eps).points
-        before, after = noise[0].flatten(1).double(), points.flatten(1).double()
-        deviation = before.std(dim=1)
-        assert ((after.std(dim=1) - deviation).abs() <= 1e-5 * deviation).all()
-        assert ((after.mean(dim=1) - before.mean(dim=1)).abs() <= 1e-5 * before.abs().amax(dim=1)).all()
-        # The shift and the scaling bring back the nearest point with that mean and deviation; the noise is one
-        # itself, within eps of what was brought back.
-        assert (after - before).norm(dim=1).max() <= 2 * eps + 1e-5
+def test_a_noise_keeps_its_mean_and_deviation() -> None:
+    for name in ["ball, labels", "ball, targets"]:
+        for seed in range(40):
+            eps = (0.05, 0.5, 3.0)[seed % 3]
+            model, x, y, noise = random_problem(seed)
+            points = ON_NOISES[name](model, x, y, noise, steps=1 + seed % 5, eps=eps).points
+            before, after = noise[0].flatten(1).double(), points.flatten(1).double()
+            deviation = before.std(dim=1)
+            assert ((after.std(dim=1) - deviation).abs() <= 1e-5 * deviation).all()
+            assert ((after.mean(dim=1) - before.mean(dim=1)).abs() <= 1e-5 * before.abs().amax(dim=1)).all()
+            # The shift and the scaling bring back the nearest point with that mean and deviation; the noise is one
+            # itself, within eps of what was brought back.
+            assert (after - before).norm(dim=1).max() <= 2 * eps + 1e-5
 
 
-@pytest.mark.parametrize("name", ["sphere", "sphere, linf"])
-def test_a_noise_keeps_its_norm(name: str) -> None:
-    for seed in range(40):
-        model, x, y, noise = random_problem(seed)
-        points = ON_NOISES[name](model, x, y, noise, steps=1 + seed % 5, eps=EPS).points
-        before, after = noise[0].flatten(1).double().norm(dim=1), points.flatten(1).double().norm(dim=1)
-        assert ((after - before).abs() <= 1e-5 * before).all()
+def test_a_noise_keeps_its_norm() -> None:
+    for name in ["sphere", "sphere, linf"]:
+        for seed in range(40):
+            model, x, y, noise = random_problem(seed)
+            points = ON_NOISES[name](model, x, y, noise, steps=1 + seed % 5, eps=EPS).points
+            before, after = noise[0].flatten(1).double().norm(dim=1), points.flatten(1).double().norm(dim=1)
+            assert ((after - before).abs() <= 1e-5 * before).all()
 
 
-@pytest.mark.parametrize("name", ATTACKS)
-def test_right_is_what_was_right_before(name: str) -> None:
-    model, x, y, noise = problem(0)
-    right = ATTACKS[name](model, x, y, noise, steps=3, eps=EPS).right
-    with torch.no_grad():
-        expected = torch.stack([model(x + one).argmax(dim=1) == y for one in noise])
-    assert expected.any() and not expected.all()
-    assert right.dtype == torch.bool
-    assert torch.equal(right, expected if name in ON_IMAGES else expected[0])
+def test_right_is_what_was_right_before() -> None:
+    for name in ATTACKS:
+        model, x, y, noise = problem(0)
+        right = ATTACKS[name](model, x, y, noise, steps=3, eps=EPS).right
+        with torch.no_grad():
+            expected = torch.stack([model(x + one).argmax(dim=1) == y for one in noise])
+        assert expected.any() and not expected.all()
+        assert right.dtype == torch.bool
+        assert torch.equal(right, expected if name in ON_IMAGES else expected[0])
 
 
-@pytest.mark.parametrize("name", ATTACKS)
-def test_the_attack_moves_something_but_its_input(name: str) -> None:
-    model, x, y, noise = problem(0)
-    given = (x.clone(), y.clone(), noise.clone())
-    points = ATTACKS[name](model, x, y, noise, steps=3, eps=EPS).points
-    assert all(torch.equal(now, was) for now, was in zip((x, y, noise), given, strict=True))
-    assert not points.requires_grad and points.dtype == torch.float64
-    assert not torch.equal(points, x if name in ON_IMAGES else noise[0])
+def test_the_attack_moves_something_but_its_input() -> None:
+    for name in ATTACKS:
+        model, x, y, noise = problem(0)
+        given = (x.clone(), y.clone(), noise.clone())
+        points = ATTACKS[name](model, x, y, noise, steps=3, eps=EPS).points
+        assert all(torch.equal(now, was) for now, was in zip((x, y, noise), given, strict=True))
+        assert not points.requires_grad and points.dtype == torch.float64
+        assert not torch.equal(points, x if name in ON_IMAGES else noise[0])
 
 
 class Linear(nn.Module):
@@ -133,59 +133,52 @@ class Linear(nn.Module):
         return x.flatten(1) @ self.w.T
 
 
-@pytest.mark.parametrize("label", [0, 1])
-@pytest.mark.parametrize("name", ATTACKS)
-def test_a_constant_network_moves_nothing_and_gives_no_nan(name: str, label: int) -> None:
-    x, noise = torch.rand(3, 1, 2, 2), torch.randn(2, 3, 1, 2, 2)
-    y = torch.full((3,), label)
-    if name == "gradient-free":  # it moves along the noises, not up a gradient: only without noise has it nowhere to go
-        noise = torch.zeros_like(noise)
-    points = ATTACKS[name](Linear(torch.zeros(2, 4)), x, y, noise, steps=3, eps=EPS).points
-    torch.testing.assert_close(points, x if name in ON_IMAGES else noise[0])
-
-
-@pytest.mark.parametrize("name", ON_NOISES)
-def test_a_noise_of_zeros_gives_no_nan(name: str) -> None:
-    model, x, y, noise = problem(0)
-    points = ON_NOISES[name](model, x, y, torch.zeros_like(noise), steps=3, eps=EPS).points
-    assert torch.equal(points, torch.zeros_like(points))
+def test_a_constant_network_moves_nothing_and_gives_no_nan() -> None:
+    for name in ATTACKS:
+        for label in [0, 1]:
+            x, noise = torch.rand(3, 1, 2, 2), torch.randn(2, 3, 1, 2, 2)
+            y = torch.full((3,), label)
+            if name == "gradient-free":  # it moves along the noises, not up a gradient
+                noise = torch.zeros_like(noise)
+            points = ATTACKS[name](Linear(torch.zeros(2, 4)), x, y, noise, steps=3, eps=EPS).points
+            torch.testing.assert_close(points, x if name in ON_IMAGES else noise[0])
 
 
 W3 = torch.tensor([[2.0, -1.0, 0.5, 0.0], [-1.0, 1.0, 0.2, 0.3], [0.0, 0.5, -1.0, 1.0]])
 SURE = torch.tensor([1.0, 0.0, 0.8, 0.3]).view(1, 1, 2, 2)  # label 0, by a margin of 2.5
 
 
-@pytest.mark.parametrize("scale", [1.0, 4.0, 8.0, 16.0, 25.0])  # margins of 3 to 85
-@pytest.mark.parametrize("name", ["pgd", "gradient-free", "ball, labels", "ball, targets"])
-def test_sure_images_take_whole_steps_too(name: str, scale: float) -> None:
+def test_sure_images_take_whole_steps_too() -> None:
     """Where the label's probability rounds to 1 in float32, a step has its full length still."""
-    x = SURE * 0.5 + 0.25 if name in ON_IMAGES else SURE  # away from the edges of [0, 1]
-    noise = 1e-3 * torch.tensor([[1.0, -2.0, 0.5, 2.0], [-1.0, 0.3, 1.0, -1.0]]).view(2, 1, 1, 2, 2)
-    label = torch.tensor([0])
-    model = Linear(2.0 * scale * W3 if name in ON_IMAGES else scale * W3)
-    assert model(x)[0].diff().abs()[0] >= 1.8 * scale
-    if name in ON_IMAGES:
-        moved = ON_IMAGES[name](model, x, label, noise, steps=2, eps=0.05).points - x
-        torch.testing.assert_close(moved.norm(), torch.tensor(0.05), rtol=1e-4, atol=0)
-    else:
-        moved = ON_NOISES[name](model, x, label, 100.0 * noise, steps=2, eps=0.05).points - 100.0 * noise[0]
-        assert 0.02 < moved.norm() < 0.1  # what the mean and the deviation leave of the step
+    for name in ["pgd", "gradient-free", "ball, labels", "ball, targets"]:
+        for scale in [1.0, 4.0, 8.0, 16.0, 25.0]:
+            x = SURE * 0.5 + 0.25 if name in ON_IMAGES else SURE  # away from the edges of [0, 1]
+            noise = 1e-3 * torch.tensor([[1.0, -2.0, 0.5, 2.0], [-1.0, 0.3, 1.0, -1.0]]).view(2, 1, 1, 2, 2)
+            label = torch.tensor([0])
+            model = Linear(2.0 * scale * W3 if name in ON_IMAGES else scale * W3)
+            assert model(x)[0].diff().abs()[0] >= 1.8 * scale
+            if name in ON_IMAGES:
+                moved = ON_IMAGES[name](model, x, label, noise, steps=2, eps=0.05).points - x
+                torch.testing.assert_close(moved.norm(), torch.tensor(0.05), rtol=1e-4, atol=0)
+            else:
+                moved = ON_NOISES[name](model, x, label, 100.0 * noise, steps=2, eps=0.05).points - 100.0 * noise[0]
+                assert 0.02 < moved.norm() < 0.1  # what the mean and the deviation leave of the step
 
 
-@pytest.mark.parametrize("name", ATTACKS)
-def test_hopeless_images_give_no_nan(name: str) -> None:
-    x, noise = SURE.expand(2, 1, 2, 2), torch.randn(2, 2, 1, 2, 2)
-    for scale in (40.0, 1e3, 1e6):
-        attacked = ATTACKS[name](Linear(scale * W3), x, torch.tensor([1, 2]), noise, steps=3, eps=EPS)
-        assert attacked.points.isfinite().all()
+def test_hopeless_images_give_no_nan() -> None:
+    for name in ATTACKS:
+        x, noise = SURE.expand(2, 1, 2, 2), torch.randn(2, 2, 1, 2, 2)
+        for scale in (40.0, 1e3, 1e6):
+            attacked = ATTACKS[name](Linear(scale * W3), x, torch.tensor([1, 2]), noise, steps=3, eps=EPS)
+            assert attacked.points.isfinite().all()
 
 
-@pytest.mark.parametrize("name", ATTACKS)
-def test_bfloat16_autocast_gives_finite_float32(name: str) -> None:
-    model, x, y, noise = random_problem(3)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        points = ATTACKS[name](model, x, y, noise, steps=3, eps=EPS).points
-    assert points.dtype == torch.float32 and points.isfinite().all()
+def test_bfloat16_autocast_gives_finite_float32() -> None:
+    for name in ATTACKS:
+        model, x, y, noise = random_problem(3)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            points = ATTACKS[name](model, x, y, noise, steps=3, eps=EPS).points
+        assert points.dtype == torch.float32 and points.isfinite().all()
 
 
 def layered() -> nn.Sequential:
@@ -202,55 +195,46 @@ def kept(model: nn.Sequential) -> None:
     assert all(p.grad is None for p in model.parameters())
 
 
-@pytest.mark.parametrize("name", ATTACKS)
-def test_the_network_is_given_back_as_it_was(name: str) -> None:
-    model = layered()
-    state = {key: value.clone() for key, value in model.state_dict().items()}
-    ATTACKS[name](model, torch.rand(9, 1, 2, 2), torch.arange(9) % 2, torch.randn(2, 9, 1, 2, 2), steps=3, eps=EPS)
-    kept(model)
-    assert all(torch.equal(value, state[key]) for key, value in model.state_dict().items())
+def test_the_network_is_given_back_when_it_raises() -> None:
+    for name, attack in ATTACKS.items():
+        model, modes = layered(), list[bool]()
+
+        def fail(
+            module: nn.Module, given: object, modes: list[bool] = modes, at: int = 2 + ("targets" in name)
+        ) -> None:
+            modes.append(module.training)
+            if len(modes) == at:
+                raise RuntimeError("inside")
+
+        model[3].register_forward_pre_hook(fail)
+        given = model, torch.rand(9, 1, 2, 2), torch.arange(9) % 2, torch.randn(2, 9, 1, 2, 2)
+        with pytest.raises(RuntimeError, match="inside"):
+            attack(*given, steps=9, eps=0.01)
+        assert modes[-2:] == [False, False], name  # no dropout while it attacks
+        kept(model)
 
 
-@pytest.mark.parametrize("name", ATTACKS)
-def test_the_network_is_given_back_when_it_raises(name: str) -> None:
-    model = layered()
-    images = torch.rand(9, 1, 2, 2)
-    modes: list[bool] = []
-
-    def fail(module: nn.Module, given: object) -> None:
-        modes.append(module.training)
-        if len(modes) == (3 if name == "ball, targets" else 2):
-            raise RuntimeError("inside")
-
-    model[3].register_forward_pre_hook(fail)
-    with pytest.raises(RuntimeError, match="inside"):
-        ATTACKS[name](model, images, torch.arange(9) % 2, torch.randn(2, 9, 1, 2, 2), steps=9, eps=0.01)
-    assert modes[-2:] == [False, False]  # no dropout while it attacks
-    kept(model)
+def test_an_attack_without_steps_is_refused() -> None:
+    for name in ATTACKS:
+        with pytest.raises(InputError, match="steps=0"):
+            if name == "pgd":
+                pgd(*problem(0), steps=0, step=0.1)
+            else:
+                ATTACKS[name](*problem(0), steps=0, eps=EPS)
 
 
-@pytest.mark.parametrize("name", ATTACKS)
-def test_an_attack_without_steps_is_refused(name: str) -> None:
-    with pytest.raises(InputError, match="steps=0"):
-        if name == "pgd":
-            pgd(*problem(0), steps=0, step=0.1)
-        else:
-            ATTACKS[name](*problem(0), steps=0, eps=EPS)
+def test_an_attack_takes_its_gradients_under_no_grad_too() -> None:
+    for name in ATTACKS:
+        model, x, y, noise = random_problem(3)
+        noise = noise if len(noise) > 1 else noise.repeat(2, 1, 1, 1, 1)
+        attack = ATTACKS[name]
+        with torch.no_grad():
+            points = attack(model, x, y, noise, steps=2, eps=0.5).points
+        assert torch.equal(points, attack(model, x, y, noise, steps=2, eps=0.5).points)
 
 
-@pytest.mark.parametrize("name", ATTACKS)
-def test_an_attack_takes_its_gradients_under_no_grad_too(name: str) -> None:
-    model, x, y, noise = random_problem(3)
-    noise = noise if len(noise) > 1 else noise.repeat(2, 1, 1, 1, 1)
-    attack = ATTACKS[name]
-    with torch.no_grad():
-        points = attack(model, x, y, noise, steps=2, eps=0.5).points
-    assert torch.equal(points, attack(model, x, y, noise, steps=2, eps=0.5).points)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
+def test_an_attack_that_means_nothing_is_refused() -> None:
+    for call, message in [
         (lambda *given: pgd(*given, steps=2, step=0.1, eps=-1.0), "eps=-1.0 must be a finite length above 0"),
         (lambda *given: pgd(*given, steps=2, step=float("nan")), "step=nan"),
         (lambda *given: pgd(*given, steps=2, step=float("inf")), "step=inf"),
@@ -259,8 +243,6 @@ def test_an_attack_takes_its_gradients_under_no_grad_too(name: str) -> None:
         (lambda model, x, y, n: gradient_free(model, x, y, n[:1], steps=1, eps=1.0), "m >= 2"),
         (lambda model, x, y, n: ball_attack(model, x, y, n[0], steps=1, eps=0.0), "eps=0.0"),
         (lambda model, x, y, n: sphere_attack(model, x, y, n[0], steps=1, eps=1.0, norm="L2"), "norm='L2'"),  # type: ignore[arg-type]
-    ],
-)
-def test_an_attack_that_means_nothing_is_refused(call, message: str) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(InputError, match=message):
-        call(*random_problem(0))
+    ]:
+        with pytest.raises(InputError, match=message):
+            call(*random_problem(0))

@@ -72,33 +72,3 @@ def test_statistics_and_gradients_are_untouched() -> None:
     assert all(
         p.grad is not None and torch.equal(p.grad, g) for p, g in zip(model.parameters(), gradients, strict=True)
     )
-
-
-def test_it_nests() -> None:
-    model = network()
-    mixed(model)
-    before = flags(model)
-    with frozen(model):
-        with frozen(model):
-            pass
-        assert not any(flags(model)[0].values()) and not any(flags(model)[1].values())
-    assert flags(model) == before
-
-
-def test_a_shared_parameter_is_given_back() -> None:
-    model = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))
-    model[1].weight = model[0].weight
-    before = flags(model)
-    with frozen(model):
-        assert not model[0].weight.requires_grad
-    assert flags(model) == before
-
-
-def test_a_shared_module_is_given_back() -> None:
-    shared = nn.Dropout(0.5)
-    model = nn.Sequential(nn.Sequential(shared), nn.Sequential(shared)).train()
-    shared.eval()
-    before = flags(model)
-    with frozen(model):
-        assert not model[1].training
-    assert flags(model) == before

@@ -89,24 +89,6 @@ def test_the_problem_has_noises_of_every_fate() -> None:
     assert path[6].any()  # never
 
 
-def test_norms_are_kept() -> None:
-    for size in [1e-3, 1.0, 1e3]:
-        for norm in ["l2", "linf"]:
-            model, x, y, noise = problem(2)
-            model, x, noise = model.float(), x.float(), noise.float() * size
-            attacked = sphere_attack(model, x, y, noise, steps=6, eps=0.5, norm=norm).points  # type: ignore[arg-type]
-            assert not torch.equal(attacked, noise), (size, norm)
-            torch.testing.assert_close(attacked.flatten(1).norm(dim=1), noise.flatten(1).norm(dim=1), rtol=1e-5, atol=0)
-
-
-def test_what_is_misclassified_already_stays_bit_for_bit() -> None:
-    model, x, y, noise = problem(0)
-    wrong = ~right(model, x, y, noise)
-    attacked = sphere_attack(model, x, y, noise, steps=6, eps=0.25).points
-    assert torch.equal(attacked[wrong], noise[wrong])
-    assert (attacked[~wrong] != noise[~wrong]).flatten(1).any(dim=1).all()
-
-
 def test_a_noise_stops_at_its_first_misclassified_point() -> None:
     model, x, y, noise = problem(0)
     path = [walk(model, x, y, noise, t) for t in range(7)]
@@ -128,14 +110,6 @@ def test_the_model_sees_only_the_noises_still_walking() -> None:
     sphere_attack(model, x, y, noise, steps=6, eps=0.25)
     assert model.seen == walking
     assert walking[-1] < walking[1] < walking[0]
-
-
-def test_it_ends_when_every_noise_has_won() -> None:
-    model, x, _, noise = problem(0)
-    always_wrong = (model(x + noise).argmax(dim=1) + 1) % slow.CLASSES
-    model.seen.clear()
-    assert torch.equal(walk(model, x, always_wrong, noise, 50), noise)
-    assert model.seen == [NOISES]
 
 
 class Linear(nn.Module):
@@ -162,29 +136,6 @@ def test_one_step_has_the_length_eps_in_the_known_direction() -> None:
         moved = noise.flatten(1) + 0.4 * STEPS[norm]
         expected = moved / moved.norm(dim=1, keepdim=True) * noise.flatten(1).norm(dim=1, keepdim=True)
         torch.testing.assert_close(attacked.flatten(1), expected)
-
-
-def test_a_constant_model_moves_nothing_and_gives_no_nan() -> None:
-    for norm in ["l2", "linf"]:
-        x, y = torch.rand(3, 1, 2, 2), torch.zeros(3, dtype=torch.int64)
-        noise = torch.stack([torch.zeros(1, 2, 2), torch.ones(1, 2, 2), -torch.ones(1, 2, 2)])
-        attacked = sphere_attack(Linear(torch.zeros(4)), x, y, noise, steps=3, eps=0.5, norm=norm).points  # type: ignore[arg-type]
-        torch.testing.assert_close(attacked, noise)  # a noise of norm 0 stays on its sphere too
-
-
-def test_the_model_is_as_it_was() -> None:
-    model = nn.Sequential(nn.Flatten(), nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Dropout(0.5), nn.Linear(8, 2)).train()
-    model[2].eval()
-    model[1].weight.requires_grad_(False)
-    state = {name: value.clone() for name, value in model.state_dict().items()}
-    x, y, noise = torch.rand(9, 1, 2, 2), torch.arange(9) % 2, torch.randn(9, 1, 2, 2)
-    kept = noise.clone()
-    attacked = sphere_attack(model, x, y, noise, steps=3, eps=0.5).points
-    assert not attacked.requires_grad and torch.equal(noise, kept)
-    assert [module.training for module in model] == [True, True, False, True, True]
-    assert [p.requires_grad for p in model.parameters()] == [False, True, True, True, True, True]
-    assert all(p.grad is None for p in model.parameters())
-    assert all(torch.equal(value, state[name]) for name, value in model.state_dict().items())
 
 
 W3 = torch.tensor([[2.0, -1.0, 0.5, 0.0], [-1.0, 1.0, 0.2, 0.3], [0.0, 0.5, -1.0, 1.0]])

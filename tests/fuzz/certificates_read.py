@@ -115,14 +115,26 @@ class Table(Reader):
         return impossible(read)
 
     def bent(self, files: Files, draw: Draw) -> Files | None:
+        """With other columns, or another header."""
+        if draw.chance(0.5):
+            return {NAME: with_metadata(files[NAME], {KEY: self._header(files, draw)})}
         content = rewritten(files[NAME], draw)
         return None if content is None else {NAME: content}
 
     def forged(self, files: Files, draw: Draw) -> Files | None:
-        """With digests of the columns that it has now."""
-        found = self.bent(files, draw)
-        signed = None if found is None else _signed(found[NAME])
-        return None if signed is None else {NAME: signed}
+        """With digests of the columns, or of the header, that it has now."""
+        if draw.chance(0.5):
+            header = self._header(files, draw)
+            _, newline, others = read_table(files[NAME]).schema.metadata.get(DIGESTS, b"").partition(b"\n")
+            signed = b"header " + hashlib.sha256(header).hexdigest().encode() + newline + others
+            return {NAME: with_metadata(files[NAME], {KEY: header, DIGESTS: signed})}
+        content = rewritten(files[NAME], draw)
+        again = None if content is None else _signed(content)
+        return None if again is None else {NAME: again}
+
+    def _header(self, files: Files, draw: Draw) -> bytes:
+        """Another one than the table's."""
+        return to_json(bent(json.loads(read_table(files[NAME]).schema.metadata[KEY]), draw), draw)
 
 
 def _signed(content: bytes) -> bytes | None:
@@ -134,28 +146,6 @@ def _signed(content: bytes) -> bytes | None:
     except (InputError, pa.ArrowException, OSError):
         return None
     return with_metadata(content, {DIGESTS: digests(header, parts)})
-
-
-class InTable(Table):
-    """The header within a table."""
-
-    name = "header"
-
-    def bombs(self) -> list[Files]:
-        return []
-
-    def bent(self, files: Files, draw: Draw) -> Files | None:
-        return {NAME: with_metadata(files[NAME], {KEY: self._changed(files, draw)})}
-
-    def forged(self, files: Files, draw: Draw) -> Files | None:
-        """With the digest of the header that it has now."""
-        changed = self._changed(files, draw)
-        _, newline, others = read_table(files[NAME]).schema.metadata.get(DIGESTS, b"").partition(b"\n")
-        signed = b"header " + hashlib.sha256(changed).hexdigest().encode() + newline + others
-        return {NAME: with_metadata(files[NAME], {KEY: changed, DIGESTS: signed})}
-
-    def _changed(self, files: Files, draw: Draw) -> bytes:
-        return to_json(bent(json.loads(read_table(files[NAME]).schema.metadata[KEY]), draw), draw)
 
 
 class Begun(Reader):

@@ -27,8 +27,8 @@ KINDS = (
 )
 NO_TABLE = (pa.ArrowException, OverflowError, TypeError, ValueError, IndexError, AttributeError)
 TABLE_WAYS = (
-    *("cell", "cell", "cell", "near", "near", "swapped", "swapped", "retyped", "retyped", "nulls", "dropped", "twice"),
-    *("renamed", "further", "rows", "rows", "metadata"),
+    *("cell", "cell", "cell", "near", "near", "swapped", "retyped", "retyped", "nulls", "dropped", "twice", "renamed"),
+    *("rows", "rows", "metadata"),
 )
 
 
@@ -53,7 +53,8 @@ def with_columns(content: bytes, **columns: list[Any]) -> bytes:
     """The table with other values in some columns, and without metadata."""
     table = read_table(content)
     for name, values in columns.items():
-        table = _with(table, table.schema.get_field_index(name), values)
+        at = table.schema.get_field_index(name)
+        table = table.set_column(at, name, pa.array(values, table.schema.field(at).type))
     return parquet(table.replace_schema_metadata(None))
 
 
@@ -68,55 +69,47 @@ def rewritten(content: bytes, draw: Draw) -> bytes | None:
         return None
 
 
-def _with(table: pa.Table, at: int, values: Any) -> pa.Table:
-    if isinstance(values, list):
-        values = pa.array(values, table.schema.field(at).type)
-    return table.set_column(at, table.schema.field(at).name, values)
-
-
 def changed(table: pa.Table, way: str, draw: Draw) -> pa.Table:
     at, other = draw.below(table.num_columns), draw.below(table.num_columns)
-    values, name = table.column(at).to_pylist(), table.schema.field(at).name
-    row, second = draw.below(len(values)), draw.below(len(values))
+    column, field = table.column(at), table.schema.field(at)
     match way:
-        case "cell":
-            values[row] = draw.pick(values) if draw.chance(0.3) else bent(values[row], draw)
-        case "near":  # one whole number, by one: what a flipped bit does best
-            step = draw.pick((-1, 1, 2, 256))
-            if isinstance(values[row], list) and values[row]:
-                place = draw.below(len(values[row]))
-                values[row] = [each + step if k == place else each for k, each in enumerate(values[row])]
-            else:
-                values[row] += step
-        case "swapped" if draw.chance(0.3):
-            return _with(_with(table, at, table.column(other)), other, table.column(at))
+        case "cell" | "near" | "nulls":
+            return table.set_column(at, field.name, pa.array(_cells(column.to_pylist(), way, draw), field.type))
         case "swapped":
-            values[row], values[second] = values[second], values[row]
+            return table.set_column(at, field.name, table.column(other)).set_column(other, field.name, column)
         case "retyped":
             kind = draw.pick(KINDS)
             try:
-                return _with(table, at, table.column(at).cast(kind, safe=False))
+                return table.set_column(at, field.name, column.cast(kind, safe=False))
             except pa.ArrowException:
-                return _with(table, at, pa.nulls(len(table), kind))
-        case "nulls":
-            values = [None if draw.chance(0.5) else each for each in values]
+                return table.set_column(at, field.name, pa.nulls(len(table), kind))
         case "dropped":
             return table.remove_column(at)
         case "twice":
-            return table.append_column(name, table.column(other))
+            return table.append_column(draw.pick((field.name, str(draw.value()))), table.column(other))
         case "renamed":
             return table.rename_columns([str(draw.value()) if k == at else n for k, n in enumerate(table.schema.names)])
-        case "further":
-            return table.append_column(str(draw.value()), pa.array([draw.number()] * len(table)))
         case "rows":
             kept = [draw.below(len(table)) for _ in range(draw.pick((0, 1, len(table), 2 * len(table))))]
             return table.take(pa.array(kept, pa.int64()))
-        case "metadata":
-            said = dict(table.schema.metadata or {})
-            if said and draw.chance(0.5):
-                return table.replace_schema_metadata(said | {draw.pick(list(said)): draw.text()})
-            return table.replace_schema_metadata(None)
-    return _with(table, at, values)
+    said = dict(table.schema.metadata or {})
+    changes = {draw.pick(list(said)): draw.text()} if said and draw.chance(0.5) else None
+    return table.replace_schema_metadata(changes and said | changes)
+
+
+def _cells(values: list[Any], way: str, draw: Draw) -> list[Any]:
+    """A column's values: one bent, some lost, or a whole number in one by one: what a flipped bit does best."""
+    if way == "nulls":
+        return [None if draw.chance(0.5) else each for each in values]
+    row, step = draw.below(len(values)), draw.pick((-1, 1, 2, 256))
+    if way == "cell":
+        changed = draw.pick(values) if draw.chance(0.3) else bent(values[row], draw)
+    elif isinstance(values[row], list):
+        place = draw.below(len(values[row]))
+        changed = [each + step * (k == place) for k, each in enumerate(values[row])]
+    else:
+        changed = values[row] + step
+    return [changed if k == row else each for k, each in enumerate(values)]
 
 
 # --- PNG ------------------------------------------------------------------------------------------------------------
@@ -254,32 +247,27 @@ def message_bent(message: Message, draw: Draw) -> None:
         fields = list(message.DESCRIPTOR.fields)
     field = draw.pick(fields)
     value = getattr(message, field.name)
-    if field.is_repeated:
-        at, way = draw.below(len(value)), draw.below(4)
-        if not len(value):
-            return
-        if way == 0:
-            del value[at]
-        elif way == 1:
+    if draw.chance(0.2):
+        message.ClearField(field.name)
+    elif isinstance(value, Message):
+        message_bent(value, draw)
+    elif not field.is_repeated:
+        setattr(message, field.name, _like(value, draw))
+    elif len(value):
+        at = draw.below(len(value))
+        if draw.chance(0.3):
             value.append(value[at])
         elif isinstance(value[at], Message):
             message_bent(value[at], draw)
         else:
             value[at] = _like(value[at], draw)
-    elif isinstance(value, Message):
-        message_bent(value, draw)
-    elif draw.chance(0.2):
-        message.ClearField(field.name)
-    else:
-        setattr(message, field.name, _like(value, draw))
 
 
 def _like(value: Any, draw: Draw) -> Any:
     """Another value of the same type."""
-    if isinstance(value, bytes):
-        return draw.pick((b"", draw.bytes(8), value[:-1], value * 2))
-    if isinstance(value, str):
-        return draw.pick(("", "x", value + "x", "../../etc/passwd", "/dev/zero", "-1", "Relu", "Loop", "a" * 10_000))
-    if isinstance(value, float):
-        return draw.pick((0.0, -1.0, 1e38, float("nan"), float("inf")))
-    return draw.pick((0, 1, -1, 2, value + 1, 16, 10**6, 2**31 - 1, -(2**31)))
+    others: dict[type, tuple[Any, ...]] = {
+        bytes: (b"", draw.bytes(8), value[:-1], value * 2) if isinstance(value, bytes) else (),
+        str: ("", "x", "../../etc/passwd", "/dev/zero", "-1", "Relu", "Loop", "a" * 10_000),
+        float: (0.0, -1.0, 1e38, float("nan"), float("inf")),
+    }
+    return draw.pick(others.get(type(value), (0, 1, -1, 2, 16, 10**6, 2**31 - 1, -(2**31))))

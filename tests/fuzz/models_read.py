@@ -59,33 +59,18 @@ def sha256(content: bytes) -> str:
 # --- model folders --------------------------------------------------------------------------------------------------
 
 
+def loaded(model: Classifier | Denoiser) -> Any:
+    """What rebuilds a model, and its answer to an image."""
+    state = dict(model.named_parameters()) | dict(model.named_buffers())
+    with torch.inference_mode():
+        answer = model(torch.full((1, 1, 8, 8) if isinstance(model, Denoiser) else (1, *model.shape), 0.5))
+    return {"config": model.config, "state": state, "answer": answer}
+
+
 class Folder(Reader):
-    """A model folder as every verb loads it: what rebuilds the classifier, and its answer to an image."""
-
-    def valid(self) -> list[Files]:
-        return [classifier_folder(seed) for seed in range(2)]
-
-    def read(self, folder: Path) -> Any:
-        model = models.load(folder)
-        state = dict(model.named_parameters()) | dict(model.named_buffers())
-        with torch.inference_mode():
-            answer = model(torch.full((1, *model.shape), 0.5))
-        return {"config": model.config, "state": state, "answer": answer}
-
-    def fault(self, read: Any) -> str:
-        return not_finite(read["state"])
-
-    def forged(self, files: Files, draw: Draw) -> Files | None:
-        """With digests of what it says now, or without."""
-        changed = self.bent(files, draw)
-        return None if changed is None else signed(changed, bare=draw.chance(0.5))
-
-
-class Config(Folder):
-    """The configuration of a model folder."""
+    """A model folder as every verb loads it: configuration and weights."""
 
     name = "model-folder"
-    target = CONFIG
     huge: tuple[dict[str, Any], ...] = (
         {"shape": [1, 30_000, 30_000]},
         {"arch": "resnet9998"},
@@ -94,20 +79,37 @@ class Config(Folder):
         {"shape": [10**6, 8, 8]},
     )
 
+    def valid(self) -> list[Files]:
+        return [classifier_folder(seed) for seed in range(2)]
+
+    def read(self, folder: Path) -> Any:
+        return loaded(models.load(folder))
+
+    def fault(self, read: Any) -> str:
+        return not_finite(read["state"])
+
     def bombs(self) -> list[Files]:
         files = self.valid()[0]
         said = json.loads(files[CONFIG])
         return [signed(files | {CONFIG: json.dumps(said | change).encode()}) for change in self.huge]
 
     def bent(self, files: Files, draw: Draw) -> Files | None:
+        """Other weights, or another configuration."""
+        if draw.chance(0.4):
+            return files | {WEIGHTS: safetensors_bent(files[WEIGHTS], draw)}
         said = json.loads(files[CONFIG])
         vouching = {key: said.pop(key) for key in DIGESTS if key in said}
         changed = bent(said, draw)
         return files | {CONFIG: to_json(changed | vouching if isinstance(changed, dict) else changed, draw)}
 
+    def forged(self, files: Files, draw: Draw) -> Files | None:
+        """With digests of what it says now, or without."""
+        changed = self.bent(files, draw)
+        return None if changed is None else signed(changed, bare=draw.chance(0.5))
 
-class DenoiserConfig(Config):
-    """The configuration of a denoiser's folder, and what a denoiser makes of an image."""
+
+class DenoiserFolder(Folder):
+    """A denoiser's folder."""
 
     name = "denoiser-folder"
     huge = ({"arch": "dncnn-200x2048"}, {"arch": "dncnn-3x9999"}, {"channels": 10**9})
@@ -119,21 +121,7 @@ class DenoiserConfig(Config):
             return [saved(Denoiser(channels=1, arch="dncnn-4x3", provenance=provenance).eval())]
 
     def read(self, folder: Path) -> Any:
-        model = models.load_denoiser(folder)
-        state = dict(model.named_parameters()) | dict(model.named_buffers())
-        with torch.inference_mode():
-            answer = model(torch.full((1, 1, 8, 8), 0.5))
-        return {"config": model.config, "state": state, "answer": answer}
-
-
-class Weights(Folder):
-    """The weights of a model folder."""
-
-    name = "weights"
-    target = WEIGHTS
-
-    def bent(self, files: Files, draw: Draw) -> Files | None:
-        return files | {WEIGHTS: safetensors_bent(files[WEIGHTS], draw)}
+        return loaded(models.load_denoiser(folder))
 
 
 def signed(files: Files, *, bare: bool = False) -> Files:
@@ -306,7 +294,7 @@ class Checkpoint(Reader):
     def forged(self, files: Files, draw: Draw) -> Files | None:
         """Saved by the library with a field of anything, or changed and with a digest of that."""
         if draw.chance(0.5):
-            return files | {CHECKPOINT: tagged(rezipped(files[CHECKPOINT][: -len(TAG) - 66] + b"\0\0", draw))}
+            return files | {CHECKPOINT: tagged(rezipped(untagged(files[CHECKPOINT]), draw))}
         content = torch.load(io.BytesIO(files[CHECKPOINT]), weights_only=True)
         with tempfile.TemporaryDirectory() as folder:
             try:
@@ -320,6 +308,10 @@ def tagged(archive: bytes) -> bytes:
     """A zip file without comment, with the digest of all before it for one, as a stranger would put it there."""
     head = archive[:-2] + len(TAG + b"0" * 64).to_bytes(2, "little")
     return head + TAG + hashlib.sha256(head).hexdigest().encode()
+
+
+def untagged(archive: bytes) -> bytes:
+    return archive[: -len(TAG) - 66] + b"\0\0"
 
 
 @cache
@@ -398,7 +390,11 @@ class TeacherPredictions(Reader):
         return "" if shares else "predictions that are no shares"
 
     def bent(self, files: Files, draw: Draw) -> Files | None:
-        return files | {TEACHER: safetensors_bent(files[TEACHER], draw)}
+        return files | {TEACHER: rezipped(files[TEACHER], draw)}
+
+    def forged(self, files: Files, draw: Draw) -> Files | None:
+        """With a digest of that."""
+        return files | {TEACHER: tagged(rezipped(untagged(files[TEACHER]), draw))}
 
 
 @cache

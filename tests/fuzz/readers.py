@@ -8,9 +8,9 @@ from fuzz import models_read as models
 from fuzz.harness import Reader
 
 _ALL: tuple[Reader, ...] = (
-    *(certificates.Table(), certificates.InTable(), certificates.Begun(), certificates.Log()),
+    *(certificates.Table(), certificates.Begun(), certificates.Log()),
     *(certificates.Counts(), certificates.CountLines()),
-    *(models.Config(), models.DenoiserConfig(), models.Weights(), models.Graph(), models.Foreign()),
+    *(models.Folder(), models.DenoiserFolder(), models.Graph(), models.Foreign()),
     *(models.Checkpoint(), models.RunConfig(), models.TeacherPredictions()),
     *(images.Images(), images.Folders(), images.Arrays(), images.Paths(), images.Tar()),
 )

@@ -1,4 +1,4 @@
-"""A run: batches of inputs, each read in a process that a hang, a flood or a crash takes down alone; and its table."""
+"""A run: inputs of each reader, read in processes that a hang, a flood or a crash takes down alone; and its table."""
 
 from __future__ import annotations
 
@@ -12,20 +12,19 @@ import re
 import shutil
 import signal
 import sys
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
 from importlib import import_module
-from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import NamedTuple
 
-from rich.table import Table
+from fuzz.harness import BAD, FLOOD, GOOD, HANG, OTHER, RAW, Bench, Files, Input, Outcome, Reader, held, make, put
 
-from fuzz.harness import BAD, FLOOD, GOOD, HANG, OTHER, RAW, Bench, Input, Outcome, Reader, held, make, put
-
-AT_ONCE = 1_000  # inputs of a batch: a process starts in a tenth of a second
+AT_ONCE = 1_000  # inputs of a process, which starts in a tenth of a second
 MOST_KEPT = 100  # failing inputs of a reader
 MIB = 2**20
 BEGAN = 90.0  # seconds that reading the valid files may take
@@ -33,15 +32,9 @@ FRAME = re.compile(r'File "[^"]*/src/(randsmooth/[^"]+)", line (\d+)')
 ENDINGS = {-signal.SIGPROF: HANG, -signal.SIGALRM: HANG, -signal.SIGKILL: HANG}
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What one input may take.
-
-    Attributes:
-        seconds: of processor time; the process ends beyond.
-        wall: seconds on the clock, for what waits without computing.
-        growth: MiB that the process may take beyond what it had when all valid files were read.
-        room: MiB of address space beyond that, where allocations fail, for the machine's sake.
+class Limits(NamedTuple):
+    """What one input may take: seconds of processor time and, for what waits, on the clock; MiB that the process may
+    grow by beyond what it had when all valid files were read; and of address space, where allocations fail.
     """
 
     seconds: float = 5.0
@@ -50,21 +43,22 @@ class Limits:
     room: int = 4096
 
 
+LIMITS = Limits()
+
+
 @dataclass(frozen=True)
 class Batch:
-    """Inputs of one reader, by number.
+    """Inputs of one reader, by number; `readers` says where the readers are, as "module:NAME" of a dictionary.
 
-    Attributes:
-        readers: where the readers are, as "module:NAME" of a dictionary.
-        folder: of the run: `valid/READER/K/` are its valid files, `bombs/` likewise, and `failed/` what failed.
+    In the `folder` of the run `valid/READER/K/` are its valid files, `bombs/` likewise, and `failed/` what failed.
     """
 
     readers: str
     reader: str
     seed: int
-    numbers: Sequence[int]
     folder: Path
     limits: Limits
+    numbers: Sequence[int] = ()
 
     def opened(self) -> tuple[Reader, list[Files], list[Files]]:
         valid, bombs = (held(self.folder / kind / self.reader) for kind in ("valid", "bombs"))
@@ -77,10 +71,7 @@ class Batch:
     @property
     def said(self) -> Path:
         """Where its process writes the outcomes."""
-        return self.folder / "outcomes" / f"{self.reader}-{self.numbers[0] if self.numbers else 'none'}"
-
-
-Files = dict[str, bytes]
+        return self.folder / "outcomes" / f"{self.reader}-{min(self.numbers, default='none')}"
 
 
 @dataclass
@@ -90,11 +81,6 @@ class Tally:
     reader: str
     counts: Counter[str] = field(default_factory=Counter)
     failures: list[tuple[int, Outcome]] = field(default_factory=list)
-
-    def add(self, number: int, outcome: Outcome) -> None:
-        self.counts[outcome.kind] += 1
-        if outcome.kind in BAD:
-            self.failures.append((number, outcome))
 
 
 def find(readers: str) -> dict[str, Reader]:
@@ -119,7 +105,6 @@ def work(batch: Batch) -> None:
 
     Whatever takes longer than an input may ends the process by a signal, which says that it was a hang.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
     complaints = os.open(batch.folder / "stderr.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for stream in (1, 2):
         os.dup2(complaints, stream)
@@ -170,11 +155,10 @@ def run(
     *,
     seed: int,
     folder: Path,
-    limits: Limits | None = None,
+    limits: Limits = LIMITS,
     workers: int = 2,
-    tell: Callable[[Tally], None] = lambda tally: None,
 ) -> dict[str, Tally]:
-    """Read the inputs with these `numbers` of each reader, by name. `tell` is called after every batch.
+    """Read the inputs with these `numbers` of each reader, by name.
 
     Raises:
         RuntimeError: a reader could not make or read its valid files, or the harness itself failed.
@@ -182,68 +166,55 @@ def run(
     (folder / "outcomes").mkdir(parents=True, exist_ok=True)
     for name in (name for name, chosen in numbers.items() if 0 in chosen):
         shutil.rmtree(folder / "failed" / name, ignore_errors=True)
-    server, tallies = processes(readers), {name: Tally(name) for name in numbers}
-    first = [Batch(readers, name, seed, (), folder, limits or Limits()) for name in numbers]
-    for batch, code in ended(server, build, deque(first), workers):
-        if code:
-            raise RuntimeError(f"the valid files of the reader {batch.reader!r} could not be made: see above")
-    waiting = deque(
-        replace(batch, numbers=numbers[batch.reader][start : start + AT_ONCE])
+    server = multiprocessing.get_context("forkserver")
+    server.set_forkserver_preload([readers.partition(":")[0]])  # so that a process starts with all imported
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # there are processes enough
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))  # which the server does not take over itself
+    tallies = {name: Tally(name) for name in numbers}
+    batches = [
+        Batch(readers, name, seed, folder, limits, numbers[name][start : start + AT_ONCE])
         for start in range(0, max(map(len, numbers.values()), default=0), AT_ONCE)
-        for batch in first
-        if start < len(numbers[batch.reader])
-    )
-    for batch, code in ended(server, work, waiting, workers):
-        outcomes = outcomes_of(batch, code)
-        for given, outcome in zip(batch.inputs(), outcomes, strict=False):
-            tallies[batch.reader].add(given.number, outcome)
-            if outcome.kind in BAD:
+        for name in numbers
+        if start < len(numbers[name])
+    ]
+    with ThreadPoolExecutor(workers) as pool:
+        made = {name: Batch(readers, name, seed, folder, limits) for name in numbers}
+        for name, code in zip(made, pool.map(lambda batch: ended(server, build, batch), made.values()), strict=True):
+            if code:
+                raise RuntimeError(f"the valid files of the reader {name!r} could not be made: see above")
+        for batch, outcomes in zip(batches, pool.map(lambda batch: through(server, batch), batches), strict=True):
+            tally = tallies[batch.reader]
+            tally.counts.update(outcome.kind for outcome in outcomes)
+            failed = [each for each in zip(batch.inputs(), outcomes, strict=True) if each[1].kind in BAD]
+            tally.failures += [(given.number, outcome) for given, outcome in failed]
+            for given, outcome in failed:
                 keep(batch, given, outcome)
-        if len(outcomes) < len(batch.numbers):
-            waiting.appendleft(replace(batch, numbers=batch.numbers[len(outcomes) :]))
-        tell(tallies[batch.reader])
     return tallies
 
 
-def processes(readers: str) -> ForkServerContext:
-    """Where processes come from: one that has imported the readers and done nothing else."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([readers.partition(":")[0]])
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # there are processes enough
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))  # which the server does not take over itself
-    return context
+def ended(server: ForkServerContext, do: Callable[[Batch], None], batch: Batch) -> int:
+    """The exit code of a process that does this; Ctrl-C ends it too."""
+    process = server.Process(target=do, args=(batch,), daemon=True)
+    process.start()
+    process.join()
+    return process.exitcode or 0
 
 
-def ended(
-    server: ForkServerContext, do: Callable[[Batch], None], waiting: deque[Batch], workers: int
-) -> Iterator[tuple[Batch, int]]:
-    """Each batch once its process ended, with the exit code; what is put into `waiting` meanwhile is done as well."""
-    active: dict[int, tuple[Batch, multiprocessing.process.BaseProcess]] = {}
-    try:
-        while waiting or active:
-            while waiting and len(active) < workers:
-                batch = waiting.popleft()
-                process = server.Process(target=do, args=(batch,), daemon=True)
-                process.start()
-                active[process.sentinel] = batch, process
-            for sentinel in wait(list(active)):
-                batch, ending = active.pop(sentinel)  # type: ignore[arg-type]
-                ending.join()
-                yield batch, ending.exitcode or 0
-    finally:
-        for _, ending in active.values():
-            ending.kill()
+def through(server: ForkServerContext, batch: Batch) -> list[Outcome]:
+    """What came of all inputs of a batch: another process goes on where one was taken down."""
+    done: list[Outcome] = []
+    while len(done) < len(batch.numbers):
+        rest = Batch(*list(vars(batch).values())[:-1], batch.numbers[len(done) :])
+        done += outcomes_of(rest, ended(server, work, rest))
+    return done
 
 
 def outcomes_of(batch: Batch, code: int) -> list[Outcome]:
     """What a process said before it ended, and what its end says of the input it was at."""
     found = []
-    with batch.said.open("rb") as said:
+    with batch.said.open("rb") as said, suppress(EOFError, pickle.UnpicklingError):
         while True:
-            try:
-                found.append(pickle.load(said))
-            except (EOFError, pickle.UnpicklingError):
-                break
+            found.append(pickle.load(said))
     if not found:
         raise RuntimeError(f"reader {batch.reader!r} fails on its valid files: see {batch.folder / 'stderr.txt'}")
     done: list[Outcome] = found[1:]
@@ -270,46 +241,31 @@ def keep(batch: Batch, given: Input, outcome: Outcome) -> None:
 # --- what is told ---------------------------------------------------------------------------------------------------
 
 
-class Group(NamedTuple):
-    """Failures that have one cause, as far as can be told."""
-
-    reader: str
-    kind: str
-    said: str
-    numbers: list[int]
-
-
-def table(tallies: Mapping[str, Tally], readers: Mapping[str, Reader]) -> Table:
+def table(tallies: Mapping[str, Tally], readers: Mapping[str, Reader]) -> str:
     """A row a reader. `of its own` is marked where the format has no digest, so that damage cannot be told."""
-    drawn = Table("reader", "inputs", *GOOD, *BAD)
-    for column in drawn.columns[1:]:
-        column.justify = "right"
+    rows = [["reader", "inputs", *GOOD, *BAD]]
     for name, tally in tallies.items():
         cells = [f"{tally.counts[kind]:,}" for kind in (*GOOD, *BAD)]
-        if not readers[name].signed:
-            cells[GOOD.index(OTHER)] += " (no digest)"
-        drawn.add_row(name, f"{tally.counts.total():,}", *cells)
-    drawn.add_section()
+        cells[GOOD.index(OTHER)] += "" if readers[name].signed else " (no digest)"
+        rows.append([name, f"{tally.counts.total():,}", *cells])
     sums = [sum(tally.counts[kind] for tally in tallies.values()) for kind in (*GOOD, *BAD)]
-    drawn.add_row("all", f"{sum(sums):,}", *(f"{each:,}" for each in sums))
-    return drawn
+    rows.append(["all", f"{sum(sums):,}", *(f"{each:,}" for each in sums)])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
 
 
-def groups(tallies: Mapping[str, Tally]) -> list[Group]:
-    """The failures, those of one reader, kind and cause together; the most frequent first."""
+def groups(tallies: Mapping[str, Tally]) -> dict[tuple[str, str, str], list[int]]:
+    """Reader, kind and cause of failures -> the inputs' numbers; the most frequent first.
+
+    The cause of a raw error is its type and the line of ours that let it out; of a changed meaning, where it changed.
+    """
     found: dict[tuple[str, str, str], list[int]] = {}
     for tally in tallies.values():
         for number, outcome in tally.failures:
-            found.setdefault((tally.reader, outcome.kind, cause(outcome)), []).append(number)
-    return sorted((Group(*key, numbers) for key, numbers in found.items()), key=lambda each: -len(each.numbers))
-
-
-def cause(outcome: Outcome) -> str:
-    """A raw error by its type and the line of ours that let it out; a changed meaning by the place that changed."""
-    frames = FRAME.findall(outcome.trace)
-    if frames:
-        return f"{outcome.said.partition(':')[0]} at {frames[-1][0]}:{frames[-1][1]}"
-    return re.sub(r"\d+", "#", outcome.said.partition(":")[0])
+            frames, begins = FRAME.findall(outcome.trace), outcome.said.partition(":")[0]
+            cause = f"{begins} at {frames[-1][0]}:{frames[-1][1]}" if frames else re.sub(r"\d+", "#", begins)
+            found.setdefault((tally.reader, outcome.kind, cause), []).append(number)
+    return dict(sorted(found.items(), key=lambda each: -len(each[1])))
 
 
 def record(tallies: Mapping[str, Tally], readers: Mapping[str, Reader], seed: int) -> str:

@@ -28,10 +28,6 @@ def test_the_published_setting() -> None:
     assert found[13:].tolist() == pytest.approx([2.138, 3.420, 4.976, 7.206], abs=5e-4)
 
 
-def test_the_literal_formula() -> None:
-    assert float(weights(ALL, weight="literal")[16]) == pytest.approx(1.64, abs=5e-3)
-
-
 def test_the_formula() -> None:
     for weight, alpha in itertools.product(("bound", "literal"), (0.05, 0.1, 0.2)):
         least = 0.75 if weight == "literal" else bound(12, 16, alpha)

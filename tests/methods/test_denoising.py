@@ -46,23 +46,23 @@ def slow_loss(objective: str, weights: Floats, theta: Floats, x: Floats, noise: 
     return total / (len(noise) * len(x))
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
-def test_value_and_gradient_are_those_of_the_definition(objective: str) -> None:
-    for seed, m in itertools.product((0, 1, 2), (1, 3)):
-        denoiser, classifier = Linear(seed), slow.TinyNet(seed, scale=0.8).requires_grad_(False)
-        x, y, noise = slow.batch(IMAGES, m, seed, sigma=0.5)
-        method, inputs = OBJECTIVES[objective](m=m), LossInputs(classifier=classifier)
-        loss = method.loss(denoiser, x, y, noise, inputs)
-        loss.total.backward()
-        facts = slow.parameters(classifier), slow.flat(x), slow.flat(noise)
-        at = parameters_to_vector(denoiser.parameters()).detach().numpy().copy()
-        assert float(loss.total.detach()) == pytest.approx(slow_loss(objective, at, *facts), rel=1e-12)
-        slope = slow.gradient(partial(slow_loss, objective, theta=facts[0], x=facts[1], noise=facts[2]), at)
-        assert denoiser.weight.grad is not None
-        np.testing.assert_allclose(denoiser.weight.grad.flatten().numpy(), slope, rtol=1e-6, atol=1e-8)
-        assert all(parameter.grad is None for parameter in classifier.parameters())
-        assert torch.equal(loss.total.detach(), sum(loss.terms.values(), torch.tensor(0.0)))
-        assert torch.equal(method.loss(denoiser, x, 2 - y, noise, inputs).total, loss.total)  # labels do not matter
+def test_value_and_gradient_are_those_of_the_definition() -> None:
+    for objective in OBJECTIVES:
+        for seed, m in itertools.product((0, 1, 2), (1, 3)):
+            denoiser, classifier = Linear(seed), slow.TinyNet(seed, scale=0.8).requires_grad_(False)
+            x, y, noise = slow.batch(IMAGES, m, seed, sigma=0.5)
+            method, inputs = OBJECTIVES[objective](m=m), LossInputs(classifier=classifier)
+            loss = method.loss(denoiser, x, y, noise, inputs)
+            loss.total.backward()
+            facts = slow.parameters(classifier), slow.flat(x), slow.flat(noise)
+            at = parameters_to_vector(denoiser.parameters()).detach().numpy().copy()
+            assert float(loss.total.detach()) == pytest.approx(slow_loss(objective, at, *facts), rel=1e-12)
+            slope = slow.gradient(partial(slow_loss, objective, theta=facts[0], x=facts[1], noise=facts[2]), at)
+            assert denoiser.weight.grad is not None
+            np.testing.assert_allclose(denoiser.weight.grad.flatten().numpy(), slope, rtol=1e-6, atol=1e-8)
+            assert all(parameter.grad is None for parameter in classifier.parameters())
+            assert torch.equal(loss.total.detach(), sum(loss.terms.values(), torch.tensor(0.0)))
+            assert torch.equal(method.loss(denoiser, x, 2 - y, noise, inputs).total, loss.total)  # labels do not matter
 
 
 def test_stability_without_a_classifier_is_refused() -> None:

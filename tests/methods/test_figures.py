@@ -57,12 +57,3 @@ def test_success_is_the_share_of_right_noises_that_an_attack_turns() -> None:
             turned = before & ~after(name, theta, p)
             assert 0 < turned.sum() < before.sum() < before.size
             assert found["attack_success"] == pytest.approx(turned.sum() / before.sum()), (name, seed)
-
-
-def test_the_images_that_a_term_is_for() -> None:
-    found, theta, p = figures("cat-rs", 0)
-    sure = right(theta, p, p.x, p.noise).all(axis=0)
-    assert 0 < sure.mean() < 1 and found["sure_share"] == pytest.approx(sure.mean())
-    found, theta, p = figures("smoothmix", 0)
-    means = [slow.mean_prediction(theta, p.x[i], p.noise[:, i]).argmax() == p.y[i] for i in range(IMAGES)]
-    assert 0 < np.mean(means) < 1 and found["mixed_share"] == pytest.approx(np.mean(means))

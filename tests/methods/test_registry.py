@@ -98,26 +98,6 @@ def test_bad_hyperparameters_are_named() -> None:
         assert all(word in refusal(name, **hyper) for word in words), (name, hyper, refusal(name, **hyper))
 
 
-FINE: list[tuple[str, dict[str, Any]]] = [
-    ("amplify", {"E_t": 0, "p_A_from": "models/gaussian"}),
-    ("amplify", {"E_t": 0, "discard": False}),
-    ("amplify", {"p_t": 1.0, "p_min": 1.0}),
-    ("amplify", {"p_min": 0.6, "reweight": False}),  # certifies nothing, but nothing asks it to
-    ("smoothadv", {"m": 1, "T": 1, "eps": 1e-12, "warmup": 1}),
-    ("consistency", {"lbd": 0.0, "eta": 0.0, "eps": 0.0}),
-    ("smoothmix", {"m": 1, "T": 1, "eta": 0.0, "start": 0.0}),
-    ("cat-rs", {"m": 1, "lbd": 0.0, "p0": 1.0}),
-    ("cat-rs", {"low": False}),
-    ("cat-rs", {"variant": "released", "teacher": "models/gaussian", "teacher_noises": 1}),
-]
-
-
-def test_edges_that_are_fine() -> None:
-    for name, hyper in FINE:
-        method = methods.create(name, **hyper)
-        assert {key: getattr(method, key) for key in hyper} == hyper
-
-
 NEEDS = {"macer": {"sigma"}, "smoothmix": {"u"}, "cat-rs": {"u"}, "released": {"u", "target"}}
 
 

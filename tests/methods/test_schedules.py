@@ -60,14 +60,6 @@ def test_macer_s_robustness_term_may_come_late() -> None:
         assert total(now) == total(methods.create("macer", k=3, lbd=now.lbd))
 
 
-def test_only_amplify_keeps_a_state_or_asks() -> None:
-    for name in {*methods.METHODS} - {"amplify"}:
-        schedule = methods.create(name).schedule()
-        schedule.prepare(Nobody())
-        assert all(schedule.advance(epoch, 20, Nobody()) == {} for epoch in range(12)) and schedule.state() == {}, name
-        assert schedule.target(torch.arange(3)) is None, name
-
-
 def released(**hyper: Any) -> methods.Schedule:
     method = methods.create("cat-rs", variant="released", teacher="models/gaussian", **hyper)
     return method.schedule()

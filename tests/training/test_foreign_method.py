@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-import pandas as pd
 import pytest
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -17,7 +16,6 @@ from randsmooth.attacks import noisy_logits
 from randsmooth.errors import InputError
 from randsmooth.methods import METHODS, Loss, LossInputs, Method
 from randsmooth.training import TrainingSettings, resolve, train
-from randsmooth.training.folder import HISTORY
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,15 +45,6 @@ def known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def hyperparameters(epochs: int | None = None, **values: Any) -> dict[str, Any]:
     settings = TrainingSettings(method="foreign", sigma=0.5, epochs=epochs, set={"weight": 1} | values)
     return resolve("digits", settings, data.describe("digits"))[0].hyperparameters
-
-
-def test_it_trains_without_a_preset_on_the_usual_schedule(tmp_path: Path) -> None:
-    settings = TrainingSettings(method="foreign", sigma=0.25, epochs=4, take=64, set={"weight": 2.0})
-    model = train("digits", settings, out=tmp_path / "m")
-    assert model.provenance["preset"] == "defaults/foreign" and model.provenance["batch"] == 256
-    assert len(pd.read_csv(tmp_path / "m" / HISTORY)) == 4
-    again = train("digits", settings, out=tmp_path / "m", resume=True)
-    assert models.weights_hash(again) == models.weights_hash(model)
 
 
 def test_its_epochs_scale_with_the_schedule() -> None:

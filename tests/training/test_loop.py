@@ -230,14 +230,6 @@ def test_what_a_kill_left_is_mended_or_cleared(whole: dict[str, Path], tmp_path:
         assert flags != {"resume": True} or {name: (folder / name).read_text() for name in written} == written
 
 
-def test_bf16_trains_and_another_models_p_a_discards(whole: dict[str, Path], tmp_path: Path) -> None:
-    model = train("digits", AMPLIFY.replace(precision="bf16-mixed"), out=tmp_path / "m")
-    assert {p.dtype for p in model.parameters()} == {torch.float32}
-    settings = AMPLIFY.replace(epochs=1, set=PARTS | {"E_t": 0, "p_A_from": str(whole["gaussian"])})
-    train("digits", settings, out=tmp_path / "n")
-    assert 0.0 < pd.read_csv(tmp_path / "n" / HISTORY)["discarded_share"][0] < 1.0
-
-
 @pytest.mark.cuda
 @pytest.mark.parametrize("precision", ["32", "bf16-mixed"])
 def test_amplify_trains_on_cuda(precision: str, tmp_path: Path) -> None:

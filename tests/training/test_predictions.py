@@ -3,7 +3,6 @@
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -77,16 +76,6 @@ def test_an_image_is_asked_about_until_it_is_decided_as_all_copies_decide_it() -
             assert 20 < (every >= enough).sum() < 200 and min(enough, m - enough + 1) <= mean < 0.8 * m, mean
         else:
             assert mean == 0
-
-
-def test_amplify_discards_and_weighs_by_the_training_transform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(data.DATASETS._loaded, "digits", replace(data.DATASETS["digits"], augment="crop-flip"))
-    parts = {"E_t": 1, "reweight_every": 2, "p_t": 0.1, "T": 2, "discard_noises": 8}
-    fields: dict[str, Any] = {"method": "amplify", "sigma": 0.25, "epochs": 2, "take": 96}
-    for name, own in (("theirs", {}), ("plain", {"p_A_augmented": False})):
-        train("digits", out=tmp_path / name, set=parts | own, **fields)
-    theirs, plain = (torch.load(tmp_path / name / "checkpoint.pt", weights_only=True) for name in ("theirs", "plain"))
-    assert not torch.equal(theirs["schedule"]["weights"], plain["schedule"]["weights"])
 
 
 NOISES, TAKE = 40, 24

@@ -1,6 +1,5 @@
 """The presets: each resolves, and holds the papers' values, typed here once more from the papers."""
 
-import itertools
 import re
 from typing import Any
 
@@ -238,29 +237,6 @@ def test_every_row_of_an_ablation_table_is_a_preset_and_there_are_no_others() ->
     assert [p.name for p in PRESETS if not p.main and id(p) not in of_tables] == ["cat-rs/cat-rs/released"]
 
 
-SMALL = {**DISTURB, "lbd": 1.0, "p0": 0.1}
-MNIST_1 = MAIN["cat-rs/cat-rs", "mnist"][1.0]
-AMPLIFY = MAIN["acr/amplify", "cifar10"]
-OFF = {"discard": False, "reweight": False, "attack": False}
-MACER = {**OWN_MACER, "lbd": 12.0, "lbd_from": 0}
-
-OWN_MIX = MAIN["smoothmix/smoothmix", "mnist"]
-
-ROWS = [
-    ("smoothmix/smoothmix/one-step", "mnist", 1.0, {**OWN_MIX[1.0], "start": 1.0}),
-    ("smoothmix/smoothmix/eta=1+one-step", "mnist", 0.5, {**OWN_MIX[0.5], "eta": 1.0, "start": 1.0}),
-    ("acr/amplify/discard", "cifar10", 0.25, {**AMPLIFY[0.25], **OFF, "discard": True, "with_replacement": True}),
-    ("macer/macer/150-epochs", "cifar10", 0.25, MACER),
-    ("cat-rs/cat-rs/high-only", "cifar10", 0.5, {**SMALL, "low": False, "mask": False}),
-]
-
-
-def test_a_row_of_an_ablation_table() -> None:
-    for name, dataset, sigma, expected in ROWS:
-        assert recipe(dataset, None, sigma, preset=name).hyperparameters == expected, name
-        assert sigma in find(None, dataset, name).by_sigma
-
-
 # data set -> method -> preset taken without asking; "...": the rest
 DEFAULTS = {
     "mnist": {"amplify": "randsmooth", "...": "cat-rs"},
@@ -297,25 +273,6 @@ def test_a_baseline_of_cat_rs_on_mnist_says_which_account_it_is() -> None:
     for row in ("consistency/lbd=5", "smoothmix/eta=4", "cat-rs/lbd=1"):  # of table 4
         found = recipe("mnist", None, 1.0, preset=f"cat-rs/{row}")
         assert (found.epochs, found.lr_milestones) == ((150, (50, 100)) if row[:3] == "cat" else (90, (30, 60)))
-
-
-def test_what_is_borrowed_is_a_papers() -> None:
-    for dataset in ("digits", "fashion-mnist", "cifar100"):
-        found = recipe(dataset, "macer")
-        assert (found.batch, found.images_per_step, found.lr) == (1024, 64, recipe(dataset, "gaussian").lr)
-        assert found.hyperparameters["lbd_from"] == round(50 * found.epochs / 150)
-    epochs = {"E_t", "reweight_every", "lbd_from", "warmup"}
-    for method, sigma in itertools.product(methods.METHODS, SIGMAS):
-        source = "acr" if method in ("gaussian", "amplify") else "cat-rs"
-        lent = MAIN[f"{source}/{method}", "cifar10"][sigma]
-        values = recipe("cifar100", method, sigma).hyperparameters
-        assert {k: v for k, v in values.items() if k not in epochs} == {
-            k: v for k, v in lent.items() if k not in epochs
-        }
-        if source == "cat-rs":  # grey digits and clothes take the values of MNIST
-            lent = MAIN[f"cat-rs/{method}{'' if method == 'cat-rs' else '/prose'}", "mnist"][sigma]
-            values = recipe("fashion-mnist", method, sigma).hyperparameters
-            assert values == lent | ({"lbd_from": 50} if method == "macer" else {}), method
 
 
 # method, data set, preset -> words of the refusal

@@ -90,26 +90,6 @@ def test_all_that_is_measured_in_epochs_is_scaled_together() -> None:
     assert (recipe.hyperparameters["E_t"], recipe.lr_milestones) == (0, (3, 6))  # epoch 0 stays the first
 
 
-# method, preset, epochs -> lr_milestones and where the method's part begins
-SHORTEST = [
-    ("amplify", "acr/amplify/E_t=130", 2, (1,), "E_t", 1),
-    ("amplify", "acr/amplify/reweight+attack", 1, (), "E_t", 0),
-    ("macer", "randsmooth/macer", 1, (), "lbd_from", 0),
-    ("macer", "randsmooth/macer", 2, (1,), "lbd_from", 1),
-]
-OFF = {"discard": False, "reweight": False, "attack": False}
-
-
-def test_parts_begin_and_the_rate_falls_within_the_epochs() -> None:
-    for method, preset, epochs, milestones, key, begins in SHORTEST:
-        recipe, _ = ask(method=method, preset=preset, epochs=epochs)
-        assert (recipe.lr_milestones, recipe.hyperparameters[key]) == (milestones, begins), (preset, epochs)
-    for method, settings in (("amplify", {"E_t": 200, **OFF}), ("macer", {"lbd_from": 200, "lbd": 0.0})):
-        assert ask(method=method, set=settings)[0].hyperparameters.items() >= settings.items()  # a part that is off
-    for method, key in (("amplify", "E_t"), ("macer", "lbd_from")):
-        assert ask(method=method, set={key: 149})[0].hyperparameters[key] == 149
-
-
 # What the method of a preset takes, as YAML and the command line spell it.
 SPELLED: list[tuple[str, list[str], dict[str, Any]]] = [
     ("cat-rs", ["high=off"], {"high": "off"}),  # which YAML reads as false
