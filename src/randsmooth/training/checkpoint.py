@@ -101,22 +101,17 @@ def check(path: Path) -> str:
     return f"{what}; it is as it was written"
 
 
-def restore_optimiser(path: Path, recipe: Recipe, optimizer: Optimizer, stored: dict[str, Any]) -> None:
-    """Give `optimizer` the `stored` state in the checkpoint at `path`; its settings are taken from the recipe.
+def restore_optimiser(recipe: Recipe, optimizer: Optimizer, stored: dict[str, Any]) -> None:
+    """Give `optimizer` the `stored` state; its settings are taken from the recipe, as the user may have changed them.
 
-    Raises:
-        InputError: it is no such state, or that of another optimiser or network.
+    Raises one of UNFIT where it is no such state, or that of another optimiser or network.
     """
-    own = optimizer.state_dict()["param_groups"]  # as the user may have changed them
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-    try:
-        for i, kept in stored["state"].items():
-            of_shape = [value for name, value in kept.items() if name != "step" and value is not None]
-            if {*kept} != KEPT[recipe.optimiser] or any(each.shape != parameters[i].shape for each in of_shape):
-                raise ValueError(f"what is kept of parameter {i} is another network's, or another optimiser's")
-        optimizer.load_state_dict({"state": stored["state"], "param_groups": own})
-    except UNFIT as error:
-        raise InputError(f"{path} does not fit: its optimiser is another run's ({shown(error)})") from error
+    for i, kept in stored["state"].items():
+        of_shape = [value for name, value in kept.items() if name != "step" and value is not None]
+        if {*kept} != KEPT[recipe.optimiser] or any(each.shape != parameters[i].shape for each in of_shape):
+            raise ValueError(f"what is kept of parameter {i} is another network's, or another optimiser's")
+    optimizer.load_state_dict({"state": stored["state"], "param_groups": optimizer.state_dict()["param_groups"]})
 
 
 def _signed(archive: bytes) -> bytes:

@@ -39,9 +39,7 @@ def check(
             training run wrote; or the checkpoint is damaged, or of another recipe (the settings that differ are named).
     """
     if resume and overwrite:
-        raise InputError(
-            f"{setting(resume=True)} goes on with a run, {setting(overwrite=True)} discards it: give one of them"
-        )
+        raise InputError(f"{setting(resume=True)} goes on, {setting(overwrite=True)} discards: give one of them")
     if accept_changes and not resume:
         raise InputError(f"{setting(accept_changes=True)} changes a run that goes on: it needs {setting(resume=True)}")
     if folder.is_file():

@@ -140,13 +140,13 @@ class Trainer:
         Raises:
             InputError: its weights or momenta are those of another network, or its schedule is that of another run.
         """
-        path = self.folder / CHECKPOINT
-        restore_optimiser(path, self.recipe, self.optimizer, checkpoint.optimizer)
         try:
+            restore_optimiser(self.recipe, self.optimizer, checkpoint.optimizer)
             self.weights.load_state_dict(checkpoint.model)
             self.schedule.restore(checkpoint.schedule, len(self.images))
         except UNFIT as error:
-            raise InputError(f"{path} does not fit: it is of another network or run ({shown(error)})") from error
+            what = f"does not fit: it is of another network or run ({shown(error)})"
+            raise InputError(f"{self.folder / CHECKPOINT} {what}") from error
         self.history, self.epoch = checkpoint.history, checkpoint.epoch
 
     @property

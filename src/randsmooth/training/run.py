@@ -21,7 +21,6 @@ from randsmooth import data, models
 from randsmooth.atomic import claimed, write_atomically
 from randsmooth.data import Images, TensorImages
 from randsmooth.data.dataset_spec import IN_MEMORY_BYTES
-from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.extras import versions
 from randsmooth.frozen_record import settings_from
@@ -112,7 +111,7 @@ def train(
         >>> model.provenance["method"], len(model.classes), sorted(rows[0])
         ('gaussian', 10, ['cross_entropy', 'easy_share', 'epoch', 'hard_share', 'lr', 'seconds'])
     """
-    loggers, callback, progress = check_loggers(logger), _checked(callback), chosen_progress(progress)
+    loggers, progress = check_loggers(logger), chosen_progress(progress)
     kind = DenoiserSettings if isinstance(settings, DenoiserSettings) else TrainingSettings  # from `train_denoiser`
     chosen = settings_from(kind, settings, fields)
     placement = ranked.placed(device, devices, nodes, sync_batch_norm)
@@ -162,16 +161,6 @@ def train_denoiser(dataset: str, settings: DenoiserSettings | None = None, *, ou
     fields = {name: options.pop(name) for name in [*options] if name not in names}
     chosen = settings_from(DenoiserSettings, settings, fields)
     return cast(Denoiser, train(dataset, cast(Any, chosen), out=out, **options))
-
-
-def _checked(callback: Callback | None) -> Callback | None:
-    """`callback`; InputError unless it can be called as one."""
-    try:
-        inspect.signature(callback or (lambda metrics, model: None)).bind({}, None)
-    except (TypeError, ValueError) as error:
-        what = "must be a function of two, an epoch's metrics and the model so far"
-        raise InputError(f"callback={shown(repr(callback))} {what} ({error})") from error
-    return callback
 
 
 def _resolved(
@@ -315,8 +304,7 @@ def begin(run: Run) -> tuple[Recipe, Checkpoint | None]:
 def _check_parts(recipe: Recipe, images: int, ranks: ranked.Ranks) -> None:
     """Raise InputError unless every step of an epoch has an image for each rank."""
     step = min(images, recipe.images_per_step)
-    fewest = min(step, images % step or step)
-    if fewest < ranks.number:
+    if (fewest := images % step or step) < ranks.number:
         raise InputError(
             f"{ranks.number} devices cannot share a step of {fewest} of {images} images: take fewer devices, another "
             "batch (--set batch=...) or another number of images (--take)"

@@ -10,11 +10,8 @@ from typing import Any
 
 from lightning_fabric.loggers.logger import Logger
 from mlflow.entities import Metric, Param
-from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
-from randsmooth.documents import shown
-from randsmooth.errors import InputError
 from randsmooth.training.loggers import LoggedRun
 
 EXPERIMENT = "randsmooth"  # where MLFLOW_EXPERIMENT_NAME names none
@@ -32,7 +29,8 @@ class MLflowRun(Logger):
 
     def __init__(self, run: LoggedRun) -> None:
         self.client = MlflowClient()
-        self.id = self._begin(run.folder.resolve().name) if run.tracked_as is None else self._go_on(run.tracked_as)
+        self.id = run.tracked_as or self._begin(run.folder.resolve().name)
+        self.client.update_run(self.id, status="RUNNING")  # refused for a run that is not in this store
 
     @property
     def version(self) -> str:
@@ -61,13 +59,3 @@ class MLflowRun(Logger):
         found = self.client.get_experiment_by_name(experiment)
         number = self.client.create_experiment(experiment) if found is None else found.experiment_id
         return str(self.client.create_run(number, run_name=name).info.run_id)
-
-    def _go_on(self, id: str) -> str:
-        try:
-            self.client.update_run(id, status="RUNNING")
-        except MlflowException as error:
-            raise InputError(
-                f"the run was tracked by MLflow as {id}, which is not in its store ({shown(error)}): set "
-                "MLFLOW_TRACKING_URI to the store that has it, or resume with other loggers"
-            ) from error
-        return id
