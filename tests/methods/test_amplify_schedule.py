@@ -11,7 +11,6 @@ from torch import Tensor
 
 from randsmooth import methods
 from randsmooth.errors import InputError
-from randsmooth.methods.amplify import image_weights
 from randsmooth.noise import Stream
 
 TOTAL = 40
@@ -24,13 +23,11 @@ class Probe:
     def __init__(self, shares: Tensor = SHARES) -> None:
         self.shares = shares
         self.calls: list[tuple[int, int, str | None]] = []
-        self.augmented: list[bool] = []
 
     def __call__(
         self, indices: Tensor, m: int, of: str | None = None, *, augmented: bool = False, enough: int | None = None
     ) -> Tensor:
         self.calls.append((len(indices), m, of))
-        self.augmented.append(augmented)
         return (self.shares[indices] * m).round().long()
 
 
@@ -85,18 +82,6 @@ def test_exactly_the_images_below_the_threshold_go() -> None:
             amplify = schedule(p_t=least / noises, discard_noises=noises, reweight=False)
             advance(amplify, range(4), Probe(counts / noises))
             assert amplify.state()["kept"].tolist() == (counts >= least).tolist(), (noises, least)
-
-
-def test_figures() -> None:
-    amplify = schedule()
-    figures = advance(amplify, range(5), Probe())
-    kept = SHARES[SHARES >= 0.4]
-    counts = (kept * 16).round().long()
-    weights = image_weights(amplify.method, counts)  # type: ignore[arg-type]
-    expected = {"discarded_share": 1.0 - len(kept) / TOTAL, "mean_weight": float(weights.mean())}
-    assert figures[3] == figures[4] == pytest.approx(expected)
-    assert torch.equal(amplify.histograms()["weight"], weights)
-    assert schedule().histograms() == {}
 
 
 PARTS = list(itertools.product([False, True], repeat=3))
@@ -154,13 +139,6 @@ def test_a_resumed_schedule_goes_on_the_same() -> None:
 def test_discarding_every_image_is_refused() -> None:
     with pytest.raises(InputError, match=r"p_t=0.4 .* 4 images"):
         advance(schedule(), range(4), Probe(torch.tensor([0.05, 0.15, 0.25, 0.35])))
-
-
-def test_p_a_is_asked_on_the_training_transform_unless_told() -> None:
-    for augmented in [True, False]:
-        amplify, probe = schedule(**({} if augmented else {"p_A_augmented": False})), Probe()
-        advance(amplify, range(14), probe)
-        assert probe.augmented == [augmented] * 3  # to discard, to weigh, to weigh again
 
 
 def test_with_replacement_it_draws_what_is_left_evenly() -> None:

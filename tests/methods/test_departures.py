@@ -7,7 +7,6 @@ from typing import Any
 import yaml
 
 from randsmooth import methods
-from randsmooth.training import PRESETS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "departures.md").read_text()
@@ -25,9 +24,3 @@ def test_an_option_of_the_page_is_one_of_the_method() -> None:
         needed = {"discard": False} if hyper.get("E_t") == 0 else {}  # with it, images would go before any training
         assert methods.create(method, **hyper, **needed) != methods.create(method, **needed), words
         assert all(re.search(rf"\b{key}\b", methods.METHODS[method].__doc__ or "") for key in hyper), words
-
-
-def test_presets_of_the_page_exist() -> None:
-    named = set(re.findall(r"`(?:--preset )?((?:acr|cat-rs|macer|consistency)/[\w+./=-]+)`", PAGE))
-    assert len(named) >= 8
-    assert named - {preset.name for preset in PRESETS} == {"acr/amplify"} - {preset.name for preset in PRESETS}

@@ -39,19 +39,14 @@ create = methods.create
 # Objectives that are Gaussian training with the same m.
 GAUSSIAN: list[tuple[str, dict[str, Any], float]] = [
     ("smoothadv", {"m": 3, "eps": 1e-12}, 1e-9),
-    ("smoothadv", {"m": 1, "eps": 1e-12}, 1e-9),
     ("smoothadv", {"m": 3, "eps": 1e-12, "attack": "ddn"}, 1e-9),
     ("smoothadv", {"m": 3, "eps": 1e-12, "attack": "gradient-free"}, 1e-9),
     ("macer", {"k": 1, "lbd": 0.0}, 1e-12),
     ("consistency", {"m": 2, "lbd": 0.0, "eta": 0.0}, 1e-12),
     ("consistency", {"m": 3, "lbd": 0.0, "eta": 0.0, "eps": 1e-12}, 1e-9),
     ("consistency", {"m": 3, "lbd": 0.0, "form": "xent"}, 1e-12),
-    ("consistency", {"m": 3, "lbd": 0.0, "form": "kl"}, 1e-12),
-    ("consistency", {"m": 3, "lbd": 0.0, "form": "mse"}, 1e-12),
     ("smoothmix", {"m": 3, "eta": 0.0}, 1e-12),
-    ("smoothmix", {"m": 1, "eta": 0.0, "alpha": 0.1}, 1e-12),
     ("cat-rs", {"m": 3, "p0": 1.0, "high": "off"}, 1e-12),
-    ("cat-rs", {"m": 3, "p0": 1.0, "lbd": 0.0}, 1e-12),
     ("cat-rs", {"m": 1, "high": "off"}, 1e-12),
     ("amplify", {"m": 3, "eps": 1e-12}, 1e-9),
 ]

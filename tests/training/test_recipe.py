@@ -90,24 +90,6 @@ def test_all_that_is_measured_in_epochs_is_scaled_together() -> None:
     assert (recipe.hyperparameters["E_t"], recipe.lr_milestones) == (0, (3, 6))  # epoch 0 stays the first
 
 
-# What the method of a preset takes, as YAML and the command line spell it.
-SPELLED: list[tuple[str, list[str], dict[str, Any]]] = [
-    ("cat-rs", ["high=off"], {"high": "off"}),  # which YAML reads as false
-    ("cat-rs", ["variant=released", "teacher=@abc"], {"teacher": "@abc"}),  # no YAML
-    ("cat-rs", ["variant=released", 'teacher="2024"'], {"teacher": "2024"}),
-    ("cat-rs", ["lbd=1e-3", "teacher=null"], {"lbd": 1e-3, "teacher": None}),
-    ("amplify", ["reweight=no", "p_A_from=runs/gaussian"], {"reweight": False, "p_A_from": "runs/gaussian"}),
-    ("amplify", ["eps=1", "p_t=0", "E_t=12", "norm=linf", "m=8"], {"eps": 1.0, "p_t": 0.0, "E_t": 12, "norm": "linf"}),
-]
-
-
-def test_settings_are_read_as_they_are_spelled() -> None:
-    for method, words, kept in SPELLED:
-        found = ask(method=method, set=pairs(words))[0].hyperparameters
-        assert {key: found[key] for key in kept} == kept, words
-        assert all(type(found[key]) is type(value) for key, value in kept.items()), words
-
-
 # What is asked of the preset, and what is said to be unlike it.
 SAID: list[tuple[dict[str, Any], str]] = [
     ({"set": {"eps": 0.5}}, "eps 0.25 -> 0.5"),
