@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,7 +20,7 @@ from certificates.walks import HEADER, table_of
 from fuzz.containers import read_table, rewritten, with_metadata
 from fuzz.damage import recelled
 from fuzz.draw import Draw, bent, to_json
-from fuzz.harness import Files, Reader, difference
+from fuzz.harness import Files, Reader, difference, written
 from randsmooth.certificates import (
     Certificates,
     Journal,
@@ -34,7 +33,7 @@ from randsmooth.certificates import (
 )
 from randsmooth.certificates.parquet import KEY, _parts_in, digests
 from randsmooth.cli import reading
-from randsmooth.errors import InputError, Note
+from randsmooth.errors import Note
 from randsmooth.noise import Gaussian
 from randsmooth.report import render
 
@@ -118,8 +117,7 @@ class Table(Reader):
         """With other columns, or another header."""
         if draw.chance(0.5):
             return {NAME: with_metadata(files[NAME], {KEY: self._header(files, draw)})}
-        content = rewritten(files[NAME], draw)
-        return None if content is None else {NAME: content}
+        return {NAME: rewritten(files[NAME], draw)}
 
     def forged(self, files: Files, draw: Draw) -> Files | None:
         """With digests of the columns, or of the header, that it has now."""
@@ -129,23 +127,14 @@ class Table(Reader):
             signed = b"header " + hashlib.sha256(header).hexdigest().encode() + newline + others
             return {NAME: with_metadata(files[NAME], {KEY: header, DIGESTS: signed})}
         content = rewritten(files[NAME], draw)
-        again = None if content is None else _signed(content)
-        return None if again is None else {NAME: again}
+        file = pq.ParquetFile(io.BytesIO(content))
+        header = file.metadata.metadata[KEY]
+        parts = _parts_in(file, Path(NAME), parse_header(header, Path(NAME)).columns)
+        return {NAME: with_metadata(content, {DIGESTS: digests(header, parts)})}
 
     def _header(self, files: Files, draw: Draw) -> bytes:
         """Another one than the table's."""
         return to_json(bent(json.loads(read_table(files[NAME]).schema.metadata[KEY]), draw), draw)
-
-
-def _signed(content: bytes) -> bytes | None:
-    """The table with digests of what it holds; None where that is nothing that could be signed."""
-    file = pq.ParquetFile(io.BytesIO(content))
-    header = (file.metadata.metadata or {}).get(KEY, b"")
-    try:
-        parts = _parts_in(file, Path(NAME), parse_header(header, Path(NAME)).columns)
-    except (InputError, pa.ArrowException, OSError):
-        return None
-    return with_metadata(content, {DIGESTS: digests(header, parts)})
 
 
 class Begun(Reader):
@@ -189,23 +178,22 @@ class Begun(Reader):
 
 
 def stored(table: Certificates) -> Files:
-    with tempfile.TemporaryDirectory() as folder:
-        write_parquet(table, Path(folder) / NAME)
-        return {NAME: (Path(folder) / NAME).read_bytes()}
+    return written(lambda folder: write_parquet(table, folder / NAME))
 
 
 def journal_of(table: Certificates) -> bytes:
     counts0, counts = table.evidence()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / JOURNAL
-        with Journal.create(path, table.header) as journal:
+
+    def write(folder: Path) -> None:
+        with Journal.create(folder / JOURNAL, table.header) as journal:
             for i, walked in enumerate(table.paths or ()):
                 row = (int(table.idx[i]), int(table.label[i]), counts0[i], counts[i], walked, float(table.seconds[i]))
                 number = -1 if table.machine is None else int(table.machine[i])
                 machine = table.header.machines[number] if number >= 0 else None
                 image = None if table.image is None else table.image[i].tobytes()
                 journal.append(JournalRow(*row, machine, image))
-        return path.read_bytes()
+
+    return written(write)[JOURNAL]
 
 
 # --- logs of others -------------------------------------------------------------------------------------------------
@@ -253,9 +241,8 @@ class Log(Reader):
 @cache
 def log_of(seed: int) -> bytes:
     header = HEADER.model_copy(update={"n": N, "alpha": ALPHA, "sigma": SIGMA, "bound": "clopper-pearson"})
-    with tempfile.TemporaryDirectory() as folder:
-        write_tsv(table_of(header, 12, seed), Path(folder) / "a.tsv")
-        return (Path(folder) / "a.tsv").read_bytes()
+    table = table_of(header, 12, seed)
+    return written(lambda folder: write_tsv(table, folder / "a.tsv"))["a.tsv"]
 
 
 def running(log: bytes) -> bytes:

@@ -67,8 +67,7 @@ class Images(Shelf):
         """Other columns; or the bytes of an image."""
         name = draw.pick(list(files))
         if draw.chance(0.5):
-            content = rewritten(files[name], draw)
-            return None if content is None else files | {name: content}
+            return files | {name: rewritten(files[name], draw)}
         images = read_table(files[name]).column("image").to_pylist()
         at = draw.below(len(images))
         images[at] = cell(png_bent(images[at]["bytes"], draw))

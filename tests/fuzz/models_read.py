@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import tempfile
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from fuzz.containers import inflating, message_bent, rezipped, safetensors_bent
 from fuzz.draw import YAML, Draw, bent, to_json, to_yaml
-from fuzz.harness import Files, Reader, not_finite
+from fuzz.harness import Files, Reader, not_finite, written
 from randsmooth import data, models
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.scheduler import count_classes
@@ -146,9 +145,8 @@ def classifier_folder(seed: int) -> Files:
 
 
 def saved(model: Classifier | Denoiser) -> Files:
-    with tempfile.TemporaryDirectory() as folder:
-        models.save(model, folder)
-        return {name: (Path(folder) / name).read_bytes() for name in (CONFIG, WEIGHTS)}
+    made = written(partial(models.save, model))
+    return {name: made[name] for name in (CONFIG, WEIGHTS)}
 
 
 # --- files of others ------------------------------------------------------------------------------------------------
@@ -233,10 +231,7 @@ class Foreign(Reader):
         """With a record of the archive changed, or a value in it."""
         if draw.chance(0.5):
             return {FOREIGN: rezipped(files[FOREIGN], draw)}
-        try:
-            return {FOREIGN: torch_file(bent(torch.load(io.BytesIO(files[FOREIGN]), weights_only=True), draw))}
-        except Exception:  # what cannot be saved is no file
-            return None
+        return {FOREIGN: torch_file(bent(torch.load(io.BytesIO(files[FOREIGN]), weights_only=True), draw))}
 
 
 @cache
@@ -296,12 +291,7 @@ class Checkpoint(Reader):
         if draw.chance(0.5):
             return files | {CHECKPOINT: tagged(rezipped(untagged(files[CHECKPOINT]), draw))}
         content = torch.load(io.BytesIO(files[CHECKPOINT]), weights_only=True)
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                checkpoints.write_signed(Path(folder) / CHECKPOINT, bent(content, draw))
-            except Exception:  # what cannot be saved is no file
-                return None
-            return files | {CHECKPOINT: (Path(folder) / CHECKPOINT).read_bytes()}
+        return files | written(lambda folder: checkpoints.write_signed(folder / CHECKPOINT, bent(content, draw)))
 
 
 def tagged(archive: bytes) -> bytes:
@@ -326,14 +316,14 @@ def trainer_of(run: int) -> Trainer:
 
 @cache
 def checkpoint_of(run: int) -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "run" / CHECKPOINT
-        train("digits", CHOSEN[run], out=path.parent, device="cpu")
-        found = checkpoints.load(path)
+    def write(folder: Path) -> None:
+        train("digits", CHOSEN[run], out=folder, device="cpu")
+        found = checkpoints.load(folder / CHECKPOINT)
         for epoch in found.history:  # what a clock says is another every time
             epoch |= {key: 1.0 for key in epoch if "seconds" in key}
-        checkpoints.write_signed(path, dict(found))
-        return path.read_bytes()
+        checkpoints.write_signed(folder / CHECKPOINT, dict(found))
+
+    return written(write)[CHECKPOINT]
 
 
 class RunConfig(Reader):
@@ -400,17 +390,13 @@ class TeacherPredictions(Reader):
 @cache
 def teacher_of(seed: int) -> Files:
     """The predictions that a run of one epoch stored of its teacher."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for file, content in classifier_folder_of_digits(seed).items():
-            (folder / file).write_bytes(content)
-        how = {"set": {"variant": "released", "teacher": str(folder), "teacher_noises": 4, "m": 2, "T": 1, "batch": 8}}
-        chosen = PLAIN.model_copy(update={"method": "cat-rs", "epochs": 1, "take": 4, **how})
+
+    def write(folder: Path) -> None:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            models.save(new_model(trainer_of(seed).recipe, data.describe("digits")).eval(), folder / "t")
+        how = {"variant": "released", "teacher": str(folder / "t"), "teacher_noises": 4, "m": 2, "T": 1, "batch": 8}
+        chosen = PLAIN.model_copy(update={"method": "cat-rs", "epochs": 1, "take": 4, "set": how})
         train("digits", chosen, out=folder / "run", device="cpu")
-        return {TEACHER: (folder / "run" / TEACHER).read_bytes()}
 
-
-def classifier_folder_of_digits(seed: int) -> Files:
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return saved(new_model(trainer_of(seed).recipe, data.describe("digits")).eval())
+    return {TEACHER: written(write)[f"run/{TEACHER}"]}

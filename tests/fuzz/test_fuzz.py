@@ -14,7 +14,7 @@ import torch
 from fuzz.__main__ import main
 from fuzz.damage import WAYS, wounded
 from fuzz.draw import NUMBERS, YAML, Draw, bent, to_json, to_yaml
-from fuzz.harness import CHANGED, GOOD, OTHER, RAW, REFUSED, SAME, Bench, Input, difference, make
+from fuzz.harness import CHANGED, GOOD, OTHER, RAW, REFUSED, SAME, Bench, Input, Reader, difference, make
 from fuzz.readers import READERS
 from fuzz.run import Limits, run
 from fuzz.toys import FILE, TOYS, VALID, Toy
@@ -30,6 +30,8 @@ def test_a_few_mutated_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     for name, reader in READERS.items():
         valid = reader.valid()
         bench = Bench(reader, valid, tmp_path / name)
+        ways = {make(reader, valid, (), SEED, number).way for number in range(2 * FEW)}
+        assert ("bent" in ways) == (type(reader).bent is not Reader.bent), name
         for number in range(FEW):
             outcome = bench.examine(make(reader, valid, (), SEED, number))
             assert outcome.kind in GOOD, f"{name}, input {number} of seed {SEED}: {outcome.said}\n{outcome.trace}"

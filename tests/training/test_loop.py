@@ -192,11 +192,11 @@ def test_resuming_with_other_settings_names_them(whole: dict[str, Path]) -> None
 
 def test_a_folder_in_use_or_a_strangers_is_refused(whole: dict[str, Path], tmp_path: Path) -> None:
     folder = whole["gaussian"]
-    assert all(words in refusal(folder) for words in ("a trained model", "--resume", "--overwrite"))
+    assert all(words in refusal(folder) for words in ("holds a run", "--resume", "--overwrite"))
     assert "one of them" in refusal(folder, resume=True, overwrite=True)
     assert "--resume" in refusal(tmp_path / "m", accept_changes=True)
     shutil.copytree(folder, tmp_path / "unfinished", ignore=shutil.ignore_patterns("config.json"))
-    assert "an unfinished run" in refusal(tmp_path / "unfinished")
+    assert "holds a run" in refusal(tmp_path / "unfinished")
     files: list[tuple[str, dict[str, Any]]] = [("thesis.tex", {"overwrite": True}), ("README.md", {"resume": True})]
     for name, flags in files:
         other = tmp_path / name.replace(".", "-")

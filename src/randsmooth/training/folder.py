@@ -51,8 +51,7 @@ def check(
     strangers = [name for name in present if name not in OWN]
     begun = {*present} <= {*FIRST}  # killed before its first checkpoint
     if present and not (overwrite or (resume and begun)):
-        unfinished = "an unfinished run" if CHECKPOINT in present else present[0]
-        what = "a trained model" if {*MODEL} <= {*present} else unfinished
+        what = "a run" if CHECKPOINT in present or {*MODEL} <= {*present} else present[0]
         on = "There is no checkpoint to go on from" if resume else f"To go on with it: {setting(resume=True)}"
         raise InputError(f"{folder} holds {what}. {on}. {ANEW}")
     if strangers:

@@ -127,12 +127,9 @@ class Trainer:
             self.classifier.to(self.fabric.device)
         # Not set up by Fabric, whose wrapper refuses the gradients with respect to the input that attacks need.
         self.model = cast(nn.Module, torch.compile(self.weights)) if self.recipe.compile else self.weights
+        self.steps_per_epoch = math.ceil(len(self.images) / self.recipe.images_per_step)
         optimizer = make_optimiser(self.recipe, self.weights.parameters())
         self.optimizer = cast(Optimizer, self.fabric.setup_optimizers(optimizer))
-
-    @property
-    def steps_per_epoch(self) -> int:
-        return math.ceil(len(self.images) / self.recipe.images_per_step)
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Go on from the checkpoint.
@@ -170,7 +167,7 @@ class Trainer:
             if not self.ranks.is_first:
                 continue
             check_there(self.folder)
-            write_signed(self.folder / CHECKPOINT, dict(self._checkpoint()))
+            write_signed(self.folder / CHECKPOINT, self._kept())
             self._write_history()
             # No name may be a folder of others: MLflow makes files.
             named = {f"epoch/{'number' if name == 'epoch' else name}": value for name, value in row.items()}
@@ -288,15 +285,11 @@ class Trainer:
     def _stream(self, name: str, *position: int) -> Stream:
         return Stream(self.recipe.seed, f"train/{name}").at(*position)
 
-    def _checkpoint(self) -> Checkpoint:
-        return Checkpoint(
-            recipe=self.recipe.model_dump(mode="json"),
-            epoch=self.epoch,
-            model=self.weights.state_dict(),
-            optimizer=self.optimizer.state_dict(),
-            schedule=self.schedule.state(),
-            history=self.history,
-        )
+    def _kept(self) -> dict[str, Any]:
+        """What a `Checkpoint` has."""
+        facts = {"recipe": self.recipe.model_dump(mode="json"), "epoch": self.epoch, "history": self.history}
+        states = {"optimizer": self.optimizer.state_dict(), "schedule": self.schedule.state()}
+        return facts | states | {"model": self.weights.state_dict()}
 
 
 def work(schedule: Schedule, epoch: int, images: int) -> int:
