@@ -139,12 +139,6 @@ class DenoiserRecipe(Recipe):
     def folders(self) -> Mapping[str, Noise | None]:
         return {"classifier": None, "start": None}
 
-    def summary(self) -> str:
-        for_classifier = f" for {self.classifier}" if self.classifier else ""
-        start = f", from {self.start}" if self.start else ""
-        schedule = f"{self.epochs} epochs of Adam, batch {self.batch}, {self.rate_in_words()}"
-        return f"{self.arch} on {self.objective}{for_classifier}{start}; {schedule}"
-
 
 def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings, with the hyperparameters and the weights of other models on the same level."""
