@@ -90,7 +90,6 @@ def test_three_ranks_train_what_one_trains(tmp_path: Path) -> None:
     def trained(ranks: Ranks) -> Trainer:
         own = tmp_path / f"{ranks.number}-{ranks.rank}"
         own.mkdir()
-        (own / "run.yaml").touch()
         with lock:
             model = new_model(recipe, spec)
         schedule, fabric = recipe.build_method().schedule(), make_fabric(recipe)

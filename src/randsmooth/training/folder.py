@@ -59,12 +59,6 @@ def check(
     return None, []
 
 
-def check_there(folder: Path) -> None:
-    """Raise InputError if the folder of a run in progress was removed: to go on would write an incomplete folder."""
-    if not (folder / SETTINGS).exists():
-        raise InputError(f"{folder} was removed while its run was writing to it: start the run again")
-
-
 def clear(folder: Path, *, keep: Collection[str]) -> None:
     """Remove what killed runs left unfinished in `folder`, and the files of an earlier run, except those to `keep`.
 

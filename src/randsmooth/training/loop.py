@@ -29,7 +29,7 @@ from randsmooth.noise import Stream, draw
 from randsmooth.progress import Reporter
 from randsmooth.training.checkpoint import UNFIT, Checkpoint, restore_optimiser, write_signed
 from randsmooth.training.devices import ALONE, Ranks
-from randsmooth.training.folder import CHECKPOINT, HISTORY, check_there
+from randsmooth.training.folder import CHECKPOINT, HISTORY
 from randsmooth.training.loggers import LoggerGroup
 from randsmooth.training.predictions import make_probe
 from randsmooth.training.recipe import Recipe
@@ -166,7 +166,6 @@ class Trainer:
             self.epoch = epoch + 1
             if not self.ranks.is_first:
                 continue
-            check_there(self.folder)
             write_signed(self.folder / CHECKPOINT, self._kept())
             self._write_history()
             # No name may be a folder of others: MLflow makes files.

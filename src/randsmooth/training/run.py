@@ -28,7 +28,7 @@ from randsmooth.models import Classifier, Denoiser
 from randsmooth.progress import Progress, chosen_progress, silent
 from randsmooth.training import devices as ranked
 from randsmooth.training.checkpoint import Checkpoint
-from randsmooth.training.folder import OWN, SETTINGS, TEACHER, TRACKED, check, check_there, clear
+from randsmooth.training.folder import OWN, SETTINGS, TEACHER, TRACKED, check, clear
 from randsmooth.training.loggers import LoggedRun, LoggerGroup, check_loggers, open_loggers
 from randsmooth.training.loop import Callback, Trainer, work
 from randsmooth.training.networks import new_model, other_models
@@ -284,7 +284,6 @@ def take_part(run: Run) -> Classifier | Denoiser:
         with open_loggers(run.loggers, logged) if ranks.is_first else nullcontext(LoggerGroup([])) as loggers:
             trainer.fit(loggers, run.callback)
         if ranks.is_first:
-            check_there(run.folder)
             models.save(model, run.folder)
     return model.eval()
 
