@@ -58,7 +58,7 @@ def sha256(content: bytes) -> str:
 # --- model folders --------------------------------------------------------------------------------------------------
 
 
-def loaded(model: Classifier | Denoiser) -> Any:
+def loaded(model: Any) -> Any:
     """What rebuilds a model, and its answer to an image."""
     state = dict(model.named_parameters()) | dict(model.named_buffers())
     with torch.inference_mode():
