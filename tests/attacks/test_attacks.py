@@ -217,7 +217,7 @@ def test_an_attack_takes_its_gradients_under_no_grad_too() -> None:
 
 
 def test_an_attack_that_means_nothing_is_refused() -> None:
-    for call, message in [
+    refused: list[tuple[Callable[..., object], str]] = [
         (lambda *given: pgd(*given, steps=2, step=0.1, eps=-1.0), "eps=-1.0 must be a finite length above 0"),
         (lambda *given: pgd(*given, steps=2, step=float("nan")), "step=nan"),
         (lambda *given: pgd(*given, steps=2, step=float("inf")), "step=inf"),
@@ -226,6 +226,7 @@ def test_an_attack_that_means_nothing_is_refused() -> None:
         (lambda model, x, y, n: gradient_free(model, x, y, n[:1], steps=1, eps=1.0), "m >= 2"),
         (lambda model, x, y, n: ball_attack(model, x, y, n[0], steps=1, eps=0.0), "eps=0.0"),
         (lambda model, x, y, n: sphere_attack(model, x, y, n[0], steps=1, eps=1.0, norm="L2"), "norm='L2'"),  # type: ignore[arg-type]
-    ]:
+    ]
+    for call, message in refused:
         with pytest.raises(InputError, match=message):
             call(*random_problem(0))

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
@@ -204,7 +204,7 @@ def through(server: ForkServerContext, batch: Batch) -> list[Outcome]:
     """What came of all inputs of a batch: another process goes on where one was taken down."""
     done: list[Outcome] = []
     while len(done) < len(batch.numbers):
-        rest = Batch(*list(vars(batch).values())[:-1], batch.numbers[len(done) :])
+        rest = replace(batch, numbers=batch.numbers[len(done) :])
         done += outcomes_of(rest, ended(server, work, rest))
     return done
 
