@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +14,7 @@ import yaml
 from PIL import Image
 
 from cli.processes import Run
-from randsmooth import data, read
+from randsmooth import certify, data, read
 from randsmooth.certificates import write_parquet
 
 
@@ -67,11 +64,26 @@ def test_compare_does_without_pictures(cli: Run, made: Path, tmp_path: Path, mon
         ({"split": "train"}, "their labels differ"),
     ]
     for facts, reason in reasons:
-        changed = replace(table, header=table.header.model_copy(update=facts))
-        write_parquet(changed, tmp_path / "table.parquet")
-        told = cli("compare", tmp_path / "table.parquet", "--pictures", "--out", "report.html", "--overwrite")
+        write_parquet(replace(table, header=table.header.model_copy(update=facts)), Path("table.parquet"))
+        told = cli("compare", "table.parquet", "--pictures", "--overwrite")
         assert told.code == 0 and "note: no pictures: " in told.err and reason in told.err, reason
-        assert "<img" not in (tmp_path / "report.html").read_text()
+        assert "<img" not in Path("report.html").read_text()
+
+
+def test_figures_leave_out_what_tables_do_not_tell(cli: Run, made: Path) -> None:
+    how = {"take": 8, "n0": 20, "n": 300, "alpha": 0.01}
+    for name, sigma, rule in (("grid", 0.25, "grid"), ("one", 0.25, "radius=0.1"), ("far", 1.0, "fixed")):
+        certify(made / "model", sigma=sigma, rule=rule, out=Path(f"{name}.parquet"), **how)
+    a = made / "a.parquet"
+    code, out, err = cli("compare", a, "grid.parquet", "one.parquet", "--figures", "png")
+    assert code == 0 and "report-p_A.png" in out and "no report-sigmas.png: no method has" in err
+    assert "report-p_A.png leaves out grid, one, whose p_A is not known" in err
+    assert "its radii are those of the grid" in err and "it proves radius 0.1 or nothing" in err
+    code, out, err = cli("compare", "grid.parquet", "--out", "b.html", "--figures", "png")
+    assert code == 0 and "no b-p_A.png: the p_A of no table is known" in err and not Path("b-p_A.png").exists()
+    code, out, err = cli("compare", a, "far.parquet", "--out", "c.html", "--figures", "png")
+    assert code == 0 and "c-sigmas.png" in out and Path("c-sigmas.png").exists()
+    assert "c-sigmas.png: this is no one classifier's certified accuracy" in err
 
 
 def log(path: Path, rows: list[str]) -> Path:
@@ -107,31 +119,23 @@ def test_predict_names_class_and_radius(cli: Run, made: Path, tmp_path: Path) ->
     assert answer["radius"] - 1e-4 <= float(text.splitlines()[0].split()[-1]) <= answer["radius"]
 
 
-def test_evaluate_judges_at_another_budget(cli: Run, made: Path) -> None:
+def test_evaluate_judges_at_another_budget_and_export_rounds_down(cli: Run, made: Path) -> None:
     def acr(*words: object) -> float:
         table = json.loads(cli("evaluate", made / "a.parquet", "--format", "json", *words).out)["tables"][0]
         return float(table["acr"]["value"])
 
-    assert acr("--alpha", 1e-6) < acr() < acr("--alpha", 0.1)
-    assert acr("--n", 50) < acr()
-
-
-def test_export_rounds_down(cli: Run, made: Path, tmp_path: Path) -> None:
-    told = cli("export", made / "a.parquet", "--out", tmp_path / "a.tsv")
-    assert told.code == 0 and told.out.strip() == str(tmp_path / "a.tsv")
+    assert acr("--alpha", 1e-6) < acr() < acr("--alpha", 0.1) and acr("--n", 50) < acr()
+    told = cli("export", made / "a.parquet", "--out", "a.tsv")
+    assert told.code == 0 and told.out.strip() == "a.tsv"
     assert "--sigma 0.25 --n 500 --alpha 0.001" in told.err  # what the log does not say
-    log, table = read(tmp_path / "a.tsv"), read(made / "a.parquet")
-    assert (log.radius <= table.radius).all()
-    assert abs(log.radius - table.radius).max() < 1e-6
-
-
-def test_export_refuses_what_a_log_cannot_say(cli: Run, made: Path, tmp_path: Path) -> None:
+    log, table = read("a.tsv"), read(made / "a.parquet")
+    assert (log.radius <= table.radius).all() and abs(log.radius - table.radius).max() < 1e-6
     for options in (["--rule", "radius=0.1"], ["--bound", "two-sided"], ["--label-aware"]):
-        certify = ("certify", made / "model", "--take", "3", "--n", "500", *options, "--out", "a.parquet")
-        assert cli(*certify, "--overwrite").code == 0
-        told = cli("export", "a.parquet")
+        what = ("--take", "3", "--n", "500", *options, "--out", "b.parquet", "--overwrite")
+        assert cli("certify", made / "model", *what).code == 0
+        told = cli("export", "b.parquet")  # which a log cannot say
         assert told.code == 2 and options[0] in told.err and "Keep the Parquet file" in told.err, options
-        assert not (tmp_path / "a.tsv").exists()
+        assert not Path("b.tsv").exists()
 
 
 def test_lists(cli: Run) -> None:
@@ -235,19 +239,13 @@ def test_a_configuration_that_cannot_be_is_named_and_exits_with_2(cli: Run, tmp_
     assert not wrong
 
 
-def test_a_damaged_model_is_named(cli: Run, made: Path, tmp_path: Path) -> None:
-    shutil.copytree(made / "model", tmp_path / "m")
-    weights = tmp_path / "m" / "model.safetensors"
+def test_a_damaged_model_is_named_and_a_failure_exits_with_1(cli: Run, trained: Path) -> None:
+    weights = trained / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
-    told = cli("certify", tmp_path / "m")
-    assert (told.code, "model.safetensors" in told.err) == (2, True)
-
-
-def test_a_failure_exits_with_1(cli: Run, tmp_path: Path) -> None:
-    told = cli("train", "digits", "--sigma", 0.5, "--epochs", 1, "--set", "lr=1e30", "--out", tmp_path / "m")
-    assert told.code == 1
-    assert "not finite" in told.err
-    assert "Traceback" not in told.err
+    told = cli("certify", trained)
+    assert told.code == 2 and "model.safetensors" in told.err
+    told = cli("train", "digits", "--sigma", 0.5, "--epochs", 1, "--set", "lr=1e30", "--out", "m")
+    assert told.code == 1 and "not finite" in told.err and "Traceback" not in told.err
 
 
 def test_what_was_inferred_of_logs_is_told_with_their_figures(cli: Run, tmp_path: Path) -> None:
@@ -284,8 +282,3 @@ def test_a_choice_that_there_is_not_is_told_in_our_words(cli: Run) -> None:
     for words, message in cases.items():
         refused = cli(*words.split())
         assert refused.code == 2 and refused.err.startswith(f"randsmooth: {message}") and "Usage" not in refused.err
-
-
-def test_a_module_is_the_command_too() -> None:
-    ran = subprocess.run([sys.executable, "-m", "randsmooth", "--version"], capture_output=True, text=True, check=True)
-    assert ran.stdout.startswith("randsmooth ")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -72,55 +71,34 @@ def test_a_resumed_run_goes_on_in_the_files_of_its_loggers(tmp_path: Path) -> No
     assert [event.value for event in events.Scalars("epoch/number")] == [0.0, 1.0, 2.0]
 
 
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A client of an MLflow store of files."""
-    pytest.importorskip("mlflow")
+def test_mlflow_has_one_run_for_a_run_that_was_resumed(
+    cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With every epoch once; and a run that is not in the store is told."""
+    tracking = pytest.importorskip("mlflow.tracking")
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
-    yield from _client(f"file:{tmp_path / 'mlruns'}", monkeypatch)
-
-
-def _client(uri: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    from mlflow.tracking import MlflowClient
-
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"file:{tmp_path / 'mlruns'}")
     monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "smoothing")
-    yield MlflowClient()
+    client, folder = tracking.MlflowClient(), tmp_path / "m"
 
+    def only() -> Any:
+        (run,) = client.search_runs([client.get_experiment_by_name("smoothing").experiment_id])
+        return run
 
-def runs(client: Any) -> list[Any]:
-    experiment = client.get_experiment_by_name("smoothing")
-    return list(client.search_runs([experiment.experiment_id]))
-
-
-def check_mlflow(client: Any, cli: Run, folder: Path) -> None:
-    """A run that is stopped and resumed is one run of MLflow, with every epoch once."""
     with pytest.raises(Stopped):
         train("digits", SETTINGS, out=folder, logger="mlflow", callback=stop_after(1))
-    (begun,) = runs(client)
+    begun = only()
     assert (begun.info.status, begun.info.run_name) == ("FAILED", folder.name)
-    done = cli("train", "digits", *OPTIONS, "--out", folder, "--resume")
-    assert done.code == 0, done.err
-    (run,) = runs(client)
+    with monkeypatch.context() as patched:
+        patched.setenv("MLFLOW_TRACKING_URI", f"file:{tmp_path / 'elsewhere'}")
+        with pytest.raises(InputError, match=r"the logger mlflow cannot be started .*not found.*name other loggers"):
+            train("digits", SETTINGS, out=folder, resume=True)
+    assert cli("train", "digits", *OPTIONS, "--out", folder, "--resume").code == 0
+    run, told = only(), client.get_metric_history(begun.info.run_id, "epoch/cross_entropy")
     assert (run.info.run_id, run.info.status) == (begun.info.run_id, "FINISHED")
     assert (run.data.params["sigma"], run.data.params["arch"], run.data.params["m"]) == ("0.25", "small-cnn", "4")
-    history = pd.read_csv(folder / HISTORY)
-    told = client.get_metric_history(run.info.run_id, "epoch/cross_entropy")
-    assert [metric.value for metric in told] == history["cross_entropy"].tolist()
+    assert [metric.value for metric in told] == pd.read_csv(folder / HISTORY)["cross_entropy"].tolist()
     assert len({metric.step for metric in told}) == 3
-
-
-def test_mlflow_has_one_run_for_a_run_that_was_resumed(store: Any, cli: Run, tmp_path: Path) -> None:
-    check_mlflow(store, cli, tmp_path / "m")
-
-
-def test_a_run_of_mlflow_that_is_gone_is_told(store: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(Stopped):
-        train("digits", SETTINGS, out=tmp_path / "m", logger="mlflow", callback=stop_after(1))
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"file:{tmp_path / 'elsewhere'}")
-    with pytest.raises(InputError, match=r"the logger mlflow cannot be started .*not found.*name other loggers"):
-        train("digits", SETTINGS, out=tmp_path / "m", resume=True)
-    train("digits", SETTINGS, out=tmp_path / "m", resume=True, logger="csv")
 
 
 class Counting(Logger):
@@ -153,36 +131,23 @@ class Counting(Logger):
         self.calls += 1
 
 
-def test_loggers_of_lightning_are_taken_as_they_are(tmp_path: Path) -> None:
+def test_loggers_of_lightning_are_taken_as_they_are_and_one_that_fails_is_left_out(tmp_path: Path) -> None:
     mine, theirs = Counting(), CSVLogger(tmp_path, name="theirs")
-    train("digits", SETTINGS, out=tmp_path / "m", logger=[mine, theirs])
+    whole = train("digits", SETTINGS, out=tmp_path / "m", logger=[mine, theirs])
     assert (mine.calls, mine.status, mine.params["sigma"]) == (7, "success", 0.25)  # once, and twice an epoch
     assert len(pd.read_csv(Path(theirs.log_dir) / "metrics.csv")) == 6
-
-
-def test_a_logger_that_fails_on_the_way_is_left_out(tmp_path: Path) -> None:
-    failing = Counting(fails_at=3)
     with pytest.warns(Note, match=r"Counting failed \(RuntimeError: no more room\): the run goes on without it"):
-        model = train("digits", SETTINGS, out=tmp_path / "m", logger=[failing, "csv"])
-    assert models.weights_hash(model) == models.weights_hash(train("digits", SETTINGS, out=tmp_path / "other"))
-    assert len(by_epoch(tmp_path / "m")) == 3
-
-
-def test_a_logger_that_fails_at_once_stops_the_run(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"the logger Counting cannot be started .RuntimeError: no more room"):
-        train("digits", SETTINGS, out=tmp_path / "m", logger=Counting(fails_at=0))
-
-
-def test_what_is_no_logger_is_refused_before_anything_is_written(tmp_path: Path) -> None:
-    cases: list[tuple[Any, str]] = [
+        model = train("digits", SETTINGS, out=tmp_path / "b", logger=[Counting(fails_at=3), "csv"])
+    assert models.weights_hash(model) == models.weights_hash(whole) and len(by_epoch(tmp_path / "b")) == 3
+    cases: list[tuple[Any, str]] = [  # refused before anything is written
+        (Counting(fails_at=0), "the logger Counting cannot be started .RuntimeError: no more room"),
         ("tensorbord", "unknown logger 'tensorbord': did you mean 'tensorboard'"),
         (["csv", "csv"], "logger 'csv' is given twice"),
         (3, "logger is a int; expected one of tensorboard, csv, mlflow, wandb, or a Logger of Lightning"),
     ]
     for logger, message in cases:
         with pytest.raises(InputError, match=message):
-            train("digits", SETTINGS, out=tmp_path / "m", logger=logger)
-        assert not (tmp_path / "m").exists()
+            train("digits", SETTINGS, out=tmp_path / "c", logger=logger)
 
 
 def test_what_a_callback_raises_ends_the_run_and_keeps_its_checkpoint(tmp_path: Path) -> None:

@@ -59,23 +59,18 @@ def naming(model: Path, dataset: object, folder: Path) -> Path:
     return folder
 
 
-def test_certify_asks_before_it_opens_a_models_folder(cli: Run, model: Path, trap: Trap, tmp_path: Path) -> None:
+def test_certify_takes_names_of_data_sets_alone_and_asks_before_it_opens_a_folder(
+    cli: Run, model: Path, trap: Trap, tmp_path: Path
+) -> None:
     folder, seen = trap
-    named = naming(model, str(folder), tmp_path / "m")
-    code, _, err = cli("certify", named, "--n", 100, "--out", tmp_path / "a.parquet")
-    assert code == 2 and "a folder that a file names is not opened unasked; give the folder yourself (--dataset" in err
-    assert seen == [] and not (tmp_path / "a.parquet").exists()
-    code, _, err = cli("certify", named, "--dataset", folder, "--n", 100, "--out", tmp_path / "a.parquet")
-    assert code == 0, err
-    assert seen
-
-
-def test_certify_takes_names_of_data_sets_alone(cli: Run, model: Path, tmp_path: Path) -> None:
-    datasets: list[object] = [["digits"], {"a": "digits"}, 3, "../digits", "/etc", "digits\n"]
-    for number, dataset in enumerate(datasets):
+    for number, dataset in enumerate((str(folder), ["digits"], {"a": "digits"}, 3, "../digits", "/etc", "digits\n")):
         named = naming(model, dataset, tmp_path / str(number))
-        code, _, err = cli("certify", named, "--n", 100, "--out", tmp_path / "a.parquet")
+        code, _, err = cli("certify", named, "--n", 100, "--out", "a.parquet")
         assert code == 2 and "the model names the data set" in err and "not opened unasked" in err, dataset
+        assert "give the folder yourself (--dataset" in err or dataset != str(folder)
+    assert seen == [] and not Path("a.parquet").exists()
+    code, _, err = cli("certify", tmp_path / "0", "--dataset", folder, "--n", 100, "--out", "a.parquet")
+    assert code == 0 and seen, err
 
 
 def test_attack_and_compare_do_not_follow_a_table(
