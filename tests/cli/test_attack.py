@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,7 +40,7 @@ def forged(table: Certificates) -> Certificates:
     counts = np.zeros_like(honest)
     counts[rows, picked] = successes
     counts[rows, (picked + 1) % counts.shape[1]] = FORGED - successes
-    evidence = {"label": table.label, "counts0": counts0, "counts": counts, "seconds": table.seconds}
+    evidence: dict[str, Any] = {"label": table.label, "counts0": counts0, "counts": counts, "seconds": table.seconds}
     return from_evidence(table.header.model_copy(update={"n": FORGED}), idx=table.idx, **evidence)
 
 

@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -71,7 +72,7 @@ def test_compare_does_without_pictures(cli: Run, made: Path, tmp_path: Path, mon
 
 
 def test_figures_leave_out_what_tables_do_not_tell(cli: Run, made: Path) -> None:
-    how = {"take": 8, "n0": 20, "n": 300, "alpha": 0.01}
+    how: dict[str, Any] = {"take": 8, "n0": 20, "n": 300, "alpha": 0.01}
     for name, sigma, rule in (("grid", 0.25, "grid"), ("one", 0.25, "radius=0.1"), ("far", 1.0, "fixed")):
         certify(made / "model", sigma=sigma, rule=rule, out=Path(f"{name}.parquet"), **how)
     a = made / "a.parquet"

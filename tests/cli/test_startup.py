@@ -13,7 +13,7 @@ from randsmooth.cli.command import make_command, paragraphs, settings_of
 from randsmooth.cli.main import AllVerbs, DataVerbs
 from randsmooth.cli.settings import Settings
 from randsmooth.cli.verbs import DATA_VERBS, VERBS
-from randsmooth.cli.verbs.methods import summary_of, written_summary
+from randsmooth.cli.verbs.listings import summary_of, written_summary
 from randsmooth.errors import InputError
 from randsmooth.methods import METHODS
 

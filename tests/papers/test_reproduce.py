@@ -12,7 +12,7 @@ import pytest
 
 from randsmooth import certify, models
 from randsmooth.cli.settings import Settings
-from randsmooth.cli.verbs.reproduce import described, listing
+from randsmooth.cli.verbs.sweep import described, listing
 from randsmooth.models import Classifier
 from randsmooth.papers.cell_comparison import agreement_of, compare_cells, findings
 from randsmooth.papers.context import SCALES, Context, steps_for

@@ -44,7 +44,12 @@ _NAMES = (
     *("serve", "attack", "from-counts", "evaluate", "compare", "leaderboard", "sweep", "reproduce", "export"),
     *("quantise", "verify", "methods", "cite", "doctor", "completion"),
 )
-_WITH = {"train_denoiser": "train", "plan": "certify", "merge": "certify", "explain": "predict", "evaluate": "compare"}
+_WITH = {
+    **{"train_denoiser": "train", "plan": "certify", "merge": "certify", "explain": "predict"},
+    **{"evaluate": "compare", "reproduce": "sweep"},
+    **dict.fromkeys(("import_", "from_counts", "export", "quantise"), "conversion"),
+    **dict.fromkeys(("methods", "cite"), "listings"),
+}
 _FUNCTIONS = {name: "import_" if name == "import" else name.replace("-", "_") for name in _NAMES}
 VERBS = {name: Verb(_WITH.get(function, function), function) for name, function in _FUNCTIONS.items()}
-DATA_VERBS = {"list": Verb("data", "list_"), "describe": Verb("data", "describe")}  # of `randsmooth data`
+DATA_VERBS = {"list": Verb("listings", "list_"), "describe": Verb("listings", "describe")}  # of `randsmooth data`

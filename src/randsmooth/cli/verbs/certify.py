@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from pydantic import BeforeValidator, Field, PositiveInt
@@ -13,15 +14,16 @@ from randsmooth.certificates import Shard
 from randsmooth.cli.certification import OF_THE_MODEL, WhatToCertify, check_names, default_out, model_of, run_of
 from randsmooth.cli.messages import BAD_INPUT, note, say_lines
 from randsmooth.cli.options import Slurm, written
-from randsmooth.cli.planning import show_plan
 from randsmooth.cli.settings import Argument, Given, Settings, as_given, words
 from randsmooth.errors import InputError
-from randsmooth.escape import printable, say
-from randsmooth.progress import Progress
+from randsmooth.escape import printable, say, to_json
+from randsmooth.progress import Progress, clock
 from randsmooth.urls import Place, is_url
 
 if TYPE_CHECKING:
     from randsmooth.certificates import Certificates
+    from randsmooth.launch import Plan as Planned
+    from randsmooth.launch import Span
 
 FEW = 10  # images that show nothing
 FEW_SAMPLES = 100  # of an image, which leave even good models undecided
@@ -159,10 +161,8 @@ def submit(settings: Certify) -> None:
     out = Path(out)
     if settings.overwrite:
         discard(out)
-    found = submit_shards(
-        run_of(settings), out, settings.array, command_of(settings), resources, at_once=settings.parallel
-    )
-    say_lines(found.lines("tasks"))
+    what = run_of(settings), out, settings.array, command_of(settings), resources
+    say_lines(submit_shards(*what, at_once=settings.parallel).lines("tasks"))
     say(printable(f"the last merges what the others make into {out}; the same command says how far they are"))
 
 
@@ -238,3 +238,57 @@ def _whole(shards: list[Place]) -> Place:
     if whole is None or others:
         raise InputError("the names of the shards do not say what the whole is called: give --out")
     return whole
+
+
+def show_plan(settings: WhatToCertify, format: str = "text", **asked: Any) -> None:
+    """Print the plan of a certification, in words or as JSON alone; `asked` is what `launch.plan` is told."""
+    check_names(settings, settings.backend, settings.shard)
+    from randsmooth.launch import plan
+
+    found = plan(run_of(settings), **asked)
+    if format == "json":
+        say(to_json({"model": settings.model, **found.to_dict()}, indent=1))
+    else:
+        say_lines(plan_lines(found))
+
+
+def plan_lines(plan: Planned) -> Iterator[str]:
+    """The plan for a person to read."""
+    about, samples, pilot = plan.about, plan.samples, plan.pilot
+    title = f"{about['dataset']} {about['split']}, {about['selection']}, rule {about['rule']}, n = {about['n']:,}"
+    yield from (f"{title}: {about['images']:,} images", "")
+    yield f"samples     {_span(samples, count)}; {samples.middle / about['images']:,.0f} an image"
+    yield f"time here   {_span(plan.seconds, clock)}; {clock(about['start_seconds'])} of it to begin"
+    for k, seconds in plan.workers.items():
+        yield f"{f'{k} worker' + 's' * (k != 1):11} {_span(seconds, clock)}; each as fast as this process"
+    held = {"a process": about["memory_bytes"], "of each GPU": about["device_memory_bytes"]}
+    yield f"memory      {'; '.join(f'{size / 1e6:,.0f} MB {of}' for of, size in held.items() if size) or 'unknown'}"
+    yield f"disk        {about['table_bytes'] / 1e6:.1f} MB; {about['journal_bytes'] / 1e6:.1f} MB more while it runs"
+    yield from ("", f"{'rule':18} {'samples (95% limits)':30} {'time here':>12} {'of fixed':>9}")
+    fixed = plan.rules.get("fixed", plan.rules[about["rule"]])["samples"].middle
+    for rule, found in sorted(plan.rules.items(), key=lambda item: -item[1]["samples"].middle):
+        took, mark = clock(found["seconds"].middle), " <- asked for" if rule == about["rule"] else ""
+        share = found["samples"].middle / fixed
+        yield f"{rule:18} {_span(found['samples'], count):30} {took:>12} {share:>9.1%}{mark}"
+    cut = pilot["images"] - pilot["known"]
+    chosen = f"{pilot['images']:,} images that chance chose (seed {pilot['seed']}){f', {cut} cut short' if cut else ''}"
+    speed = f"{1.0 / max(about['sample_seconds'], 1e-9):,.0f} samples a second"
+    yield from ("", f"from {chosen}: {pilot['samples']:,} samples in {clock(pilot['seconds'])}, {speed}")
+    yield from (f"note: {note}" for note in plan.notes)
+
+
+def _span(span: Span, words: Callable[[float], str]) -> str:
+    limits = f"({words(span.low)} to {words(span.high)})" if span.low < span.high else "(exact)"
+    return f"{words(span.middle)} {limits}"
+
+
+def count(number: float) -> str:
+    """A number with three digits.
+
+    Example:
+        >>> count(950), count(3_163_333), count(2.5e9)
+        ('950', '3.16M', '2.50G')
+    """
+    place = min(4, (len(f"{number:.0f}") - 1) // 3)
+    value = number / 1000**place
+    return f"{value:.{(3 - len(str(int(value)))) if place else 0}f}{' kMGT'[place]}".rstrip()

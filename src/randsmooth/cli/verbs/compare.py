@@ -96,15 +96,9 @@ def compare(settings: Compare) -> None:
         tables = _loaded(settings)
         from randsmooth import report
 
-        report.write_comparison(
-            tables,
-            settings.out,
-            radii=settings.radii,
-            baseline=settings.baseline,
-            title=settings.title,
-            command="randsmooth " + shlex.join(sys.argv[1:]),
-            pictures=_pictures(tables) if settings.pictures else None,
-        )
+        how = settings.model_dump(include={"radii", "baseline", "title"})
+        how |= {"pictures": _pictures(tables) if settings.pictures else None}
+        report.write_comparison(tables, settings.out, **how, command="randsmooth " + shlex.join(sys.argv[1:]))
         for remark in report.remarks(tables):
             note(remark)
         for path, what in wanted.items():

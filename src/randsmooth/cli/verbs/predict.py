@@ -6,7 +6,7 @@ import dataclasses
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from randsmooth.cli.certification import base_classifier, check_sources
 from randsmooth.cli.messages import Answers, show_answers, writing
@@ -277,22 +277,13 @@ def _explained(model: BaseClassifier, found: FoundImage, settings: Explain) -> E
     from randsmooth import app, data
     from randsmooth.progress import console
 
-    training = None
+    training: Any = False if settings.no_training else None
     if settings.dataset is not None and not settings.no_training:
         training = data.load(settings.dataset, "train", stream=True, **settings.reading())
-    return app.explain(
-        model,
-        found.x,
-        completed(settings.asked(), settings, model),
-        training=False if settings.no_training else training,
-        label=found.label,
-        classes=found.classes,
-        attack=not settings.no_attack,
-        device=settings.device,
-        num_classes=settings.num_classes,
-        name=found.name,
-        progress=console,
-    )
+    how = settings.model_dump(include={"device", "num_classes"}) | {"attack": not settings.no_attack}
+    known: dict[str, Any] = {"label": found.label, "classes": found.classes, "name": found.name}
+    asked = completed(settings.asked(), settings, model)
+    return app.explain(model, found.x, asked, training=training, **how, **known, progress=console)
 
 
 def _write(explained: Explanation, found: FoundImage, settings: Explain) -> None:
@@ -313,13 +304,10 @@ def _table(explained: Explanation, found: FoundImage, settings: Explain) -> Cert
     from randsmooth import certification
 
     certified, images = explained.certified, explained.image[None]
+    labelled = images if found.label is None else (images, [found.label])
+    how = settings.model_dump(include={"device", "identity"}) | {"progress": False}
     table = certification.certify(
-        certified.engine.model,
-        images if found.label is None else (images, [found.label]),
-        certified.settings.replace(seed=certified.seed),
-        device=settings.device,
-        identity=settings.identity,
-        progress=False,
+        certified.engine.model, labelled, certified.settings.replace(seed=certified.seed), **how
     )
     if found.index is None:
         return dataclasses.replace(table, name=found.name)

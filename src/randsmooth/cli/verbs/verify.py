@@ -79,7 +79,7 @@ def examined(path: Path) -> Found:
             raise InputError(f"{path} is a pipe or a device; expected a file or a folder")
         kind = kind_of(path)
         if kind is None:
-            return Found(str(path), None, "unknown", "of no kind that is checked here")
+            raise ForeignFile("of no kind that is checked here")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", Note)
             finding = pkgutil.resolve_name(KINDS[kind][1])(path)

@@ -1,4 +1,4 @@
-"""`randsmooth methods`: the training methods, and the settings that papers trained with."""
+"""`randsmooth methods`, `randsmooth data` and `randsmooth cite`: what there is, and where it is from."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from randsmooth.cli.messages import say_lines
-from randsmooth.cli.settings import Argument, Unsaved
+from randsmooth.cli.options import DATASET, Images
+from randsmooth.cli.settings import Argument, Unsaved, option
 from randsmooth.cli.verbs import first_paragraph
+from randsmooth.escape import LONG, printable, say, shortened, to_json
+from randsmooth.urls import fetched, has_protocol
 
 if TYPE_CHECKING:
+    from randsmooth.data import DatasetSpec
     from randsmooth.methods import Method
     from randsmooth.training.presets import Preset
 
@@ -172,3 +176,78 @@ def _joined(values: Sequence[Any]) -> str:
     """3|6|4, or one value where all are the same."""
     words = [f"{value:g}" if isinstance(value, float) else str(value) for value in values]
     return words[0] if len(set(words)) == 1 else "|".join(words)
+
+
+class List(Unsaved):
+    """`randsmooth data list` has no settings."""
+
+
+class Describe(Images):
+    """Settings of `randsmooth data describe`."""
+
+    dataset: Argument[str] = option(DATASET, ...)
+
+
+def list_(settings: List) -> None:
+    """List the named data sets. A name is looked for in `$RANDSMOOTH_DATA/NAME/{train,test}.parquet` first."""
+    from randsmooth import data
+
+    for name in data.DATASETS:
+        words = data.DATASETS.describe(name, partial(_line, data.DATASETS.credit(name)))
+        say(f"{name:15} {words}")
+
+
+def _line(credit: str, spec: DatasetSpec) -> str:
+    return spec.description + (f" ({credit})" if credit else "")
+
+
+def describe(settings: Describe) -> None:
+    """Describe a data set: image shape, classes, normalisation, augmentation, usual architecture, origin."""
+    from randsmooth import data
+
+    name, how = settings.dataset, settings.model_dump(exclude={"dataset"}, exclude_none=True)
+    named = name in data.DATASETS and not how
+    spec = data.DATASETS[name] if named else data.describe(name, **how)  # which loads torch
+    classes = ", ".join(spec.classes[:10]) + (", ..." if spec.num_classes > 10 else "")
+    for key, value in (
+        ("name", spec.name),
+        ("what", spec.description),
+        ("images", ", ".join(f"{count:,} {split}" for split, count in spec.sizes.items())),
+        ("shape", " x ".join(map(str, spec.shape)) + " (channels, height, width), pixels in [0, 1]"),
+        ("classes", f"{spec.num_classes}: {classes}" if classes else "none: the images have no labels"),
+        ("normalisation", "none" if spec.mean is None else f"mean {spec.mean}, std {spec.std} (inside the model)"),
+        ("augmentation", spec.augment),
+        ("architecture", spec.arch),
+        ("hub", spec.hub or "not on the hub"),
+    ):
+        say(f"{key:14} {shortened(printable(str(value)), LONG)}")
+
+
+class Cite(Unsaved):
+    """Settings of `randsmooth cite`.
+
+    Attributes:
+        things: Certificate tables, logs, model folders, or names: a method, rule, bound, data set, architecture, or
+            acr, p_a, sound, denoised, ensemble, ... (default: randsmooth alone)
+        format: Of the answer.
+    """
+
+    things: Argument[list[str]] = []
+    format: Literal["text", "bibtex", "json"] = "text"
+
+
+def cite(settings: Cite) -> None:
+    """Print what to cite for a run: randsmooth, and the papers and data sets behind what it used, each with its use.
+
+    Read from the header of a table, from a model's configuration, or from the path of a published log. Whether you
+    report ACR or p_A nobody knows but you: their papers are named for every table.
+
+    Example: randsmooth cite runs/gaussian.parquet --format bibtex > references.bib
+    """
+    from randsmooth.papers import cited
+
+    found = cited([fetched(thing) if has_protocol(thing) else thing for thing in settings.things])
+    if settings.format == "json":
+        say(to_json(found.to_dict()))
+    else:
+        say(found.bibtex() if settings.format == "bibtex" else found.text())
