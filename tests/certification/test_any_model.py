@@ -188,7 +188,7 @@ def test_estimators(tmp_path: Path) -> None:
 
 def test_what_is_no_fitted_classifier_is_refused() -> None:
     fitted = LogisticRegression().fit(np.eye(3), [0, 1, 2])
-    features = "which have 64 pixels: LogisticRegression was fitted with 3 features"
+    features = "which are 64 features | LogisticRegression is expecting 3 features"
     check_refusals(
         [
             (lambda: adapt(LogisticRegression()), "LogisticRegression has no classes_"),

@@ -1,4 +1,4 @@
-"""Small PNGs are decoded without PIL's search through the file: to the same pixels, and no others are."""
+"""Small PNGs are decoded without PIL's search through the file, to the same pixels; crops, flips and windows."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import io
 from typing import Any
 
 import numpy as np
-import pytest
+import torch
 from PIL import Image, PngImagePlugin
 
+from data.making import refusal, seeded
 from randsmooth.data import DATASETS
 from randsmooth.data.dataset_spec import Fit
-from randsmooth.data.decode import decode, plain_png
-from randsmooth.errors import InputError
+from randsmooth.data.decode import crop_draws, cut_centre, decode, plain_png, random_resized_crop, scaled
+from randsmooth.data.images import PADDING, random_crop, random_flip
 
 RNG = np.random.default_rng(0)
 GREY = dataclasses.replace(DATASETS["mnist"], shape=(1, 20, 31))
@@ -59,5 +60,54 @@ def test_any_other_file_is_left_to_pil() -> None:
     for name in ("see-through", "words", "bytes after the end"):
         assert np.array_equal(decode(io.BytesIO(other[name]), GREY, name), OF_GREY[None])
     for name in ("bits", "16 bits", "size"):
-        with pytest.raises(InputError):
-            decode(io.BytesIO(other[name]), GREY, name)
+        assert name in refusal(lambda name=name: decode(io.BytesIO(other[name]), GREY, name))  # type: ignore[misc]
+
+
+X = torch.randint(1, 256, (64, 3, 8, 8), generator=seeded(), dtype=torch.uint8)
+
+
+def test_a_crop_is_a_window_of_the_padded_image() -> None:
+    """Each image is found again, by a slow search, at one of the 81 places."""
+    padded = torch.nn.functional.pad(X, (PADDING,) * 4)
+    places = set()
+    for whole, cut in zip(padded, random_crop(X, seeded(1)), strict=True):
+        windows = [(i, j) for i in range(9) for j in range(9) if whole[:, i : i + 8, j : j + 8].equal(cut)]
+        assert len(windows) == 1
+        places.update(windows)
+    assert len(places) > 30
+
+
+def test_a_flip_mirrors_some_images() -> None:
+    y = random_flip(X, seeded(1))
+    kept = (y == X).flatten(1).all(1)
+    mirrored = (y == X.flip(-1)).flatten(1).all(1)
+    assert (kept ^ mirrored).all()
+    assert 16 < mirrored.sum() < 48
+
+
+def gradient(width: int, height: int) -> Any:
+    """A photograph whose red is the column, in 0..255, and whose green is the row."""
+    red, green = np.meshgrid(np.linspace(0, 255, width), np.linspace(0, 255, height))
+    return Image.fromarray(np.stack([red, green, red * 0], -1).astype(np.uint8))
+
+
+def test_central_crop() -> None:
+    """The middle of the photograph is the middle of the crop."""
+    for width, height in ((300, 400), (500, 260), (256, 256), (100, 90)):
+        whole = scaled(gradient(width, height), Fit(256).scaled((height, width)))
+        cut = np.asarray(cut_centre(whole, (224, 224)), dtype=float)
+        assert cut.shape == (224, 224, 3)
+        np.testing.assert_allclose(cut[..., :2].mean((0, 1)), 127, atol=1.5)
+
+
+def test_random_resized_crop() -> None:
+    for size in ((1000, 20), (3, 90), (1, 1), (300, 400)):
+        image = gradient(*size)
+        crops = [np.asarray(random_resized_crop(image, row, (32, 32))) for row in crop_draws(40, seeded())]
+        assert {crop.shape for crop in crops} == {(32, 32, 3)}
+    red = np.stack([crop[16, :, 0].astype(int) for crop in crops])
+    green = np.stack([crop[:, 16, 1].astype(int) for crop in crops])
+    # Area 8% to 100% and ratio at most 4/3, so a side spans at least a quarter of the photograph.
+    assert 0.2 < (red[:, -1] < red[:, 0]).mean() < 0.8
+    assert np.ptp(red, axis=1).min() > 50 and (np.ptp(green, axis=1) > 50).all()
+    assert len({tuple(row) for row in red}) == 40

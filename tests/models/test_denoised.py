@@ -62,9 +62,12 @@ def test_the_image_passes_the_denoiser_first(tmp_path: Path) -> None:
     first, second, noisy = denoiser(), classifier(), torch.randn(5, 1, 8, 8)
     save(first, tmp_path / "denoiser")
     save(second, tmp_path / "classifier")
+    noisy.requires_grad_()
     for base in (Denoised(first, second), Denoised(tmp_path / "denoiser", str(tmp_path / "classifier"))):
         assert torch.equal(base(noisy), second(first(noisy))) and not base.training
         assert (base.shape, base.num_classes, base.provenance) == ((1, 8, 8), 10, FACTS)
+    base(noisy).sum().backward()
+    assert noisy.grad is not None and bool(noisy.grad.abs().sum() > 0)
 
 
 def test_counts_are_those_of_a_loop_over_both_parts_and_the_header_says_what_they_are(tmp_path: Path) -> None:
@@ -123,12 +126,6 @@ def test_parts_that_do_not_fit_are_refused() -> None:
     check_refusals((partial(Denoised, *parts), said) for parts, said in table)
     training = Denoised(denoiser().train(), classifier())
     check_refusals([(lambda: rs.SmoothedClassifier(training, sigma=0.25), "train mode")])
-
-
-def test_gradients_pass_through_both_parts() -> None:
-    noisy = torch.randn(2, 1, 8, 8, requires_grad=True)
-    Denoised(denoiser(), classifier())(noisy).sum().backward()
-    assert noisy.grad is not None and bool(noisy.grad.abs().sum() > 0)
 
 
 def stirred(denoiser: Denoiser) -> Denoiser:

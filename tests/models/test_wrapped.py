@@ -53,25 +53,18 @@ def test_each_step() -> None:
     assert seen(torch.tensor([[0.0, 1.0]]), softmax="remove").isfinite().all()
 
 
-def test_the_steps_are_named() -> None:
-    torch.manual_seed(0)
-    inner = nn.Sequential(nn.Flatten(), nn.Linear(64, 4)).eval()
-    one, later = (models.wrap(inner, mean=0.5, std=0.5, softmax=softmax) for softmax in (None, "add"))
-    assert one.notes == ("after noise: normalised by mean 0.5 and std 0.5",)
-    assert later.notes[1:] == ("after the model: a softmax over the logits",)
-
-
-def test_gradients_pass_through() -> None:
+def test_the_steps_are_named_keep_modes_and_pass_gradients() -> None:
     network = nn.Sequential(nn.Conv2d(3, 2, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten()).eval()
+    wrapped = models.wrap(network, channels=3, resize=16, mean=0.5, std=0.5, softmax="add")
+    assert wrapped.notes[2:] == (
+        "after noise: normalised by mean 0.5 and std 0.5",
+        "after the model: a softmax over the logits",
+    )
     x = torch.rand(2, 1, 8, 8, requires_grad=True)
-    models.wrap(network, channels=3, resize=16, mean=MEAN, std=STD)(x)[:, 0].sum().backward()
-    assert x.grad is not None
-    assert x.grad.abs().sum() > 0
-
-
-def test_the_mode_of_the_model_stays() -> None:
+    wrapped(x)[:, 0].sum().backward()
+    assert x.grad is not None and x.grad.abs().sum() > 0
     assert models.wrap(nn.Dropout().train()).inner.training
-    assert not any(module.training for module in models.wrap(Seen().eval(), resize=4, mean=0.5).modules())
+    assert not any(module.training for module in wrapped.modules())
 
 
 def test_bad_arguments_are_named() -> None:

@@ -216,25 +216,19 @@ def check_arguments(called: Callable[..., Any], given: Mapping[str, Any], what: 
         >>> check_arguments(resnet, {"depth": 8}, "zoo.py:resnet")
         >>> check_arguments(resnet, {"dept": 8}, "zoo.py:resnet")
         Traceback (most recent call last):
-        randsmooth.errors.InputError: unknown argument of zoo.py:resnet 'dept': did you mean 'depth'? ...
-        >>> check_arguments(resnet, {}, "zoo.py:resnet")
-        Traceback (most recent call last):
-        randsmooth.errors.InputError: zoo.py:resnet needs the argument depth: give it with --model-arg depth=... ...
+        randsmooth.errors.InputError: zoo.py:resnet takes the arguments depth, width (missing a required argument: ...
     """
     try:
-        parameters = list(inspect.signature(called).parameters.values())[first:]
-    except (TypeError, ValueError):  # of a compiled function
+        signature = inspect.signature(called)
+        signature.bind(*[None] * first, **given)
+    except ValueError:  # of a compiled function
         return
-    names = [each.name for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
-    free = any(each.kind is each.VAR_KEYWORD for each in parameters)
-    for name in given:
-        if name not in names and not free:
-            raise unknown(f"argument of {what}", name, names or ["none"])
-    needed = [each.name for each in parameters if each.default is each.empty and each.name in names]
-    missing = [name for name in needed if name not in given]
-    if missing:
-        given_by = f"--model-arg {missing[0]}=... (a function that itself takes images is returned by another)"
-        raise InputError(f"{what} needs the argument {missing[0]}: give it with {given_by}")
+    except TypeError as error:
+        names = shown(", ".join([*signature.parameters][first:]) or "none")
+        raise InputError(
+            f"{what} takes the arguments {names} ({error}): give each with --model-arg NAME=VALUE; a function that "
+            "itself takes images is returned by another"
+        ) from error
 
 
 def from_code(source: str, **model_args: Any) -> Any:

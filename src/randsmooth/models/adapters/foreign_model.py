@@ -270,7 +270,6 @@ class EstimatorModel(PythonModel):
         self.known, self.labels = np.asarray(known), self.method == "predict"
         self.places = _places(self.known, None, self.name)
         self.num_classes = max(2, int(self.places.max()) + 1)
-        self.features: int | None = getattr(estimator, "n_features_in_", None)
         self.kind = f"scikit-learn {self.name}, {self.method}"
         hashed = _hash_of((self.method, self.estimator))
         self.unreadable = "" if hashed else f"the estimator {self.name} does not say all that it holds"
@@ -287,15 +286,13 @@ class EstimatorModel(PythonModel):
 
     def answer(self, noisy: Tensor) -> Tensor:
         features = noisy.flatten(1).cpu().double().numpy()
-        if self.features not in (None, features.shape[1]):
-            raise InputError(
-                f"the model refuses images of shape {tuple(noisy.shape[1:])}, which have {features.shape[1]} pixels: "
-                f"{self.name} was fitted with {self.features} features"
-            )
         try:
             found = np.asarray(getattr(self.estimator, self.method)(features))
         except Exception as error:  # an estimator may raise anything
-            raise InputError(f"{self.name} failed on {features.shape} features ({shown(error)})") from error
+            shape = tuple(noisy.shape[1:])
+            raise InputError(
+                f"the model refuses images of shape {shape}, which are {features.shape[1]} features ({shown(error)})"
+            ) from error
         if self.labels:
             return votes(torch.from_numpy(self.places[np.searchsorted(self.known, found)]), self.num_classes)
         return torch.from_numpy(self._logits(found)).to(noisy.device)
