@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from randsmooth import CertificationSettings, InputError
+from randsmooth import CertificationSettings, InputError, TrainingSettings
 from randsmooth.cli.settings import read_config, validate
 from randsmooth.cli.verbs.certify import Certify
 from randsmooth.frozen_record import whole_number
@@ -30,6 +30,7 @@ def test_what_means_a_whole_number_is_one_and_nothing_else() -> None:
 
 def test_settings_the_command_line_and_yaml_take_them(tmp_path: Path) -> None:
     assert CertificationSettings.model_validate({"n": "1e5", "n0": "1_000"}).n == 100_000
+    assert TrainingSettings.model_validate({"sigma": 0.5, "epochs": "1e2"}).epochs == 100
     (tmp_path / "run.yaml").write_text("verb: certify\nmodel: m\nn: 1e3\ntake: ten\n")
     values = read_config(tmp_path / "run.yaml", "certify")
     taken = validate(Certify, "certify", values | {"take": "2k"})
