@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
-import randsmooth as rs
+from certificates.walks import refusal
 from randsmooth.certificates import CertificationSettings, Header, check_same_run
 from randsmooth.certificates.same_run import SETTINGS
 from randsmooth.cli.settings import validate
 from randsmooth.cli.verbs.certify import Certify
-from randsmooth.errors import InputError
 from randsmooth.frozen_record import settings_from
-from randsmooth.training import TrainingSettings
 
 GIVEN: dict[str, Any] = {
     "sigma": 0.5, "n0": 50, "n": 2000, "alpha": 0.01, "rule": "grid", "label_aware": True, "sound": True,
@@ -22,75 +19,58 @@ GIVEN: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"n": 5}, "alpha=0.001 needs n >= 10 to certify anything; got n=5"),
-        ({"n": 100.5}, "n=100.5 must be a whole number"),
-        ({"n0": "many"}, "n0='many' must be a whole number"),
-        ({"n0": True}, "n0=True must be a whole number"),
-        ({"alpha": "x"}, "alpha='x' must be a valid number"),
-        ({"alpha": 1.5}, "alpha=1.5"),
-        ({"sigma": -1.0}, "sigma=-1.0 must be a finite number > 0"),
-        ({"batch": 0}, "batch=0"),
-        ({"precision": "fp8"}, "unknown precision 'fp8'.*one of: 32, auto, bf16, fp16"),
-        ({"bound": "hoeffding"}, "unknown bound 'hoeffding'.*one of: any-class, clopper-pearson"),
-        ({"sigma": 0.5, "rule": "gird"}, "unknown rule 'gird': did you mean 'grid'"),
-        ({"sigma": 0.5, "rule": "grid", "bound": "two-sided"}, "bound=two-sided is for the fixed rule"),
-        ({"rule": "grd"}, "unknown rule 'grd': did you mean 'grid'"),
-        ({"rule": "radius"}, "rule 'radius' needs a number"),
-        ({"rule": "fixed=3"}, "rule 'fixed=3' takes no number"),
-        ({"rule": "grid", "n": 10**8}, "n=100000000 must be a whole number of samples"),
-        ({"rule": "grid", "bound": "two-sided"}, "bound=two-sided is for the fixed rule"),
-        ({"batch": -3}, "batch=-3 must lie from 1"),
-        ({"sigmas": 0.5}, "unknown setting 'sigmas': did you mean 'sigma'"),
-    ],
-)
-def test_what_cannot_be_used_is_named(fields: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        CertificationSettings(**fields)
-    with pytest.raises(InputError, match=message):
-        CertificationSettings().replace(**fields)
+UNUSABLE: list[tuple[dict[str, Any], str]] = [  # and what the refusal names
+    ({"n": 5}, "n >= 10"),
+    ({"n": 100.5}, "n=100.5"),
+    ({"n0": "many"}, "n0='many'"),
+    ({"n0": True}, "n0=True"),
+    ({"alpha": "x"}, "alpha='x'"),
+    ({"alpha": 1.5}, "alpha=1.5"),
+    ({"sigma": -1.0}, "sigma=-1.0"),
+    ({"batch": 0}, "batch=0"),
+    ({"batch": -3}, "batch=-3"),
+    ({"precision": "fp8"}, "32, auto, bf16, fp16"),
+    ({"bound": "hoeffding"}, "any-class, clopper-pearson"),
+    ({"sigma": 0.5, "rule": "gird"}, "'grid'"),
+    ({"sigma": 0.5, "rule": "grid", "bound": "two-sided"}, "bound=two-sided"),
+    ({"rule": "grd"}, "'grid'"),
+    ({"rule": "radius"}, "'radius' needs a number"),
+    ({"rule": "fixed=3"}, "'fixed=3'"),
+    ({"rule": "grid", "n": 10**8}, "n=100000000"),
+    ({"rule": "grid", "bound": "two-sided"}, "bound=two-sided"),
+    ({"n0": 0, "rule": "grid"}, "n0 >= 1"),
+    ({"sigmas": 0.5}, "'sigma'"),
+]
+
+
+def test_what_cannot_be_used_is_named() -> None:
+    for fields, named in UNUSABLE:
+        assert named in refusal(CertificationSettings, **fields), fields
+        assert named in refusal(CertificationSettings().replace, **fields), fields
 
 
 def test_what_depends_on_sigma_waits_for_it() -> None:
     far = CertificationSettings(rule="radius=3", n=1000)
     assert far.replace(sigma=2.0).stopping_rule().farthest == 3.0
-    with pytest.raises(InputError, match="radius"):
-        far.replace(sigma=0.25)
+    assert "radius" in refusal(far.replace, sigma=0.25)
     assert CertificationSettings(batch=32).batch == 32  # for large images, as the engine checks
 
 
-def test_whole_numbers_may_be_written_in_other_ways() -> None:
-    written: dict[str, Any] = {"n": 1e4, "seed": np.int64(3)}
-    assert CertificationSettings(**written) == CertificationSettings(n=10_000, seed=3)
+def test_numbers_may_be_written_in_other_ways() -> None:
+    written: dict[str, Any] = {"n": 1e4, "seed": np.int64(3), "precision": 32}  # YAML reads `precision: 32` as a number
+    settings = CertificationSettings(**written)
+    assert settings == CertificationSettings(n=10_000, seed=3) and settings.precision == "32"
+    for value in (16, True):
+        assert f"precision {value}" in refusal(CertificationSettings, **written | {"precision": value})
 
 
-def test_digits_stand_for_the_precision_that_they_spell() -> None:
-    """YAML reads `precision: 32` as a number."""
-    written: dict[str, Any] = {"precision": 32}
-    assert CertificationSettings(**written).precision == "32"
-    assert TrainingSettings(sigma=0.5, **written).precision == "32"
-    for value, said in ((16, "unknown precision 16: "), (True, "unknown precision True: ")):
-        with pytest.raises(InputError, match=said):
-            CertificationSettings(**written | {"precision": value})
-
-
-def test_keywords_change_a_given_object() -> None:
+def test_keywords_change_a_given_object_which_cannot_be_changed_in_place() -> None:
     settings = CertificationSettings(sigma=0.5, n=1000)
     assert settings_from(CertificationSettings, settings, {"n": 2000}) == settings.replace(n=2000)
     assert settings_from(CertificationSettings, None, {"n": 2000}) == CertificationSettings(n=2000)
-    with pytest.raises(InputError, match=r"unknown setting 'sigmas': did you mean 'sigma'"):
-        settings_from(CertificationSettings, settings, {"sigmas": 2000})
-    with pytest.raises(InputError, match=r"settings=0.5 is a float; expected CertificationSettings"):
-        settings_from(CertificationSettings, 0.5, {})  # type: ignore[arg-type]
-
-
-def test_settings_cannot_be_changed_in_place() -> None:
-    with pytest.raises(
-        InputError, match=r"CertificationSettings cannot be changed: make another with .replace\(n=\d+\)"
-    ):
-        CertificationSettings().n = 5
+    assert "'sigma'" in refusal(settings_from, CertificationSettings, settings, {"sigmas": 2000})
+    assert "settings=0.5" in refusal(settings_from, CertificationSettings, 0.5, {})
+    assert ".replace(n=5)" in refusal(setattr, settings, "n", 5)
 
 
 def test_a_header_stores_every_setting_and_gives_it_back() -> None:
@@ -102,13 +82,9 @@ def test_a_header_stores_every_setting_and_gives_it_back() -> None:
     assert Header(**dict(two_sided) | {"precision": "float32 (TF32 convolutions)"}).settings == two_sided.replace(
         precision="32"
     )
-
-
-@pytest.mark.parametrize("missing", ["sigma", "n0", "n", "alpha", "precision"])
-def test_a_header_that_does_not_say_them_is_no_settings(missing: str) -> None:
-    stored = dict(CertificationSettings(**GIVEN)) | {"precision": "float32", missing: None}
-    with pytest.raises(InputError, match=f"the header does not say its {missing}"):
-        _ = Header(**stored).settings
+    for missing in ("sigma", "n0", "n", "alpha", "precision"):
+        incomplete = Header(**stored | {missing: None})
+        assert f"does not say its {missing}" in refusal(lambda header=incomplete: header.settings), missing
 
 
 def test_a_resumed_run_compares_every_setting(tmp_path: Any) -> None:
@@ -120,21 +96,16 @@ def test_a_resumed_run_compares_every_setting(tmp_path: Any) -> None:
     }  # fmt: skip
     assert other.keys() == CertificationSettings.model_fields.keys()
     for name, value in other.items():
-        with pytest.raises(InputError, match=f"was begun differently.*{name}"):
-            check_same_run(begun, begun.replace(**{name: value}), tmp_path / "a.parquet")
+        assert name in refusal(check_same_run, begun, begun.replace(**{name: value}), tmp_path / "a.parquet"), name
 
 
 def test_the_command_line_takes_the_same_settings() -> None:
     given = validate(Certify, "certify", GIVEN | {"model": "m"})
     assert all(getattr(given, name) == value for name, value in dict(CertificationSettings(**GIVEN)).items())
     assert all(Certify.model_fields[name].description for name in CertificationSettings.model_fields)
-    with pytest.raises(InputError, match=r"^alpha=0.001 needs n >= 10"):
-        validate(Certify, "certify", {"model": "m", "n": 5})
-    with pytest.raises(InputError, match=r"^--precision: unknown precision 'fp8'"):
-        validate(Certify, "certify", {"model": "m", "precision": "fp8"})
-    with pytest.raises(InputError, match=r"^--alpha: .*'x'"):
-        validate(Certify, "certify", {"model": "m", "alpha": "x"})
-
-
-def test_the_public_name() -> None:
-    assert rs.CertificationSettings is CertificationSettings
+    for fields, named in (
+        ({"n": 5}, "alpha=0.001"),
+        ({"precision": "fp8"}, "--precision"),
+        ({"alpha": "x"}, "--alpha"),
+    ):
+        assert refusal(validate, Certify, "certify", {"model": "m"} | fields).startswith(named), fields

@@ -104,7 +104,7 @@ def test_dense_is_resumed_judged_and_verified(model: Path, cli: Run) -> None:
     assert same(read("cut.parquet"), whole) and whole.samples.mean() < 400
     assert cli("evaluate", "whole.parquet").code == 0 == cli("verify", "whole.parquet").code
     refused = cli("export", "whole.parquet", "--out", "a.tsv")
-    assert refused.code == 2 and "--rule dense=1, which a TSV log cannot say" in " ".join(refused.err.split())
+    assert refused.code == 2 and "certify with --rule fixed" in " ".join(refused.err.split())
 
 
 # By whichever class crosses, without samples that pick one.

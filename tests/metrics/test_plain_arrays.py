@@ -83,7 +83,7 @@ def test_what_cannot_be_is_refused() -> None:
         ({"radius": RADIUS, "correct": [True]}, "correct must hold True or False for each of 5 radii"),
         ({"radius": [0.5], "correct": [2]}, "correct must hold True or False"),
         ({"radius": [-0.5]}, "radius=-0.5"),
-        ({"radius": ["half"]}, "is no array of certified radii"),
+        ({"radius": ["half"]}, "is no array of radii"),
         ({"radius": [0.5], "idx": [0, 1]}, "idx has shape"),
         ({"counts": [[990, 10]], "picked": [0]}, "sigma is missing"),
     ]:

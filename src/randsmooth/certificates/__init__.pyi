@@ -1,5 +1,6 @@
 from .counts import from_counts as from_counts
 from .evidence import NO_LABEL as NO_LABEL
+from .evidence import name_images as name_images
 from .files import FolderFile as FolderFile
 from .files import check_file as check_file
 from .files import (
@@ -29,7 +30,6 @@ from .journal import journal_header as journal_header
 from .logs.inferred import COMMON_ALPHA as COMMON_ALPHA
 from .logs.inferred import infer as infer
 from .logs.inferred import log_at_alpha as log_at_alpha
-from .logs.inferred import name_images as name_images
 from .logs.inferred import possible_budgets as possible_budgets
 from .logs.inferred import require_reachable as require_reachable
 from .logs.inferred import tells_p_a as tells_p_a

@@ -176,16 +176,11 @@ def _columns(counts: Any) -> tuple[dict[str, Any], str]:
     for stem in ("counts0", "counts"):
         wide = sorted(int(match[2]) for name in names if (match := WIDE.fullmatch(name)) and match[1] == stem)
         if wide and (wide != list(range(len(wide))) or stem in found):
-            raise InputError(
-                f"{where} has columns up to {stem}_{wide[-1]}, and not all from {stem}_0 on, or {stem} too"
-            )
+            raise InputError(f"{where} has columns up to {stem}_{wide[-1]}, not all from {stem}_0 on, or {stem} too")
         if wide:
             found[stem] = np.stack([np.asarray(counts[f"{stem}_{k}"]) for k in wide], axis=1)
     if not found.keys() & {"counts", "n_A", "path"}:
-        raise InputError(
-            f"{where} holds no counts: it has the columns {shown(', '.join(names))}; expected label, and counts_0, "
-            "counts_1, ... (or counts, as a list, or n_A with picked and n)"
-        )
+        raise InputError(f"{where} holds no counts but {shown(', '.join(names))}; expected label and counts, or n_A")
     return found, where.name if isinstance(where, Path) else ""
 
 
@@ -274,9 +269,9 @@ def whole_numbers(name: str, values: ArrayLike, *shape: int | None) -> Ints:
     with np.errstate(invalid="ignore"):  # of infinity
         wrong = np.argwhere(~((found >= 0) & (found <= MOST_SAMPLES) & (found % 1 == 0)))
     if len(wrong):
-        place = tuple(wrong[0])
+        value = found[tuple(wrong[0])]
         raise InputError(
-            f"{name} holds {found[place]} in row {place[0]}; expected whole numbers from 0 to {MOST_SAMPLES:,}"
+            f"{name} holds {value} in row {wrong[0][0]}; expected whole numbers from 0 to {MOST_SAMPLES:,}"
         )
     return found.astype(np.int64)
 
@@ -288,10 +283,7 @@ def _budget(found: Mapping[str, Any], rule: str) -> int:
         InputError: it is not known, or images have different numbers of samples under the fixed rule.
     """
     if rule != "fixed" and "path" not in found:
-        raise InputError(
-            f"rule {shown(repr(rule))} decides at its looks: give path, how often the picked class had come out at "
-            "each look of each image"
-        )
+        raise InputError(f"rule {shown(repr(rule))} decides at its looks: give path, the counts at each of them")
     n: int | None = found.get("n")
     if rule == "fixed" and found["counts"].ndim > 1:
         total = _one_n(found["counts"].sum(axis=1)) or n or 0
@@ -308,9 +300,8 @@ def _one_n(samples: Ints) -> int:
     least, most = (int(samples.min()), int(samples.max())) if len(samples) else (0, 0)
     if least < most:
         raise InputError(
-            f"images have from {least:,} to {most:,} samples, and a table of the fixed rule has one n. If each number "
-            "was set beforehand, make a table for each; if samples stopped once they sufficed, Clopper-Pearson does "
-            "not hold for them: the rules that may stop are anytime, grid, dense and radius=R"
+            f"images have from {least:,} to {most:,} samples, and a table has one n: make one for each. Where samples "
+            "stopped once they sufficed, Clopper-Pearson does not hold: the rules that may stop are anytime, grid, ..."
         )
     if most:
         check_samples("n", most)
@@ -325,15 +316,12 @@ def _selection(found: Mapping[str, Any], bound: str, K: int) -> tuple[int | None
     """
     counts0, picked = found.get("counts0"), found.get("picked")
     if counts0 is not None:
-        sums = np.unique(counts0.sum(axis=1))
-        if counts0.shape[1] != K or len(sums) > 1:
-            raise InputError(
-                f"counts0 counts {counts0.shape[1]} classes of {K}, and adds up to {shown(sums.tolist())}; a "
-                "table has one n0: else give picked, the classes that they picked, instead"
-            )
+        sums, (_, classes) = np.unique(counts0.sum(axis=1)).tolist(), counts0.shape
+        if classes != K or len(sums) > 1:
+            raise InputError(f"counts0 counts {classes} classes of {K} in n0={shown(sums)}; else give picked instead")
         if picked is not None and not np.array_equal(picked, counts0.argmax(axis=1)):
             raise InputError("picked is not the most frequent class of counts0: give one of them")
-        return int(sums[0]) if len(sums) else 1, counts0
+        return int(sums[0]) if sums else 1, counts0
     if picked is None and bound == "any-class" and found["counts"].ndim > 1:
         picked = found["counts"].argmax(axis=1)
     if picked is None:
@@ -350,11 +338,7 @@ def _with_others(found: Mapping[str, Any], rule: Rule, counts0: Ints) -> Ints:
     samples = np.array([rule.n] * len(n_a) if paths is None else [rule.samples(path.tolist()) for path in paths])
     if np.any(wrong := (n_a > samples) | (samples == 0)):
         row = int(np.flatnonzero(wrong)[0])
-        looks = "" if paths is None else f", by path {shown(paths[row].tolist())}"
-        raise InputError(
-            f"the picked class of row {row} came out {n_a[row]} times in {samples[row]} samples{looks}, which "
-            f"rule {rule.name} cannot give: it looks where its next_look(path) says"
-        )
+        raise InputError(f"row {row}: {n_a[row]} times in {samples[row]} samples is what rule {rule.name} cannot give")
     return lump(counts0.argmax(axis=1), n_a, samples, counts0.shape[1])
 
 

@@ -22,6 +22,8 @@ Floats = NDArray[np.float64]
 
 NO_LABEL = -1  # in place of the label of every image of data that have none
 ADDRESS = 32  # bytes of an image's address
+NAMED = 5  # images that an error lists
+PUT_TOGETHER = "`randsmooth merge` puts shards together"
 
 
 @dataclass(frozen=True)
@@ -80,10 +82,7 @@ def check_columns(header: Header, columns: Mapping[str, Any], paths: Sequence[Ar
         known = (machine >= -1) & (machine < len(header.machines))
         refuse(idx, ~known, lambda row: f"is of machine {machine[row]}, and the header tells {len(header.machines)}")
     if (u is None) == (header.bound == "randomised") or not (u is None or np.all((u > 0.0) & (u < 1.0))):
-        raise InputError(
-            f"bound={header.bound} with u={shown(u)}: the randomised bound, and no other, keeps a number strictly "
-            "between 0 and 1 of each image"
-        )
+        raise InputError(f"bound={header.bound} with u={shown(u)}: randomised, and no other, has numbers within (0, 1)")
 
 
 def _check_array(name: str, array: object, shape: tuple[int, ...]) -> None:
@@ -111,10 +110,7 @@ def check_images(idx: Array) -> None:
     refuse(idx, idx < 0, lambda row: "is not a position; positions start at 0")
     unique, times = np.unique(idx, return_counts=True)
     if len(unique) < len(idx):
-        raise InputError(
-            f"the table holds image {unique[times > 1][0]} twice; it has one row per image. Were tables put together "
-            "by hand? `randsmooth merge` puts shards together"
-        )
+        raise InputError(f"the table holds image {unique[times > 1][0]} twice; {PUT_TOGETHER}")
 
 
 def check_evidence(header: Header, rule: Rule, evidence: Evidence, counts0: Ints, label: Ints) -> None:
@@ -159,9 +155,8 @@ def _check_marks(header: Header, rule: Rule, evidence: Evidence, label: Ints) ->
     """Raise InputError unless the class, which no samples picked, is one that the header's settings bound."""
     if not (header.label_aware or rule.any_class):
         raise InputError(
-            f"n0=0 says that no other samples picked the class, and rule={shown(repr(header.rule))}, "
-            f"bound={shown(str(header.bound))} holds for a class that was picked without the samples that bound it: "
-            'give the n0 that picked it, or bound="any-class" where the rule has it'
+            f"n0=0: no other samples picked the class, for which rule={shown(repr(header.rule))} with bound="
+            f"{shown(str(header.bound))} does not hold: give the n0 that picked it, or bound='any-class'"
         )
     meant = label if header.label_aware else evidence.counts.argmax(axis=1)
     what = "label" if header.label_aware else "most frequent class"
@@ -184,6 +179,17 @@ def _check_looks(rule: Rule, evidence: Evidence, walked: NDArray[np.bool_]) -> N
 
     wrong = [torn(p, k) if walks else len(p) > 0 for p, k, walks in zip(paths, n_a, walked, strict=True)]
     refuse(evidence.idx, wrong, lambda row: "has looks that do not fit its counts: damaged")
+
+
+def name_images(idx: Ints) -> str:
+    """The images in words, for an error: `image 3`, or `images 3, 17 and 40 more`.
+
+    Example:
+        >>> name_images(np.arange(3)), name_images(np.arange(100))
+        ('images 0, 1, 2', 'images 0, 1, 2, 3, 4 and 95 more')
+    """
+    shown, more = ", ".join(map(str, idx[:NAMED])), len(idx) - NAMED
+    return f"image{'s' if len(idx) > 1 else ''} {shown}{f' and {more:,} more' if more > 0 else ''}"
 
 
 def numbered(machines: Sequence[Machine | None]) -> tuple[tuple[Machine, ...], Ints]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates.journal import UNFINISHED, Journal, read_unfinished
-from randsmooth.certificates.logs.inferred import infer
+from randsmooth.certificates.logs.inferred import infer, tells_p_a
 from randsmooth.certificates.logs.paths import in_repository
 from randsmooth.certificates.logs.tsv import TSV_COLUMNS, PredictionLog, looks_like_log, read_tsv
 from randsmooth.certificates.selection import images_planned
@@ -211,18 +211,10 @@ def write_tsv(table: Certificates, path: Place) -> None:
 def _check_a_log_can_say(table: Certificates) -> None:
     """Raise InputError unless all rows are CERTIFY's: n samples per image, one-sided Clopper-Pearson."""
     header = table.header
-    others = {
-        f"by --rule {header.rule}": header.rule != "fixed",
-        "with --n0 0": header.n0 == 0 and not header.label_aware,
-        f"with --bound {header.bound}": header.bound not in (None, "clopper-pearson"),
-        "without labels": not table.labelled,
-        "with --label-aware": header.label_aware,
-    }
-    if how := ", ".join(how for how, other in others.items() if other):
+    if not tells_p_a(header) or header.n0 == 0 or header.label_aware or not table.labelled:
         raise InputError(
-            f"{table.name or 'this table'} was certified {how}, which a TSV log cannot say: its readers take every row "
-            "for n samples judged by Clopper-Pearson, and would recover a false p_A or abstention. Keep the Parquet "
-            "file, or certify with --rule fixed, --bound clopper-pearson, --n0 100 and labels"
+            f"{table.name or 'this table'} was certified otherwise than readers of a TSV log assume, who would recover "
+            "a false p_A. Keep the Parquet file, or certify with --rule fixed, --bound clopper-pearson, n0 and labels"
         )
 
 
@@ -259,10 +251,8 @@ def _check_table(path: Path) -> str:
         wrong = np.flatnonzero(~np.isclose(found, right, rtol=AGREE, atol=AGREE) if close else found != right)
         if len(wrong):
             row = wrong[0]
-            raise InputError(
-                f"{path} holds {name}={found[row]} for image {table.idx[row]}, whose counts give {right[row]}: it was "
-                "changed. What reads this file goes by the counts"
-            )
+            image = f"image {table.idx[row]}, whose counts give {right[row]}"
+            raise InputError(f"{path} holds {name}={found[row]} for {image}: it was changed. Readers go by the counts")
     part = "" if header.shard is None else f"shard {header.shard} of {header.selection}: "
     data = f"{part}{len(table)} images of {header.dataset or 'unnamed data'}"
     return (

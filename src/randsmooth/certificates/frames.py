@@ -117,9 +117,7 @@ def from_radii(
     try:
         reach: Floats = np.atleast_1d(np.asarray(radius, np.float64))
     except (TypeError, ValueError):  # also several tables, of which a metric takes one, and a single one for a list
-        raise InputError(
-            f"{shown(repr(radius))} is no array of certified radii: expected numbers, a table or columns by name"
-        ) from None
+        raise InputError(f"{shown(repr(radius))} is no array of radii: expected numbers, a table or columns") from None
     right = reach > 0.0 if correct is None else np.asarray(correct)
     if right.shape != reach.shape or not np.isin(right, (0, 1)).all():
         raise InputError(f"correct must hold True or False for each of {reach.size} radii; got {right.tolist()}")
@@ -129,11 +127,9 @@ def from_radii(
     wrong = ~((reach >= 0.0) & np.isfinite(reach)) | (classes < 0) | (answers < ABSTAIN)
     wrong |= (answers == ABSTAIN) & (reach > 0.0)
     if np.any(wrong):
-        row = int(np.flatnonzero(wrong)[0])
-        raise InputError(
-            f"radius={reach[row]}, label={classes[row]}, predict={answers[row]} in row {row} makes no sense: expected "
-            "a finite radius, 0 where predict=-1 abstains, and classes from 0"
-        )
+        row = int(np.argmax(wrong))
+        said = f"radius={reach[row]}, label={classes[row]}, predict={answers[row]} in row {row}"
+        raise InputError(f"{said}: expected a finite radius, 0 where predict=-1 abstains, and classes from 0")
     places = np.arange(len(reach)) if idx is None else whole_numbers("idx", idx, len(reach))
     header = Header(sigma=sigma, n=n, alpha=alpha)
     return Certificates(header, places, classes, answers, reach, np.zeros(len(reach)), name=name)
@@ -181,9 +177,8 @@ def from_frame(frame: pd.DataFrame) -> Certificates:
     about = frame.attrs.get(ATTRS)
     if about is None:
         raise InputError(
-            "the DataFrame does not say what it is about: its attrs, which some operations of pandas drop, lack "
-            f"{ATTRS!r}. Copy them (frame.attrs = made.attrs), or judge its counts again: from_counts(frame, sigma=...)"
-            ". Shards are put together from their files, by rs.merge"
+            "the DataFrame has lost its attrs, which some operations of pandas drop. Copy them (frame.attrs = "
+            "made.attrs), or judge its counts again: from_counts(frame, sigma=...). rs.merge puts shards together"
         )
     header, name, K = Header(**about["header"]), str(about["name"]), int(about["num_classes"])
     columns: dict[str, Any] = {str(column): frame[column].to_numpy() for column in frame.columns}

@@ -10,30 +10,25 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Self
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ConfigDict, Field
 
 from randsmooth.atomic import sync_folder
-from randsmooth.certificates.evidence import ADDRESS, numbered
-from randsmooth.certificates.header import AMachine, Header, Machine, parse_header
+from randsmooth.certificates.evidence import ADDRESS, COLUMNS, numbered
+from randsmooth.certificates.header import Header, Machine, parse_header
 from randsmooth.certificates.same_run import as_begun, check_same_run
 from randsmooth.certificates.selection import images_planned
 from randsmooth.certificates.table import Certificates, from_evidence
-from randsmooth.documents import parse_json
+from randsmooth.documents import parse_json, shown
 from randsmooth.errors import InputError, Note
-from randsmooth.frozen_record import FrozenRecord
 
 Ints = NDArray[np.int64]
 
 UNFINISHED = ".partial"  # suffix of a journal
-AT_ONCE = 4096  # rows whose counts are checked together: of a thousand classes they take 64 MiB
 SHARE = 200  # the time between two syncs, in units of the time that the first of them took
 COUNTS = ("counts0", "counts", "path")
-MOST = 2**53  # of any number in a row: JSON readers disagree about larger ones
-Whole = Annotated[int, Field(ge=0, lt=MOST)]
 
 
 def journal_path(out: Path) -> Path:
@@ -54,23 +49,6 @@ def shards_path(out: Path) -> Path:
         'runs/mine.shards'
     """
     return out.with_suffix(".shards")
-
-
-class _Line(FrozenRecord):
-    """A row as a line of a journal holds it."""
-
-    model_config = ConfigDict(strict=True)
-    field_is = "key"
-
-    idx: Whole
-    label: Annotated[int, Field(ge=-1, lt=MOST)]
-    seconds: float
-    counts0: list[Whole]
-    counts: list[Whole]
-    path: list[Whole]
-    machine: AMachine | None = None
-    image: Annotated[str, Field(pattern=f"^[0-9a-f]{{{2 * ADDRESS}}}$")] | None = None
-    u: float | None = None
 
 
 @dataclass(frozen=True)
@@ -134,14 +112,28 @@ class JournalRow:
         """
         raw = parse_json(line, where)
         try:
-            said = _Line(**raw)
-        except (InputError, TypeError) as error:
-            raise InputError(f"{where} is no row of a journal: {error}") from None
-        counts = {name: np.array(getattr(said, name), np.int64) for name in COUNTS}
-        image = None if said.image is None else bytes.fromhex(said.image)
-        return cls(
-            said.idx, said.label, **counts, seconds=said.seconds, machine=said.machine or last, image=image, u=said.u
-        )
+            values = {name: _of_json(name, value) for name, value in raw.items()}
+            return cls(**{"machine": last} | values)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise InputError(f"{where} is no row of a journal: {shown(error)}") from None
+
+
+def _of_json(name: str, value: Any) -> Any:
+    """What a line has as the `value` of a column: an array, a number, a machine or the bytes of an address."""
+    if name == "machine":
+        return Machine(**value)
+    if name == "image":
+        image = bytes.fromhex(value)
+        if len(image) != ADDRESS:
+            raise ValueError(f"image={value!r} has not {2 * ADDRESS} hexadecimal digits")
+        return image
+    column, array = COLUMNS[name], np.array(value)
+    kinds = "i" if column.dtype is np.int64 else "if"
+    plain = array.ndim == (column.of != "image") and (array.size == 0 or array.dtype.kind in kinds)
+    if not plain or array.min(initial=0) < (-1 if name == "label" else 0):
+        raise ValueError(f"{name}={value!r} is of another type, or below 0")
+    made: Any = array.astype(column.dtype)
+    return made if made.ndim else made.item()
 
 
 @dataclass
@@ -203,8 +195,11 @@ class Journal:
                 journal.rows.append(row.slim())
                 journal.machine = row.machine
             journal.checksum, journal.size = checksum, end
-        if journal is not None:
-            journal._check_rows()
+        try:
+            if journal is not None:
+                table_of(journal.header, journal.rows)
+        except InputError as error:
+            raise InputError(f"{path}: {error}; use --overwrite to start again") from error
         return journal
 
     @classmethod
@@ -294,22 +289,6 @@ class Journal:
         self.file.write(line + b"\t" + self.checksum.encode() + b"\n")
         self.file.flush()
 
-    def _check_rows(self) -> None:
-        """Raise InputError for an image that occurs twice, or whose counts are impossible under the header."""
-        classes, seen = len(self.header.classes or ()), set[int]()
-        for place, row in enumerate(self.rows, start=2):
-            classes = classes or len(row.counts)
-            if not len(row.counts0) == len(row.counts) == classes:
-                raise _damaged(self.path, place, f"it counts {len(row.counts)} classes, not {classes}")
-            if row.idx in seen:
-                raise _damaged(self.path, place, f"image {row.idx} is there twice")
-            seen.add(row.idx)
-        try:
-            for start in range(0, max(1, len(self.rows)), AT_ONCE):
-                table_of(self.header, self.rows[start : start + AT_ONCE])
-        except InputError as error:
-            raise InputError(f"{self.path}: {error}; use --overwrite to start again") from error
-
 
 def _link(before: str, line: bytes) -> str:
     """The checksum of `line` and of all lines before it, whose checksum is `before`: 16 hexadecimal digits of sha256.
@@ -354,7 +333,9 @@ def _damaged(path: Path, place: int, fault: str) -> InputError:
 
 def table_of(header: Header, rows: Sequence[JournalRow], name: str = "") -> Certificates:
     """The table of `rows`. Errors as `from_evidence`."""
-    N, K = len(rows), len(rows[0].counts) if rows else max(1, len(header.classes or ()))
+    N, K = len(rows), header.columns or (len(rows[0].counts) if rows else 1)
+    if odd := next((row for row in rows if not len(row.counts0) == len(row.counts) == K), None):
+        raise InputError(f"image {odd.idx} counts {len(odd.counts)} classes, not {K}")
     machines, machine = numbered([row.machine for row in rows])
     images = b"".join(row.image or b"" for row in rows)
     u = [row.u for row in rows if row.u is not None]

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from randsmooth.atomic import claimed
-from randsmooth.certificates.evidence import ARRAYS, hashed_images, numbered
+from randsmooth.certificates.evidence import ARRAYS, hashed_images, name_images, numbered
 from randsmooth.certificates.header import Machine
 from randsmooth.certificates.journal import UNFINISHED, Journal, journal_path, table_of
 from randsmooth.certificates.parquet import read_parquet, write_parquet
@@ -272,37 +272,17 @@ def _lacking(parts: Sequence[_Part], missing: Ints) -> Iterator[str]:
         lacks = np.intersect1d(part.meant, missing)
         if len(lacks):
             how = "" if part.finished else "is unfinished, and "
-            which = f"lacks {len(lacks):,} of the {len(part.meant):,} images of shard {part.shard}"
-            yield f"{part.path} {how}{which}: {_named(chosen[lacks])}"
+            yield f"{part.path} {how}lacks {len(lacks):,} of {len(part.meant):,} images: {name_images(chosen[lacks])}"
     nowhere = np.setdiff1d(missing, np.concatenate([part.meant for part in parts]))
     if len(nowhere):
-        images = f"{len(nowhere):,} of the images: {_named(chosen[nowhere])}"
-        yield f"none of these {len(parts)} shards is about {images}"
+        yield f"none of these {len(parts)} shards is about {len(nowhere):,}: {name_images(chosen[nowhere])}"
 
 
 def _doubled(parts: Sequence[_Part], doubled: Ints) -> Iterator[str]:
     """Which images are doubled, by the files that hold them."""
-    groups: dict[str, list[int]] = {}
-    holders = [(str(part.path), set(part.places.tolist())) for part in parts] if len(doubled) else []
-    for place in doubled.tolist():
-        groups.setdefault(" and ".join(path for path, held in holders if place in held), []).append(place)
-    for files, places in groups.items():
-        images = _named(parts[0].chosen[places])
-        yield f"{files} hold the same {len(places):,} images, leave all but one of them out: {images}"
-
-
-def _named(images: Ints) -> str:
-    """Positions in ascending order, in words: those in equal steps by the first, the last and the step.
-
-    Example:
-        >>> _named(np.array([0, 16, 32, 48, 64])), _named(np.array([0, 16, 71]))
-        ('0 to 64 in steps of 16', '0, 16, 71')
-    """
-    steps = set(np.diff(images).tolist())
-    if len(images) < 4 or len(steps) > 1:
-        return ", ".join(map(str, images.tolist()))
-    step = steps.pop()
-    return f"{images[0]} to {images[-1]}" + (f" in steps of {step}" if step > 1 else "")
+    for part in parts:
+        if len(held := np.intersect1d(part.places, doubled)):
+            yield f"{part.path} holds {len(held):,} images that others hold, too: {name_images(part.chosen[held])}"
 
 
 def _commands(parts: Sequence[_Part], missing: Ints) -> list[str]:

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from randsmooth.atomic import write_atomically
-from randsmooth.certificates.evidence import ADDRESS, COLUMNS, check_images
+from randsmooth.certificates.evidence import ADDRESS, COLUMNS, PUT_TOGETHER, check_images
 from randsmooth.certificates.header import parse_header
 from randsmooth.certificates.table import Certificates, from_evidence
 from randsmooth.documents import shown
@@ -28,7 +28,7 @@ from randsmooth.errors import ForeignFile, InputError
 from randsmooth.rules import Evidence
 from randsmooth.urls import Place, delivered, fetched
 
-PUT_TOGETHER = "`randsmooth merge` puts shards together"
+ANOTHER_COPY = f"Take another copy or certify again; {PUT_TOGETHER}"
 KEY, DIGESTS = b"randsmooth", b"randsmooth.sha256"  # in the metadata of the Parquet file
 NUMBERS = pa.list_(pa.int64())
 OF = {"class": NUMBERS, "look": NUMBERS, "byte": pa.binary(ADDRESS)}
@@ -126,19 +126,14 @@ def _check_digests(metadata: Mapping[bytes, bytes], parts: Parts, path: Path) ->
     found, stored = digests(metadata[KEY], parts).split(b"\n"), metadata.get(DIGESTS, b"").split(b"\n")
     wrong = [line.partition(b" ")[0].decode() for line in found if line not in stored]
     if wrong or len(found) != len(stored):
-        raise InputError(
-            f"{path} is damaged: not what was written, by sha256, is its {', '.join(wrong) or 'list of columns'}. Take "
-            f"another copy or certify again; {PUT_TOGETHER}, and write_parquet a table that was changed on purpose"
-        )
+        what = ", ".join(wrong) or "list of columns"
+        raise InputError(f"{path} is damaged: not what was written, by sha256, is its {what}. {ANOTHER_COPY}")
 
 
 def _without_header(path: Path, holds: set[bytes]) -> InputError:
     """The error for a Parquet file without a header: damaged if it holds what only certificate tables hold."""
     if DIGESTS in holds or {b"idx", b"label", b"counts0", b"counts"} <= holds:
-        return InputError(
-            f"{path} is damaged: its header is lost, which pandas does not keep. Take another copy or certify again; "
-            f"{PUT_TOGETHER}"
-        )
+        return InputError(f"{path} is damaged: its header is lost, which pandas does not keep. {ANOTHER_COPY}")
     return ForeignFile(f"{path} is a Parquet file but holds no certificates of randsmooth")
 
 
@@ -221,10 +216,8 @@ def _from_arrow(name: str, column: pa.Array, width: int, path: Path) -> list[NDA
 def _check_size(rows: int, numbers: int, what: str, size: int = 0) -> None:
     """Raise InputError for more than any table holds, before memory is allocated for it."""
     if not 0 <= rows <= MOST_ROWS or numbers > MOST_VALUES or not 0 <= size <= MOST_BYTES:
-        raise InputError(
-            f"{what} holds {rows:,} rows with {numbers:,} counts in {size:,} bytes; a table has at most "
-            f"{MOST_ROWS:,} rows and {MOST_VALUES:,} counts: it is damaged, or to be split into several"
-        )
+        most = f"a table has at most {MOST_ROWS:,} rows and {MOST_VALUES:,} counts: split it"
+        raise InputError(f"{what} holds {rows:,} rows with {numbers:,} counts in {size:,} bytes; {most}")
 
 
 def _broken(path: Path, name: str, fault: str) -> InputError:

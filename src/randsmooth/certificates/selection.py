@@ -94,9 +94,7 @@ class Shard:
             return text
         found = SHARD.fullmatch(text.strip()) if isinstance(text, str) else None
         if found is None:
-            raise InputError(
-                f"shard={shown(repr(text))} must read NUMBER/OF, such as 3/16 for the third of sixteen shares"
-            )
+            raise InputError(f"shard={shown(repr(text))} must read NUMBER/OF, such as 3/16")
         number, of = int(found[1]), int(found[2])
         if not 1 <= number <= of:
             raise InputError(f"shard={shown(repr(text))} is not one of {of}: number them from 1/{of or 1} to {of}/{of}")
@@ -112,10 +110,7 @@ class Shard:
             InputError: there are more shards than images.
         """
         if self.of > len(chosen):
-            raise InputError(
-                f"shard={str(self)!r} cuts {len(chosen):,} images into {self.of:,} shares: there are at most as many "
-                "shares as images"
-            )
+            raise InputError(f"shard={str(self)!r} cuts {len(chosen):,} images into more shares than there are images")
         return chosen[self.number - 1 :: self.of]
 
     def holds(self, places: Ints) -> NDArray[np.bool_]:
@@ -164,7 +159,4 @@ def check_belong(selection: str | None, shard: str | None, idx: Ints) -> None:
     held = Shard.parse(shard or "1/1").holds(places_in(chosen, idx))
     if not held.all():
         which = selection if shard is None else f"shard {shard} of {selection}"
-        raise InputError(
-            f"image {idx[np.argmin(held)]} is not one of {which}, as which the header describes {len(idx):,} rows: "
-            "were tables put together by hand? `randsmooth merge` puts shards together"
-        )
+        raise InputError(f"image {idx[np.argmin(held)]} is not one of {which}: `randsmooth merge` puts shards together")

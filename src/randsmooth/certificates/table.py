@@ -139,10 +139,7 @@ class Certificates:
             InputError: the table comes from a log that kept radii only.
         """
         if self.counts0 is None or self.counts is None:
-            raise InputError(
-                f"{self.name or 'this table'} holds radii but no class counts (a published log), so it "
-                "cannot be recomputed for another alpha or n; certify again to get a table with its evidence"
-            )
+            raise InputError(f"{self.name or 'this table'} holds radii but no counts (a published log): certify again")
         return self.counts0, self.counts
 
     def at(self, *, alpha: float | None = None, n: int | None = None, seed: int = 0) -> Certificates:
@@ -157,10 +154,8 @@ class Certificates:
         """
         counts0, counts = self.evidence()
         if self.header.rule != "fixed":
-            raise InputError(
-                f"{self.name or 'this table'} was certified by --rule {self.header.rule}, whose looks are "
-                "made for its n and alpha; to judge at others, certify with --rule fixed"
-            )
+            made = f"{self.name or 'this table'} was certified by --rule {self.header.rule}"
+            raise InputError(f"{made}, which holds at its own n and alpha alone; for others, certify with --rule fixed")
         judged = _judged(self.header, n, alpha, seed)
         if judged.n != self.header.n:
             counts = _thinned(counts, judged.n or 0, seed)

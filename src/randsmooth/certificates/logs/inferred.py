@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth import bounds
+from randsmooth.certificates.evidence import name_images
 from randsmooth.certificates.header import CLOPPER_PEARSON, Header
 from randsmooth.certificates.logs.paths import PathFacts, path_facts
-from randsmooth.certificates.table import ABSTAIN, Certificates, Floats, Ints
+from randsmooth.certificates.table import ABSTAIN, Certificates, Floats
 from randsmooth.errors import InputError
 from randsmooth.noise import Gaussian, check_sigma, round_down
 from randsmooth.rules import MOST_SAMPLES
@@ -30,7 +31,6 @@ ROUNDED = 0.005  # a log prints three significant digits, perhaps rounded up
 FINEST = 1e-6  # what `write_tsv` rounds down to
 FINE = 7  # decimals: with as many or more, a radius may be off by FINEST
 LOOSEST = 0.5  # an alpha above any in use
-NAMED = 5  # images that an error lists
 
 Budget = tuple[int, float]
 
@@ -231,19 +231,6 @@ def require_reachable(table: Certificates) -> None:
     n, alpha = header.n or MOST_SAMPLES, header.alpha or LOOSEST
     wrong = table.idx[beyond(table.radius, header.sigma, n, alpha)]
     if len(wrong):
-        raise InputError(
-            f"{table.name}: the radius of {name_images(wrong)} is above "
-            f"{round_down(Gaussian(header.sigma).largest_radius(n, alpha), 3)}, the most that n={n} samples at "
-            f"alpha={alpha:g} certify at sigma={header.sigma:g}; give the sigma, n and alpha that the log was made with"
-        )
-
-
-def name_images(idx: Ints) -> str:
-    """The images in words, for an error: `image 3`, or `images 3, 17 and 40 more`.
-
-    Example:
-        >>> name_images(np.arange(3)), name_images(np.arange(100))
-        ('images 0, 1, 2', 'images 0, 1, 2, 3, 4 and 95 more')
-    """
-    shown, more = ", ".join(map(str, idx[:NAMED])), len(idx) - NAMED
-    return f"image{'s' if len(idx) > 1 else ''} {shown}{f' and {more:,} more' if more > 0 else ''}"
+        most = round_down(Gaussian(header.sigma).largest_radius(n, alpha), 3)
+        made = f"n={n} samples at alpha={alpha:g} certify at sigma={header.sigma:g}; give those of the log"
+        raise InputError(f"{table.name}: the radius of {name_images(wrong)} is above {most}, the most that {made}")

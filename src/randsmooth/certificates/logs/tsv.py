@@ -95,9 +95,7 @@ def read_tsv(path: Path | str, header: Header | None = None) -> Certificates:
     if PROVED in lines.columns:
         if facts.radius is None:
             raise InputError(
-                f"{path} does not say its radius: its column {PROVED!r} says of each image whether one radius was "
-                "proved, and that radius is not in the file (adaptive sampling of smoothing-ensembles). Put it into "
-                f"the name or a folder of the log, as in radius_0.5/{path.name}"
+                f"{path} does not say which radius is {PROVED!r}: name its folder so: radius_0.5/{path.name}"
             )
         proved = lines.integers(PROVED, -1, 1) == 1
         radius, notes = np.where(proved, facts.radius, 0.0), (*notes, ONE_RADIUS.format(facts.radius))
@@ -201,11 +199,9 @@ def _check_names(path: Path, names: Sequence[str]) -> None:
     needed = [PROVED if name == "radius" and PROVED in there else name for name in TSV_COLUMNS]
     missing = [name for name in needed if name not in there and not (name == "idx" and names == TSV_COLUMNS[1:])]
     if missing or len(there) < len(names) or len(names) > MOST_COLUMNS:
-        raise InputError(
-            f"{path} is no log of certificates: its first line lacks {', '.join(missing) or 'different names'}. A log "
-            f"has the columns {', '.join(TSV_COLUMNS)}, with tabs between; `randsmooth from-counts FILE --sigma S` "
-            "makes a table of class counts"
-        )
+        lacks = f"{path} is no log of certificates: its first line lacks {', '.join(missing) or 'different names'}"
+        columns = f"A log has the columns {', '.join(TSV_COLUMNS)}, with tabs between"
+        raise InputError(f"{lacks}. {columns}; of class counts, `randsmooth from-counts FILE --sigma S` makes a table")
 
 
 def _seconds(cell: str) -> float:
