@@ -1,7 +1,6 @@
 """CERTIFY errs no more often than alpha allows; rules that reuse samples, or peek, do."""
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -33,15 +32,14 @@ def two_classes(p_a: float) -> NDArray[np.float64]:
     return np.array([p_a, 1.0 - p_a])
 
 
-@pytest.mark.parametrize("p_a", [0.5, 0.51, 0.55, 0.7, 0.9, 0.99, 0.999])
-def test_certificates_fail_no_more_often_than_alpha(p_a: float) -> None:
-    p = two_classes(p_a)
-    predict, radius = judged(draw(p, 20, seed=1), draw(p, 500, seed=2))
-    claimed = predict != ABSTAIN
-    wrong = claimed & (radius > true_radius(p, np.where(claimed, predict, 0)))
-    assert wrong.mean() <= ALLOWED
-    if 0.55 < p_a < 0.99:
-        assert wrong.mean() > ALPHA / 3  # the bound is used up, not vacuous
+def test_certificates_fail_no_more_often_than_alpha() -> None:
+    for p_a in (0.5, 0.51, 0.55, 0.7, 0.9, 0.99, 0.999):
+        p = two_classes(p_a)
+        predict, radius = judged(draw(p, 20, seed=1), draw(p, 500, seed=2))
+        claimed = predict != ABSTAIN
+        wrong = claimed & (radius > true_radius(p, np.where(claimed, predict, 0)))
+        assert wrong.mean() <= ALLOWED, p_a
+        assert not 0.55 < p_a < 0.99 or wrong.mean() > ALPHA / 3, p_a  # the bound is used up, not vacuous
 
 
 def test_many_near_equal_classes_are_covered_too() -> None:

@@ -50,29 +50,19 @@ def refusal(begun: Header = BEGUN, **now: Any) -> str:
 
 
 def test_all_that_differs_is_named_and_what_follows_from_it_is_not() -> None:
-    table: list[tuple[dict[str, Any], list[str]]] = [
-        ({"n": 301, "guarantee": "another"}, ["n: 300 in the file, 301 asked for"]),
+    hashed = "another model: weights 'sha256:aaaaaaaaaaaa' in the file, 'sha256:cccccccccccc' asked for"
+    table: list[tuple[dict[str, Any], tuple[str, ...]]] = [
+        ({"n": 301, "guarantee": "another"}, ("n: 300 in the file, 301",)),
         (
-            {"sigma": 0.25, "seed": 1, "label_aware": True},
-            ["sigma: 0.5 in the file, 0.25", "label_aware: False in the file, True", "seed: 0 in the file, 1"],
+            {"sigma": 0.25, "label_aware": True},
+            ("sigma: 0.5 in the file, 0.25", "label_aware: False in the file, True"),
         ),
-        (
-            {"selection": "all 100", "data": "those"},
-            ["selection: 'take 3 of 100' in the file, 'all 100' asked for"],
-        ),
-        (
-            {"dataset": "mnist", "data": "those", "classes": ("2",), "noise": "by MNIST's blocks"},
-            ["dataset: 'digits' in the file, 'mnist' asked for"],
-        ),
-        (
-            {"device": "cuda", "versions": {"torch": "2", "numpy": "2"}},
-            ["device: 'cpu, this one' in the file, 'cuda' asked for", "versions: torch '1' in the file, '2' asked for"],
-        ),
-        ({"shard": "1/2", "data": "those"}, ["shard: None in the file, '1/2' asked for"]),
-        (
-            {"model": {"weights": "sha256:" + "c" * 64}},
-            ["another model: weights 'sha256:aaaaaaaaaaaa' in the file, 'sha256:cccccccccccc' asked for"],
-        ),
+        ({"selection": "all 100", "data": "those"}, ("selection: 'take 3 of 100' in the file, 'all 100'",)),
+        ({"dataset": "mnist", "data": "those", "classes": ("2",)}, ("dataset: 'digits' in the file, 'mnist'",)),
+        ({"device": "cuda"}, ("device: 'cpu, this one' in the file, 'cuda'",)),
+        ({"versions": {"torch": "2", "numpy": "2"}}, ("versions: torch '1' in the file, '2'",)),
+        ({"shard": "1/2", "data": "those"}, ("shard: None in the file, '1/2'",)),
+        ({"model": {"weights": "sha256:" + "c" * 64}}, (hashed,)),
     ]
     for now, differs in table:
         refused = refusal(**now)
