@@ -79,7 +79,8 @@ def test_figures_leave_out_what_tables_do_not_tell(cli: Run, made: Path) -> None
     code, out, err = cli("compare", a, "grid.parquet", "one.parquet", "--figures", "png")
     assert code == 0 and "report-p_A.png" in out and "no report-sigmas.png: no method has" in err
     assert "report-p_A.png leaves out grid, one, whose p_A is not known" in err
-    assert "its radii are those of the grid" in err and "it proves radius 0.1 or nothing" in err
+    for rule in ("grid", "radius=0.1"):
+        assert f"certified by --rule {rule} with" in err and "ACR and accuracy at other radii are lower bounds" in err
     code, out, err = cli("compare", "grid.parquet", "--out", "b.html", "--figures", "png")
     assert code == 0 and "no b-p_A.png: the p_A of no table is known" in err and not Path("b-p_A.png").exists()
     code, out, err = cli("compare", a, "far.parquet", "--out", "c.html", "--figures", "png")
