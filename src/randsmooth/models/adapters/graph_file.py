@@ -301,10 +301,10 @@ def _external(path: Path) -> list[str]:
         InputError: one of them is missing, no plain file or outside of that folder.
     """
     import onnx
-    from onnx.external_data_helper import ExternalDataInfo
 
     tensors = _tensors(onnx.load(path, load_external_data=False))
-    names = sorted({ExternalDataInfo(each).location for each in tensors if each.data_location == each.EXTERNAL})
+    beside = (each.external_data for each in tensors if each.data_location == each.EXTERNAL)
+    names = sorted({next((said.value for said in facts if said.key == "location"), "") for facts in beside})
     folders = {path.parent.resolve(), path.resolve().parent}  # both may be links to one folder elsewhere
     for name in names:
         there = path.parent / name
