@@ -73,7 +73,12 @@ def test_compare_does_without_pictures(cli: Run, made: Path, tmp_path: Path, mon
 
 def test_figures_leave_out_what_tables_do_not_tell(cli: Run, made: Path) -> None:
     how: dict[str, Any] = {"take": 8, "n0": 20, "n": 300, "alpha": 0.01}
-    for name, sigma, rule in (("grid", 0.25, "grid"), ("one", 0.25, "radius=0.1"), ("far", 1.0, "fixed")):
+    for name, sigma, rule in (
+        ("grid", 0.25, "grid"),
+        ("one", 0.25, "radius=0.1"),
+        ("near", 0.25, "fixed"),
+        ("far", 1.0, "fixed"),
+    ):
         certify(made / "model", sigma=sigma, rule=rule, out=Path(f"{name}.parquet"), **how)
     a = made / "a.parquet"
     code, out, err = cli("compare", a, "grid.parquet", "one.parquet", "--figures", "png")
@@ -83,7 +88,7 @@ def test_figures_leave_out_what_tables_do_not_tell(cli: Run, made: Path) -> None
         assert f"certified by --rule {rule} with" in err and "ACR and accuracy at other radii are lower bounds" in err
     code, out, err = cli("compare", "grid.parquet", "--out", "b.html", "--figures", "png")
     assert code == 0 and "no b-p_A.png: the p_A of no table is known" in err and not Path("b-p_A.png").exists()
-    code, out, err = cli("compare", a, "far.parquet", "--out", "c.html", "--figures", "png")
+    code, out, err = cli("compare", "near.parquet", "far.parquet", "--out", "c.html", "--figures", "png")
     assert code == 0 and "c-sigmas.png" in out and Path("c-sigmas.png").exists()
     assert "c-sigmas.png: this is no one classifier's certified accuracy" in err
 
