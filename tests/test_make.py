@@ -57,6 +57,30 @@ def test_drills(copy: Path) -> None:
     assert json.loads((copy / "runs/drills.json").read_text())
 
 
+@pytest.mark.slow
+def test_bench_gpu(copy: Path) -> None:
+    done = make("bench-gpu", "BENCH_GPU=--device cpu --tiny --minutes 0.02", cwd=copy)
+    assert "stopped after 0.02 minutes" in done.stdout, done.stdout + done.stderr  # which is no success
+    assert (copy / "runs/bench/gpu.json").exists()
+
+
+@pytest.mark.slow
+def test_tests(copy: Path) -> None:
+    assert "passed" in make("test", cwd=copy, PYTEST_ADDOPTS="tests/test_errors.py").stdout
+    assert "passed" in make("test-slow", cwd=copy, PYTEST_ADDOPTS="tests/drills/test_drills.py -k threads").stdout
+
+
+@pytest.mark.slow
+def test_field(copy: Path) -> None:
+    log = copy.parent / "locuslab+smoothing/data/certify/mnist/lenet/noise_0.25/test/sigma_0.25"
+    log.parent.mkdir(parents=True)
+    rows = [f"{i}\t{i % 10}\t{i % 10}\t{0.01 * i:.3}\t1\t0:00:01" for i in range(20)]
+    log.write_text("\n".join(["idx\tlabel\tpredict\tradius\tcorrect\ttime", *rows, ""]))
+    done = make("field", f"CLONES={log.parents[6]}", cwd=copy)
+    assert done.returncode == 0 and "1 logs judged" in done.stdout, done.stdout + done.stderr
+    assert make("field-page", cwd=copy).returncode == 0 and (copy / "runs/field.html").stat().st_size > 10_000
+
+
 def test_format_and_clean(tmp_path: Path) -> None:
     for name in ("Makefile", "pyproject.toml", "constraints.txt"):
         shutil.copy(ROOT / name, tmp_path / name)

@@ -107,6 +107,18 @@ def test_every_string_is_shown(pages: dict[str, Read], written: dict[str, str]) 
         assert shown(text) in " ".join(written["text"].split())
 
 
+def test_a_policy_lets_nothing_run_but_the_pages_own_scripts() -> None:
+    """The hashes are of the scripts as they are in the package, so that what a name smuggled in would not run."""
+    from randsmooth.report import web
+
+    script = web.asset("randsmooth.report.web", "figure.js")
+    for text in STRINGS:
+        figure = {"data": [text], "layout": {}}
+        evil = Read(web.page("randsmooth.report.web", "figure.html.j2", scripts=[script], title=text, figure=figure))
+        policies = [a["content"] for tag, a in evil.tags if tag == "meta" and "http-equiv" in a]
+        assert policies == [web.policy([str(script)])] and json.loads(evil.scripts[0])["data"] == [text]
+
+
 def test_no_name_adds_a_line(evil: list[Certificates], written: dict[str, str]) -> None:
     for form in ["text", "latex", "md"]:
         plain = [one.renamed(f"table {place}") for place, one in enumerate(evil)]

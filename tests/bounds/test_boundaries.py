@@ -43,6 +43,14 @@ def test_other_schedules_and_levels_are_kept_too() -> None:
                 assert 0.55 * alpha < level <= alpha, (alpha, ratio, grain)
 
 
+@pytest.mark.slow
+def test_a_million_samples_keep_their_level() -> None:
+    n = looks(1_000_000)
+    for q0 in (0.5, 0.02, 1e-5):
+        for alpha in ALPHAS:
+            assert 0.55 * alpha < crossing_probability(boundary(q0, n, alpha).claim, n, q0) <= alpha, (q0, alpha)
+
+
 def test_one_success_less_at_any_look_breaks_the_budget() -> None:
     for q0, cap in [(0.5, 1_000), (0.1, 2_000), (0.02, 2_000), (0.5, 20)]:
         for alpha in ALPHAS:
