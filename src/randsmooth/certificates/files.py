@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -14,6 +14,7 @@ import numpy as np
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates.journal import UNFINISHED, Journal, read_unfinished
 from randsmooth.certificates.logs.inferred import infer, tells_p_a
+from randsmooth.certificates.logs.matlab import read_matlab
 from randsmooth.certificates.logs.paths import in_repository
 from randsmooth.certificates.logs.tsv import TSV_COLUMNS, PredictionLog, looks_like_log, read_tsv
 from randsmooth.certificates.selection import images_planned
@@ -23,14 +24,15 @@ from randsmooth.errors import ForeignFile, InputError, Note, about
 from randsmooth.noise import round_down
 from randsmooth.urls import Place, delivered, fetched
 
-LOGS = {".tsv": read_tsv}  # suffix -> the reader of such logs; any other file that looks like a log is read as .tsv is
+# Suffix -> the reader of such logs; any other file that looks like a log is read as .tsv is.
+LOGS: dict[str, Callable[[Path], Certificates]] = {".tsv": read_tsv, ".mat": read_matlab}
 SUFFIXES = (".parquet", *LOGS)
 OTHERS = (".html", ".json", ".md", ".pdf", ".png", ".pt", ".pth", ".py", ".safetensors", ".tex", ".yaml")  # unopened
 AGREE = 1e-9  # relative: radii computed on another processor or with another library agree to this
 
 
 def read(place: Place) -> Certificates:
-    """Read a certificate table, named after its file: Parquet if the suffix says so, anything else as a TSV log.
+    """Read a certificate table, named after its file: Parquet or MATLAB if its suffix says so, else a TSV log.
 
     A table at a URL, such as s3://bucket/a.parquet, is read from a copy on this machine (see `transfer.fetched`).
     Of an unfinished run, `read` takes the journal, OUT.parquet.partial: the table holds the images finished so far.

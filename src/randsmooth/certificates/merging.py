@@ -70,7 +70,7 @@ def merge(
         images: positions of all images of the run, ascending, where its header has no words for them.
 
     Raises:
-        NotWhole: an image is missing or doubled; all of them are named, with the commands that make what is missing.
+        NotWhole: an image is missing or doubled; it has all of them, and the commands that make what is missing.
         InputError: a file cannot be read, is no shard, or is of another run, in what is said; or `out` exists.
 
     Example:
