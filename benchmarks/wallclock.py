@@ -31,8 +31,7 @@ import torch
 from harness import ROUNDS, SIGMA, Figure, finish, options_of, published_loop, rate
 from randsmooth import CertificationSettings, SmoothedClassifier, certify, data, models, train
 from randsmooth.certification import Run
-from randsmooth.certification.algorithm import Job, certify_steps
-from randsmooth.certification.scheduler import Scheduler
+from randsmooth.certification.algorithm import Job, Scheduler, certify_steps
 from randsmooth.launch import Span, plan
 from randsmooth.noise import Gaussian
 from randsmooth.rules import make_rule

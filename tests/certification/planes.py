@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -21,10 +22,9 @@ def at_distance(distances: list[float]) -> torch.Tensor:
     return torch.stack([torch.full((3, 2, 2), 0.5 + distance / D**0.5) for distance in distances])
 
 
-def beside(distance: float, images: int) -> torch.Tensor:
-    """(images, 3, 2, 2) different images at one distance from the plane: what one pixel gains another loses."""
-    x = at_distance([distance]).repeat(images, 1, 1, 1)
-    step = torch.arange(images) / 2**12
-    x[:, 0, 0, 0] += step
-    x[:, 2, 1, 1] -= step
+def beside(distance: float | np.ndarray, images: int, step: float = 2.0**-12) -> torch.Tensor:
+    """(images, 3, 2, 2) different images at these distances from the plane: what one pixel gains another loses."""
+    x, steps = at_distance(np.broadcast_to(distance, images).tolist()), torch.arange(images) * step
+    x[:, 0, 0, 0] += steps
+    x[:, 2, 1, 1] -= steps
     return x

@@ -17,9 +17,8 @@ from PIL import Image
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_digits
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -101,6 +100,22 @@ FORMS: dict[str, dict[str, Any]] = {
 }
 
 
+def test_eight_bit_inputs_get_noisy_images_rounded_and_clipped(tmp_path: Path) -> None:
+    expected = counts(lambda x: np.rint(np.clip(x, 0, 1) * 255).reshape(len(x), -1) @ WEIGHTS)
+    path = linear(tmp_path / "net.onnx", dtype="uint8", layout="NHWC")
+    assert np.abs(counts(str(path)) - expected).sum() <= 6
+    header = rs.certify(path, "digits", sigma=0.25, n=200, take=2).header
+    assert header.model is not None and "rounds each noisy pixel" in header.model["notes"][0]
+
+
+def test_an_output_is_named(tmp_path: Path) -> None:
+    path = linear(tmp_path / "net.onnx", gives=("logits", "label"))
+    default, label = rs.load_model(path), rs.load_model(path, output="label")
+    assert isinstance(default, GraphFile) and isinstance(label, GraphFile)
+    assert (default.output, default.labels, label.output, label.labels) == ("logits", False, "label", True)
+    check_refusals([(lambda: rs.load_model(path, output="lable"), "'lable': did you mean 'label'")])
+
+
 def test_onnx_files_and_openvino_ir_in_every_form_count_alike(tmp_path: Path) -> None:
     expected, openvino = counts(lambda x: x.reshape(len(x), -1) @ WEIGHTS), pytest.importorskip("openvino")
     for form, how in FORMS.items():
@@ -118,28 +133,6 @@ def test_onnx_files_and_openvino_ir_in_every_form_count_alike(tmp_path: Path) ->
     assert weights_hash(rs.load_model(tmp_path / "as usual" / "net.xml")) != before
 
 
-def test_eight_bit_inputs_get_noisy_images_rounded_and_clipped(tmp_path: Path) -> None:
-    expected = counts(lambda x: np.rint(np.clip(x, 0, 1) * 255).reshape(len(x), -1) @ WEIGHTS)
-    for layout in ("NCHW", "NHWC"):
-        path = linear(tmp_path / f"{layout}.onnx", dtype="uint8", layout=layout)
-        assert np.abs(counts(str(path)) - expected).sum() <= 6, layout
-        header = rs.certify(path, "digits", sigma=0.25, n=200, take=2).header
-        assert header.model is not None and "rounds each noisy pixel" in header.model["notes"][0]
-
-
-def test_an_output_is_named(tmp_path: Path) -> None:
-    path = linear(tmp_path / "net.onnx", gives=("logits", "label"))
-    default, label = rs.load_model(path), rs.load_model(path, output="label")
-    assert isinstance(default, GraphFile) and isinstance(label, GraphFile)
-    assert (default.output, default.labels, label.output, label.labels) == ("logits", False, "label", True)
-    check_refusals(
-        [
-            (lambda: rs.load_model(path, output="lable"), "unknown output of  | 'lable': did you mean 'label'"),
-            (lambda: rs.load_model(path, layout="HWC"), "unknown layout 'HWC'"),
-        ]
-    )
-
-
 class Yielding(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Of another package, with nothing but `predict`."""
 
@@ -153,14 +146,12 @@ class Yielding(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 ESTIMATORS = {
     "predict_proba": [
-        LogisticRegression(max_iter=50),
         RandomForestClassifier(5, random_state=0),
         HistGradientBoostingClassifier(max_iter=3),
         KNeighborsClassifier(3),
-        MLPClassifier((8,), max_iter=10),
         make_pipeline(StandardScaler(), LogisticRegression(max_iter=50)),
     ],
-    "decision_function": [RidgeClassifier(), SVC()],
+    "decision_function": [SVC()],
     "predict": [SVC(decision_function_shape="ovo"), Yielding()],
 }
 
@@ -186,17 +177,6 @@ def test_estimators(tmp_path: Path) -> None:
             assert "another model" in str(error.value), name
 
 
-def test_what_is_no_fitted_classifier_is_refused() -> None:
-    fitted = LogisticRegression().fit(np.eye(3), [0, 1, 2])
-    features = "which are 64 features | LogisticRegression is expecting 3 features"
-    check_refusals(
-        [
-            (lambda: adapt(LogisticRegression()), "LogisticRegression has no classes_"),
-            (lambda: counts(fitted), features),
-        ]
-    )
-
-
 def bright(x: NDArray[np.float32]) -> Any:
     return (x.mean(axis=(1, 2, 3)) * 10).clip(0, 9).astype(int)
 
@@ -207,21 +187,16 @@ def test_labels_count_as_the_logits_do_that_they_come_from(tmp_path: Path) -> No
     names = [f"digit {k}" for k in range(10)]
     spoken = FunctionModel(lambda x: [names[k] for k in bright(x)], classes=names, identity="bright")
     assert np.array_equal(counts(spoken), counts(bright, num_classes=10))
-    table = rs.certify(bright, "digits", sigma=0.25, n=200, take=2, out=tmp_path / "a.parquet", identity="bright")
-    model = table.header.model
+    how: dict[str, Any] = {"sigma": 0.25, "n": 200, "take": 2, "out": tmp_path / "a.parquet", "identity": "bright"}
+    model = rs.certify(bright, "digits", **how).header.model
     assert model is not None and model["arch"] == "Python function bright, labels only" and model["called"] == "bright"
-    assert (
-        rs.certify(
-            bright, "digits", sigma=0.25, n=200, take=2, out=tmp_path / "a.parquet", identity="bright", resume=True
-        ).header.model
-        == model
-    )
+    assert rs.certify(bright, "digits", **how, resume=True).header.model == model
     labels = rs.SmoothedClassifier(bright, num_classes=10, **HOW)
     check_refusals([(lambda: certify_soft(labels, X, n=100), "answers with labels, which have no softmax")])
 
 
 def test_what_cannot_be_certified_is_named() -> None:
-    three, large = nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten()), nn.Sequential(nn.Flatten(), nn.Linear(784, 10))
+    dropout = nn.Sequential(nn.Flatten(), nn.Dropout(), nn.Linear(64, 10)).train()
     table: list[tuple[Any, dict[str, Any], str]] = [
         (bright, {}, "answers with labels, of how many classes: give num_classes"),
         (bright, {"num_classes": 5}, "expected 0 to 4"),
@@ -231,21 +206,13 @@ def test_what_cannot_be_certified_is_named() -> None:
         (lambda x: 1 / 0, {}, "ZeroDivisionError: division by zero"),
         (3, {}, "the model is an int, 3; expected a torch.nn.Module"),
         (nn.Linear, {}, "the model is a type"),
-        (three.eval(), {}, "to have 3 channels"),
-        (large.eval(), {}, "784x"),
+        (nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten()).eval(), {}, "to have 3 channels"),
+        (LogisticRegression(), {}, "LogisticRegression has no classes_"),
+        (LogisticRegression().fit(np.eye(3), [0, 1, 2]), {}, "which are 64 features"),
+        (quietly(lambda: exported(dropout)), {}, "was exported in train mode"),
+        (torch.export.export(nn.Linear(64, 10), (torch.zeros(2, 64),)), {}, "expected one batch of images"),
     ]
     check_refusals((partial(counts, model, **options), said) for model, options, said in table)
-
-
-def test_programs_exported_in_train_mode_or_for_no_images_are_refused() -> None:
-    dropout = nn.Sequential(nn.Flatten(), nn.Dropout(), nn.Linear(64, 10)).train()
-    flat = torch.export.export(nn.Linear(64, 10).eval(), (torch.zeros(2, 64),))
-    check_refusals(
-        [
-            (lambda: adapt(quietly(lambda: exported(dropout))), "was exported in train mode"),
-            (lambda: adapt(flat), "takes (2, 64); expected one batch of images"),
-        ]
-    )
 
 
 NUMBERS = [str(k) for k in range(12)]
@@ -266,13 +233,10 @@ def test_an_estimators_classes_are_matched_by_name_and_else_by_number() -> None:
     """Fitted on each of these labels, and asked about data of these classes, class k gets column places[k]."""
     known: list[tuple[Sequence[object], list[str] | None, list[int] | None]] = [
         (list(range(12)), NUMBERS, list(range(12))),
-        (NUMBERS, NUMBERS, list(range(12))),
         (NUMBERS, None, list(range(12))),  # sorted by the estimator as 0, 1, 10, 11, 2, ...
         ([1, 2, 10], [str(k) for k in range(1, 11)], [0, 1, 9]),
-        ([1, 2, 3], [str(k) for k in range(1, 11)], [0, 1, 2]),
         ([0, 1, 2], sorted(WORDS)[:3], [0, 1, 2]),
         (["one", "two"], ["two", "one"], [1, 0]),
-        (["one", "three"], ["two", "one"], None),
         ([0, 3], ["two", "one"], None),
     ]
     for labels, classes, places in known:
@@ -293,31 +257,20 @@ def test_a_model_whose_names_stand_under_other_numbers_is_refused(tmp_path: Path
         (tmp_path / "folders" / name).mkdir(parents=True)
         Image.new("L", (8, 8)).save(tmp_path / "folders" / name / "1.png")
     folders = rs.data.load(str(tmp_path / "folders"), "test")
-    for classes, refused in ((WORDS, True), (sorted(WORDS), False), (NUMBERS[:10], False)):
-        model = Classifier(arch="small-cnn", classes=classes, shape=shape)
-        if refused:
-            with pytest.raises(InputError, match="class 0 of folders is 'eight', which the model numbers 8: give the"):
-                check_fit(model, folders.spec)
-        else:
-            check_fit(model, folders.spec)
+    by_words, *fitting = (
+        Classifier(arch="small-cnn", classes=classes, shape=shape) for classes in (WORDS, sorted(WORDS), NUMBERS[:10])
+    )
+    check_refusals([(lambda: check_fit(by_words, folders.spec), "'eight', which the model numbers 8")])
+    for model in fitting:
+        check_fit(model, folders.spec)
 
 
-def test_a_model_that_only_guesses_without_noise_is_noticed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_that_only_guesses_without_noise_is_noticed(capsys: pytest.CaptureFixture[str]) -> None:
     """Fitted on numbers and asked about names, whose order is the alphabet's, it is right about few."""
     x, y = digits()
     names = np.array(WORDS)
-    for labels, told in ((y, False), (names[y], True)):
-        rs.certify(fitted(y), (x, labels), sigma=0.01, n=100, take=60, out=tmp_path / f"{told}.parquet", progress=True)
+    for labels, take, told in ((y, 60, False), (names[y], 19, False), (names[y], 60, True)):
+        rs.certify(fitted(y), (x, labels), sigma=0.01, n=100, take=take, progress=True)
         said = " ".join(capsys.readouterr().out.split())
         assert ("hardly more often than guessing (10.0%)" in said) == told
         assert ("(0 eight, 1 five, 2 four, ...)" in said) == told
-
-
-def test_few_images_or_none_with_labels_say_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    last = nn.Linear(64, 10)
-    nn.init.zeros_(last.weight)
-    blind = nn.Sequential(nn.Flatten(), last).eval()
-    x, y = digits()
-    for case, given in enumerate([(x[:19], y[:19]), x[:60], (x[:60], y[:60])]):
-        rs.certify(blind, given, sigma=0.5, n=100, out=tmp_path / f"{case}.parquet", progress=True)
-        assert ("than guessing" in capsys.readouterr().out) == (case == 2)

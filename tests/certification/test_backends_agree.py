@@ -115,14 +115,12 @@ def test_backends_agree_with_float64(arch: str) -> None:
 
 
 class Limited:
-    """OpenVINO on a processor without bfloat16: it takes float32 without a word, or fails at the first image."""
+    """OpenVINO on a processor without bfloat16: it takes float32 without a word."""
 
-    def __init__(self, fails: bool) -> None:
-        self.core, self.fails = pytest.importorskip("openvino").Core(), fails
+    def __init__(self) -> None:
+        self.core = pytest.importorskip("openvino").Core()
 
     def compile_model(self, model: Any, device: str, config: dict[str, str]) -> Any:
-        if self.fails and config["INFERENCE_PRECISION_HINT"] != "f32":
-            raise RuntimeError("object is not initialized")
         return self.core.compile_model(model, device, config | {"INFERENCE_PRECISION_HINT": "f32"})
 
     def get_property(self, *names: str) -> Any:
@@ -130,31 +128,21 @@ class Limited:
 
 
 def test_a_precision_that_openvino_does_not_compute_in_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    for fails, said in ((False, "use precision 32 or the torch backend"), (True, "object is not initialized")):
-        core = Limited(fails)
-        monkeypatch.setattr("openvino.Core", lambda core=core: core)
-        made = make_backend("openvino", network("small-cnn"), CPU, "bf16")
-        check_refusals([(partial(made.logits, noisy("small-cnn")), said)])
-        engine = Engine(network("small-cnn"), sigma=0.5, device=CPU, backend="auto", precision="bf16")
-        assert engine.prepare(SHAPES["small-cnn"]).name == "torch"
-        monkeypatch.undo()
-
-
-class Flat(nn.Module):
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x.flatten().reshape(1, -1)[:, :2]
+    core = Limited()
+    monkeypatch.setattr("openvino.Core", lambda: core)
+    made = make_backend("openvino", network("small-cnn"), CPU, "bf16")
+    check_refusals([(partial(made.logits, noisy("small-cnn")), "use precision 32 or the torch backend")])
+    engine = Engine(network("small-cnn"), sigma=0.5, device=CPU, backend="auto", precision="bf16")
+    assert engine.prepare(SHAPES["small-cnn"]).name == "torch"
 
 
 def test_what_cannot_run_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("onnxruntime")
-    torch.onnx.export(Flat(), (torch.rand(1, 8, 8),), tmp_path / "flat.onnx", dynamo=True, verbose=False)
     (tmp_path / "text.onnx").write_text("no model")
     model, file = network("small-cnn"), OnnxModel(linear(tmp_path / "linear.onnx"))
     monkeypatch.setitem(sys.modules, "openvino", None)
     table: list[tuple[str, Callable[[], object]]] = [
-        ("flat.onnx | (N, C, H, W)", lambda: OnnxModel(tmp_path / "flat.onnx")),
         ("no ONNX file that can be run", lambda: OnnxModel(tmp_path / "text.onnx")),
-        ("gone.onnx", lambda: OnnxModel(tmp_path / "gone.onnx")),
         ("tensorrt", lambda: make_backend("tensorrt", model, CPU, "32")),
         ("fp8", lambda: make_backend("torch", model, CPU, "fp8")),  # type: ignore[arg-type]
         ("export the model with torch.onnx.export", lambda: make_backend("onnx", model, CPU, "32")),

@@ -103,7 +103,7 @@ def test_a_run_is_not_resumed_with_other_instructions(tmp_path: Path) -> None:
 def run(out: Path, **more: Any) -> Any:
     torch.manual_seed(0)
     model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
-    return certify(model, "digits", sigma=0.25, n=100, take=12, out=out, **more)
+    return certify(model, "digits", **{"sigma": 0.25, "n": 100, "take": 12, "out": out} | more)
 
 
 def cut(out: Path, **more: Any) -> None:
@@ -126,20 +126,16 @@ def test_a_shard_goes_on_on_another_machine(tmp_path: Path, monkeypatch: pytest.
     run(out, shard="1/2", resume=True)  # which says that it is done
 
 
-def test_a_run_of_one_machine_does_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cut(tmp_path / "a.parquet")
+def test_a_run_of_one_machine_does_not_nor_a_shard_where_the_outputs_differ(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut(tmp_path / "whole.parquet")
+    cut(tmp_path / "part.parquet", shard="1/2")
     monkeypatch.setattr(header, "versions", lambda *packages: {"torch": "another"})
-    said = "was begun differently (versions: "
-    check_refusals([(lambda: run(tmp_path / "a.parquet", resume=True), said)])
-
-
-def test_a_shard_does_not_go_on_where_the_outputs_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cut(tmp_path / "a.parquet", shard="1/2")
-    monkeypatch.setattr(header, "versions", lambda *packages: {"torch": "another"})
-    answer = Torch.answer
+    answer, said = Torch.answer, "another arithmetic: equal models give different outputs"
+    check_refusals([(lambda: run(tmp_path / "whole.parquet", resume=True), "was begun differently (versions: ")])
     monkeypatch.setattr(Torch, "answer", lambda self, noisy: answer(self, noisy) * 1.0000001)
-    said = "another arithmetic: equal models give different outputs"
-    check_refusals([(lambda: run(tmp_path / "a.parquet", shard="1/2", resume=True), said)])
+    check_refusals([(lambda: run(tmp_path / "part.parquet", shard="1/2", resume=True), said)])
 
 
 def test_a_shard_reads_and_hashes_only_its_own_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +150,5 @@ def test_a_shard_reads_and_hashes_only_its_own_images(tmp_path: Path, monkeypatc
         return batch(self, indices, *more)
 
     monkeypatch.setattr(TensorImages, "batch", counted)
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
-    table = certify(model, "digits", sigma=0.25, n=100, shard="3/50", out=tmp_path / "a.parquet")
+    table = run(tmp_path / "a.parquet", take=None, shard="3/50")
     assert len(table) == 8 and len(read) <= 8 + 16 and set(table.idx.tolist()) <= read

@@ -12,7 +12,7 @@ from scipy import stats
 from torch import nn
 
 import randsmooth as rs
-from certification.planes import HalfSpace, at_distance
+from certification.planes import HalfSpace, beside
 from randsmooth.certificates import Certificates, from_counts, merge, read, write_parquet
 from randsmooth.errors import InputError
 
@@ -54,21 +54,21 @@ def test_numbers_for_counts_from_elsewhere_are_fresh_and_kept(tmp_path: Path) ->
         assert np.array_equal(again.u, first.u) and np.array_equal(again.radius, first.radius)  # type: ignore[arg-type]
     few = first.rows(np.array([7, 3])).u
     assert first.u is not None and few is not None and np.array_equal(few, first.u[[7, 3]])
+    counts0, counts = first.evidence()
+    rest: dict[str, Any] = {
+        "idx": first.idx,
+        "label": first.label,
+        "counts0": counts0,
+        "counts": counts,
+        "seconds": first.seconds,
+    }
     for header, u in (
         (first.header, None),
         (first.header, np.ones(50)),
         (first.header.replace(bound="pairwise"), first.u),
     ):
         with pytest.raises(InputError, match=r"\bu\b"):
-            rs.certificates.from_evidence(
-                header,
-                idx=first.idx,
-                label=first.label,
-                counts0=first.evidence()[0],
-                counts=first.evidence()[1],
-                seconds=first.seconds,
-                u=u,
-            )
+            rs.certificates.from_evidence(header, **rest, u=u)
 
 
 class Sure(nn.Module):
@@ -82,25 +82,16 @@ def allowed() -> float:
     return float(stats.binom.isf(1e-4, IMAGES, ALPHA)) / IMAGES
 
 
-def at(distances: np.ndarray) -> torch.Tensor:
-    """(B, 3, 2, 2) different images at these distances from the plane: what one pixel gains another loses."""
-    x, step = at_distance(distances.tolist()), torch.arange(len(distances)) / 2**16
-    x[:, 0, 0, 0] += step
-    x[:, 2, 1, 1] -= step
-    return x
-
-
 @pytest.mark.slow
-def test_whoever_saw_the_numbers_of_other_images_in_the_same_rows_gains_nothing(tmp_path: Path) -> None:
+def test_whoever_saw_the_numbers_of_other_images_in_the_same_rows_gains_nothing() -> None:
     """First images so sure that their radii tell the rows' numbers; then one in each row just short of that radius."""
     facts: dict[str, Any] = {"sigma": SIGMA, "n0": N0, "n": N, "alpha": ALPHA, "bound": "randomised", "seed": 0}
     label = np.ones(IMAGES, np.int64)
-    seen = rs.certify(
-        Sure().eval(), (at(np.ones(IMAGES)), label), out=tmp_path / "a.parquet", identity="sure", **facts
-    ).radius
-    x = at(seen - 1e-4)
+    sure = beside(1.0, IMAGES, step=2.0**-16)
+    seen = rs.certify(Sure().eval(), (sure, label), identity="sure", **facts).radius
+    x = beside(seen - 1e-4, IMAGES, step=2.0**-16)
     distance = ((x.double().flatten(1) - 0.5).sum(dim=1) / x[0].numel() ** 0.5).numpy()
     assert np.all(distance < seen)
-    table = rs.certify(HalfSpace().eval(), (x, label), out=tmp_path / "b.parquet", identity="a plane", **facts)
+    table = rs.certify(HalfSpace().eval(), (x, label), identity="a plane", **facts)
     assert np.mean((table.predict == 1) & (table.radius > distance)) <= allowed()
     assert np.mean(table.evidence()[1][:, 1] == N) > allowed()  # so many were false by the numbers that were seen

@@ -128,7 +128,6 @@ def test_what_cannot_be_is_refused(smoothed: SmoothedClassifier) -> None:
     x = at_distance([0.3])
     table: list[tuple[Callable[[], object], str]] = [
         (lambda: certify_soft(smoothed, x, betas=(1.0, 0.0)), "inverse temperatures above 0"),
-        (lambda: certify_soft(smoothed, x, betas=()), "inverse temperatures above 0"),
         (lambda: certify_soft(smoothed, x, bound="chernoff"), "unknown bound 'chernoff'"),
         (lambda: soft_accuracies(smoothed, x, [1, 0], [0.0]), "labels for 1 images"),
         (lambda: soft_accuracies(smoothed, x, [1], [-0.5]), "radii"),

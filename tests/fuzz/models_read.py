@@ -19,8 +19,8 @@ from fuzz.containers import inflating, message_bent, rezipped, safetensors_bent
 from fuzz.draw import YAML, Draw, bent, to_json, to_yaml
 from fuzz.harness import Files, Reader, not_finite, written
 from randsmooth import data, models
+from randsmooth.certification.algorithm import count_classes
 from randsmooth.certification.engine import Engine
-from randsmooth.certification.scheduler import count_classes
 from randsmooth.cli.settings import Settings, read_config, validate
 from randsmooth.cli.verbs.certify import Certify
 from randsmooth.cli.verbs.compare import Evaluate

@@ -15,10 +15,10 @@ from randsmooth.app.one_image import Attempt, Attempts, Copies, Explanation, Nei
 from randsmooth.app.page import write_explanation
 from randsmooth.certificates import ABSTAIN, CertificationSettings
 from randsmooth.certification import SmoothedClassifier, check_fit
-from randsmooth.certification.algorithm import ESTIMATE, SampleRange
+from randsmooth.certification.algorithm import ESTIMATE, first_samples
+from randsmooth.certification.engine import SampleRange
 from randsmooth.certification.opening import opened
 from randsmooth.certification.refutation import Search, distance, make_search, predict_anywhere
-from randsmooth.certification.scheduler import first_samples
 from randsmooth.data import Images
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import settings_from

@@ -1,4 +1,6 @@
 from .accuracy import measure_accuracy as measure_accuracy
+from .algorithm import Scheduler as Scheduler
+from .algorithm import count_classes as count_classes
 from .engine import Engine as Engine
 from .exporting import export_model as export_model
 from .header import certified_as as certified_as
@@ -14,8 +16,6 @@ from .refutation import Attacks as Attacks
 from .refutation import attack as attack
 from .run import Run as Run
 from .run import certify as certify
-from .scheduler import Scheduler as Scheduler
-from .scheduler import count_classes as count_classes
 from .smoothed import Certified as Certified
 from .smoothed import SmoothedClassifier as SmoothedClassifier
 from .smoothed import Watched as Watched

@@ -1,32 +1,29 @@
-"""CERTIFY for one image: it asks for counts of its noisy copies, and leaves to others how they are drawn."""
+"""CERTIFY for one image, which asks for counts of its noisy copies, and the loop that draws them for many at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from randsmooth.certification.engine import Engine, SampleRange, Segment, packed, segments, take_batch, usual_block
+from randsmooth.errors import InputError
 from randsmooth.noise import Stream, address_of
 from randsmooth.rules import Claim, Rule
 
 SELECT, ESTIMATE, PREDICT, UNIFORM = "certify/select", "certify/estimate", "predict", "certify/uniform"
+AHEAD = 8  # batches in the queue below which another image joins, if that is two for every worker at least
 
 Ints = NDArray[np.int64]
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class SampleRange:
-    """Samples `start` to `stop` of the noise stream `name`, in blocks of `block` (None: the usual one of the image)."""
-
-    name: str
-    start: int
-    stop: int
-    block: int | None = None
+U = TypeVar("U")
 
 
 Steps = Generator[Sequence[SampleRange], Ints, T]
@@ -139,3 +136,187 @@ def _looks(
 def came_out(counts: Ints, picked: int | None) -> int:
     """How often the class `picked` is among `counts` (K,), or the most frequent one if there is none."""
     return int(counts.max() if picked is None else counts[picked])
+
+
+class Scheduler(Generic[T]):
+    """Runs jobs, one per image, on an engine: queues their samples, has full batches counted, hands the counts back.
+
+    Several jobs are under way at once, so that batches are full and none waits for another's last look.
+
+    Args:
+        engine: what draws the noise and counts the answers.
+
+    Example:
+        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2)).eval()
+        >>> engine = Engine(model, sigma=0.5, device=torch.device("cpu"))
+        >>> jobs = [Job(i, torch.rand(1, 2, 2), count_once([SampleRange("votes", 0, 300)])) for i in range(3)]
+        >>> [int(job.result.sum()) for job in Scheduler(engine).run(jobs)]
+        [300, 300, 300]
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.queue: deque[Segment] = deque()
+        self.pending: dict[int, Job[T]] = {}  # what waits for counts, by slot
+        self.slots = 0  # given out so far
+
+    def run(self, jobs: Iterable[Job[T]]) -> Iterator[Job[T]]:
+        """Run the jobs and yield each as soon as it has its result.
+
+        Raises:
+            InputError: the model refuses the images, gives no logits or some that are not finite; or, when sound,
+                an image is not on the grid k/255.
+        """
+        rest = iter(jobs)
+        job = next(rest, None)
+        while job is not None or self.pending:
+            while job is not None and self._has_room():
+                job.x = self.engine.receive(job.x)
+                self._enqueue(job, next(job.steps))
+                job = next(rest, None)
+            broken = None
+            if batches := self._batches(flush=job is None):
+                start, slots = time.perf_counter(), sorted({segment.slot for batch in batches for segment in batch})
+                counts = self.engine.count(batches, slots)  # the only wait for the device
+                broken = self._add(slots, counts, time.perf_counter() - start)
+            yield from self._finished()
+            if broken is not None:
+                raise broken
+
+    def _has_room(self) -> bool:
+        """Whether so few samples are queued that another image should join."""
+        batches = max(AHEAD, 2 * self.engine.workers.number)
+        return not self.engine.size or self._queued() < batches * self.engine.size
+
+    def _queued(self) -> int:
+        """Samples in the queue."""
+        return sum(segment.samples for segment in self.queue)
+
+    def _enqueue(self, job: Job[T], ranges: Sequence[SampleRange]) -> None:
+        job.slots = range(self.slots, self.slots + len(ranges))
+        job.left = sum(samples.stop - samples.start for samples in ranges)
+        job.counts = np.zeros((len(ranges), self.engine.classes), np.int64)
+        for slot, samples in zip(job.slots, ranges, strict=True):
+            self.pending[slot] = job
+            self.queue.extend(segments(slot, job.x, Stream(self.engine.seed, samples.name).at(job.address), samples))
+        self.slots = job.slots.stop
+
+    def _batches(self, *, flush: bool) -> list[list[Segment]]:
+        """Every full batch in the queue, with `flush` the rest too."""
+        size, mix, found, queued = self.engine.size, self.engine.mixes, list[list[Segment]](), self._queued()
+        while self.queue and (queued >= size or flush or not mix):
+            found.append(take_batch(self.queue, size, mix=mix))
+            queued -= sum(segment.samples for segment in found[-1])
+        return found
+
+    def _add(self, slots: Sequence[int], counts: Ints, seconds: float) -> InputError | None:
+        """Add counts (len(slots), K + 1) to those that jobs wait for; an error for answers that are not finite."""
+        broken, counted = None, max(1, int(counts.sum()))
+        for slot, row in zip(slots, counts, strict=True):
+            job, total, lost = self.pending[slot], int(row.sum()), int(row[-1])
+            if lost:
+                broken = not_finite(f"{lost} of {total} noisy copies of image {job.number}")
+            job.counts[job.slots.index(slot)] += row[:-1]
+            job.left -= total - lost  # a job with answers missing never gets its counts
+            job.seconds += seconds * total / counted
+        return broken
+
+    def _finished(self) -> Iterator[Job[T]]:
+        """Send complete counts to their jobs, and yield those that ask for no more."""
+        for job in {id(job): job for job in self.pending.values() if not job.left}.values():
+            for slot in job.slots:
+                del self.pending[slot]
+            try:
+                self._enqueue(job, job.steps.send(job.counts))
+            except StopIteration as end:
+                job.result = end.value
+                yield job
+
+
+def count_classes(engine: Engine, x: Tensor, plan: Sequence[tuple[str, int]], *, number: int = 0) -> Ints:
+    """Class counts of one image.
+
+    Args:
+        engine: what counts.
+        x: (C, H, W) in [0, 1].
+        plan: (stream name, n) of each part of the counts; parts share no noise.
+        number: what to call the image in an error.
+
+    Returns:
+        (len(plan), K).
+
+    Raises:
+        InputError: as `Scheduler.run`, or no sample asked for.
+
+    Example:
+        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2)).eval()
+        >>> engine = Engine(model, sigma=0.5, device=torch.device("cpu"))
+        >>> count_classes(engine, torch.zeros(1, 2, 2), [("select", 100), ("estimate", 1000)]).sum(axis=1)
+        array([ 100, 1000])
+    """
+    if min((n for _, n in plan), default=0) < 1:
+        raise InputError(f"a count needs at least one sample; got {plan}")
+    (counts,) = results(engine, [Job(number, x, count_once([SampleRange(name, 0, n) for name, n in plan]))])
+    return counts
+
+
+def results(engine: Engine, jobs: Sequence[Job[T]]) -> list[T]:
+    """The results of `jobs`, in their order. Errors as `Scheduler.run`."""
+    for _ in Scheduler[T](engine).run(jobs):
+        pass
+    return [job.result for job in jobs if job.result is not None]
+
+
+def answered_samples(
+    engine: Engine, x: Tensor, samples: SampleRange, of: Callable[[Tensor, Tensor], U]
+) -> Iterator[tuple[Ints, U]]:
+    """For each batch of one image's `samples`: their numbers (B,), counted from the first, and what `of` makes of them.
+
+    Which samples share a batch depends on its size; the number of a sample, and its noise, do not.
+
+    Args:
+        engine: what answers.
+        x: (C, H, W) in [0, 1].
+        samples: which to draw.
+        of: called without gradients with noisy copies (B, C, H, W), which the next batch overwrites, and their logits.
+
+    Raises:
+        InputError: as `Scheduler.run`, but for logits that are not finite, which `of` may look for.
+    """
+    x = engine.receive(x)
+    stream = Stream(engine.seed, samples.name).at(address_of(x))
+    batches = packed(segments(0, x, stream, samples), engine.size, mix=engine.mixes)
+    numbers = [np.concatenate([part.start + np.arange(part.samples) for part in batch]) for batch in batches]
+
+    @torch.inference_mode()
+    def answered(batch: Sequence[Segment]) -> U:
+        return of(*engine.answered(batch))
+
+    return zip(numbers, engine.workers.map(answered, batches), strict=True)
+
+
+def first_samples(engine: Engine, x: Tensor, samples: SampleRange, most: int) -> tuple[Tensor, Ints]:
+    """The first of one image's `samples`, at most `most` of the first block: copies (n, C, H, W), their classes (n,).
+
+    They are drawn and answered as when they are counted.
+
+    Raises:
+        InputError: the model refuses the image.
+
+    Example:
+        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2)).eval()
+        >>> engine = Engine(model, sigma=0.5, device=torch.device("cpu"))
+        >>> noisy, classes = first_samples(engine, torch.zeros(1, 2, 2), SampleRange("votes", 0, 300), most=5)
+        >>> noisy.shape, classes.shape
+        (torch.Size([5, 1, 2, 2]), (5,))
+    """
+    block = replace(samples, stop=min(samples.stop, samples.start + usual_block(x.shape)))
+    ((_, (noisy, classes)),) = answered_samples(
+        engine, x, block, lambda noisy, logits: (noisy[:most].cpu().clone(), logits[:most].argmax(dim=1).cpu())
+    )
+    return noisy, classes.numpy()
+
+
+def not_finite(copies: str) -> InputError:
+    """The error for NaN or infinite logits on `copies` of an image."""
+    return InputError(f"the model gave NaN or infinite logits for {copies}: check the weights, or use precision 32")

@@ -21,7 +21,6 @@ from torch import Tensor, nn
 
 from randsmooth.certificates import CertificationSettings
 from randsmooth.certificates.settings import BLOCK, FINE, LARGE
-from randsmooth.certification.algorithm import SampleRange
 from randsmooth.certification.backends import (
     ROUNDS,
     Backend,
@@ -47,6 +46,16 @@ WORTH = 10  # times as many samples as its trial takes, a run must have for one
 # Samples and values per forward pass by default. A CPU's caches cannot hold the activations of a bigger batch.
 SAMPLES = {"cpu": 512, "cuda": 8192}
 VALUES = {"cpu": 2**19, "cuda": 2**24}
+
+
+@dataclass(frozen=True)
+class SampleRange:
+    """Samples `start` to `stop` of the noise stream `name`, in blocks of `block` (None: the usual one of the image)."""
+
+    name: str
+    start: int
+    stop: int
+    block: int | None = None
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,11 @@ from randsmooth import bounds, data, models
 from randsmooth.attacks import noisy_logits, within_ball
 from randsmooth.attacks.shared import mean_cross_entropy, unit
 from randsmooth.certificates import ABSTAIN, Certificates, CertificationSettings
+from randsmooth.certification.algorithm import count_classes
 from randsmooth.certification.backends import frozen
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.header import called, certified_as, check_answers, fingerprint
 from randsmooth.certification.run import Run
-from randsmooth.certification.scheduler import count_classes
 from randsmooth.certification.smoothed import SmoothedClassifier, smallest_predict_n, top_if_clear, whole
 from randsmooth.data import Images
 from randsmooth.errors import InputError

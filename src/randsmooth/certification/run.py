@@ -20,10 +20,9 @@ from randsmooth.certificates.evidence import in_bytes
 from randsmooth.certificates.journal import journal_path, shards_path, table_of
 from randsmooth.certificates.same_run import as_begun
 from randsmooth.certification import header as headers
-from randsmooth.certification.algorithm import ImageEvidence, Job, certify_steps, uniform_number
+from randsmooth.certification.algorithm import ImageEvidence, Job, Scheduler, certify_steps, uniform_number
 from randsmooth.certification.backends import Way, check_backend, slow_format
 from randsmooth.certification.opening import check_fit, class_names, completed, opened
-from randsmooth.certification.scheduler import Scheduler
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, setting, unknown

@@ -18,16 +18,15 @@ from randsmooth.certification.algorithm import (
     PREDICT,
     Ints,
     Job,
-    SampleRange,
     T,
     Until,
     certify_steps,
     count_once,
+    results,
     uniform_number,
 )
-from randsmooth.certification.engine import Engine
+from randsmooth.certification.engine import Engine, SampleRange
 from randsmooth.certification.opening import opened
-from randsmooth.certification.scheduler import results
 from randsmooth.errors import InputError, Note
 from randsmooth.frozen_record import settings_from
 from randsmooth.noise import address_of, fresh_seed

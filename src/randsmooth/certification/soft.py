@@ -13,9 +13,8 @@ from torch import Tensor
 
 from randsmooth import bounds
 from randsmooth.certificates import ABSTAIN, check_budget
-from randsmooth.certification.algorithm import ESTIMATE, SELECT, Ints, SampleRange
-from randsmooth.certification.engine import Engine
-from randsmooth.certification.scheduler import answered_samples, not_finite
+from randsmooth.certification.algorithm import ESTIMATE, SELECT, Ints, answered_samples, not_finite
+from randsmooth.certification.engine import Engine, SampleRange
 from randsmooth.certification.smoothed import SmoothedClassifier, whole
 from randsmooth.errors import InputError, unknown
 from randsmooth.rules import check_samples

@@ -21,9 +21,9 @@ from torch.utils.benchmark import Timer
 from randsmooth import data, models
 from randsmooth.bounds import finite_mean_interval
 from randsmooth.certificates import CertificationSettings, rule_of
-from randsmooth.certification.algorithm import ESTIMATE, SELECT, Job, SampleRange, Steps, came_out
+from randsmooth.certification.algorithm import ESTIMATE, SELECT, Job, Scheduler, Steps, came_out
+from randsmooth.certification.engine import SampleRange
 from randsmooth.certification.run import Run
-from randsmooth.certification.scheduler import Scheduler
 from randsmooth.errors import InputError
 from randsmooth.extras import versions
 from randsmooth.launch.chains import Step
