@@ -86,19 +86,12 @@ def test_changes_outside_are_no_failure(cli: Run, made: Path, tables: Path) -> N
 
 
 BAD = [
-    ("{model} {tmp}/none.parquet", "none.parquet"),
     ("{tmp}/none {table}", "none"),
     ("{model} {tmp}/log.tsv", "log does not say its sigma"),
     ("{model} {table} --scale 0", "scale=0"),
     ("{model} {table} --steps 0", "steps=0"),
-    ("{model} {table} --m 0", "m=0"),
-    ("{model} {table} --restarts -1", "restarts=-1"),
-    ("{model} {table} --n 10", "got n=10"),
-    ("{model} {table} --alpha 1", "alpha=1"),
     ("{model} {table} --take 1000", "cannot take 1000"),
-    ("{model} {table} --device tpu", "auto, cpu, cuda or"),
     ("{model} {table} --dataset mnits", "mnist"),
-    ("{model} {table} --scale far", "--scale"),
     ("", "MODEL"),
     ("{model}", "CERTIFICATES"),
 ]

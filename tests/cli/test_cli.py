@@ -10,12 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 import yaml
-from PIL import Image
 
 from cli.processes import Run
-from randsmooth import certify, data, read
+from randsmooth import certify, read
 from randsmooth.certificates import write_parquet
 
 
@@ -86,8 +84,6 @@ def test_figures_leave_out_what_tables_do_not_tell(cli: Run, made: Path) -> None
     assert "report-p_A.png leaves out grid, one, whose p_A is not known" in err
     for rule in ("grid", "radius=0.1"):
         assert f"certified by --rule {rule} with" in err and "ACR and accuracy at other radii are lower bounds" in err
-    code, out, err = cli("compare", "grid.parquet", "--out", "b.html", "--figures", "png")
-    assert code == 0 and "no b-p_A.png: the p_A of no table is known" in err and not Path("b-p_A.png").exists()
     code, out, err = cli("compare", "near.parquet", "far.parquet", "--out", "c.html", "--figures", "png")
     assert code == 0 and "c-sigmas.png" in out and Path("c-sigmas.png").exists()
     assert "c-sigmas.png: this is no one classifier's certified accuracy" in err
@@ -103,27 +99,13 @@ def test_compare_refuses_what_cannot_be_compared(cli: Run, tmp_path: Path) -> No
     first = log(tmp_path / "gaussian.tsv", ["0\t3\t3\t0.5\t1"])
     cases: list[tuple[list[str], str, str]] = [
         (["0\t3\t3\t0.5\t1", "0\t3\t3\t0.5\t1"], "", "b.tsv, line 3: idx='0' does not rise"),
-        (["0\t3\t3\t0.5\t1", "7\t3\t3\t2.5\t1"], "--sigma 0.5 --n 1000 --alpha 0.001", "of image 7 is above"),
         (["8\t3\t3\t0.5\t1"], "", "share no image"),
         (["0\t4\t4\t0.5\t1"], "", "image 0 has label 4 in b and 3 in gaussian"),
-        ([], "", "b holds no image"),
     ]
     for rows, words, named in cases:
         told = cli("compare", first, log(tmp_path / "b.tsv", rows), *words.split(), "--out", tmp_path / "report.html")
         assert (told.code, named in told.err) == (2, True), told.err
         assert not (tmp_path / "report.html").exists()
-
-
-def test_predict_names_class_and_radius(cli: Run, made: Path, tmp_path: Path) -> None:
-    images = data.load("digits", "test")
-    pixels, label = images.batch(torch.tensor([3]))
-    Image.fromarray((pixels[0, 0] * 255).round().to(torch.uint8).numpy()).save(tmp_path / "digit.png")
-    told = cli("predict", made / "model", tmp_path / "digit.png", "--n", 500, "--format", "json")
-    (answer,) = json.loads(told.out)
-    assert answer["label"] == str(int(label[0]))
-    assert 0.0 < answer["radius"] < 1.0
-    text = cli("predict", made / "model", tmp_path / "digit.png", "--n", 500, "--seed", answer["seed"]).out
-    assert answer["radius"] - 1e-4 <= float(text.splitlines()[0].split()[-1]) <= answer["radius"]
 
 
 def test_evaluate_judges_at_another_budget_and_export_rounds_down(cli: Run, made: Path) -> None:
@@ -141,60 +123,31 @@ def test_evaluate_judges_at_another_budget_and_export_rounds_down(cli: Run, made
         what = ("--take", "3", "--n", "500", *options, "--out", "b.parquet", "--overwrite")
         assert cli("certify", made / "model", *what).code == 0
         told = cli("export", "b.parquet")  # which a log cannot say
-        assert told.code == 2 and options[0] in told.err and "Keep the Parquet file" in told.err, options
+        assert told.code == 2 and "Keep the Parquet file, or certify with --rule fixed" in told.err, options
         assert not Path("b.tsv").exists()
-
-
-def test_lists(cli: Run) -> None:
-    assert "cifar10-jpeg" in cli("data", "list").out
-    assert "28" in cli("data", "describe", "mnist").out
-    methods = cli("methods").out
-    assert "gaussian" in methods and "ICML 2025" in methods
-    assert "E_t" in cli("methods", "amplify").out
-    assert "acr/amplify" in cli("methods", "amplify", "--presets").out
-    assert cli("--version").out.startswith("randsmooth ")
 
 
 BAD = {
     "train": "DATASET",
-    "train digits --sigma 0 --method amplify": "sigma=0",
-    "train digits --sigma nan": "sigma=nan",
     "train digits --sigma much": "--sigma",
     "train digit --sigma 0.5": "digits",
-    "train digits --method gausian --sigma 0.5": "gaussian",
-    "train digits --arch lenett --sigma 0.5": "lenet",
-    "train digits --preset acr/gauss --sigma 0.5": "acr/gaussian",
     "train digits --sigma 0.5 --set lr": "key=value",
-    "train digits --sigma 0.5 --set lrr=1": "lr",
-    "train digits --sigma 0.5 --epochs 0": "got 0",
-    "train digits --sigma 0.5 --precision fp8": "bf16-mixed",
     "certify {model} --alpha 2": "alpha=2",
-    "certify {model} --n 5": "n >= 10",
     "certify {model} --take 5 --skip 5": "one of them",
-    "certify {model} --take 100000": "100000",
-    "certify {model} --split val": "train",
     "certify {tmp}/nothing": "nothing",
     "certify {model} --dataset mnits": "mnist",
     "certify {model} --out {table}": "--overwrite",
-    "certify {model} --precision 16": "bf16",
-    "certify {model} --sigma -1": "sigma=-1",
     "predict {model} {tmp}/nothing.png": "nothing.png",
-    "predict {model} x.png --format xml": "json",
     "evaluate {tmp}/nothing.parquet": "nothing.parquet",
     "evaluate": "FILES",
-    "evaluate {table} --format markdown": "md",
     "evaluate {table} --radii 0,much": "0,0.5,1",
-    "evaluate {table} --radii -1": "-1",
     "evaluate {table} --n 501": "501",
-    "evaluate {table} --alpha 0": "alpha=0",
     "evaluate {table} --sigma 0.3": "certified at sigma=0.25",
     "certify {model} --out {tmp}/a.tsv": ".parquet",
     "compare {table} --out {table}": "--overwrite",
-    "compare {table} --out {tmp}/r.html --figures gif": "png",
     "compare {table} --out {tmp}/r.html --baseline nobody": "nobody",
     "export {log}": "--overwrite",
     "methods gausian": "gaussian",
-    "data describe cifar11": "cifar10",
     "trian": "train",
     "train digits --sgima 1": "--sigma",
     "train --config {tmp}/none.yaml": "none.yaml",
@@ -214,24 +167,15 @@ def test_bad_input_is_named_and_exits_with_2(cli: Run, made: Path, tmp_path: Pat
 YAML: list[tuple[str, str]] = [
     ("dataset: digits\nsigma: 0.5\nepoch: 3\n", "epochs"),
     ("verb: certify\nmodel: x\n", "randsmooth certify"),
-    ("- a list\n", "key: value"),
     ("dataset: [unclosed\n", "not YAML"),
     ("dataset: digits\nsigma: [1]\n", "--sigma"),
-    ("[" * 3000, "nested deeper"),
-    ("dataset: digits\nsigma: !!int ''\n", "not YAML"),
-    ("dataset: digits\nsigma: 2026-99-99\n", "not YAML"),
     ("dataset: &a digits\nsigma: *a\n", "anchors"),
     ("dataset: digits\nsigma: 1\nsigma: 2\n", "'sigma' is given twice"),
     ("dataset: digits\nsigma: 1\naccept-changes: true\naccept_changes: false\n", "with - and with _"),
-    ("dataset: digits\nsigma: 1\narch: .inf\n", "--arch: Input should be a valid string; got inf"),
     ('dataset: digits\nsigma: 1\nout: "a\\0b"\n', "--out must not hold the character"),
     ("dataset: digits\nsigma: 0.5\nepochs: " + "9" * 60, "must be less than or equal to 1000000"),
-    ("dataset: digits\nsigma: 0.5\nepochs: " + "9" * 5000, "too long a number"),
-    ("dataset: digits\nsigma: 0.5\nset: {batch: 1e400}\n", "batch="),
     ("dataset: digits\nsigma: 0.5\nset: {m: 99999999999999999999}\n", "m=99999999999999999999 must be at most"),
-    ("dataset: digits\nsigma: 0.5\nmethod: amplify\nset: {reweight_noises: 99999999999999999999}\n", "at most"),
     (f"dataset: {'d' * 5000}\nsigma: 0.5\n", "cannot be read"),
-    (f"dataset: digits\nsigma: 0.5\nset: {'x' * 5000}\n", "--set"),
     ("dataset: digits\nsigma: 0.5\nset: 2\n", "--set: 2 must be `key: value` pairs"),
     ("#" * 2**16 + "\n", "is 65,537 bytes long; expected at most 65,536"),
 ]
@@ -281,9 +225,6 @@ def test_a_choice_that_there_is_not_is_told_in_our_words(cli: Run) -> None:
     cases = {
         "certify m --precision 31": "--precision: unknown precision '31': did you mean '32'",
         "certify m --bound clopper": "--bound: unknown bound 'clopper': did you mean 'clopper-pearson'",
-        "train digits --sigma 1 --precision 16": "--precision: unknown precision '16'",
-        "reproduce sec7 --scale huge": "--scale: unknown scale 'huge'",
-        "predict m a.png --format xml": "--format: unknown format 'xml'",
         "completion tcsh": "SHELL: unknown shell 'tcsh'",
     }
     for words, message in cases.items():

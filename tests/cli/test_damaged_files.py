@@ -11,7 +11,6 @@ import pytest
 from cli.processes import Run
 from cli.test_leaderboard import LOG, certificates
 from randsmooth.cli import reading
-from randsmooth.errors import SeveralErrors
 
 DAMAGED = {
     "flipped.parquet": "flipped.parquet",
@@ -52,13 +51,6 @@ def test_all_damaged_files_are_named_at_once(cli: Run, runs: Path, tmp_path: Pat
         assert len(lines) == len(DAMAGED) + 1 and named_once(lines, runs), told.err
         assert "5 of 7 files cannot be used" in lines[-1]
         assert not (tmp_path / "page.html").exists() and cli(*verb, runs / "macer.tsv").code == 0
-    for name in "ab":  # read they can be, but not judged at what is asked for
-        (tmp_path / f"{name}.tsv").write_text(LOG)
-    told = cli("evaluate", "a.tsv", "b.tsv", "--sigma", 0.01)
-    assert told.code == 2 and "a.tsv" in told.err and "b.tsv" in told.err
-    with pytest.raises(SeveralErrors) as error:
-        reading.load([runs / "cut.tsv", runs / "nul.tsv", tmp_path / "none.tsv"])
-    assert len(error.value.faults) == 4 and "is not there" in error.value.faults[2]
 
 
 def test_what_reads_folders_goes_on_and_names_them(cli: Run, runs: Path) -> None:
@@ -70,14 +62,6 @@ def test_what_reads_folders_goes_on_and_names_them(cli: Run, runs: Path) -> None
     assert named_once([line for line in page.split("<li>") if "<bdi>" + str(runs) in line], runs)
     records = json.loads(Path("board.json").read_text())
     assert {record["file"] for record in records} == {f"{runs.name}/{name}" for name in SOUND}
-    told = cli("reproduce", "acr/table2", "--from", runs.parent, "--out", "out")
-    assert told.code == 0 and Path("out/acr-table2.txt").exists(), told.err
-    assert named_once([line for line in told.out.splitlines() if line.startswith("note: skipped: ")], runs)
-    for name in SOUND:
-        (runs / name).unlink()
-    told = cli("leaderboard", runs, "--out", "none.html")
-    assert told.code == 2 and "no certificates below" in told.err and not Path("none.html").exists()
-    assert named_once(told.err.splitlines(), runs)
 
 
 def test_namesakes_are_told_apart_by_their_folders(tmp_path: Path) -> None:

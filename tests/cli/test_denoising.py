@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import torch
 
 from cli.processes import Run
 from randsmooth import models, read, train
@@ -63,25 +62,3 @@ def test_training_on_stability_and_resuming(cli: Run) -> None:
     assert cli("train-denoiser", "--config", "stable/run.yaml", "--out", "other").code == 0
     one, other = (models.weights_hash(models.load_denoiser(name)) for name in ("stable", "other"))
     assert one == other and cli("verify", "stable", "denoiser").code == 0
-
-
-def test_a_diffusion_model_of_diffusers(cli: Run) -> None:
-    diffusers = pytest.importorskip("diffusers")
-    torch.manual_seed(0)
-    kinds = {"down_block_types": ("DownBlock2D",) * 2, "up_block_types": ("UpBlock2D",) * 2}
-    size = {"sample_size": 8, "block_out_channels": (4, 8), "layers_per_block": 1, "norm_num_groups": 2}
-    unet = diffusers.UNet2DModel(in_channels=1, out_channels=1, **size, **kinds)
-    diffusers.DDPMPipeline(unet, diffusers.DDPMScheduler()).save_pretrained("ddpm")
-    assert cli("certify", "clean", "--denoiser", "ddpm", "--sigma", 0.25, *CERTIFY).code == 0
-    model = read("clean+ddpm.parquet").header.model or {}
-    assert model["arch"] == "small-cnn behind one step of the diffusion model UNet2DModel"
-    assert model["denoiser"]["timestep"] == 144
-    unsaid = cli("certify", "clean", "--denoiser", "ddpm", *CERTIFY, "--out", "other.parquet")
-    assert unsaid.code == 2 and "give sigma (--sigma)" in unsaid.err
-
-
-def test_folders_that_were_mixed_up(cli: Run) -> None:
-    swapped = cli("certify", "denoiser", "--denoiser", "clean", "--sigma", 0.25, *CERTIFY)
-    assert swapped.code == 2 and "holds a denoiser, not a classifier" in swapped.err
-    missing = cli("certify", "clean", "--denoiser", "nowhere", *CERTIFY)
-    assert missing.code == 2 and "nowhere is not a folder" in missing.err

@@ -31,25 +31,12 @@ def test_a_file_of_counts_becomes_a_table_that_every_verb_reads(cli: Run, tmp_pa
     assert cli("export", "mine.parquet").code == 0
 
 
-def test_a_sequential_rule_takes_its_looks_from_json_lines(cli: Run, tmp_path: Path) -> None:
-    rows = [{"label": 0, "picked": 0, "path": [32, 64]}, {"label": 1, "picked": 0, "path": [32, 64]}]
-    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    made = cli("from-counts", "a.jsonl", "--sigma", 0.5, "--rule", "radius=0.5", "--n", 1000, "--out", "b.parquet")
-    assert made.code == 0, made.err
-    assert read(tmp_path / "b.parquet").radius.tolist() == [0.5, 0.5]
-
-
 def test_what_cannot_be_is_refused_and_leaves_no_file(cli: Run, tmp_path: Path) -> None:
     cases: list[tuple[str | None, str, str]] = [
         (None, "--sigma 0.5", "no file at a.csv"),
-        (COUNTS, "--sigma -1", "sigma=-1"),
-        (COUNTS, "--sigma 0.5 --alpha 0", "alpha=0"),
         (COUNTS, "--sigma 0.5 --rule gird", "unknown rule 'gird'"),
-        (COUNTS, "--sigma 0.5 --rule grid", "give path"),
         (COUNTS, "--sigma 0.5 --n 7", "n=7, and the counts of an image add up to 1000"),
         (COUNTS, "--sigma 0.5 --out a.tsv", "must end in .parquet"),
-        ("label,counts_0,counts_1\n0,990,10\n", "--sigma 0.5", "--bound any-class"),
-        ("label;votes\n0;990\n", "--sigma 0.5", "a.csv holds no counts"),
         (COUNTS.partition("\n")[0] + "\n", "--sigma 0.5", "counts has shape (0, 2)"),
     ]
     for text, words, message in cases:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from cli.processes import Run
 from nasty import NASTY
@@ -85,14 +84,6 @@ def test_an_error_quotes_it_on_one_line(monkeypatch: pytest.MonkeyPatch, cli: Ru
         assert [line.split(":")[0] for line in err.splitlines()] == ["note", "randsmooth"], name
 
 
-def test_files_that_are_not_there(cli: Run) -> None:
-    for name in ("colour", "forged lines", "bidi", "half a letter", "title of a terminal"):
-        path = f"no-{file_name(NASTY[name])}"
-        for words in (("evaluate", path), ("predict", path, path), ("certify", path), ("train", path, "--sigma", 1)):
-            code, out, err = cli(*words)
-            assert code == 2 and quiet(out, err) and err.count("\n") == 1, words
-
-
 def test_answers_to_images_and_attacks(capsys: pytest.CaptureFixture[str]) -> None:
     for text in NASTY.values():
         answers: Answers = [
@@ -107,23 +98,6 @@ def test_answers_to_images_and_attacks(capsys: pytest.CaptureFixture[str]) -> No
     row = {"image": 3, "label": "", "certified": "a", "radius": 0.5, "distance": 0.25, "predict": "b"}
     lines = attack.grid([row | {"label": text, "verdict": attack.FAILED} for text in NASTY.values()])
     assert quiet(*lines) and len(lines) == len(NASTY) + 2 and max(map(len, lines)) < 300
-
-
-def _folder_of_images(folder: Path, *names: str) -> Path:
-    for split in ("train", "test"):
-        for name in names:
-            image = folder / split / file_name(NASTY[name]) / "0.png"
-            image.parent.mkdir(parents=True, exist_ok=True)
-            Image.new("RGB", (32, 32)).save(image)
-    return folder
-
-
-def test_a_folder_of_images_is_described_or_refused(cli: Run, tmp_path: Path) -> None:
-    code, out, err = cli("data", "describe", _folder_of_images(tmp_path / "good", "bidi", "rich", "sum", "emoji"))
-    assert code == 0 and quiet(out, err) and out.count("\n") == 9
-    for name in ("colour", "forged lines", "title of a terminal"):  # which would act on a terminal
-        code, out, err = cli("data", "describe", _folder_of_images(tmp_path / name, name, "rich"))
-        assert code == 2 and quiet(out, err) and "cannot be the name of a class" in err and err.count("\n") == 1
 
 
 class Terminal(io.StringIO):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
 import os
 import subprocess
 import sys
@@ -11,11 +9,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+import numpy as np
 import pytest
 import torch
-from PIL import Image
 
 from cli.processes import Run
 from randsmooth import read
@@ -63,11 +59,6 @@ def test_a_table_is_written_read_verified_and_exported_at_urls(cli: Run, s3: S3,
     assert counts(url) == counts(tmp_path / "a.parquet")
     assert cli("certify", model, *CERTIFY, "--out", url).err.startswith(f"randsmooth: {url} exists. To go on with it")
     assert cli("certify", model, *CERTIFY, "--out", url, "--resume").code == 0
-
-    (mine, *_), (theirs, *_) = (
-        cli("evaluate", place, "--format", "csv").out.splitlines() for place in (url, "a.parquet")
-    )
-    assert mine == theirs
     verified = cli("verify", url)
     assert verified.code == 0 and verified.out.startswith(f"verified  {url}: ")
     assert cli("attack", model, url, "--take", "2", "--steps", "2", "--n", "100").code == 0
@@ -105,7 +96,6 @@ def test_an_output_that_cannot_be_is_refused_before_the_work(cli: Run, s3: S3, m
     s3.put("folder.parquet/part", b"")
     for out, said in {
         "s3://nobucket/a.parquet": "cannot be written: is there no such bucket or folder?",
-        "gs://bucket/a.parquet": "cannot be opened: Please install gcsfs",
         "nosuch://bucket/a.parquet": "cannot be opened: Protocol not known: nosuch",
         f"s3://{BUCKET}/folder.parquet": "is a folder: name the file to write",
         "s3://bucket/a.tsv": "must end in .parquet",
@@ -113,9 +103,8 @@ def test_an_output_that_cannot_be_is_refused_before_the_work(cli: Run, s3: S3, m
         done = cli("certify", model, *CERTIFY, "--out", out)
         assert done.code == 2 and done.err.count("\n") == 1 and f"{out} {said}" in done.err, done.err
     s3.flaky.forbidden = {"PUT"}
-    for words in (["certify", model, *CERTIFY], ["train", "digits", "--sigma", "0.5", "--take", "50", "--epochs", "1"]):
-        done = cli(*words, "--out", f"s3://{BUCKET}/new.parquet")
-        assert done.code == 2 and "cannot be written with the permissions that this user has" in done.err, done.err
+    done = cli("certify", model, *CERTIFY, "--out", f"s3://{BUCKET}/new.parquet")
+    assert done.code == 2 and "cannot be written with the permissions that this user has" in done.err, done.err
     done = cli("compare", "a.parquet", "--out", "s3://bucket/page.html")  # an option that takes no URL
     assert done.code == 2 and "--out: s3://bucket/page.html is a URL; expected a path on this machine" in done.err
     assert (s3.names(), waiting(tmp_path)) == (["folder.parquet/part"], [])
@@ -157,23 +146,13 @@ def test_a_killed_run_into_a_url_goes_on_from_the_journal_here(cli: Run, s3: S3,
 
 def test_a_data_set_at_a_url_is_certified_as_the_one_here(cli: Run, s3: S3, model: str, tmp_path: Path) -> None:
     images = load("digits", "test")
-    kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
-    rows = [{"bytes": _png(x), "path": None} for x in images.batch(torch.arange(60))[0]]
-    names = {"info": {"features": {"label": {"names": list(images.spec.classes)}}}}
-    table = pa.table({"image": pa.array(rows, kind), "label": images.labels[:60].numpy()})
-    pq.write_table(table.replace_schema_metadata({"huggingface": json.dumps(names)}), tmp_path / "mine.parquet")
-    s3.put("mine.parquet", (tmp_path / "mine.parquet").read_bytes())
+    np.savez("mine.npz", x=images.batch(torch.arange(60))[0][:, 0].numpy(), y=images.labels[:60].numpy())
+    s3.put("mine.npz", Path("mine.npz").read_bytes())
     s3.flaky.every = 10
-    for dataset, out in ((f"s3://{BUCKET}/mine.parquet", "there.parquet"), ("mine.parquet", "here.parquet")):
+    for dataset, out in ((f"s3://{BUCKET}/mine.npz", "there.parquet"), ("mine.npz", "here.parquet")):
         done = cli("certify", model, "--dataset", dataset, *CERTIFY[2:], "--out", out)
         assert done.code == 0, done.err
     assert counts(tmp_path / "there.parquet") == counts(tmp_path / "here.parquet")
     assert read(tmp_path / "there.parquet").header.data == read(tmp_path / "here.parquet").header.data
-    gone = cli("certify", model, "--dataset", f"s3://{BUCKET}/none.parquet", *CERTIFY[2:])
-    assert gone.code == 2 and f"there is nothing at s3://{BUCKET}/none.parquet" in gone.err
-
-
-def _png(x: torch.Tensor) -> bytes:
-    stream = io.BytesIO()
-    Image.fromarray((x[0] * 255).round().byte().numpy()).save(stream, "PNG")
-    return stream.getvalue()
+    gone = cli("certify", model, "--dataset", f"s3://{BUCKET}/none.npz", *CERTIFY[2:])
+    assert gone.code == 2 and f"there is nothing at s3://{BUCKET}/none.npz" in gone.err

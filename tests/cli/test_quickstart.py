@@ -9,7 +9,6 @@ import pytest
 from cli.processes import Run
 from randsmooth.cli.verbs import quickstart as verb
 from randsmooth.launch import forecast
-from randsmooth.methods import METHODS
 
 
 class Trained(Exception):
@@ -53,7 +52,3 @@ def test_a_slower_machine_is_told_a_longer_time(monkeypatch: pytest.MonkeyPatch)
         assert verb.expected_seconds(verb.Quickstart()) == pytest.approx(total)
         assert verb.in_words(total) == words
     assert verb.in_words(5) == "less than a minute"
-
-
-def test_both_methods_are_those_of_the_sentence() -> None:
-    assert list(verb.METHODS) == ["gaussian", "amplify"] and set(verb.METHODS) <= set(METHODS)

@@ -107,11 +107,8 @@ def test_bad_input(cli: Run, clone: Path) -> None:
     for words, named in {
         "": "--list prints them all",
         "acr/tabel2": "did you mean 'acr/table2'",
-        "acr/table2 --scale huge": "--scale",
-        "acr/table2 --from nowhere": "nowhere is no folder",
         "acr/c1 --scale tiny --run --workers 0": "workers=0",
         f"{clone} --run": "is a folder: of its certificates all tables are listed",
-        f"{clone} --from elsewhere": "is a folder: of its certificates all tables are listed",
     }.items():
         code, _, err = cli("reproduce", *words.split())
         assert code == 2 and named in err, words

@@ -84,20 +84,12 @@ def test_the_commands_that_are_printed_make_what_is_missing(cli: Run) -> None:
 def test_shards_that_cannot_be_made(cli: Run) -> None:
     for words, named in {
         "--shard 17/16": "shard='17/16' is not one of 16: number them from 1/16 to 16/16",
-        "--shard 0/16": "is not one of 16",
         "--shard 3": "must read NUMBER/OF, such as 3/16",
-        "--shard 11/11": "shard='11/11' cuts 10 images into more shares",
         "--shard 1/2 --workers 2": "leave out one of them",
     }.items():
         result = cli(*CERTIFY, "--take", "10", *words.split())
         assert result.code == 2 and named in result.err and result.out == "", words
     assert not list(Path().glob("*.parquet*"))
-    shards(cli, 2, "--take", "10", numbers=[1])
-    result = cli(*CERTIFY, "--take", "10", "--out", "t.parquet", "--shard", "1/2")
-    assert result.code == 2 and "t-1-of-2.parquet exists. To go on with it" in result.err
-    Path("t-1-of-2.parquet").rename("t-2-of-2.parquet")
-    result = cli(*CERTIFY, "--take", "10", "--out", "t.parquet", "--shard", "2/2", "--resume")
-    assert result.code == 2 and "shard: '1/2' in the file, '2/2' asked for" in result.err
 
 
 def test_shards_that_cannot_be_merged(cli: Run) -> None:
@@ -107,9 +99,7 @@ def test_shards_that_cannot_be_merged(cli: Run) -> None:
     for words, named in {
         f"{first} u-2-of-2.parquet --out v.parquet": f"u-2-of-2.parquet is of another run than {first} (seed: 0 in",
         f"{first} u-2-of-2.parquet": "do not say what the whole is called: give --out",
-        "gone-1-of-2.parquet": "gone-1-of-2.parquet is not there",
         f"{first} {second}": "t.parquet exists; use overwrite=True (--overwrite)",
-        f"t.parquet {second} --out v.parquet": "t.parquet is no shard: its header tells take 10 of 364",
     }.items():
         result = cli("merge", *words.split())
         assert result.code == 2 and named in result.err, words

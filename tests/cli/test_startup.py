@@ -7,14 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from randsmooth.cli.command import make_command, paragraphs, settings_of
-from randsmooth.cli.main import AllVerbs, DataVerbs
 from randsmooth.cli.settings import Settings
 from randsmooth.cli.verbs import DATA_VERBS, VERBS
 from randsmooth.cli.verbs.listings import summary_of, written_summary
-from randsmooth.errors import InputError
 from randsmooth.methods import METHODS
 
 HEAVY = {
@@ -85,13 +81,6 @@ def test_every_verb_and_option_is_explained() -> None:
         assert issubclass(settings_of(run), Settings), name
         for parameter in make_command(name, run).params:
             assert getattr(parameter, "help", None), f"{name} does not say what {parameter.name} is"
-
-
-def test_an_unknown_verb_is_answered_with_the_nearest() -> None:
-    for group in (AllVerbs, DataVerbs):
-        name = next(iter(group.verbs))
-        with pytest.raises(InputError, match=f"'{name}x': did you mean '{name}'"):
-            group(name="randsmooth").get_command(None, f"{name}x")  # type: ignore[arg-type]
 
 
 def test_the_list_of_methods_says_what_the_methods_say_of_themselves() -> None:

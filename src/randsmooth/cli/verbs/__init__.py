@@ -45,10 +45,11 @@ _NAMES = (
     *("quantise", "verify", "methods", "cite", "doctor", "completion"),
 )
 _WITH = {
-    **{"train_denoiser": "train", "plan": "certify", "merge": "certify", "explain": "predict"},
-    **{"evaluate": "compare", "reproduce": "sweep"},
+    **{"train_denoiser": "train", "explain": "predict", "reproduce": "sweep"},
+    **dict.fromkeys(("plan", "merge", "accuracy"), "certify"),
+    **dict.fromkeys(("evaluate", "leaderboard"), "compare"),
     **dict.fromkeys(("import_", "from_counts", "export", "quantise"), "conversion"),
-    **dict.fromkeys(("methods", "cite"), "listings"),
+    **dict.fromkeys(("methods", "cite", "completion"), "listings"),
 }
 _FUNCTIONS = {name: "import_" if name == "import" else name.replace("-", "_") for name in _NAMES}
 VERBS = {name: Verb(_WITH.get(function, function), function) for name, function in _FUNCTIONS.items()}

@@ -1,4 +1,4 @@
-"""`randsmooth methods`, `randsmooth data` and `randsmooth cite`: what there is, and where it is from."""
+"""`randsmooth methods`, `data`, `cite` and `completion`: what there is, where it is from, and its names for a shell."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from randsmooth.cli.messages import say_lines
+from randsmooth.cli.messages import COMPLETION, say_lines
 from randsmooth.cli.options import DATASET, Images
 from randsmooth.cli.settings import Argument, Unsaved, option
 from randsmooth.cli.verbs import first_paragraph
@@ -251,3 +251,37 @@ def cite(settings: Cite) -> None:
         say(to_json(found.to_dict()))
     else:
         say(found.bibtex() if settings.format == "bibtex" else found.text())
+
+
+# How each shell is told to read the script whenever it starts.
+LASTING = {
+    "bash": """echo 'eval "$(randsmooth completion bash)"' >> ~/.bashrc""",
+    "zsh": """echo 'eval "$(randsmooth completion zsh)"' >> ~/.zshrc   # below the line that calls compinit""",
+    "fish": "randsmooth completion fish > ~/.config/fish/completions/randsmooth.fish",
+    "powershell": "randsmooth completion powershell >> $PROFILE",
+}
+
+
+class Completion(Unsaved):
+    """Settings of `randsmooth completion`."""
+
+    shell: Argument[Literal["bash", "zsh", "fish", "powershell"]] = option(f"{', '.join(LASTING)}.", ...)
+
+    @classmethod
+    def epilog(cls) -> str:
+        """How the script is installed."""
+        return "For every new shell: " + "; or ".join(f"`{way}`" for way in LASTING.values())
+
+
+def completion(settings: Completion) -> None:
+    """Print the script with which a shell completes verbs, options, names and files.
+
+    Completed by name are data sets, methods, presets, rules, backends, architectures, devices, loggers and splits,
+    those of other installed packages among them. Elsewhere, and where no name begins so, the shell offers files.
+
+    Example: eval "$(randsmooth completion bash)"
+    """
+    from typer.completion import get_completion_script  # type: ignore[attr-defined]
+
+    script = get_completion_script(prog_name="randsmooth", complete_var=COMPLETION, shell=settings.shell)
+    say(f"{script}\n# To have this in every new shell: {LASTING[settings.shell]}")

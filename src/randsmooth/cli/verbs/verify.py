@@ -6,7 +6,7 @@ import pkgutil
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -14,11 +14,11 @@ import typer
 
 from randsmooth.atomic import is_scrap
 from randsmooth.cli.command import settings_of
-from randsmooth.cli.messages import FAILURE
+from randsmooth.cli.messages import FAILURE, say_lines
 from randsmooth.cli.settings import Argument, Settings, read_config, read_document, validate
 from randsmooth.cli.verbs import DATA_VERBS, VERBS
 from randsmooth.errors import ForeignFile, InputError, Note, unknown
-from randsmooth.escape import printable, say, to_json
+from randsmooth.escape import say, to_json
 from randsmooth.urls import Place, fetched, with_urls
 
 STATES = ("verified", "read", "refused", "unknown")  # by its digests; without; not as it should be; not one of ours
@@ -63,7 +63,7 @@ def verify(settings: Verify) -> None:
     if settings.format == "json":
         say(to_json([one._asdict() for one in found]))
     else:
-        say("\n".join(_lines(found)))
+        say_lines(_lines(found))
     named = {str(place).rstrip("/") for place in settings.files}
     if any(one.state == "refused" or (one.state == "unknown" and one.file in named) for one in found):
         raise typer.Exit(FAILURE)
@@ -108,16 +108,13 @@ def below(folder: Path) -> list[Path]:
     return [path for path in paths if path.name not in MODEL and not is_scrap(path) and kind_of(path)]
 
 
-def _lines(found: list[Found]) -> list[str]:
-    lines = [f"{one.state:8}  {printable(_line(one))}" for one in found]
-    counted = Counter(one.state for one in found)
-    states = ", ".join(f"{counted[state]} {state}" for state in STATES if counted[state])
-    return [*lines, f"{len(found)} files: {states}"] if len(found) > 1 else lines
-
-
-def _line(one: Found) -> str:
-    """The file and what was found; most errors begin with its name already."""
-    return one.finding if re.match(re.escape(one.file) + r"\W", one.finding) else f"{one.file}: {one.finding}"
+def _lines(found: list[Found]) -> Iterator[str]:
+    for one in found:
+        told = re.match(re.escape(one.file) + r"\W", one.finding)  # most errors begin with the file's name
+        yield f"{one.state:8}  {one.finding if told else f'{one.file}: {one.finding}'}"
+    if len(found) > 1:
+        counted = Counter(one.state for one in found)
+        yield f"{len(found)} files: {', '.join(f'{counted[state]} {state}' for state in STATES if counted[state])}"
 
 
 def kind_of(path: Path) -> str | None:
@@ -152,22 +149,15 @@ def check_configuration(path: Path) -> str:
     return f"configuration of `randsmooth {verb}`; it has no digest; its keys and their types are those of the verb"
 
 
-def check_onnx(path: Path) -> str:
-    """That ONNX Runtime opens it."""
-    from randsmooth.models import OnnxModel
+def check_graph(path: Path) -> str:
+    """That ONNX Runtime or OpenVINO opens it; an IR with the weights that it was written with, where it says these."""
+    from randsmooth.models import IrModel, OnnxModel
 
-    model = OnnxModel(path)
-    return f"{model.kind} for images of shape {model.shape}; it has no digest, and ONNX Runtime opens it"
-
-
-def check_ir(path: Path) -> str:
-    """That OpenVINO opens it, with the weights that it was written with, where it says which these are."""
-    from randsmooth.models import IrModel
-
-    model = IrModel(path)
-    quantised = model.provenance.get("quantised")
+    kind, runtime = (OnnxModel, "ONNX Runtime") if path.suffix == ".onnx" else (IrModel, "OpenVINO")
+    model = kind(path)
+    quantised = kind is IrModel and model.provenance.get("quantised")
     weights = "its weights are those that it was written with" if quantised else "it has no digest"
-    return f"{model.kind} for images of shape {model.shape}; {weights}, and OpenVINO opens it"
+    return f"{model.kind} for images of shape {model.shape}; {weights}, and {runtime} opens it"
 
 
 # Kind -> whether a path is of it, by its name or first bytes; and the function that says in a sentence what is right in
@@ -180,8 +170,8 @@ KINDS: dict[str, tuple[Callable[[Path], bool], str]] = {
     "checkpoint": (lambda path: path.name == "checkpoint.pt", "randsmooth.training.checkpoint:check"),
     "teacher": (lambda path: path.name == "teacher.pt", "randsmooth.training.predictions:check_answers"),
     "configuration": (_is_configuration, f"{HERE}:check_configuration"),
-    "ONNX file": (lambda path: path.suffix == ".onnx", f"{HERE}:check_onnx"),
-    "OpenVINO IR": (lambda path: path.suffix == ".xml" and path.with_suffix(".bin").exists(), f"{HERE}:check_ir"),
+    "ONNX file": (lambda path: path.suffix == ".onnx", f"{HERE}:check_graph"),
+    "OpenVINO IR": (lambda path: path.suffix == ".xml" and path.with_suffix(".bin").exists(), f"{HERE}:check_graph"),
     "log": (_is_log, TABLE),
 }
 UNSIGNED = {"configuration", "ONNX file", "OpenVINO IR", "log"}
