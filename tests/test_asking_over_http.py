@@ -94,17 +94,3 @@ def test_no_redirect_is_followed() -> None:
                 rs.certify(asking(server.url), "digits", **SETTINGS)
             assert f"status {status}" in str(refused.value)
         assert server.keys == ["Bearer hush"] and other.keys == []
-
-
-def test_a_run_that_a_server_stopped_goes_on(tmp_path: Path) -> None:
-    """A status that no further try helps; the images that are finished are not asked about again."""
-    out = tmp_path / "far.parquet"
-    settings = SETTINGS | {"take": 30}
-    with serving(*[200] * 140, 400) as server, pytest.raises(InputError, match="status 400"):
-        rs.certify(asking(server.url), "digits", **settings, out=out)
-    finished = out.with_name(out.name + ".partial").read_bytes().count(b"\n") - 1
-    assert 5 < finished < 30
-    with serving(200) as server:
-        table = rs.certify(asking(server.url), "digits", **settings, out=out, resume=True)
-    near = rs.certify(logits, "digits", **settings, out=tmp_path / "near.parquet")
-    assert same(table, near)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from randsmooth.documents import MOST_BYTES, MOST_DEPTH, parse_json, parse_yaml, read_file, shown
+from randsmooth.documents import MOST_BYTES, MOST_DEPTH, parse_json, parse_yaml, read_file
 from randsmooth.errors import InputError
 
 JSON: list[tuple[str | bytes, str]] = [
@@ -75,8 +75,3 @@ def test_only_files_of_a_size_are_read(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="no file") as told:
             read_file(path)
         assert str(path) in str(told.value)
-
-
-def test_words_of_a_parser_are_one_short_line() -> None:
-    assert shown("a\n\x1b[31mb\t c") == "a [31mb c"
-    assert len(shown("x" * 10_000)) == 200

@@ -27,13 +27,6 @@ def test_bounds_are_the_beta_quantiles() -> None:
         assert bounds.q_upper(k, n, alpha) == pytest.approx(1.0 - low, rel=0, abs=1e-12), (k, n, alpha)
 
 
-def test_bounds_are_scipys_exact_interval_at_twice_alpha() -> None:
-    for k, n, alpha in [case for case in GRID if case[2] < 0.5]:
-        interval = stats.binomtest(k, n).proportion_ci(1.0 - 2.0 * alpha, method="exact")
-        assert bounds.lower(k, n, alpha) == pytest.approx(interval.low, rel=0, abs=1e-12), (k, n, alpha)
-        assert bounds.upper(k, n, alpha) == pytest.approx(interval.high, rel=0, abs=1e-12), (k, n, alpha)
-
-
 def test_end_points_are_exact() -> None:
     for n in [1, 10, 100_000, 10**9]:
         for alpha in ALPHAS:

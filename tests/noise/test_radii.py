@@ -109,24 +109,6 @@ def test_no_classifier_breaks_the_top_k_radius_and_one_breaks_any_larger() -> No
     assert worst_gap(p, rivals, k, radius_of(p, rivals[-k:], k)) > 0.01
 
 
-def test_half_space_classes_attain_the_top_k_radius() -> None:
-    # The label holds x <= a, k rivals share x >= b by their angle: all k + 1 are equal at the radius.
-    for p, u, k in ((0.4, 0.2, 2), (0.2, 0.2, 4), (0.1, 0.1, 9)):
-        radius = radius_of(p, [u] * k, k)
-        label = stats.norm.cdf(stats.norm.ppf(p) - radius / SIGMA)
-        sharers = [stats.norm.sf(stats.norm.isf(t * u) - radius / SIGMA) / t for t in range(1, k + 1)]
-        assert min(sharers) == pytest.approx(label, abs=1e-12) or radius == 0.0
-        assert radius > 0.0 or p * k <= u * k
-
-
-def test_the_top_k_radius_grows_with_k_and_the_labels_bound_and_falls_with_the_rivals() -> None:
-    p, rivals = np.linspace(0.05, 0.9, 18), [0.3, 0.2, 0.15, 0.1]
-    by_k = np.array([[radius_of(x, rivals, k) for k in range(1, 5)] for x in p])
-    assert np.all(np.diff(by_k, axis=0) >= 0.0) and np.all(np.diff(by_k, axis=1) >= 0.0)
-    assert np.all(by_k >= [[radius_of(x, [u + 0.05 for u in rivals], k) for k in range(1, 5)] for x in p])
-    assert radius_of(0.4, [0.2] * 3, 3) > radius_of(0.4, [0.2] * 3, 2) > float(NOISE.radius(0.6, 0.2))
-
-
 def test_far_tails_keep_their_digits() -> None:
     q = np.array([1e-12, 1e-30, 1e-200])
     radius = NOISE.top_k_radius(q, np.column_stack([q, q]))

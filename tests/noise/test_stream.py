@@ -81,13 +81,6 @@ def torch_numbers(stream: Stream) -> torch.Tensor:
     return torch.randint(2**62, (4,), generator=stream.torch())
 
 
-def test_an_address_always_gives_the_same_numbers() -> None:
-    for stream in ADDRESSES:
-        np.testing.assert_array_equal(numbers(stream), numbers(Stream(stream.seed, stream.name, stream.position)))
-        again = Stream(stream.seed, stream.name, stream.position)
-        assert torch.equal(torch_numbers(stream), torch_numbers(again)), stream
-
-
 def test_no_two_addresses_share_a_number() -> None:
     for draw in [numbers, torch_numbers]:
         drawn = Counter(int(number) for stream in ADDRESSES for number in draw(stream))  # type: ignore[attr-defined]
