@@ -3,20 +3,19 @@
 import io
 import json
 import tarfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 import torch
 from numpy.typing import NDArray
 from PIL import Image
 
+from models.refusing import refusal
 from randsmooth import data
-from randsmooth.errors import InputError
 
 Pixels = NDArray[np.uint8]
 
@@ -81,13 +80,6 @@ def refuses(told: str | tuple[str, ...], dataset: object, split: str = "train", 
     """Loading `dataset` is refused in a sentence that holds each of the parts `told`."""
     said = refusal(lambda: data.load(dataset, split, **options))
     assert [part for part in ((told,) if isinstance(told, str) else told) if part not in said] == [], said
-
-
-def refusal(call: Callable[[], object]) -> str:
-    """The sentence with which `call` is refused."""
-    with pytest.raises(InputError) as error:
-        call()
-    return str(error.value)
 
 
 def pixels_of(images: data.Images) -> torch.Tensor:

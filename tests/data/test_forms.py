@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from torch.utils.data import DataLoader, Dataset, IterableDataset, Subset, TensorDataset
+from torch.utils.data import DataLoader, Dataset, Subset, TensorDataset
 
 import randsmooth as rs
-from data.making import Pixels, png, random_images, refusal, refuses, tar, write_folder, write_parquet
+from data.making import Pixels, png, random_images, refuses, tar, write_folder, write_parquet
+from models.refusing import refusal
 from randsmooth import data
 
 LABELS = [2, 0, 1, 2, 0, 1]
@@ -32,14 +33,6 @@ class Own(Dataset[Any]):
     def __getitem__(self, index: int) -> Any:
         self.read += 1
         return torch.from_numpy(self.pixels[index]) / 255, self.labels_[index]
-
-
-class Stream(IterableDataset[Any]):
-    def __init__(self, pixels: Pixels) -> None:
-        self.pixels = pixels
-
-    def __iter__(self) -> Any:
-        yield from zip(self.pixels, LABELS, strict=True)
 
 
 def as_pil(pixels: Pixels) -> list[Any]:
@@ -136,8 +129,6 @@ OBJECTS: dict[str, Callable[[Pixels], Any]] = {
         batch_size=4,
         collate_fn=lambda rows: (np.stack([np.asarray(x) for x, _ in rows]), np.array([y for _, y in rows])),
     ),
-    "IterableDataset": Stream,
-    "DataLoader of a stream": lambda p: DataLoader(Stream(p), batch_size=4),
     "datasets.Dataset": hub,
     "datasets.Dataset with a transform": with_transform,
     "datasets.DatasetDict": lambda p: pytest.importorskip("datasets").DatasetDict({"test": hub(p)}),

@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from data.making import DIGITS, png, refusal, refuses, write_folder, write_parquet
+from data.making import DIGITS, png, refuses, write_folder, write_parquet
+from models.refusing import refusal
 from randsmooth import data
 from randsmooth.data import tables
 from randsmooth.data.decode import MOST_PIXELS
@@ -35,7 +36,6 @@ def test_what_holds_no_bytes_is_refused(tmp_path: Path) -> None:
         structs(["a", "b"], pa.struct([("bytes", pa.string()), ("path", pa.string())])),
         structs([[1], [2]], pa.struct([("bytes", pa.list_(pa.uint8())), ("path", pa.string())])),
         pa.array([b"a", b"b"]),
-        pa.array([1, 2]),
         pa.StructArray.from_arrays([pa.array([b"a", b"b"])] * 2, names=["bytes", "bytes"]),
     ):
         write(tmp_path / "train.parquet", image, [0, 1])
@@ -57,10 +57,8 @@ def test_columns_and_labels_that_cannot_be(tmp_path: Path) -> None:
 INFO = '{"info": {"features": {"label": {"names": %s}}}}'
 METADATA: list[tuple[bytes, str]] = [
     (b"{", "train.parquet is not JSON"),
-    (b"[" * 10_000, "nested deeper"),
     ((INFO % '"ab"').encode(), "are a str, expected a list"),
     ((INFO % '["a", 1]').encode(), "1 cannot be the name of a class"),
-    ((INFO % '["a", "a"]').encode(), "must be different ones"),
     ((INFO % '["a", "b\\u001b[2J"]').encode(), "no control characters"),
     ((INFO % json.dumps(["a" * 1001, "b"])).encode(), "at most 1,000 char"),
 ]
@@ -121,12 +119,10 @@ def test_an_image_bomb_is_refused_by_its_size(tmp_path: Path, recwarn: Any) -> N
     assert "a.png, scaled, is not decoded: 256 x 268435456 pixels" in said
     assert tracemalloc.get_traced_memory()[1] < 2**26
     tracemalloc.stop()
-
-
-def test_formats_that_start_programs_are_not_decoded(tmp_path: Path) -> None:
-    (tmp_path / "a.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 32 32\n%%EndComments\n%%EOF\n")
-    said = refusal(lambda: data.read_image(tmp_path / "a.png", data.DATASETS["cifar10"]))
-    assert "a.png cannot be decoded: it is none of PNG, JPEG" in said
+    (tmp_path / "a.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%EOF\n")  # of a format that starts a program
+    assert "a.png cannot be decoded: it is none of PNG, JPEG" in refusal(
+        lambda: data.read_image(tmp_path / "a.png", spec)
+    )
 
 
 def test_names_that_mean_something_else_are_refused(tmp_path: Path) -> None:

@@ -13,13 +13,12 @@ from typing import Any
 
 import fsspec
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import torch
 from fsspec.implementations.memory import MemoryFileSystem
 
-from data.making import DIGITS, png, random_images, refusal, refuses, tar, write_folder, write_parquet
+from data.making import DIGITS, png, random_images, refuses, tar, write_folder, write_parquet
+from models.refusing import refusal
 from randsmooth import data
 from randsmooth.data import tables
 from randsmooth.data.tables import ArrowTable, DatasetRows, from_hub, read_parquet
@@ -63,18 +62,6 @@ def test_what_is_mapped_is_what_is_held(large: Any, tmp_path: Path) -> None:
     assert data.describe(tmp_path) == described
     write(files[0], 2)  # another one of the same name
     assert read_parquet(files).content(0) != held.content(0)
-
-
-def test_large_files_that_are_refused(large: Any, tmp_path: Path) -> None:
-    large(True)
-    damaged = write(tmp_path / "damaged.parquet")
-    content = bytearray(damaged.read_bytes())
-    content[len(content) // 3 : len(content) // 3 + 400] = b"\xff" * 400
-    damaged.write_bytes(content)
-    refuses(("damaged.parquet", "fetch it again"), damaged)
-    whole = pq.read_table(write(tmp_path / "whole.parquet"))
-    pq.write_table(whole.set_column(1, "label", pa.array(["a"] * ROWS)), tmp_path / "text.parquet")
-    refuses("must be integers from 0 to K - 1; found string", tmp_path / "text.parquet")
 
 
 def test_parquet_at_a_url_is_read_as_the_one_here(large: Any, store: MemoryFileSystem, tmp_path: Path) -> None:

@@ -37,35 +37,19 @@ def test_provenance_is_a_plain_json_copy_and_can_be_replaced() -> None:
     assert twin.config["provenance"] == {"sigma": 0.25} and model.config["provenance"]["sigma"] == 0.5
 
 
-def deep(doublings: int) -> dict[str, object]:
-    nested: dict[str, object] = {}
-    for _ in range(2**doublings):
-        nested = {"a": nested}
-    return nested
-
-
 def test_bad_input_is_refused() -> None:
     bad: list[tuple[dict[str, object], str]] = [
         ({"arch": "resnt8"}, "did you mean 'resnet8'"),
-        ({"arch": math.inf}, "'inf' | small-cnn"),
         ({"classes": ["cat"]}, "['cat'] | at least two"),
         ({"classes": ["cat", "cat"]}, "different names"),
-        ({"classes": [0, 1]}, "classes=[0, 1]"),
         ({"classes": ["cat", "d" * 1001]}, "at most 1,000 characters"),
         ({"shape": [3, 32, 16]}, "[3, 32, 16] | H = W"),
-        ({"shape": [3, 32.0, 32.0]}, "[C, H, W]"),
         ({"shape": [3, 4, 4]}, "4x4 | 8x8"),
         ({"shape": [3, 10**9, 10**9]}, "16384 pixels a side"),
         ({"mean": MEAN}, "std=None | both"),
-        ({"mean": [0.5], "std": [0.5]}, "3 finite numbers"),
         ({"mean": [math.nan] * 3, "std": STD}, "3 finite numbers"),
-        ({"mean": [0.5, 1e300, 0.5], "std": STD}, "3 finite numbers"),
         ({"mean": MEAN, "std": [0.2, 0.0, 0.2]}, "positive"),
-        ({"mean": MEAN, "std": [0.2, 1e-300, 0.2]}, "positive"),
-        ({"provenance": {"notes": "\ud800"}}, "not JSON"),
-        ({"provenance": deep(5)}, "nested deeper"),
         ({"provenance": {"sigma": torch.tensor(1.0)}}, "not plain JSON"),
-        ({"provenance": {"loss": math.nan}}, "not plain JSON"),
         ({"provenance": ["sigma"]}, "expected a dictionary"),
     ]
     check_refusals((partial(Classifier, **(GOOD | change)), said) for change, said in bad)
@@ -90,10 +74,8 @@ def test_bad_images_are_refused() -> None:
         (_with(1.0001), "[0.5, 1.0001] | x.clip(0, 1)"),
         (_with(-0.2), "[-0.2, 0.5] | image 3 | undo its normalisation"),
         (_with(float("nan"), 2), "image 2 | NaN or infinity"),
-        (_with(float("inf")), "image 3 | NaN or infinity"),
         (_with(0.5).to(torch.uint8), "torch.uint8 | / 255"),
         (_with(0.5)[0], "(1, 2, 2) | (B, 1, 2, 2) | x[None]"),
-        (_with(0.5).expand(-1, 3, -1, -1), "(B, 1, 2, 2)"),
         (_with(0.5).numpy(), "ndarray | torch.as_tensor"),
     ]
     check_refusals((partial(check_images, x, (1, 2, 2)), said) for x, said in images)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ import randsmooth as rs
 from models.plain_networks import dncnn
 from models.refusing import check_refusals, refusal
 from randsmooth import data, models
-from randsmooth.certification.backends import candidates
 from randsmooth.models import Classifier, Denoised, Denoiser, DiffusionDenoiser, check_folder, load_denoiser, save
 from randsmooth.models.denoised import PREDICTIONS, Prediction
 
@@ -43,12 +41,6 @@ def denoiser(seed: int = 0) -> Denoiser:
     return made.eval()
 
 
-def estimator(labels: Callable[[int], Any] = int) -> LogisticRegression:
-    images = data.load("digits", "train")
-    x, y = images.batch(torch.arange(300))
-    return LogisticRegression(max_iter=300).fit(x.flatten(1).numpy(), [labels(k) for k in y.tolist()])
-
-
 def counts(table: rs.Certificates) -> np.ndarray:
     assert table.counts is not None
     return table.counts
@@ -62,6 +54,7 @@ def test_the_image_passes_the_denoiser_first(tmp_path: Path) -> None:
     first, second, noisy = denoiser(), classifier(), torch.randn(5, 1, 8, 8)
     save(first, tmp_path / "denoiser")
     save(second, tmp_path / "classifier")
+    assert check_folder(tmp_path / "denoiser").startswith("model folder: denoiser dncnn-3x4")
     noisy.requires_grad_()
     for base in (Denoised(first, second), Denoised(tmp_path / "denoiser", str(tmp_path / "classifier"))):
         assert torch.equal(base(noisy), second(first(noisy))) and not base.training
@@ -88,39 +81,20 @@ def test_counts_are_those_of_a_loop_over_both_parts_and_the_header_says_what_the
     assert "another model" in refusal(again)
 
 
-def test_any_classifier_stands_behind_any_denoiser() -> None:
-    fitted, named = estimator(), estimator(lambda k: data.describe("digits").classes[k])
-
-    def logits(x: np.ndarray) -> np.ndarray:
-        return np.asarray(fitted.decision_function(x.reshape(len(x), -1)))
-
-    def labels(x: np.ndarray) -> np.ndarray:
-        return np.asarray(fitted.predict(x.reshape(len(x), -1)))
-
-    for given, identity in ((fitted, None), (named, None), (logits, "mine"), (labels, "mine")):
-        found = rs.certify(Denoised(halved, given), "digits", sigma=0.1, backend="auto", identity=identity, **HOW)
-        assert (counts(found).sum(axis=1) == 200).all()
-        x, _ = data.load("digits", "test").batch(torch.tensor(found.idx.tolist()))
-        clean = fitted.predict(x.flatten(1).numpy() / 2)
-        assert (counts(found).argmax(axis=1) == clean).mean() >= 0.5, "small noise changes few answers"
-        assert " behind halved" in (found.header.model or {})["arch"]
-
-
-def test_what_cannot_be_traced_is_left_to_torch() -> None:
-    """A trace would keep the answers of one batch for all."""
-    backends = pytest.importorskip("randsmooth.certification.backends")
-    pytest.importorskip("openvino")
-    base = Denoised(denoiser(), estimator())
-    assert candidates(base, torch.device("cpu")) == ["mixed"]
-    ask = partial(backends.make_backend, "openvino", base, torch.device("cpu"), "32")
-    assert "none whose steps depend on the images" in refusal(ask)
+def test_an_estimator_stands_behind_a_function() -> None:
+    x, y = data.load("digits", "train").batch(torch.arange(300))
+    fitted = LogisticRegression(max_iter=300).fit(x.flatten(1).numpy(), y.tolist())
+    found = rs.certify(Denoised(halved, fitted), "digits", sigma=0.1, backend="auto", **HOW)
+    x, _ = data.load("digits", "test").batch(torch.tensor(found.idx.tolist()))
+    clean = fitted.predict(x.flatten(1).numpy() / 2)
+    assert (counts(found).argmax(axis=1) == clean).mean() >= 0.5, "small noise changes few answers"
+    assert " behind halved" in (found.header.model or {})["arch"]
 
 
 def test_parts_that_do_not_fit_are_refused() -> None:
     table: list[tuple[tuple[Any, Any], str]] = [
         ((3, nn.Flatten()), "an int, 3 | a folder or a function"),
         ((halved, 3), "an int, 3"),
-        (("nowhere", nn.Flatten()), "nowhere"),
         ((Denoiser(channels=3, arch="dncnn-3x2"), classifier()), "of 3 channels | (1, 8, 8)"),
     ]
     check_refusals((partial(Denoised, *parts), said) for parts, said in table)
@@ -136,18 +110,8 @@ def stirred(denoiser: Denoiser) -> Denoiser:
     return denoiser.eval()
 
 
-def test_the_networks_size_is_the_released_one() -> None:
-    """17 convolutions of 64 channels; Salman et al.'s tensors have these names and shapes."""
-    names = {name: tuple(each.shape) for name, each in Denoiser(channels=3).network.named_parameters()}
-    convolutions = {name: shape for name, shape in names.items() if len(shape) == 4}
-    assert len(convolutions) == 17 and convolutions["dncnn.0.weight"] == (64, 3, 3, 3)
-    assert convolutions["dncnn.47.weight"] == (3, 64, 3, 3)
-    biases = {name for name in names if name.endswith(".bias") and name.replace("bias", "weight") in convolutions}
-    assert biases == {"dncnn.0.bias"}
-    assert sum(math.prod(shape) for shape in names.values()) == 558_400
-
-
 def test_it_predicts_the_noise_on_images_of_any_size_and_untrained_none() -> None:
+    assert sum(each.numel() for each in Denoiser(channels=3).parameters()) == 558_400  # Salman et al.'s
     for shape in ((2, 3, 8, 8), (1, 3, 5, 11)):
         noisy = torch.randn(shape)
         assert torch.equal(Denoiser(channels=3, arch="dncnn-3x4").eval()(noisy), noisy)
@@ -155,22 +119,10 @@ def test_it_predicts_the_noise_on_images_of_any_size_and_untrained_none() -> Non
         torch.testing.assert_close(made(noisy), dncnn(made.network.state_dict(), noisy, 4))
 
 
-def test_a_folder_gives_back_the_same_denoiser(tmp_path: Path) -> None:
-    made = stirred(Denoiser(channels=1, arch="dncnn-4x3", provenance=FACTS))
-    save(made, tmp_path / "d")
-    back = load_denoiser(tmp_path / "d")
-    noisy = torch.randn(3, 1, 8, 8)
-    assert isinstance(back, Denoiser) and not back.training and torch.equal(back(noisy), made(noisy))
-    assert (back.provenance, back.sigma, back.arch) == (FACTS, 0.25, "dncnn-4x3")
-    assert models.weights_hash(back) == models.weights_hash(made)
-    assert "denoiser dncnn-4x3" in check_folder(tmp_path / "d")
-
-
 def test_other_networks_are_refused() -> None:
     table: list[tuple[Any, str]] = [
         ("unet", "'unet' | dncnn-DEPTHxWIDTH"),
         ("dncnn-2x64", "'dncnn-2x64' | from 3 to 200"),
-        ("dncnn-5x0", "from 1 to 2,048"),
         (17, "arch=17 | dncnn-17x64"),
     ]
     check_refusals((partial(Denoiser, channels=1, arch=arch), said) for arch, said in table)
@@ -227,26 +179,12 @@ def test_what_the_network_sees_has_the_variance_that_it_knows() -> None:
         assert denoiser.mismatch == pytest.approx(level / (2 * sigma) - 1)
 
 
-def test_the_nearest_timestep_is_taken() -> None:
-    """Noise levels 0.5, 1 and 2 of images in [-1, 1], so sigma 0.25, 0.5 and 1."""
-    abar = [1 / (1 + level**2) for level in (0.5, 1.0, 2.0)]
-    nearest = {0.25: 0, 0.3: 0, 0.4: 1, 0.5: 1, 0.65: 1, 0.75: 2, 1.0: 2}
-    for sigma, timestep in nearest.items():
-        denoiser = DiffusionDenoiser(lambda x_t, t: x_t, sigma=sigma, alphas_cumprod=abar)
-        assert denoiser.timestep == timestep
-    assert DiffusionDenoiser(lambda x_t, t: x_t, sigma=0.5, alphas_cumprod=abar).mismatch == pytest.approx(0.0)
-
-
 def test_diffusion_models_that_cannot_be_used_are_refused() -> None:
     table: list[tuple[dict[str, Any], str]] = [
         ({"sigma": 0.001}, "sigma=0.001 | from 0.005 to "),
         ({"sigma": 1000.0}, "sigma=1000.0 | noise levels"),
-        ({"sigma": "half"}, "'half' | noise levels"),
         ({"alphas_cumprod": torch.linspace(1e-4, 0.02, 1000)}, "from 1 down to 0 | not the betas"),
-        ({"alphas_cumprod": [[0.5]]}, "the abar_t of every timestep"),
-        ({"alphas_cumprod": "linear"}, "the abar_t of every timestep"),
         ({"prediction": "score"}, "'score' | epsilon, v_prediction, sample"),
-        ({"network": 3}, "network=3 | a function of x_t and timesteps"),
     ]
     good: dict[str, Any] = {"network": lambda x_t, t: x_t, "sigma": 0.5, "alphas_cumprod": ABAR}
     check_refusals((partial(DiffusionDenoiser, **(good | changed)), said) for changed, said in table)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
-import random
 import shutil
 from collections.abc import Callable
 from functools import partial
@@ -17,7 +16,6 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from models.refusing import check_refusals, refusal
-from randsmooth.errors import InputError
 from randsmooth.models import Classifier, Denoiser, check_folder, folder, load, load_denoiser, save, weights_hash
 
 PROVENANCE = {
@@ -34,10 +32,6 @@ NORMALISED: dict[str, Any] = {"mean": [0.5, 0.4, 0.3], "std": [0.2, 0.2, 0.1]}
 def _model(seed: int = 0) -> Classifier:
     torch.manual_seed(seed)
     return Classifier(arch="resnet8", **SHAPE, **NORMALISED, provenance=PROVENANCE)
-
-
-def _small() -> Classifier:
-    return Classifier(arch="small-cnn", classes=["a", "b"], shape=[1, 8, 8], provenance=PROVENANCE)
 
 
 @pytest.fixture(scope="module")
@@ -112,26 +106,18 @@ def test_a_full_disk_costs_an_error_of_the_system_and_not_the_old_model(saved: P
 
 
 def test_the_card_tells_what_it_is_and_how_to_certify(tmp_path: Path) -> None:
-    clean = {"sigma": 0.0, "dataset": "|a|"}
-    all_of_it = "resnet8 on cifar10 | logits are not certified | 3x32x32 | cat, dog, owl | sigma = 0.25"
-    how = "randsmooth.models.load( | SmoothedClassifier(model, sigma=0.25) | randsmooth certify FOLDER"
-    facts = "lbd 20, eta 0.5 | torch 2.13.0 | library_name: randsmooth | - randomized-smoothing | method"
-    noise = {"sigma": 0.25, "dataset": "digits"}
-    nothing, never = Classifier(arch="resnet8", **SHAPE), Classifier(arch="resnet8", **SHAPE, provenance=clean)
+    clean, noise = {"sigma": 0.0, "dataset": "|a|"}, {"sigma": 0.25, "dataset": "digits"}
     many = Classifier(arch="resnet8", shape=[3, 32, 32], classes=[f"c{k}" for k in range(30)])
-    put_before = "dncnn-4x3 on digits | noise of sigma = 0.25 | of 1 channel, | --denoiser FOLDER"
-    cards: dict[str, tuple[Any, str]] = {
-        "all": (_model(), f"{all_of_it} | {how} | {facts}"),
-        "nothing": (nothing, "is not recorded | Nothing is recorded | does not normalise"),
-        "clean": (never, r"It never saw noise | sigma=SIGMA | on \|a\|"),
-        "many": (many, "and 10 more"),
-        "denoiser": (Denoiser(channels=1, arch="dncnn-4x3", provenance=noise), put_before),
-    }
-    for name, (model, said) in cards.items():
-        save(model, tmp_path / name)
-        text = (tmp_path / name / "README.md").read_text()
+    cards: list[tuple[Any, str]] = [
+        (_model(), "resnet8 on cifar10 | logits are not certified | cat, dog, owl | sigma = 0.25 | lbd 20, eta 0.5"),
+        (_model(), "SmoothedClassifier(model, sigma=0.25) | randsmooth certify FOLDER | \n| method | consistency |"),
+        (many, "is not recorded | does not normalise | and 10 more"),
+        (Classifier(arch="resnet8", **SHAPE, provenance=clean), r"It never saw noise | sigma=SIGMA | on \|a\|"),
+        (Denoiser(channels=1, arch="dncnn-4x3", provenance=noise), "dncnn-4x3 on digits | --denoiser FOLDER"),
+    ]
+    for model, said in cards:
+        text = folder.card(model)
         assert [phrase for phrase in said.split(" | ") if phrase not in text] == [], text
-    assert "| method | consistency |" in (tmp_path / "all" / "README.md").read_text()
 
 
 def rewrite(path: Path, **changes: object) -> None:
@@ -168,19 +154,11 @@ def _text(content: str | bytes) -> Callable[[Path], object]:
 DAMAGE: list[tuple[Callable[[Path], object], str]] = [
     (lambda p: (p / "config.json").unlink(), "config.json is missing"),
     (_text('{"arch":'), "config.json is not JSON"),
-    (_text('{"model_type": "bert"}'), "not written by this randsmooth | model_type"),
     (_text("[" * 100_000), "config.json is nested deeper than"),
     (_config(later=1), "not written by this randsmooth | later"),
     (_config(arch="resnet9"), "config.json | resnet9"),
-    (_config(shape="3x32x32"), "config.json | shape='3x32x32'"),
-    (_config(arch=8), "config.json | '8'"),
-    (_config(arch="resnet9998"), "resnet9998 | 6n + 2"),
-    (_config(arch="small-cnn", shape=[3, 9000, 9000]), "tensors do not fit"),
     (_config(arch="lenet", shape=[3, 16384, 16384]), "tensors do not fit"),
     (_config(shape=[3, 10**9, 10**9]), "1024 channels and 16384"),
-    (_config(std=[1e-300] * 3), "std= | positive numbers"),
-    (_config(mean=[1e300] * 3), "mean= | 3 finite numbers"),
-    (_config(classes=["a", "b" * 2000, "c"]), "classes= | at most 1,000"),
     (_config(arch="resnet14"), "network.layer1.1 | found nothing"),
     (_config(classes=["a", "b"]), "network.fc.bias | (2,) | (3,)"),
     (_with(torch.inf), "holds NaN or infinity in 'network.fc.bias'"),
@@ -239,29 +217,3 @@ def test_a_hub_id_is_downloaded_without_any_pickle(saved: Path, monkeypatch: pyt
     monkeypatch.setattr(folder, "snapshot_download", download)
     assert load("user/name").arch == "resnet8"
     check_refusals([(lambda: load("user/none"), "no folder user/none | (no network at all): check the path")])
-
-
-def _flips(path: Path, count: int, seed: int) -> int:
-    """How many of `count` single flipped bits in a model folder load, all of which must leave the same model."""
-    rng, right, loaded = random.Random(seed), load(path), 0
-    for _ in range(count):
-        file = path / rng.choice(["config.json", "model.safetensors"])
-        content = file.read_bytes()
-        changed, bit = bytearray(content), rng.randrange(8 * len(content))
-        changed[bit // 8] ^= 1 << bit % 8
-        file.write_bytes(changed)
-        try:
-            found = load(path)
-        except InputError as error:
-            assert str(path) in str(error)
-        else:
-            loaded += 1
-            assert found.config == right.config and weights_hash(found) == weights_hash(right)
-        file.write_bytes(content)
-    return loaded
-
-
-@pytest.mark.parametrize("count", [200, pytest.param(4000, marks=pytest.mark.slow)])
-def test_no_flipped_bit_loads_another_model(tmp_path: Path, count: int) -> None:
-    save(_small(), tmp_path / "m")
-    assert _flips(tmp_path / "m", count, seed=count) < count / 10  # which are among the blanks of config.json

@@ -15,7 +15,7 @@ import torch
 from safetensors.torch import save_file
 
 from models.plain_networks import PLAIN, State, dncnn, wide_resnet
-from models.refusing import check_refusals, refusal
+from models.refusing import check_refusals
 from randsmooth import models
 from randsmooth.models import import_checkpoint
 from randsmooth.models.importing.files import LENET, arch_of
@@ -189,7 +189,6 @@ def test_a_bad_file_is_refused_with_the_way_out(tmp_path: Path, monkeypatch: pyt
         (saved({"state_dict": {}, "best": Code()}), "mkdir, which is code"),
         (lambda path: path.write_text("<html>not found</html>"), "cannot be imported"),
         (saved({"epoch": 3, "lr": 0.1}), "'epoch', 'lr' | no state dict"),
-        (saved([1, 2]), "a list | no state dict"),
         (saved({"net": {"conv1.weight": kernels}}), "conv1.weight | NaN or infinity"),
         (saved({"net": {"conv1.weight": kernels.nan_to_num(1).double() * 1e39}}), "conv1.weight | float32"),
         (lambda path: torch.jit.script(torch.nn.Linear(2, 2)).save(str(path)), "TorchScript | randsmooth certify"),
@@ -210,9 +209,7 @@ def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
         ({}, {"dataset": "mnist"}, "conv1.weight | (16, 1, 3, 3) | (16, 3, 3, 3) | --dataset"),
         ({}, {"arch": "resnet20"}, "as resnet20 | found nothing | --arch"),
         ({"more": {"head.weight": torch.ones(5, 7)}}, {"arch": "resnet8"}, "1 tensors | head.weight"),
-        ({}, {"arch": "resnat20"}, "resnat20 | did you mean"),
         ({}, {"normalise": "cifar11"}, "'cifar11' | none, center"),
-        ({}, {"normalise": "a,b,c/d,e,f"}, "'a,b,c/d,e,f' | numbers as"),
         ({}, {"normalise": "mnist"}, "'mnist' | 3 channels"),
         ({}, {"sigma": -1.0}, "sigma=-1.0"),
         ({}, {"images": 0}, "images=0"),
@@ -221,14 +218,11 @@ def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
     for facts, options, said in table:
         torch.save({"state_dict": state_of("resnet8") | facts.get("more", {}), **facts}, tmp_path / "a.pth")
         check_refusals([(partial(import_checkpoint, tmp_path / "a.pth", **CIFAR | options), said)])
-
-
-def test_networks_that_are_not_known_and_names_that_only_their_authors_know(tmp_path: Path) -> None:
-    torch.save({"features.0.weight": torch.ones(3, 3, 3, 3), "fc.weight": torch.ones(10, 3)}, tmp_path / "a.pth")
-    message = refusal(lambda: import_checkpoint(tmp_path / "a.pth", **CIFAR))
-    assert "2 tensors (features.0.weight, fc.weight, ...)" in message and "rs.certify(model, ...)" in message
     torch.save({"state_dict": state_of("resnet8"), "arch": "my_net"}, tmp_path / "a.pth")
     assert import_checkpoint(tmp_path / "a.pth", **CIFAR, arch="resnet8").arch == "resnet8"
+    torch.save({"features.0.weight": torch.ones(3, 3, 3, 3), "fc.weight": torch.ones(10, 3)}, tmp_path / "a.pth")
+    said = "2 tensors (features.0.weight, fc.weight, ...) | rs.certify(model, ...)"
+    check_refusals([(partial(import_checkpoint, tmp_path / "a.pth", **CIFAR), said)])
 
 
 def test_a_folder_with_something_in_it_is_kept(tmp_path: Path) -> None:

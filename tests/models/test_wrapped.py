@@ -46,7 +46,6 @@ def test_each_step() -> None:
     assert torch.equal(seen(X, resize=(10, 8)), X)
     small = F.interpolate(X, size=(5, 4), mode="bicubic", align_corners=False, antialias=True)
     assert torch.equal(seen(X, resize=(5, 4), interpolation="bicubic"), small)
-    assert seen(X, resize=4, interpolation="nearest").shape == (3, 1, 5, 4)
     logits = torch.randn(4, 5)
     assert torch.allclose(seen(logits, softmax="add").sum(dim=1), torch.ones(4))
     assert torch.allclose(seen(seen(logits, softmax="add"), softmax="remove"), logits.log_softmax(1), atol=1e-6)
@@ -71,11 +70,8 @@ def test_bad_arguments_are_named() -> None:
     table: list[tuple[dict[str, Any], str]] = [
         ({"channels": 2}, "channels=2 | 1, 3 or 'bgr'"),
         ({"resize": 0}, "resize=0 | a side or"),
-        ({"resize": (1, 2, 3)}, "resize=(1, 2, 3) | a side or"),
-        ({"crop": "a"}, "crop='a'"),
         ({"std": (0.1, 0.0, 0.1)}, "std= | above 0"),
         ({"mean": (0.1, 0.2), "std": (1.0, 1.0, 1.0)}, "as many numbers"),
-        ({"scale": -1.0}, "scale=-1.0"),
         ({"mean": float("nan")}, "mean=nan | finite"),
         ({"layout": "CHWN"}, "'CHWN' | NHWC"),
         ({"softmax": "yes"}, "'yes'"),

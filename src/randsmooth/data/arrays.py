@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
-from torch.utils.data import DataLoader, IterableDataset, RandomSampler, SequentialSampler
+from torch.utils.data import DataLoader, RandomSampler, SequentialSampler
 from torch.utils.data import default_collate as collate
 from torch.utils.data import default_convert as convert
 
@@ -336,8 +336,6 @@ def from_object(source: Any, request: Request) -> Images:
     if isinstance(source, DataLoader):
         return _from_loader(source, request)
     called = f"the {type(source).__name__}"
-    if isinstance(source, IterableDataset):
-        return _gathered(DataLoader(source, batch_size=None), called, request)
     if hasattr(source, "__getitem__") and hasattr(source, "__len__") and not isinstance(source, str | bytes | dict):
         return from_items(Items(source, called, request.columns), request)
     raise unknown_form(f"dataset={shown(repr(source))} is of the type {type(source).__name__}, which is no data set")
@@ -346,7 +344,7 @@ def from_object(source: Any, request: Request) -> Images:
 def _from_loader(loader: DataLoader[Any], request: Request) -> Images:
     """The data set behind a loader, in its own order; or what the loader gives, where it makes batches its own way."""
     usual, in_order = loader.collate_fn in (collate, convert), isinstance(loader.sampler, SequentialSampler)
-    if isinstance(loader.dataset, IterableDataset) or (in_order and not usual):
+    if in_order and not usual:
         return _gathered(loader, "the DataLoader", request)
     if usual and (
         in_order or (isinstance(loader.sampler, RandomSampler) and len(loader.sampler) == len(loader.dataset))  # type: ignore[arg-type]
@@ -361,7 +359,7 @@ def _gathered(loader: DataLoader[Any], name: str, request: Request) -> Images:
     parts, size = list[tuple[Any, Any]](), 0
     for number, item in enumerate(loader):
         x, y = map(as_array, _parts(item, request.columns, f"number {number} of {name}"))
-        parts.append((x, y) if loader.batch_size is not None else (x[None], y.reshape(1)))
+        parts.append((x, y))
         size += x.nbytes
         if size > IN_MEMORY_BYTES:
             raise InputError(f"{name} gives more than {IN_MEMORY_BYTES:,} bytes: give a Dataset with __getitem__")

@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor
 
 from randsmooth.data.arrays import Items, fitted, from_items, from_object, read_npz
 from randsmooth.data.dataset_spec import SPLITS, DatasetSpec, Fit, own, refitted, with_shape
@@ -188,29 +186,15 @@ def _named(name: str, request: Request) -> Images:
         raise InputError(f"{name} has known columns: leave image_column and label_column out")
     split, spec = request.called, refitted(DATASETS[name], request.fit)
     if spec.read is not None:
-        pixels, labels = _made(DATASETS[name], *spec.read(split))
-        if request.fit is not None:
-            pixels = torch.from_numpy(fitted(pixels.numpy(), spec.fit, lambda index: f"image {index} of {name}"))
-        return TensorImages(spec, split, pixels, labels, request.device)
+        x, y = spec.read(split)
+        pixels = torch.from_numpy(fitted(x, request.fit and spec.fit, lambda index: f"image {index} of {name}"))
+        return TensorImages(spec, split, pixels, torch.from_numpy(y.astype(np.int64)), request.device)
     with readable(name):
         encoded = _found(spec, split)
-    if (
-        encoded.classes
-        and len(encoded.classes) == spec.num_classes
-        and spec.classes == tuple(map(str, range(spec.num_classes)))
-    ):
-        spec = replace(spec, classes=encoded.classes)  # its own are only numbers
+    numbers = tuple(map(str, range(spec.num_classes)))
+    if encoded.classes and len(encoded.classes) == spec.num_classes and spec.classes == numbers:
+        spec = replace(spec, classes=encoded.classes)
     return _images(replace(spec, sizes=spec.sizes | {split: len(encoded)}), split, encoded, request)
-
-
-def _made(spec: DatasetSpec, pixels: NDArray[np.uint8], labels: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
-    """What `spec.read` gave, as tensors. Raises InputError where it is not what it should be."""
-    if pixels.dtype != np.uint8 or pixels.shape != (len(labels), *spec.shape) or labels.shape != (len(pixels),):
-        raise InputError(
-            f"the data set {spec.name} gave {pixels.dtype} pixels {pixels.shape} and labels {labels.shape}; expected "
-            f"uint8 (N, {', '.join(map(str, spec.shape))}) and (N,): report it to the package that brings it"
-        )
-    return torch.from_numpy(pixels), torch.from_numpy(labels.astype(np.int64, copy=False))
 
 
 def _found(spec: DatasetSpec, split: str) -> Encoded:

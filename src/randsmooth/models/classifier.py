@@ -60,7 +60,7 @@ class Classifier(StoredModel):
         self.register_buffer("mean", _per_channel(mean), persistent=False)
         self.register_buffer("std", _per_channel(std), persistent=False)
         mean, std = (None if values is None else list(values) for values in (mean, std))
-        self._config = {"arch": arch, "classes": self.classes, "shape": list(shape), "mean": mean, "std": std}
+        self.config = {"arch": arch, "classes": self.classes, "shape": list(shape), "mean": mean, "std": std}
         self.provenance = {} if provenance is None else provenance
 
     @property

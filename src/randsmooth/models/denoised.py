@@ -95,7 +95,7 @@ class Denoiser(StoredModel):
             )
         self.arch, self.channels = f"dncnn-{depth}x{width}", channels
         self.network = DnCNN(channels=channels, depth=depth, width=width)
-        self._config = {"arch": self.arch, "channels": channels}
+        self.config = {"arch": self.arch, "channels": channels}
         self.provenance = {} if provenance is None else provenance
 
     @property
@@ -157,8 +157,6 @@ class DiffusionDenoiser(nn.Module):
         prediction: Prediction = "epsilon",
     ) -> None:
         super().__init__()
-        if not callable(network):
-            raise InputError(f"network={shown(repr(network))}: expected a function of x_t and timesteps")
         if prediction not in PREDICTIONS:
             raise InputError(f"prediction={shown(repr(prediction))}: expected one of {', '.join(PREDICTIONS)}")
         self.network, self.prediction = network, prediction
@@ -209,12 +207,8 @@ class DiffusionDenoiser(nn.Module):
 
 def _noise_levels(alphas_cumprod: Tensor | Sequence[float]) -> Tensor:
     """(T,) sqrt((1 - abar_t) / abar_t), the noise in images in [-1, 1]. InputError for what is no schedule."""
-    try:
-        abar = torch.as_tensor(alphas_cumprod, dtype=torch.float64).detach().cpu()
-        falls = abar.dim() == 1 and bool((abar.diff() < 0).all()) and 1 >= float(abar[0]) >= float(abar[-1]) >= 0
-    except (TypeError, ValueError, RuntimeError, IndexError):
-        falls = False
-    if not falls:
+    abar = torch.as_tensor(alphas_cumprod, dtype=torch.float64).detach().cpu()
+    if abar.dim() != 1 or not bool((abar.diff() < 0).all()) or not 1 >= abar[0] >= abar[-1] >= 0:
         raise InputError("alphas_cumprod must be the abar_t of every timestep, from 1 down to 0, and not the betas")
     return ((1.0 - abar) / abar).sqrt()
 

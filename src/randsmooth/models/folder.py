@@ -49,22 +49,17 @@ class Stored(NamedTuple):
 class StoredModel(nn.Module):
     """A network that is rebuilt from the plain JSON in `config` and its weights.
 
-    A subclass names its `kind`, one of KINDS, and sets `_config` to its arguments and then `provenance`.
+    A subclass names its `kind`, one of KINDS, and sets `config` to its arguments and then `provenance`.
     """
 
     kind: ClassVar[str]
     arch: str
-    _config: dict[str, Any]
-
-    @property
-    def config(self) -> dict[str, Any]:
-        """The arguments that rebuild this model, as plain JSON."""
-        return self._config
+    config: dict[str, Any]
 
     @property
     def provenance(self) -> dict[str, Any]:
         """How the weights were trained. To change it, assign a new dictionary, which must be plain JSON."""
-        return self._config["provenance"]  # type: ignore[no-any-return]
+        return self.config["provenance"]  # type: ignore[no-any-return]
 
     @provenance.setter
     def provenance(self, value: dict[str, Any]) -> None:
@@ -76,7 +71,7 @@ class StoredModel(nn.Module):
             raise InputError(
                 f"provenance is not plain JSON ({shown(error)}): use str, int, float, list, dict"
             ) from None
-        self._config["provenance"] = parse_json(written, "provenance")["provenance"]  # as it will be read back
+        self.config["provenance"] = parse_json(written, "provenance")["provenance"]  # as it will be read back
 
     @classmethod
     def load(cls, folder: Path | str, device: torch.device | str = "cpu") -> Self:

@@ -67,7 +67,7 @@ def build(arch: str, *, in_channels: int, image_size: int, num_classes: int) -> 
     `cifar-resnet50` the other. `wrnN-k` with N = 6n + 4 is the wide ResNet.
 
     Raises:
-        InputError: unknown `arch`, images too small for it, no channel, or fewer than two classes.
+        InputError: unknown `arch`, or images too small for it.
 
     Example:
         >>> network = build("lenet", in_channels=1, image_size=28, num_classes=10)
@@ -78,10 +78,6 @@ def build(arch: str, *, in_channels: int, image_size: int, num_classes: int) -> 
     if image_size < architecture.min_size:
         smallest = f"{architecture.min_size}x{architecture.min_size}"
         raise InputError(f"{arch} takes images of {smallest} or more, not {image_size}x{image_size}: resize them")
-    if in_channels < 1:
-        raise InputError(f"in_channels={in_channels}: expected at least 1 (grey) and usually 3 (RGB)")
-    if num_classes < 2:
-        raise InputError(f"num_classes={num_classes}: expected at least 2, a classifier needs a choice")
     return architecture.builder(in_channels=in_channels, image_size=image_size, num_classes=num_classes)
 
 

@@ -19,7 +19,7 @@ CHANNELS: dict[int | str, str] = {
     3: "a grey channel repeated as red, green and blue",
     "bgr": "channels in the order blue, green, red",
 }
-INTERPOLATIONS, SOFTMAX = ("bilinear", "bicubic", "nearest"), ("add", "remove")
+INTERPOLATIONS, SOFTMAX = ("bilinear", "bicubic"), ("add", "remove")
 SMALLEST = 1e-30  # a probability below is taken for it, so that its logarithm is finite
 
 
@@ -67,8 +67,6 @@ def _resize(x: Tensor, *, new: tuple[int, ...], interpolation: str) -> Tensor:
         new = tuple(max(new[0], new[0] * side // min(old)) for side in old)
     if new == old:
         return x
-    if interpolation == "nearest":
-        return F.interpolate(x, size=new, mode="nearest-exact")
     # antialias filters where an image shrinks, and makes the bicubic kernel Pillow's
     filters = new[0] < old[0] or new[1] < old[1] or interpolation == "bicubic"
     return F.interpolate(x, size=new, mode=interpolation, align_corners=False, antialias=filters)
@@ -116,10 +114,6 @@ def _normalise(x: Tensor, mean: Tensor, std: Tensor, *, scale: float) -> Tensor:
 
 def _channels_last(x: Tensor) -> Tensor:
     return x.permute(0, 2, 3, 1).contiguous()
-
-
-def _softmax(x: Tensor) -> Tensor:
-    return torch.softmax(x, dim=1)
 
 
 def _logarithm(x: Tensor) -> Tensor:
@@ -190,7 +184,7 @@ def wrap(
         layout: "NHWC" for a model whose images are (B, H, W, C).
         softmax: "remove" for a model that answers with probabilities, whose logarithms are logits; "add" for one
             whose logits are to become probabilities. Neither changes the class.
-        interpolation: of resize: bilinear, bicubic or nearest.
+        interpolation: of resize: bilinear or bicubic.
         num_classes: K, for a function that answers with labels.
 
     Raises:
@@ -219,7 +213,7 @@ def wrap(
         before.append(normalise_step(mean, std, 1.0 if scale is None else scale))
     if layout == "NHWC":
         before.append(Step("channels on the last axis", _channels_last))
-    last = [] if softmax is None else [Step("a softmax over the logits", _softmax)]
+    last = [] if softmax is None else [Step("a softmax over the logits", partial(torch.softmax, dim=1))]
     if softmax == "remove":
         last = [Step("the logarithm of the probabilities", _logarithm)]
     return Wrapped(before, as_module(model, num_classes), last)

@@ -174,10 +174,8 @@ def _folder(out: Path | str | None, overwrite: bool, sigma: float | None) -> Pat
     if sigma is not None and not 0 < sigma < float("inf"):
         raise InputError(f"sigma={sigma!r} must be a positive number, or left out where it is unknown")
     folder = Path(out) if out is not None else None
-    if folder is None or not folder.exists():
+    if folder is None or not folder.is_dir():
         return folder
-    if folder.is_file():
-        raise InputError(f"{folder} is a file; --out names a folder")
     present = sorted(path.name for path in folder.iterdir() if path.name[0] != ".")
     if foreign := [name for name in present if name not in (CARD, CONFIG, WEIGHTS)]:
         raise InputError(f"{folder} holds {foreign[0]}, which no import wrote; use another --out")
@@ -201,13 +199,12 @@ def _tried(
 
 def _images(dataset: str) -> Images:
     """The training split, on whose images no model is judged; the test split where there is no other."""
-    try:
-        return data.load(dataset, "train")
-    except InputError:
+    for split in data.SPLITS:
         try:
-            return data.load(dataset, "test")
+            return data.load(dataset, split)
         except InputError as error:
-            raise InputError(
-                f"the file does not store its normalisation, and no images are there to find it out ({error}). Or say "
-                "which it is (normalise=, --normalise)"
-            ) from error
+            why = error
+    raise InputError(
+        f"the file does not store its normalisation, and no images are there to find it out ({why}). Or say which it "
+        "is (normalise=, --normalise)"
+    ) from why

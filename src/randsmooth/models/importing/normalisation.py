@@ -124,18 +124,14 @@ class Trial(NamedTuple):
         """The place of the layer with the highest accuracy."""
         return int(self.right.sum(axis=1).argmax())
 
-    def wins(self, other: int) -> tuple[int, int]:
-        """How many images the best layer is alone to get right, and how many the layer at `other` is."""
-        mine, its = self.right[self.best], self.right[other]
-        return int((mine & ~its).sum()), int((its & ~mine).sum())
-
     def lead(self, other: int) -> float:
         """Probability of the best layer's lead over the one at `other`, were they equally accurate.
 
         An image that only one of them gets right is then as likely to be the one's as the other's (McNemar 1947,
         exact).
         """
-        won, lost = self.wins(other)
+        mine, its = self.right[self.best], self.right[other]
+        won, lost = int((mine & ~its).sum()), int((its & ~mine).sum())
         return float(stats.binom.sf(won - 1, won + lost, 0.5))
 
     def p_value(self) -> float:
