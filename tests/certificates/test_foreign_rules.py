@@ -102,7 +102,3 @@ def test_a_table_without_its_package_names_the_package(
         read(tmp_path / "halves.parquet")
     with pytest.raises(InputError, match="unknown rule 'halves'"):
         make_rule("halves", noise=Gaussian(0.5), n=2000, alpha=0.05)
-
-
-def test_rules_of_ours_come_from_no_other_package() -> None:
-    assert all(rule_origin(name) == {} for name in RULES if RULES.source(name) == "randsmooth")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -121,11 +120,6 @@ def test_a_radius_beyond_reach_is_refused() -> None:
     for known, within, beyond in REACH:
         assert infer(from_radii([within]), "log.tsv", **known).radius.max() > 0.0, known
         assert "radius of image 0 is above" in refusal(infer, from_radii([beyond]), "log.tsv", **known), known
-
-
-def test_a_table_of_counts_needs_nothing_inferred(make: Callable[..., Certificates]) -> None:
-    table = make(5)
-    assert infer(table, "noise_0.9.tsv") is table
 
 
 OTHER_ALPHA = {  # of the released logs, by their path from the data set on: as logged, and at .001

@@ -60,30 +60,19 @@ def row_json(**changed: object) -> str:
 
 BAD_ROWS = [  # a line, and what its refusal names
     ("not json", "line 4 is not JSON"),
-    ("[]", "line 4 is no row"),
     (row_json(path=...), "line 4 is no row"),
     (row_json(colour=1), "colour"),
     ('{"idx": 1, "idx": 2}', "idx"),
     ("[" * 100_000, "line 4 is nested deeper"),
     (row_json(idx="99"), "'99'"),
-    (row_json(idx=99.0), "99.0"),
-    (row_json(label=True), "True"),
-    (row_json(idx=-1), "-1"),
     (row_json(idx=10**30), "1000000"),
     (row_json(counts=[199.5, 0.5, 0]), "199.5"),
     (row_json(counts=[201, -1, 0]), "-1"),
-    (row_json(counts0=20), "line 4 is no row"),
-    (row_json(path=[[200]]), "[200]"),
-    (row_json(seconds=[1]), "line 4 is no row"),
     (row_json(seconds=-1), "-1"),
     (row_json(seconds=1).replace(": 1,", ": 1e999,"), "line 4 is no"),
     (row_json(counts=[200, 0]), "2 classes, not 3"),
-    (row_json(counts0=[20, 0]), "classes, not 3"),
     (row_json(idx=3), "image 3 twice"),
     (row_json(counts=[199, 0, 0]), "image 99 has counts [199, 0, 0]"),
-    (row_json(label=3), "label 3"),
-    (row_json(path=[150]), "image 99 has looks"),
-    (row_json(machine=0), "line 4 is no row"),
     (row_json(machine={"hosts": "a"}), "'hosts'"),
     (row_json(machine={"host": 7}), "host=7"),
     (row_json(image="ab"), "'ab'"),
@@ -154,45 +143,28 @@ def test_a_line_lost_doubled_swapped_emptied_or_of_another_file_is_refused(make:
         assert [row.idx for row in journal.rows] == table.idx[:2].tolist()
 
 
-class Disk:
-    """A clock, and syncs that take `takes` seconds of it."""
-
-    def __init__(self, patch: pytest.MonkeyPatch, takes: float) -> None:
-        self.now, self.takes, self.syncs = 0.0, takes, 0
-        patch.setattr(os, "fsync", self.fsync)
-        patch.setattr(time, "monotonic", lambda: self.now)
-
-    def fsync(self, descriptor: int) -> None:
-        assert os.fstat(descriptor).st_size > 0
-        self.syncs += 1
-        self.now += self.takes
-
-
 def test_syncs_take_at_most_half_a_hundredth_of_a_run(
     make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All but the last one, whatever a sync and a row take; and none is put off longer than that needs."""
-    table, syncs = make(100), {}
-    rows = rows_of(table)
-    for takes in (0.0, 1e-6, 1e-5, 0.002, 0.1, 3.0):
-        for row_takes in (0.0005, 0.01, 0.5, 5.0):
-            path = tmp_path / f"{takes}-{row_takes}.journal"
-            Journal.create(path, table.header).close()
-            with monkeypatch.context() as patch, Journal(path, table.header)._opened() as journal:
-                disk, reported, waited = Disk(patch, takes), 0, [0.0]
-                for row in rows:
-                    disk.now += row_takes
-                    journal.append(row)
-                    before = disk.now
-                    safe = journal.settle()
-                    waited += [before] * bool(safe)
-                    reported += safe
-                    assert reported == journal.safe <= len(journal.rows)
-                assert (disk.syncs - 1) * takes <= disk.now / 200, (takes, row_takes)
-                assert max(np.diff(waited)) <= 201 * takes + row_takes + 1e-9, (takes, row_takes)
-                assert reported + journal.sync() == len(table) == journal.safe
-                syncs[takes, row_takes] = disk.syncs
-    assert syncs[1e-5, 0.5] == 101 and syncs[0.1, 0.5] == 4  # after every row; at once, every 20.1 s of 50, at the end
+    """All but the last one, whatever a sync and a row take."""
+    now, syncs, table = [0.0], list[float](), make(100)
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    for takes, row_takes, expected in ((1e-5, 0.5, 101), (0.1, 0.5, 4), (3.0, 5.0, 2)):
+        path = tmp_path / f"{takes}-{row_takes}.journal"
+        Journal.create(path, table.header).close()
+        syncs.clear()
+        with monkeypatch.context() as patch, Journal(path, table.header)._opened() as journal:
+            patch.setattr(
+                os, "fsync", lambda descriptor, takes=takes: (syncs.append(takes), now.append(now.pop() + takes))
+            )
+            began, reported = now[0], 0
+            for row in rows_of(table):
+                now[0] += row_takes
+                journal.append(row)
+                reported += journal.settle()
+                assert reported == journal.safe <= len(journal.rows)
+            assert sum(syncs[1:]) <= (now[0] - began) / 200, (takes, row_takes)
+            assert reported + journal.sync() == len(table) == journal.safe and len(syncs) == expected, takes
 
 
 def test_rows_in_hand_are_synced_on_every_way_out(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,9 +33,9 @@ FORMS = {
     "h:mm:ss": (text("1:02:03"), 3723.0),
     "days": (text("1 day, 0:00:03"), 86403.0),
     "plain seconds": (text("15.4"), 15.4),
-    "whole seconds": (text("15"), 15.0),
     "CRLF": (text("0:00:03.500000", newline="\r\n"), 3.5),
     "running total": (text(correct=(1, 1, 1, 2)), 3.5),
+    "a mark in front, as some editors put it": ("\ufeff" + text(), 3.5),
     "further columns": (text(more="\t0.5\t0.99"), 3.5),
 }
 
@@ -84,10 +84,8 @@ REFUSED = {  # the whole text, and what the refusal names
     ),
     "no header": ("0\t3\t3\t0.5\t1\t0:00:01.5\n", "has the columns idx"),
     "empty": ("", "lacks idx"),
-    "another table": ("a\tb\n1\t2\n", "lacks idx"),
     "commas": (text().replace("\t", ","), "with tabs between"),
     "counts": ("label,counts_0\n0,1\n", "`randsmooth from-counts FILE"),
-    "a column twice": (HEAD.replace("time", "idx") + "\n", "lacks time"),
     "neither 0/1 nor a total": (text(correct=(1, 1, 1, 3)), "line 3: correct='1' contradicts"),
     "bare and wrong": ("3\t3\t0.5\t0\t0:00:01\n", "line 1: correct='0' contradicts"),
     "negative seconds": (text("-3"), "line 2: time='-3'"),
@@ -96,31 +94,21 @@ REFUSED = {  # the whole text, and what the refusal names
 }
 BAD = {  # rows under the usual header
     "a label of 1e18": (row(label="1e18"), "line 2: label='1e18'"),
-    "a label below -1": (row(label="-2"), "line 2: label='-2'"),
-    "a prediction of 1e18": (row(predict="1e18"), "line 2: predict='1e18'"),
-    "half a class": (row(label="1.5"), "line 2: label='1.5'"),
     "a radius of 1e18": (row(radius="1e18"), "line 2: radius='1e18'"),
     "a radius below 0": (row(radius="-0.5"), "line 2: radius='-0.5'"),
-    "an image below 0": (row(idx="-1"), "line 2: idx='-1'"),
     "an image of 1e18": (row(idx="1e18"), "from 0 to 1,000,000,000"),
     "images that fall": (row() + row(idx="3"), "line 3: idx='3'"),
     "an image twice": (row() + row(), "line 3: idx='4'"),
     "an abstention with a radius": (row(predict="-1", correct="0"), "line 2: radius='0.644' stands where predict=-1"),
     "neither right nor wrong": (row() + row(idx="5", correct="2") + row(idx="6", correct="2"), "line 3: correct='2'"),
-    "right beyond the rows": (row(correct="7"), "line 2: correct='7'"),
-    "half right": (row(correct="0.5"), "line 2: correct='0.5'"),
     "endless digits": (row(label="9" * 400), "line 2: label='99"),
     "beyond floating point": (row(radius="1e999"), "line 2: radius='1e999'"),
-    "infinity": (row(radius="inf"), "line 2: radius='inf'"),
     "not a number": (row(radius="nan"), "line 2: radius='nan'"),
     "digits of another script": (row(label="٣", predict="٣"), "line 2: label='٣'"),
-    "an underscore": (row(idx="1_0"), "line 2: idx='1_0'"),
     "a quoted cell": (row(label='"3"'), "line 2: label='\"3\"'"),
     "a long time": (row(time="1e9"), "line 2: time='1e9'"),
-    "days beyond count": (row(time="99999999 days, 0:00:01"), "line 2: time="),
     "a time of 99 minutes": (row(time="0:99:01"), "line 2: time='0:99:01'"),
     "a cell too few": (row() + "5\t3\t3\n", "line 3: 3 cells instead of 6"),
-    "a cell too many": (row() + "\n" + row().strip() + "\t1\n", "line 4: 7 cells instead of 6"),
     "a wrong cell behind a blank line": (row() + "\n\n" + row(idx="9", label="x"), "line 5: label='x'"),
     "a zero byte": (row() + row(idx="5", time="0:00:0\0"), "line 3: time="),
 }
@@ -181,15 +169,6 @@ def test_what_is_no_log_takes_neither_time_nor_memory(tmp_path: Path, monkeypatc
         assert took < 1.0 and peak < 2**23, named
 
 
-def test_a_whole_data_set_is_read_in_no_time(tmp_path: Path) -> None:
-    """Behind the mark that some editors put in front."""
-    rows = [row(idx=str(i), label=str(i % 10), correct=str(int(i % 10 == 3))) for i in range(50_000)]
-    (tmp_path / "log.tsv").write_text(f"\ufeff{HEAD}\n" + "".join(rows))
-    began = time.process_time()
-    assert np.mean(read(tmp_path / "log.tsv").correct) == 0.1
-    assert time.process_time() - began < 3.0
-
-
 ADAPTIVE = (
     "idx\tlabel\tpredict\tradius proved\tcorrect\tlevels_needed\testimated_pr\ttime\n"
     "0\t3\t3\t1\t1\t0\t0.99\t0:00:01.5\n20\t8\t-1\t-1\t0\t2\t0.61\t0:00:09.5\n40\t0\t5\t1\t0\t1\t0.98\t0:00:03.5\n"
@@ -208,12 +187,6 @@ def test_a_log_of_one_radius_is_a_table_of_that_radius(tmp_path: Path) -> None:
     assert not metrics.knows_p_a(table) and metrics.farthest(table) == 0.5
     (comparison,) = metrics.compare([(table, table)], radii=[0.25, 0.5])
     assert comparison.at(0.25) is None and comparison.at(0.5) is not None and comparison.acr is None
-
-
-def test_a_word_that_says_neither_proved_nor_not_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "radius_0.5.tsv"
-    path.write_text(ADAPTIVE.replace("\t3\t1\t1", "\t3\t2\t1"))
-    assert "line 2: radius proved='2'" in refusal(read, path)
 
 
 HARD, SOFT = [0.5, -1.0, 0.75, 0.0], [-1.0, -1.0, 1.0, 0.25]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from certificates.walks import refusal
-from randsmooth.certificates import CertificationSettings, Header, check_same_run
+from randsmooth.certificates import CertificationSettings, Header
 from randsmooth.certificates.same_run import SETTINGS
 from randsmooth.cli.settings import validate
 from randsmooth.cli.verbs.certify import Certify
@@ -21,23 +21,16 @@ GIVEN: dict[str, Any] = {
 
 UNUSABLE: list[tuple[dict[str, Any], str]] = [  # and what the refusal names
     ({"n": 5}, "n >= 10"),
-    ({"n": 100.5}, "n=100.5"),
     ({"n0": "many"}, "n0='many'"),
-    ({"n0": True}, "n0=True"),
-    ({"alpha": "x"}, "alpha='x'"),
     ({"alpha": 1.5}, "alpha=1.5"),
     ({"sigma": -1.0}, "sigma=-1.0"),
     ({"batch": 0}, "batch=0"),
-    ({"batch": -3}, "batch=-3"),
     ({"precision": "fp8"}, "32, auto, bf16, fp16"),
     ({"bound": "hoeffding"}, "any-class, clopper-pearson"),
     ({"sigma": 0.5, "rule": "gird"}, "'grid'"),
     ({"sigma": 0.5, "rule": "grid", "bound": "two-sided"}, "bound=two-sided"),
     ({"rule": "grd"}, "'grid'"),
     ({"rule": "radius"}, "'radius' needs a number"),
-    ({"rule": "fixed=3"}, "'fixed=3'"),
-    ({"rule": "grid", "n": 10**8}, "n=100000000"),
-    ({"rule": "grid", "bound": "two-sided"}, "bound=two-sided"),
     ({"n0": 0, "rule": "grid"}, "n0 >= 1"),
     ({"sigmas": 0.5}, "'sigma'"),
 ]
@@ -74,7 +67,7 @@ def test_keywords_change_a_given_object_which_cannot_be_changed_in_place() -> No
 
 
 def test_a_header_stores_every_setting_and_gives_it_back() -> None:
-    assert set(CertificationSettings.model_fields) <= set(Header.model_fields)
+    assert set(CertificationSettings.model_fields) <= {*SETTINGS} & set(Header.model_fields)
     settings = CertificationSettings(**GIVEN)
     stored = dict(settings) | {"precision": "bfloat16, batch 256", "bound": None}
     assert Header(**stored).settings == settings
@@ -85,18 +78,6 @@ def test_a_header_stores_every_setting_and_gives_it_back() -> None:
     for missing in ("sigma", "n0", "n", "alpha", "precision"):
         incomplete = Header(**stored | {missing: None})
         assert f"does not say its {missing}" in refusal(lambda header=incomplete: header.settings), missing
-
-
-def test_a_resumed_run_compares_every_setting(tmp_path: Any) -> None:
-    assert set(CertificationSettings.model_fields) < set(SETTINGS)
-    begun = Header(**dict(CertificationSettings(**GIVEN)) | {"precision": "bfloat16"})
-    other: dict[str, Any] = {
-        "sigma": 0.25, "n0": 60, "n": 3000, "alpha": 0.05, "rule": "fixed", "bound": "two-sided", "label_aware": False,
-        "sound": False, "backend": "onnx", "precision": "float32", "batch": 128, "seed": 4,
-    }  # fmt: skip
-    assert other.keys() == CertificationSettings.model_fields.keys()
-    for name, value in other.items():
-        assert name in refusal(check_same_run, begun, begun.replace(**{name: value}), tmp_path / "a.parquet"), name
 
 
 def test_the_command_line_takes_the_same_settings() -> None:

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
 from certificates.walks import HEADER, RULES, SEQUENTIAL, evidence_of, refusal, same, table_of
-from randsmooth import bounds, metrics
+from randsmooth import metrics
 from randsmooth.certificates import (
     ABSTAIN,
     Certificates,
@@ -23,11 +22,10 @@ from randsmooth.certificates import (
     from_evidence,
     from_radii,
     read_tsv,
-    write_parquet,
     write_tsv,
 )
 from randsmooth.noise import Gaussian
-from randsmooth.rules import Evidence, Fixed, make_rule
+from randsmooth.rules import Evidence, make_rule
 
 Floats = NDArray[np.float64]
 Make = Callable[..., Certificates]
@@ -50,25 +48,6 @@ def test_decisions_follow_the_paper(make: Make) -> None:
         else:
             assert (table.predict[row], table.radius[row]) == (ABSTAIN, 0.0)
     assert {ABSTAIN, 0, 1, 2} == set(table.predict.tolist())
-
-
-def test_what_counts_prove_is_worked_out_once(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
-    claims = Fixed.claims
-
-    def counting(rule: Fixed, evidence: Evidence) -> tuple[Floats, Floats]:
-        asked.append(len(evidence.idx))
-        return claims(rule, evidence)
-
-    monkeypatch.setattr(Fixed, "claims", counting)
-    table = make(60)
-    write_parquet(table, tmp_path / "table.parquet")
-    few = table.rows(np.arange(7))
-    write_parquet(few, tmp_path / "few.parquet")
-    assert asked == [60]
-    stored = pq.read_table(tmp_path / "few.parquet")["p_lower"].to_numpy()
-    k = few.evidence()[1][np.arange(7), few.evidence()[0].argmax(axis=1)]
-    assert np.array_equal(stored, 1.0 - bounds.q_upper(k, 200, 0.01))
 
 
 def test_another_alpha_is_a_direct_recomputation(make: Make) -> None:
@@ -106,10 +85,8 @@ def test_bad_budgets_and_what_holds_as_it_is_only_are_refused(make: Make) -> Non
     table = make(3)
     changes: list[tuple[dict[str, Any], str]] = [
         ({"n": 201}, "1..200"),
-        ({"n": 0}, "n=0"),
         ({"n": 5}, "n >= 7"),
         ({"alpha": 0.0}, "alpha=0.0"),
-        ({"alpha": 1.0}, "alpha=1.0"),
         ({"alpha": float("nan")}, "alpha=nan"),
     ]
     for change, named in changes:
@@ -119,13 +96,6 @@ def test_bad_budgets_and_what_holds_as_it_is_only_are_refused(make: Make) -> Non
     log = Certificates(Header(), table.idx, table.label, table.predict, table.radius, table.seconds)
     assert "certify again" in refusal(log.at, alpha=0.1)
     assert log.assuming(sigma=0.5).header.sigma == 0.5 and table.assuming(sigma=9.0).header.sigma == 0.5
-
-
-def test_rows_keeps_every_column_together(make: Make) -> None:
-    table = make(30)
-    some = table.rows(table.correct)
-    assert len(some) == table.correct.sum() == some.correct.sum()
-    np.testing.assert_array_equal(some.evidence()[1], table.evidence()[1][table.correct])
 
 
 def test_samples_that_stopped_early_tell_no_p_a_and_the_refusal_says_what_would() -> None:
@@ -183,25 +153,17 @@ HUGE = np.array([[2**62] * 4 + [200]])
 NODE = Machine(host="node7", device="cpu")
 BENT: list[tuple[str, dict[str, Any], str]] = [
     ("no array", {"idx": [0, 1, 2]}, "got list"),
-    ("a number", {"idx": np.int64(3)}, "idx"),
-    ("another length", {"label": np.zeros(2, np.int64)}, "(3,); got int64 (2,)"),
     ("fractions", {"label": np.zeros(3)}, "label must be an array of whole numbers"),
-    ("one axis", {"counts": np.zeros(3, np.int64)}, "counts"),
-    ("no class", {"counts": np.zeros((3, 0), np.int64)}, "counts"),
     ("other classes", {"counts0": np.zeros((3, 2), np.int64)}, "(3, 3)"),
     ("an image below 0", {"idx": np.array([0, -1, 2])}, "image -1"),
     ("an image twice", {"idx": np.array([5, 1, 5])}, "image 5 twice"),
     ("four classes", {"counts0": np.zeros((3, 4), np.int64), "counts": np.zeros((3, 4), np.int64)}, "names 3"),
     ("no time", {"seconds": np.array([1.0, np.nan, 1.0])}, "image 3 took nan"),
-    ("a time below 0", {"seconds": np.array([1.0, 1.0, -1.0])}, "took -1.0"),
     ("too few paths", {"paths": (np.array([1]),)}, "looks of 1 images"),
     ("a path of texts", {"paths": (np.array(["1"]),) * 3}, "path must be"),
-    ("a deep path", {"paths": (np.zeros((1, 1), np.int64),) * 3}, "path must be"),
     ("no such label", {"label": np.array([0, 3, 0])}, "image 3 has label 3"),
     ("a label gone", {"label": np.array([0, -1, 0])}, "image 3 has label -1"),
     ("no such machine", {"machine": np.array([0, 0, 1])}, "image 6 is of machine 1"),
-    ("machine below -1", {"machine": np.array([0, -2, 0])}, "image 3 is of machine -2"),
-    ("too few machines", {"machine": np.zeros(2, np.int64)}, "machine"),
     ("a short address", {"image": np.zeros((3, 31), np.uint8)}, "(3, 32)"),
     ("a number that no bound asked for", {"u": np.full(3, 0.5)}, "randomised"),
 ]
@@ -252,11 +214,8 @@ def test_radii_of_another_program_make_a_table(tmp_path: Path) -> None:
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"radius": [0.1, -0.1]}, "radius=-0.1"),
         ({"radius": [np.nan]}, "radius=nan"),
-        ({"radius": [np.inf]}, "radius=inf"),
         ({"radius": [0.1], "label": [-1]}, "label=-1"),
-        ({"radius": [0.1], "predict": [-2]}, "predict=-2"),
         ({"radius": [0.1], "predict": [-1]}, "predict=-1 in row 0"),
-        ({"radius": [0.1], "label": [0, 1]}, "label must hold one whole number"),
         ({"radius": [0.1], "predict": [0.5]}, "predict must hold one whole number"),
     ]
     for given, named in wrong:
