@@ -75,6 +75,7 @@ def import_checkpoint(
 
     Example:
         >>> import tempfile
+        >>> import torch
         >>> from randsmooth.models import build
         >>> weights = build("resnet8", in_channels=3, image_size=32, num_classes=10).state_dict()
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -134,6 +135,7 @@ def import_denoiser(
 
     Example:
         >>> import tempfile
+        >>> import torch
         >>> weights = Denoiser(channels=3, arch="dncnn-5x8").network.state_dict()
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     torch.save({"arch": "cifar_dncnn", "state_dict": weights}, f"{folder}/best.pth.tar")
