@@ -8,9 +8,10 @@ import secrets
 import sys
 from pathlib import Path
 
-from fuzz.run import find, groups, record, run, table
+from fuzz.run import counted, find, record, run, table
 
 READERS = "fuzz.readers:READERS"
+TOLD = 10  # failing inputs of a reader
 
 
 def main(where: str = READERS) -> int:
@@ -36,12 +37,14 @@ def main(where: str = READERS) -> int:
     share = range(-(-asked.inputs // len(chosen)))  # the readers' inputs are evenly shared
     numbers = dict.fromkeys(chosen, share if asked.number is None else range(asked.number, asked.number + 1))
     tallies = run(where, numbers, seed=asked.seed, folder=asked.out, workers=asked.workers)
-    print(table(tallies, readers))
-    for (reader, kind, cause), failed in groups(tallies).items():
-        print(f"{reader}: {len(failed):,} {kind}: {cause}")
-        print(f"    again: python -m fuzz --seed {asked.seed} --readers {reader} --number {failed[0]}")
+    counts = counted(tallies, readers)
+    print(table(counts))
+    for reader, tally in tallies.items():
+        for number, outcome in tally.failures[:TOLD]:
+            print(f"{reader}: {outcome.kind}: {outcome.said}")
+            print(f"    again: python -m fuzz --seed {asked.seed} --readers {reader} --number {number}")
     if asked.json is not None:
-        asked.json.write_text(record(tallies, readers, asked.seed), encoding="utf-8")
+        asked.json.write_text(record(counts, asked.seed), encoding="utf-8")
     if any(tally.failures for tally in tallies.values()):
         print(f"failing inputs, with what came of each, are in {asked.out / 'failed'}")
         return 1

@@ -6,13 +6,13 @@ import hashlib
 import io
 import json
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -209,8 +209,15 @@ class Log(Reader):
     signed = False
 
     def valid(self) -> list[Files]:
-        forms: list[Callable[[bytes], bytes]] = [bytes, running, bare, wider]
-        return [{LOG: form(log_of(seed))} for seed, form in enumerate(forms)]
+        """As ours are; `correct` as a running total and time in seconds; without header and idx; a column more."""
+        plain = log_of()
+        forms = (
+            plain.to_csv(sep="\t", index=False),
+            plain.assign(correct=plain.correct.cumsum(), time=0.5).to_csv(sep="\t", index=False),
+            plain.drop(columns="idx").to_csv(sep="\t", index=False, header=False),
+            plain.assign(pABar=0.9).to_csv(sep="\t", index=False),
+        )
+        return [{LOG: form.encode()} for form in forms]
 
     def read(self, folder: Path) -> Any:
         (table,) = reading.load([folder / LOG], sigma=SIGMA, n=N, alpha=ALPHA)
@@ -239,31 +246,10 @@ class Log(Reader):
 
 
 @cache
-def log_of(seed: int) -> bytes:
+def log_of() -> pd.DataFrame:
     header = HEADER.model_copy(update={"n": N, "alpha": ALPHA, "sigma": SIGMA, "bound": "clopper-pearson"})
-    table = table_of(header, 12, seed)
-    return written(lambda folder: write_tsv(table, folder / "a.tsv"))["a.tsv"]
-
-
-def running(log: bytes) -> bytes:
-    """`correct` as a running total, and time in seconds."""
-    total, lines = 0, log.decode().splitlines()
-    for at, line in enumerate(lines[1:], start=1):
-        *cells, correct, _ = line.split("\t")
-        total += int(correct)
-        lines[at] = "\t".join((*cells, str(total), f"{at}.5"))
-    return ("\n".join(lines) + "\n").encode()
-
-
-def bare(log: bytes) -> bytes:
-    """Without header and idx."""
-    return b"".join(line.split(b"\t", 1)[1] for line in log.splitlines(keepends=True)[1:])
-
-
-def wider(log: bytes) -> bytes:
-    """With a further column behind."""
-    header, *lines = log.splitlines()
-    return b"\n".join([header + b"\tpABar", *(line + b"\t0.9" for line in lines)]) + b"\n"
+    log = written(lambda folder: write_tsv(table_of(header, 12, 0), folder / "a.tsv"))["a.tsv"]
+    return pd.read_csv(io.BytesIO(log), sep="\t")
 
 
 def cells_of(log: bytes) -> list[dict[str, float]]:
@@ -293,7 +279,15 @@ class Counts(Reader):
     file = "counts.csv"
 
     def valid(self) -> list[Files]:
-        return [{self.file: text.encode()} for text in (wide(","), wide("\t"), lists(), picked_alone())]
+        """A column for each count, between commas or tabs; lists in cells; the picked class's count alone."""
+        lists = pd.DataFrame(rows_of(1))
+        each = [pd.DataFrame([*lists[name]]).add_prefix(f"{name}_") for name in ("counts", "counts0")]
+        wide = pd.concat([lists[["idx", "label"]], *each, lists["seconds"]], axis=1)
+        picked = [int(np.argmax(counts)) for counts in lists["counts0"]]
+        tops = [counts[k] for counts, k in zip(lists["counts"], picked, strict=True)]
+        alone = pd.DataFrame({"label": lists["label"], "picked": picked, "n_A": tops, "n": N})
+        texts = [table.to_csv(index=False) for table in (wide, lists.drop(columns="seconds"), alone)]
+        return [{self.file: text.encode()} for text in (*texts, wide.to_csv(index=False, sep="\t"))]
 
     def read(self, folder: Path) -> Any:
         table = from_counts(folder / self.file, sigma=SIGMA, alpha=ALPHA)
@@ -338,20 +332,3 @@ def rows_of(seed: int) -> list[dict[str, Any]]:
     counts0, counts = table.evidence()
     columns = {"idx": table.idx, "label": table.label, "counts": counts, "counts0": counts0, "seconds": table.seconds}
     return [{name: column[row].tolist() for name, column in columns.items()} for row in range(len(table))]
-
-
-def wide(mark: str) -> str:
-    names = ["idx", "label", *(f"counts_{k}" for k in range(3)), *(f"counts0_{k}" for k in range(3)), "seconds"]
-    lines = [[row["idx"], row["label"], *row["counts"], *row["counts0"], row["seconds"]] for row in rows_of(0)]
-    return "".join(mark.join(map(str, line)) + "\n" for line in [names, *lines])
-
-
-def lists() -> str:
-    lines = [f'{row["idx"]},{row["label"]},"{row["counts"]}","{row["counts0"]}"' for row in rows_of(1)]
-    return "\n".join(["idx,label,counts,counts0", *lines]) + "\n"
-
-
-def picked_alone() -> str:
-    picked = [int(np.argmax(row["counts0"])) for row in rows_of(2)]
-    lines = [f"{row['label']},{k},{row['counts'][k]},{N}" for row, k in zip(rows_of(2), picked, strict=True)]
-    return "\n".join(["label,picked,n_A,n", *lines]) + "\n"

@@ -20,15 +20,11 @@ from fuzz.draw import Draw, bent, to_json
 # --- Parquet --------------------------------------------------------------------------------------------------------
 
 KINDS = (
-    *(pa.int8(), pa.int32(), pa.int64(), pa.uint64(), pa.float16(), pa.float32(), pa.float64(), pa.bool_()),
-    *(pa.string(), pa.binary(), pa.null(), pa.date32(), pa.timestamp("ns"), pa.duration("s"), pa.decimal128(20, 2)),
-    *(pa.list_(pa.int64()), pa.list_(pa.string()), pa.list_(pa.list_(pa.int64())), pa.struct([("a", pa.int64())])),
-    *(pa.dictionary(pa.int32(), pa.string()), pa.large_string(), pa.large_list(pa.int64()), pa.list_(pa.float64())),
+    *(pa.int8(), pa.int32(), pa.uint64(), pa.float16(), pa.float64(), pa.bool_(), pa.string(), pa.binary(), pa.null()),
+    *(pa.date32(), pa.timestamp("ns"), pa.decimal128(20, 2), pa.list_(pa.int64()), pa.list_(pa.list_(pa.int64()))),
+    *(pa.struct([("a", pa.int64())]), pa.dictionary(pa.int32(), pa.string()), pa.large_list(pa.int64())),
 )
-TABLE_WAYS = (
-    *("cell", "cell", "cell", "near", "near", "swapped", "retyped", "retyped", "nulls", "dropped", "twice", "renamed"),
-    *("rows", "rows", "metadata"),
-)
+TABLE_WAYS = ("cell", "cell", "near", "retyped", "nulls", "dropped", "twice", "renamed", "rows", "metadata")
 
 
 def read_table(content: bytes) -> pa.Table:
@@ -71,8 +67,6 @@ def changed(table: pa.Table, way: str, draw: Draw) -> pa.Table:
     match way:
         case "cell" | "near" | "nulls":
             return table.set_column(at, field.name, pa.array(_cells(column.to_pylist(), way, draw), field.type))
-        case "swapped":
-            return table.set_column(at, field.name, table.column(other)).set_column(other, field.name, column)
         case "retyped":
             kind = draw.pick(KINDS)
             try:
@@ -83,14 +77,14 @@ def changed(table: pa.Table, way: str, draw: Draw) -> pa.Table:
             return table.remove_column(at)
         case "twice":
             return table.append_column(draw.pick((field.name, str(draw.value()))), table.column(other))
-        case "renamed":
-            return table.rename_columns([str(draw.value()) if k == at else n for k, n in enumerate(table.schema.names)])
+        case "renamed":  # as another, or as anything
+            name = draw.pick((table.schema.names[other], str(draw.value())))
+            return table.rename_columns([name if k == at else each for k, each in enumerate(table.schema.names)])
         case "rows":
             kept = [draw.below(len(table)) for _ in range(draw.pick((0, 1, len(table), 2 * len(table))))]
             return table.take(pa.array(kept, pa.int64()))
     said = dict(table.schema.metadata or {})
-    changes = {draw.pick(list(said)): draw.text()} if said and draw.chance(0.5) else None
-    return table.replace_schema_metadata(changes and said | changes)
+    return table.replace_schema_metadata(said | {key: draw.text() for key in [*said][:1]} if draw.chance(0.5) else None)
 
 
 def _cells(values: list[Any], way: str, draw: Draw) -> list[Any]:
@@ -98,14 +92,12 @@ def _cells(values: list[Any], way: str, draw: Draw) -> list[Any]:
     if way == "nulls":
         return [None if draw.chance(0.5) else each for each in values]
     row, step = draw.below(len(values)), draw.pick((-1, 1, 2, 256))
+    old = values[row]
     if way == "cell":
-        changed = draw.pick(values) if draw.chance(0.3) else bent(values[row], draw)
-    elif isinstance(values[row], list):
-        place = draw.below(len(values[row]))
-        changed = [each + step * (k == place) for k, each in enumerate(values[row])]
+        new = draw.pick(values) if draw.chance(0.3) else bent(old, draw)
     else:
-        changed = values[row] + step
-    return [changed if k == row else each for k, each in enumerate(values)]
+        new = [old[0] + step, *old[1:]] if isinstance(old, list) else old + step
+    return [*values[:row], new, *values[row + 1 :]]
 
 
 # --- PNG ------------------------------------------------------------------------------------------------------------
@@ -135,21 +127,14 @@ def png_bent(content: bytes, draw: Draw) -> bytes:
     found = _chunks(content)
     if not found:
         return content
-    at, way = draw.below(len(found)), draw.below(6)
-    kind, body = found[at]
-    if way == 0:
-        del found[at]
-    elif way == 1:
-        found.insert(draw.below(len(found)), found[at])
-    elif way == 2:
-        found.insert(1 + draw.below(len(found)), draw.pick(EXTRAS))
-    elif way == 3 and body:
-        place = draw.below(len(body))
-        found[at] = kind, body[:place] + draw.bytes(1) + body[place + 1 :]
-    elif way == 4:
+    at = draw.below(len(found))
+    (kind, body), place = found[at], draw.below(len(found[at][1]))
+    if draw.chance(0.2):
         found[0] = b"IHDR", struct.pack(">II", draw.pick(SIZES), draw.pick(SIZES)) + found[0][1][8:]
     else:
-        found[at] = kind, body[: draw.below(len(body) + 1)]
+        others = ([], found[at : at + 1] * 2, found[at : at + 2][::-1], [(kind, body), draw.pick(EXTRAS)])
+        bodies = (body[:place], body[:place] + draw.bytes(1) + body[place + 1 :])
+        found[at : at + 1] = draw.pick((*others, *([(kind, each)] for each in bodies)))
     return _png(found)
 
 
@@ -170,12 +155,8 @@ def _chunks(content: bytes) -> list[tuple[bytes, bytes]]:
 
 
 def _png(found: list[tuple[bytes, bytes]]) -> bytes:
-    parts = [struct.pack(">I", len(body)) + kind + body + _crc(kind + body) for kind, body in found]
-    return SIGNATURE + b"".join(parts)
-
-
-def _crc(raw: bytes) -> bytes:
-    return struct.pack(">I", zlib.crc32(raw))
+    parts = [(struct.pack(">I", len(body)), kind + body) for kind, body in found]
+    return SIGNATURE + b"".join(size + raw + struct.pack(">I", zlib.crc32(raw)) for size, raw in parts)
 
 
 # --- safetensors, torch.save, protobuf ------------------------------------------------------------------------------
@@ -203,17 +184,13 @@ def rezipped(content: bytes, draw: Draw) -> bytes:
     """An archive with a record changed, lost, doubled or renamed, and right checksums; its comment stays."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         held, comment = [(name, archive.read(name)) for name in archive.namelist()], archive.comment
-    at, way = draw.below(len(held)), draw.below(6)
+    at = draw.below(len(held))
     name, raw = held[at]
-    if way == 0:
-        del held[at]
-    elif way == 1:
-        held[at] = draw.pick((name + "x", "x/" + name, name.rpartition("/")[2])), raw
-    elif way == 2:
-        held[at] = name, held[draw.below(len(held))][1]
-    elif raw:
-        start = draw.below(len(raw))
-        held[at] = name, raw[:start] + draw.bytes(1 + draw.below(4)) + raw[start + draw.below(5) :]
+    start = draw.below(len(raw))
+    changed = raw[:start] + draw.bytes(1 + draw.below(4)) + raw[start + draw.below(5) :]
+    records = (raw + raw[:1], draw.pick(held)[1], changed, changed, changed)
+    renamed = [(draw.pick((name + "x", "x/" + name, name.rpartition("/")[2])), raw)]
+    held[at : at + 1] = draw.pick(([], renamed, *([(name, each)] for each in records)))
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.comment = comment
@@ -245,11 +222,9 @@ def message_bent(message: Message, draw: Draw) -> None:
     value = getattr(message, field.name)
     if draw.chance(0.2):
         message.ClearField(field.name)
-    elif isinstance(value, Message):
-        message_bent(value, draw)
-    elif not field.is_repeated:
+    elif not field.is_repeated and not isinstance(value, Message):
         setattr(message, field.name, _like(value, draw))
-    elif len(value):
+    elif field.is_repeated and len(value):
         at = draw.below(len(value))
         if draw.chance(0.3):
             value.append(value[at])
@@ -257,6 +232,8 @@ def message_bent(message: Message, draw: Draw) -> None:
             message_bent(value[at], draw)
         else:
             value[at] = _like(value[at], draw)
+    elif isinstance(value, Message):
+        message_bent(value, draw)
 
 
 def _like(value: Any, draw: Draw) -> Any:

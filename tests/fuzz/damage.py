@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from fuzz.draw import TEXTS, Draw
 
+MARKS = b'\n\t"0-.{}[],:'
+ORDERS: tuple[Literal["little", "big"], ...] = ("little", "big")
 NUMBER = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
-WAYS = (
-    *("flip", "flip", "flip", "change", "change", "field", "field", "cut", "insert", "remove", "double", "swap"),
-    *("blank", "splice", "graft", "renumber", "line"),
-)
+WAYS = ("flip", "flip", "change", "field", "block", "block", "swap", "insert", "splice", "renumber", "line")
 
 
 def damaged(content: bytes, other: bytes, draw: Draw) -> bytes:
@@ -34,49 +34,28 @@ def wounded(content: bytes, other: bytes, way: str, draw: Draw) -> bytes:
         case "flip":  # one bit
             return before + bytes([content[start] ^ 1 << draw.below(8)]) + content[start + 1 :]
         case "change":  # one byte, to another or to one that formats set store by
-            byte: int = draw.pick((draw.below(256), 0, 255, 127, 128, *b'\n\t"0-.{}[],:'))
-            return before + bytes([byte]) + content[start + 1 :]
+            return before + bytes([draw.pick((draw.below(256), 0, 255, 127, 128, *MARKS))]) + content[start + 1 :]
         case "field":  # a number that formats have as a size, an offset or a count
-            size: int = draw.pick((1, 2, 4, 8))
+            size = draw.pick((1, 2, 4, 8))
             top = 2 ** (8 * size)
-            number: int = draw.pick((0, 1, top - 1, top // 2, top // 2 - 1, 10**6, 10**9, 65_536)) % top
-            return before + number.to_bytes(size, draw.pick(("little", "big"))) + content[start + size :]
-        case "cut":
-            return before
+            number = draw.pick((0, 1, top - 1, top // 2, top // 2 - 1, 10**6, 10**9, 65_536)) % top
+            return before + number.to_bytes(size, draw.pick(ORDERS)) + content[start + size :]
+        case "block":  # lost, twice, blank as of a broken disk, or another valid file's
+            return before + draw.pick((b"", block + block, bytes(len(block)), other[start:end])) + after
+        case "swap":  # two neighbouring blocks
+            last = min(len(content), end + len(block))
+            return before + content[end:last] + block + content[last:]
         case "insert":
             filling = (draw.bytes(1 + draw.below(16)), bytes(1 + draw.below(256)), b"\n", b"\t", b"\xef\xbb\xbf")
-            return before + bytes(draw.pick(filling)) + content[start:]
-        case "remove":
-            return before + after
-        case "double":
-            return before + block + block + after
-        case "swap":  # two neighbouring blocks
-            last = min(len(content), end + (end - start))
-            return before + content[end:last] + block + content[last:]
-        case "blank":  # as a lost block of a disk reads
-            return before + bytes(end - start) + after
-        case "splice":  # the beginning of one valid file, and the end of another
-            return before + other[draw.below(len(other) + 1) :]
-        case "graft":  # a block of another valid file in the same place
-            return before + other[start:end] + after
+            return before + draw.pick(filling) + content[start:]
+        case "splice":  # a beginning, alone or with the end of another valid file
+            return before + draw.pick((b"", other[draw.below(len(other) + 1) :]))
         case "renumber" if found := list(NUMBER.finditer(content)):  # another number for one that is written out
             place, said = draw.pick(found), str(draw.number() if draw.chance(0.7) else draw.pick(TEXTS))
             return content[: place.start()] + said.encode(errors="surrogatepass") + content[place.end() :]
-    return relined(content, other, draw)
-
-
-def relined(content: bytes, other: bytes, draw: Draw) -> bytes:
-    """A line lost, doubled, moved, or taken from another valid file."""
     lines, others = content.splitlines(keepends=True), other.splitlines(keepends=True)
-    at, to, way = draw.below(len(lines)), draw.below(len(lines)), draw.below(4)
-    if way == 0:
-        del lines[at]
-    elif way == 1:
-        lines.insert(to, lines[at])
-    elif way == 2:
-        lines.insert(to, lines.pop(at))
-    elif others:
-        lines[at] = draw.pick(others)
+    at = draw.below(len(lines))  # a line is lost, doubled, moved, or another valid file's
+    lines[at : at + 1] = draw.pick(([], [lines[at]] * 2, lines[at : at + 2][::-1], others[at : at + 1]))
     return b"".join(lines)
 
 

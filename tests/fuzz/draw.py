@@ -82,7 +82,9 @@ def _bent(value: Any, draw: Draw, words: Sequence[str]) -> Any:
     if isinstance(value, dict) and value and draw.chance(0.95):
         return _mapping(dict(value), draw, words)
     if isinstance(value, list | tuple) and len(value) and draw.chance(0.8):
-        return _sequence(list(value), draw, words)
+        if draw.chance(0.25):
+            return draw.pick((2, 50, 1_000)) * list(value) if draw.chance(0.5) else [*value][::-1]
+        return [*_mapping(dict(enumerate(value)), draw, words).values()]
     way = draw.below(4)
     if way == 0:
         return draw.pick(_near(value))
@@ -101,21 +103,6 @@ def _mapping(value: dict[Any, Any], draw: Draw, words: Sequence[str]) -> dict[An
         value[key] = value[draw.pick(list(value))]
     else:
         value[key] = _bent(value[key], draw, words)
-    return value
-
-
-def _sequence(value: list[Any], draw: Draw, words: Sequence[str]) -> list[Any]:
-    at, way = draw.below(len(value)), draw.below(8)
-    if way == 0:
-        del value[at]
-    elif way == 1:
-        value.insert(at, value[at])
-    elif way == 2:
-        value.reverse()
-    elif way == 3:
-        value *= draw.pick((2, 50, 1_000))
-    else:
-        value[at] = _bent(value[at], draw, words)
     return value
 
 

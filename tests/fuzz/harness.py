@@ -7,7 +7,6 @@ import shutil
 import tempfile
 import traceback
 import warnings
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +29,7 @@ WAYS = ("damaged",) * 5 + ("bent",) * 3 + ("forged",) * 2
 TRIES = 8  # of a change that changed nothing, or that could not be made
 
 
-class Reader(ABC):
+class Reader:
     """One door of the library through which files come in.
 
     Attributes:
@@ -44,13 +43,13 @@ class Reader(ABC):
     signed: ClassVar[bool] = True
     target: ClassVar[str] = ""
 
-    @abstractmethod
     def valid(self) -> list[Files]:
         """At least two sets of valid files, of one layout."""
+        raise NotImplementedError
 
-    @abstractmethod
     def read(self, folder: Path) -> Any:
         """What the library makes of the files in `folder`, as plain values, arrays and tensors."""
+        raise NotImplementedError
 
     def same(self, meant: Any, read: Any) -> str:
         """In what `read` departs from what was `meant`; empty where it does not."""
@@ -104,18 +103,12 @@ def make(reader: Reader, valid: Sequence[Files], bombs: Sequence[Files], seed: i
     for _ in range(TRIES):
         way = draw.pick(WAYS)
         try:
-            files = _made(way, reader, valid, of, draw)
+            files = _damaged(reader, valid, of, draw) if way == "damaged" else getattr(reader, way)(valid[of], draw)
         except Exception:  # of a change that this value does not allow
             continue
         if files is not None and files not in valid:
             return Input(number, files, of, way)
     return Input(number, _damaged(reader, valid, of, draw), of, "damaged")
-
-
-def _made(way: str, reader: Reader, valid: Sequence[Files], of: int, draw: Draw) -> Files | None:
-    if way == "damaged":
-        return _damaged(reader, valid, of, draw)
-    return (reader.bent if way == "bent" else reader.forged)(valid[of], draw)
 
 
 def _damaged(reader: Reader, valid: Sequence[Files], of: int, draw: Draw) -> Files:
@@ -165,7 +158,10 @@ class Bench:
             try:
                 read = self.reader.read(self.scratch)
             except InputError as error:
-                outcome = _refusal(str(error))
+                said, short = str(error), len(str(error)) <= MOST_WORDS
+                outcome = (
+                    Outcome(REFUSED, said) if said and short else Outcome(RAW, f"InputError: {len(said):,} letters")
+                )
             except MemoryError as error:
                 return Outcome(FLOOD, f"MemoryError: {error}", traceback.format_exc())
             except BaseException as error:  # panics of libraries in Rust are no Exception
@@ -192,13 +188,6 @@ class Bench:
         return Outcome(OTHER, unlike)
 
 
-def _refusal(said: str) -> Outcome:
-    if not said.strip():
-        return Outcome(RAW, "InputError without a word")
-    short = len(said) <= MOST_WORDS
-    return Outcome(REFUSED, said) if short else Outcome(RAW, f"InputError of {len(said):,} characters")
-
-
 def put(files: Files, folder: Path) -> None:
     """Make `folder` hold these files and no others."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -209,21 +198,12 @@ def put(files: Files, folder: Path) -> None:
         path.write_bytes(content)
 
 
-def held(root: Path) -> list[Files]:
-    """What `put` wrote into root/0, root/1, ..."""
-    return [contents(one) for one in sorted(root.glob("*"), key=lambda folder: int(folder.name))]
-
-
-def contents(folder: Path) -> Files:
-    paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
-
-
 def written(make: Callable[[Path], object]) -> Files:
     """The files that `make` writes into the folder that it is given."""
     with tempfile.TemporaryDirectory() as folder:
         make(Path(folder))
-        return contents(Path(folder))
+        paths = (path for path in sorted(Path(folder).rglob("*")) if path.is_file())
+        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
 # --- meanings -------------------------------------------------------------------------------------------------------
@@ -240,15 +220,11 @@ def difference(meant: Any, read: Any) -> str:
 
 def leaves(value: Any, place: str = "") -> dict[str, str]:
     """Place -> what is there, for everything in a nest of plain values, arrays and tensors."""
-    if isinstance(value, Mapping):
-        inner = {f"{place}.{key!r}"[:200]: each for key, each in value.items()}
-    elif isinstance(value, list | tuple):
-        inner = {f"{place}[{index}]": each for index, each in enumerate(value)}
-    else:
+    if not isinstance(value, Mapping | list | tuple):
         return {place: _leaf(value)}
     found = {place: f"{type(value).__name__} of {len(value)}"}
-    for name, each in inner.items():
-        found |= leaves(each, name)
+    for key, each in value.items() if isinstance(value, Mapping) else enumerate(value):
+        found |= leaves(each, f"{place}[{key!r}]"[:200])
     return found
 
 

@@ -71,11 +71,8 @@ class Folder(Reader):
 
     name = "model-folder"
     huge: tuple[dict[str, Any], ...] = (
-        {"shape": [1, 30_000, 30_000]},
-        {"arch": "resnet9998"},
-        {"arch": "resnet9998", "shape": [3, 32, 32]},
-        {"classes": [str(k) for k in range(1_000_000)]},
-        {"shape": [10**6, 8, 8]},
+        *({"shape": [1, 30_000, 30_000]}, {"shape": [10**6, 8, 8]}, {"classes": [str(k) for k in range(1_000_000)]}),
+        *({"arch": "resnet9998"}, {"arch": "resnet9998", "shape": [3, 32, 32]}),
     )
 
     def valid(self) -> list[Files]:
@@ -252,7 +249,18 @@ def torch_file(content: Any) -> bytes:
 # --- training runs --------------------------------------------------------------------------------------------------
 
 
-class Checkpoint(Reader):
+class Archive(Reader):
+    """An archive of torch's with a digest behind it."""
+
+    def bent(self, files: Files, draw: Draw) -> Files | None:
+        return files | {self.target: rezipped(files[self.target], draw)}
+
+    def forged(self, files: Files, draw: Draw) -> Files | None:
+        """With a digest of that."""
+        return files | {self.target: tagged(rezipped(untagged(files[self.target]), draw))}
+
+
+class Checkpoint(Archive):
     """A checkpoint as `train --resume` takes it up: all that the run goes on with."""
 
     name = "checkpoint"
@@ -279,17 +287,12 @@ class Checkpoint(Reader):
     def fault(self, read: Any) -> str:
         if read is None:
             return "a damaged checkpoint was taken for none"
-        done = read["epoch"]
-        counted = type(done) is int and 0 <= done <= 2
-        return not_finite(read["weights"]) or ("" if counted else f"{done!r} of 2 epochs done")
-
-    def bent(self, files: Files, draw: Draw) -> Files | None:
-        return files | {CHECKPOINT: rezipped(files[CHECKPOINT], draw)}
+        return not_finite(read["weights"]) or ("" if read["epoch"] in (0, 1, 2) else f"epoch {read['epoch']!r} of 2")
 
     def forged(self, files: Files, draw: Draw) -> Files | None:
-        """Saved by the library with a field of anything, or changed and with a digest of that."""
+        """Saved by the library with a field of anything, too."""
         if draw.chance(0.5):
-            return files | {CHECKPOINT: tagged(rezipped(untagged(files[CHECKPOINT]), draw))}
+            return super().forged(files, draw)
         content = torch.load(io.BytesIO(files[CHECKPOINT]), weights_only=True)
         return files | written(lambda folder: checkpoints.write_signed(folder / CHECKPOINT, bent(content, draw)))
 
@@ -363,7 +366,7 @@ class RunConfig(Reader):
 VERBS: dict[str, type[Settings]] = {"train": Train, "certify": Certify, "evaluate": Evaluate}
 
 
-class TeacherPredictions(Reader):
+class TeacherPredictions(Archive):
     """What the teacher of a finished run predicted, beside the run, as `reproduce` draws it."""
 
     name = "teacher"
@@ -378,13 +381,6 @@ class TeacherPredictions(Reader):
     def fault(self, read: Any) -> str:
         shares = bool((read >= 0).all()) and bool(torch.allclose(read.sum(dim=1), torch.ones(len(read))))
         return "" if shares else "predictions that are no shares"
-
-    def bent(self, files: Files, draw: Draw) -> Files | None:
-        return files | {TEACHER: rezipped(files[TEACHER], draw)}
-
-    def forged(self, files: Files, draw: Draw) -> Files | None:
-        """With a digest of that."""
-        return files | {TEACHER: tagged(rezipped(untagged(files[TEACHER]), draw))}
 
 
 @cache

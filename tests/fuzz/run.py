@@ -8,28 +8,30 @@ import multiprocessing
 import os
 import pickle
 import platform
-import re
 import shutil
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib import import_module
+from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from fuzz.harness import BAD, FLOOD, GOOD, HANG, OTHER, RAW, Bench, Files, Input, Outcome, Reader, held, make, put
+import pandas as pd
+
+from fuzz.harness import BAD, FLOOD, GOOD, HANG, RAW, Bench, Files, Input, Outcome, Reader, make, put
+from randsmooth.extras import versions
 
 AT_ONCE = 1_000  # inputs of a process, which starts in a tenth of a second
 MOST_KEPT = 100  # failing inputs of a reader
 MIB = 2**20
 BEGAN = 90.0  # seconds that reading the valid files may take
-FRAME = re.compile(r'File "[^"]*/src/(randsmooth/[^"]+)", line (\d+)')
-ENDINGS = {-signal.SIGPROF: HANG, -signal.SIGALRM: HANG, -signal.SIGKILL: HANG}
+ENDINGS = (-signal.SIGPROF, -signal.SIGALRM, -signal.SIGKILL)  # of a process that took too long
 
 
 class Limits(NamedTuple):
@@ -48,30 +50,20 @@ LIMITS = Limits()
 
 @dataclass(frozen=True)
 class Batch:
-    """Inputs of one reader, by number; `readers` says where the readers are, as "module:NAME" of a dictionary.
-
-    In the `folder` of the run `valid/READER/K/` are its valid files, `bombs/` likewise, and `failed/` what failed.
-    """
+    """Inputs of one reader, by number; `readers` says where the readers are, as "module:NAME" of a dictionary."""
 
     readers: str
     reader: str
+    valid: list[Files]
+    bombs: list[Files]
     seed: int
     folder: Path
     limits: Limits
-    numbers: Sequence[int] = ()
-
-    def opened(self) -> tuple[Reader, list[Files], list[Files]]:
-        valid, bombs = (held(self.folder / kind / self.reader) for kind in ("valid", "bombs"))
-        return find(self.readers)[self.reader], valid, bombs
+    numbers: Sequence[int]
 
     def inputs(self) -> Iterator[Input]:
-        reader, valid, bombs = self.opened()
-        return (make(reader, valid, bombs, self.seed, number) for number in self.numbers)
-
-    @property
-    def said(self) -> Path:
-        """Where its process writes the outcomes."""
-        return self.folder / "outcomes" / f"{self.reader}-{min(self.numbers, default='none')}"
+        reader = find(self.readers)[self.reader]
+        return (make(reader, self.valid, self.bombs, self.seed, number) for number in self.numbers)
 
 
 @dataclass
@@ -91,17 +83,8 @@ def find(readers: str) -> dict[str, Reader]:
 # --- in the process of a batch --------------------------------------------------------------------------------------
 
 
-def build(batch: Batch) -> None:
-    """Write the valid files and the bombs of the batch's reader."""
-    reader = find(batch.readers)[batch.reader]
-    for kind, made in (("valid", reader.valid()), ("bombs", reader.bombs())):
-        shutil.rmtree(batch.folder / kind / batch.reader, ignore_errors=True)
-        for place, files in enumerate(made):
-            put(files, batch.folder / kind / batch.reader / str(place))
-
-
-def work(batch: Batch) -> None:
-    """Write an `Outcome` for each number, in order; None first, when the valid files were read.
+def work(batch: Batch, to: Connection) -> None:
+    """Send an `Outcome` for each number, in order; None first, when the valid files were read.
 
     Whatever takes longer than an input may ends the process by a signal, which says that it was a hang.
     """
@@ -110,22 +93,21 @@ def work(batch: Batch) -> None:
         os.dup2(complaints, stream)
     faulthandler.enable()
     os.environ["RANDSMOOTH_CACHE"] = str(batch.folder / "cache")
-    with batch.said.open("wb", buffering=0) as said:
-        signal.setitimer(signal.ITIMER_REAL, BEGAN)
-        reader, valid, _ = batch.opened()
-        bench = Bench(reader, valid, batch.folder / "scratch" / str(os.getpid()))
-        said.write(pickle.dumps(None))
-        most = limited(batch.limits)
-        for given in batch.inputs():
-            signal.setitimer(signal.ITIMER_PROF, batch.limits.seconds)
-            signal.setitimer(signal.ITIMER_REAL, batch.limits.wall)
-            outcome = bench.examine(given)
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            if resident() > most:
-                outcome = Outcome(FLOOD, f"took more than {batch.limits.growth} MiB, and then: {outcome.kind}")
-            said.write(pickle.dumps(outcome))
-            if outcome.kind == FLOOD:
-                return  # what it took may not be given back: the next one starts afresh
+    signal.setitimer(signal.ITIMER_REAL, BEGAN)
+    scratch = batch.folder / "scratch" / str(os.getpid())
+    bench = Bench(find(batch.readers)[batch.reader], batch.valid, scratch)
+    to.send(None)
+    most = limited(batch.limits)
+    for given in batch.inputs():
+        signal.setitimer(signal.ITIMER_PROF, batch.limits.seconds)
+        signal.setitimer(signal.ITIMER_REAL, batch.limits.wall)
+        outcome = bench.examine(given)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        if resident() > most:
+            outcome = Outcome(FLOOD, f"took more than {batch.limits.growth} MiB, and then: {outcome.kind}")
+        to.send(outcome)
+        if outcome.kind == FLOOD:
+            return  # what it took may not be given back: the next one starts afresh
 
 
 def limited(limits: Limits) -> float:
@@ -161,43 +143,33 @@ def run(
     """Read the inputs with these `numbers` of each reader, by name.
 
     Raises:
-        RuntimeError: a reader could not make or read its valid files, or the harness itself failed.
+        RuntimeError: a reader could not read its valid files, or the harness itself failed.
     """
-    (folder / "outcomes").mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for name in (name for name, chosen in numbers.items() if 0 in chosen):
         shutil.rmtree(folder / "failed" / name, ignore_errors=True)
     server = multiprocessing.get_context("forkserver")
     server.set_forkserver_preload([readers.partition(":")[0]])  # so that a process starts with all imported
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # there are processes enough
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))  # which the server does not take over itself
-    tallies = {name: Tally(name) for name in numbers}
+    known = find(readers)
+    made = {name: (known[name].valid(), known[name].bombs()) for name in numbers}
     batches = [
-        Batch(readers, name, seed, folder, limits, numbers[name][start : start + AT_ONCE])
+        Batch(readers, name, *made[name], seed, folder, limits, numbers[name][start : start + AT_ONCE])
         for start in range(0, max(map(len, numbers.values()), default=0), AT_ONCE)
         for name in numbers
         if start < len(numbers[name])
     ]
+    tallies = {name: Tally(name) for name in numbers}
     with ThreadPoolExecutor(workers) as pool:
-        made = {name: Batch(readers, name, seed, folder, limits) for name in numbers}
-        for name, code in zip(made, pool.map(lambda batch: ended(server, build, batch), made.values()), strict=True):
-            if code:
-                raise RuntimeError(f"the valid files of the reader {name!r} could not be made: see above")
         for batch, outcomes in zip(batches, pool.map(lambda batch: through(server, batch), batches), strict=True):
             tally = tallies[batch.reader]
             tally.counts.update(outcome.kind for outcome in outcomes)
-            failed = [each for each in zip(batch.inputs(), outcomes, strict=True) if each[1].kind in BAD]
-            tally.failures += [(given.number, outcome) for given, outcome in failed]
-            for given, outcome in failed:
-                keep(batch, given, outcome)
+            for given, outcome in zip(batch.inputs(), outcomes, strict=True):
+                if outcome.kind in BAD:
+                    tally.failures.append((given.number, outcome))
+                    keep(batch, given, outcome)
     return tallies
-
-
-def ended(server: ForkServerContext, do: Callable[[Batch], None], batch: Batch) -> int:
-    """The exit code of a process that does this; Ctrl-C ends it too."""
-    process = server.Process(target=do, args=(batch,), daemon=True)
-    process.start()
-    process.join()
-    return process.exitcode or 0
 
 
 def through(server: ForkServerContext, batch: Batch) -> list[Outcome]:
@@ -205,29 +177,31 @@ def through(server: ForkServerContext, batch: Batch) -> list[Outcome]:
     done: list[Outcome] = []
     while len(done) < len(batch.numbers):
         rest = replace(batch, numbers=batch.numbers[len(done) :])
-        done += outcomes_of(rest, ended(server, work, rest))
+        told, code = ended(server, rest)
+        if not told:
+            raise RuntimeError(f"reader {batch.reader!r} fails on its valid files: see {batch.folder / 'stderr.txt'}")
+        done += told[1:]
+        if code == 1:  # whatever a reader raises is an outcome
+            raise RuntimeError(f"input {len(done)} of {rest.numbers} of {batch.reader!r} fails here: see stderr.txt")
+        if len(told) <= len(rest.numbers) and code in ENDINGS:
+            done.append(Outcome(HANG, "took more than its time"))
+        elif len(told) <= len(rest.numbers) and code:
+            name = signal.Signals(-code).name if code < 0 else f"exit status {code}"
+            done.append(Outcome(RAW, f"the process died: {name}"))
     return done
 
 
-def outcomes_of(batch: Batch, code: int) -> list[Outcome]:
-    """What a process said before it ended, and what its end says of the input it was at."""
-    found = []
-    with batch.said.open("rb") as said, suppress(EOFError, pickle.UnpicklingError):
+def ended(server: ForkServerContext, batch: Batch) -> tuple[list[Any], int]:
+    """What a process said of a batch before it ended, and its exit code; Ctrl-C ends it too."""
+    told, (heard, said) = [], server.Pipe(duplex=False)
+    process = server.Process(target=work, args=(batch, said), daemon=True)
+    process.start()
+    said.close()
+    with heard, suppress(EOFError, pickle.UnpicklingError):
         while True:
-            found.append(pickle.load(said))
-    if not found:
-        raise RuntimeError(f"reader {batch.reader!r} fails on its valid files: see {batch.folder / 'stderr.txt'}")
-    done: list[Outcome] = found[1:]
-    if len(done) == len(batch.numbers):
-        return done
-    if code == 1:  # whatever a reader raises is an outcome
-        raise RuntimeError(f"input {batch.numbers[len(done)]} of {batch.reader!r} fails in the harness: see stderr.txt")
-    if code in ENDINGS:
-        done.append(Outcome(ENDINGS[code], "took more than its time"))
-    elif code:
-        name = signal.Signals(-code).name if code < 0 else f"exit status {code}"
-        done.append(Outcome(RAW, f"the process died: {name}"))
-    return done
+            told.append(heard.recv())
+    process.join()
+    return told, process.exitcode or 0
 
 
 def keep(batch: Batch, given: Input, outcome: Outcome) -> None:
@@ -236,48 +210,30 @@ def keep(batch: Batch, given: Input, outcome: Outcome) -> None:
     if folder.parent.is_dir() and len(list(folder.parent.iterdir())) >= 2 * MOST_KEPT:
         return
     put(given.files, folder)
-    told = f"{given.way} from valid/{batch.reader}/{given.of}\n{outcome.kind}: {outcome.said}\n{outcome.trace}"
+    told = f"{given.way} from valid file {given.of} of {batch.reader}\n{outcome.kind}: {outcome.said}\n{outcome.trace}"
     folder.with_name(folder.name + ".txt").write_text(told, encoding="utf-8", errors="backslashreplace")
 
 
 # --- what is told ---------------------------------------------------------------------------------------------------
 
 
-def table(tallies: Mapping[str, Tally], readers: Mapping[str, Reader]) -> str:
-    """A row a reader. `of its own` is marked where the format has no digest, so that damage cannot be told."""
-    rows = [["reader", "inputs", *GOOD, *BAD]]
-    for name, tally in tallies.items():
-        cells = [f"{tally.counts[kind]:,}" for kind in (*GOOD, *BAD)]
-        cells[GOOD.index(OTHER)] += "" if readers[name].signed else " (no digest)"
-        rows.append([name, f"{tally.counts.total():,}", *cells])
-    sums = [sum(tally.counts[kind] for tally in tallies.values()) for kind in (*GOOD, *BAD)]
-    rows.append(["all", f"{sum(sums):,}", *(f"{each:,}" for each in sums)])
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
-
-
-def groups(tallies: Mapping[str, Tally]) -> dict[tuple[str, str, str], list[int]]:
-    """Reader, kind and cause of failures -> the inputs' numbers; the most frequent first.
-
-    The cause of a raw error is its type and the line of ours that let it out; of a changed meaning, where it changed.
-    """
-    found: dict[tuple[str, str, str], list[int]] = {}
-    for tally in tallies.values():
-        for number, outcome in tally.failures:
-            frames, begins = FRAME.findall(outcome.trace), outcome.said.partition(":")[0]
-            cause = f"{begins} at {frames[-1][0]}:{frames[-1][1]}" if frames else re.sub(r"\d+", "#", begins)
-            found.setdefault((tally.reader, outcome.kind, cause), []).append(number)
-    return dict(sorted(found.items(), key=lambda each: -len(each[1])))
-
-
-def record(tallies: Mapping[str, Tally], readers: Mapping[str, Reader], seed: int) -> str:
-    """JSON of a run: its seed, the versions that made it, and each reader's counts."""
-    from randsmooth.extras import versions
-
-    counts = {
+def counted(tallies: Mapping[str, Tally], readers: Mapping[str, Reader]) -> dict[str, dict[str, int]]:
+    """Reader -> whether its format has a digest, so that damage can be told; inputs; and how many came to each end."""
+    return {
         name: {"digest": readers[name].signed, "inputs": tally.counts.total()}
         | {kind.replace(" ", "_"): tally.counts[kind] for kind in (*GOOD, *BAD)}
         for name, tally in tallies.items()
     }
+
+
+def table(counts: dict[str, dict[str, int]]) -> str:
+    """A row a reader, and their sum."""
+    frame = pd.DataFrame.from_dict(counts, orient="index").astype(int)
+    frame.loc["all"] = frame.sum()
+    return frame.to_string()
+
+
+def record(counts: dict[str, dict[str, int]], seed: int) -> str:
+    """JSON of a run: its seed, the versions that made it, and each reader's counts."""
     made = {"python": platform.python_version()} | versions("pyarrow", "pillow", "onnxruntime")
     return json.dumps({"seed": seed, "versions": made, "readers": counts}, indent=2) + "\n"

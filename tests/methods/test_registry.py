@@ -23,12 +23,7 @@ def refusal(name: str, **hyper: Any) -> str:
 def test_the_names_are_known_and_the_nearest_is_suggested() -> None:
     known = ["amplify", "cat-rs", "consistency", "gaussian", "macer", "smoothadv", "smoothmix", "stability"]
     assert sorted(methods.METHODS) == known
-    for name, near in {
-        "gausian": "gaussian",
-        "Gaussian": "gaussian",
-        "amplified": "amplify",
-        "CAT_RS": "cat-rs",
-    }.items():
+    for name, near in (("Gaussian", "gaussian"), ("amplified", "amplify"), ("CAT_RS", "cat-rs")):
         assert name in refusal(name) and f"'{near}'" in refusal(name)
     before = methods.METHODS["gaussian"]
     with pytest.raises(InputError, match="'gaussian'"):

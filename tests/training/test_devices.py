@@ -106,25 +106,20 @@ def test_three_ranks_train_what_one_trains(tmp_path: Path) -> None:
     assert not (tmp_path / "3-1" / CHECKPOINT).exists()
 
 
-BY_TORCHRUN = {
-    "TORCHELASTIC_RUN_ID": "none",
-    "RANK": "5",
-    "LOCAL_RANK": "1",
-    "WORLD_SIZE": "8",
-    "LOCAL_WORLD_SIZE": "4",
-}
+NAMES = ("TORCHELASTIC_RUN_ID", "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE")
+BY_TORCHRUN = dict(zip(NAMES, ("none", "5", "1", "8", "4"), strict=True))
 
 
 def test_torchrun_tells_the_rank_and_what_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     def inside(environment: dict[str, str], gpus: int = 0) -> None:
-        for name in BY_TORCHRUN:
+        for name in NAMES:
             monkeypatch.delenv(name, raising=False)
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
         monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
         monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
 
-    one = BY_TORCHRUN | {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "LOCAL_WORLD_SIZE": "1"}
+    one = dict(zip(NAMES, ("none", "0", "0", "1", "1"), strict=True))
     for environment, asked, devices, number in (
         ({}, (None, 1), 1, 1),
         ({}, (2, 1), 2, 2),

@@ -48,8 +48,8 @@ class Interrupted(Exception):
     """Stands for whatever stops a run between two steps."""
 
 
-def stopping_after(images: int) -> Progress:
-    """What stops the run once `images` images were seen."""
+def stopping_after(images: int, where: str = "") -> Progress:
+    """What stops the run once `images` images were seen in a part of it that has `where` in its title."""
 
     class Reporter(Silent):
         left = images
@@ -61,7 +61,7 @@ def stopping_after(images: int) -> Progress:
 
     @contextmanager
     def progress(title: str, total: int, unit: str) -> Iterator[Silent]:
-        yield Reporter()
+        yield Reporter() if where in title else Silent()
 
     return progress
 

@@ -1,8 +1,7 @@
 """What models predict for noisy copies of training images: p_A as training sees them, and a teacher's answers."""
 
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,13 @@ from randsmooth import data, models
 from randsmooth.data.images import TensorImages, augmented
 from randsmooth.errors import InputError, Note
 from randsmooth.noise import Stream, draw
-from randsmooth.progress import Progress, Silent
 from randsmooth.training import TrainingSettings, predictions, train
 from randsmooth.training.checkpoint import write_signed
 from randsmooth.training.devices import ALONE
 from randsmooth.training.folder import TEACHER
 from randsmooth.training.predictions import make_probe, read_answers, stored_predictions
 from training.test_devices import together
+from training.test_loop import Interrupted, stopping_after
 
 STREAM = Stream(0, "train/probe").at(3)
 CPU = torch.device("cpu")
@@ -119,32 +118,12 @@ def test_the_predictions_are_the_teachers_counts_at_its_own_sigma(teacher: Path,
     assert (counts.argmax(dim=1) == y).float().mean() > 0.5  # the teacher has learnt something
 
 
-class Cut(Exception):
-    pass
-
-
-def cutting_after(images: int, where: str = "") -> Progress:
-    @contextmanager
-    def progress(title: str, total: int, unit: str) -> Iterator[Silent]:
-        class Reporter(Silent):
-            left = images if where in title else 10**9
-
-            def advance(self, steps: int, info: str = "") -> None:
-                self.left -= steps
-                if self.left <= 0:
-                    raise Cut
-
-        yield Reporter()
-
-    return progress
-
-
 def test_a_cut_question_goes_on_where_it_was_and_is_asked_once(
     teacher: Path, asked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with monkeypatch.context() as patch, pytest.raises(Cut):
+    with monkeypatch.context() as patch, pytest.raises(Interrupted):
         patch.setattr(predictions, "SAVE_EVERY", 0.0)
-        train("digits", taught(teacher), out=tmp_path / "m", progress=cutting_after(10))
+        train("digits", taught(teacher), out=tmp_path / "m", progress=stopping_after(10))
     assert stored(tmp_path / "m")[1] == 9
     resumed = train("digits", taught(teacher), out=tmp_path / "m", resume=True)
     assert torch.equal(stored(tmp_path / "m")[0], stored(asked)[0])
@@ -160,8 +139,8 @@ def test_a_cut_question_goes_on_where_it_was_and_is_asked_once(
 
 def test_a_run_resumes_with_the_teacher_it_began_with(teacher: Path, asked: Path, tmp_path: Path) -> None:
     moved = Path(shutil.copytree(teacher, tmp_path / "moved"))
-    with pytest.raises(Cut):
-        train("digits", taught(teacher), out=tmp_path / "m", progress=cutting_after(TAKE + 1, "train"))
+    with pytest.raises(Interrupted):
+        train("digits", taught(teacher), out=tmp_path / "m", progress=stopping_after(TAKE + 1, "train"))
     train("digits", DIGITS.model_copy(update={"sigma": 0.25, "seed": 7}), out=tmp_path / "other")
     with pytest.raises(InputError, match="weights of teacher"):
         train("digits", taught(tmp_path / "other"), out=tmp_path / "m", resume=True)
@@ -169,15 +148,10 @@ def test_a_run_resumes_with_the_teacher_it_began_with(teacher: Path, asked: Path
     assert models.weights_hash(resumed) == models.weights_hash(models.load(asked))
 
 
-def bits_of(path: Path) -> bytes:
-    content = path.read_bytes()
-    return content[:1000] + bytes([content[1000] ^ 1]) + content[1001:]
-
-
 DAMAGES: dict[str, Callable[[Path], object]] = {
     "no file of tensors": lambda path: path.write_bytes(b"nothing of the kind"),
     "cut": lambda path: path.write_bytes(path.read_bytes()[:-8]),
-    "a bit": lambda path: path.write_bytes(bits_of(path)),
+    "a byte": lambda path: path.write_bytes(path.read_bytes().replace(b"sigma", b"sigme", 1)),
     "no answers": lambda path: write_signed(path, {"counts": torch.ones(3)}),
 }
 

@@ -52,9 +52,7 @@ def test_without_a_sigma_it_is_the_presets_or_the_middle_one() -> None:
 # epochs -> lr_milestones, E_t, reweight_every of a preset of 150 with 50 and 100, 70, 10
 COMPRESSED = {
     150: ((50, 100), 70, 10),
-    75: ((25, 50), 35, 5),
     30: ((10, 20), 14, 2),
-    15: ((5, 10), 7, 1),
     300: ((100, 200), 140, 20),
     3: ((1, 2), 1, 1),
 }
@@ -64,8 +62,6 @@ SCALED = {
     ("macer", 1.0): ("lbd_from", {150: 50, 30: 10, 3: 1, 2: 1, 300: 100}),
     ("macer", 0.25): ("lbd_from", {150: 0, 30: 0, 1: 0, 300: 0}),
     ("smoothadv", 0.5): ("warmup", {150: 10, 30: 2, 15: 1, 5: 1, 1: 1, 300: 20}),
-    ("smoothmix", 0.5): ("warmup", {150: 10, 75: 5, 1: 1}),
-    ("consistency", 0.5): ("warmup", {150: 10, 75: 5, 1: 1}),
 }
 
 
@@ -94,8 +90,6 @@ def test_all_that_is_measured_in_epochs_is_scaled_together() -> None:
 SAID: list[tuple[dict[str, Any], str]] = [
     ({"set": {"eps": 0.5}}, "eps 0.25 -> 0.5"),
     ({"set": {"eps": 0.25, "T": 6, "norm": "l2", "batch": 256, "lr_milestones": [50, 100]}}, ""),
-    ({"set": {"m": 2, "lr": 0.05}}, "lr 0.1 -> 0.05, m 4 -> 2"),
-    ({"arch": "resnet20"}, "arch resnet110 -> resnet20"),
     ({"preset": "cat-rs/cat-rs/no-mask", "method": None}, ""),
     ({"preset": "cat-rs/cat-rs/no-mask", "method": None, "arch": "resnet110"}, "arch resnet20 -> resnet110"),
     (
@@ -126,20 +120,14 @@ BAD: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     ({"sigma": NAN}, ("sigma=nan",)),
     ({"sigma": 0.0}, ("sigma=0", "--method gaussian")),
     ({"method": "amplifi"}, ("'amplifi'", "'amplify'")),
-    ({"preset": "acr/amplifi"}, ("'acr/amplify'",)),
     ({"epochs": 0}, ("epochs=0",)),
-    ({"epochs": 2.5}, ("epochs=2.5",)),
     ({"seed": -1}, ("seed=-1",)),
     ({"epoch": 3}, ("'epoch'", "'epochs'")),
     ({"precision": "16"}, ("precision", "bf16-mixed")),
     ({"set": {"epsilon": 0.5}}, ("'epsilon'",)),
-    ({"set": {"weight_deca": 0.5}}, ("'weight_decay'",)),
     ({"set": {"lr": "fast"}}, ("lr='fast'",)),
-    ({"set": {"batch": 2.5}}, ("batch=2.5",)),
-    ({"set": {"lr_milestones": 7}}, ("lr_milestones=7", "[50, 100]")),
     ({"set": {"lr_milestones": [100, 50]}}, ("lr_milestones=[100, 50]",)),
     ({"set": pairs(["lr_milestones=[5"])}, ("lr_milestones='[5'",)),
-    ({"set": {"momentum": NAN}}, ("momentum=nan",)),
     ({"set": {"lr": 0.0}}, ("lr=0.0",)),
     ({"set": {"epochs": 5}}, ("'epochs'",)),
     ({"set": {"T": 2.0}}, ("T=2.0", "a whole number")),
@@ -168,8 +156,6 @@ def dumped(recipe: Recipe) -> dict[str, Any]:
 
 DIFFERENT: list[tuple[dict[str, Any], list[str]]] = [
     ({"seed": 1}, ["seed: 0 in the file, 1 asked for"]),
-    ({"take": 7}, ["take: None in the file, 7 asked for"]),
-    ({"arch": "resnet20"}, ["arch: 'resnet110' in the file, 'resnet20' asked for"]),
     ({"precision": "bf16-mixed"}, ["precision"]),
     ({"set": {"lr_milestones": [1]}}, ["lr_milestones"]),
     ({"set": {"eps": 0.75}}, ["eps: 0.25 in the file, 0.75 asked for"]),
