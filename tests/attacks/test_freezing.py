@@ -1,6 +1,7 @@
 """`frozen`: eval mode without parameter gradients inside, everything as before outside."""
 
 import itertools
+import random
 
 import pytest
 import torch
@@ -21,41 +22,27 @@ def flags(model: nn.Module) -> Flags:
     return modes, {name: parameter.requires_grad for name, parameter in model.named_parameters()}
 
 
-def all_train(model: nn.Sequential) -> None:
-    model.train()
-
-
-def all_eval(model: nn.Sequential) -> None:
-    model.eval().requires_grad_(False)
-
-
-def mixed(model: nn.Sequential) -> None:
-    model.train()
-    model.get_submodule("1.1").eval()  # a frozen batch-norm inside a network in training
-    model[0].requires_grad_(False)
-
-
-def outer_eval_inner_train(model: nn.Sequential) -> None:
-    model.eval()
-    model.get_submodule("1.2").train()
-    model[2].bias.requires_grad_(False)
-
-
-STATES = [all_train, all_eval, mixed, outer_eval_inner_train]
+def scattered(seed: int) -> nn.Sequential:
+    """A network whose modules train or not, and whose parameters want gradients or not, at random."""
+    model, rng = network(), random.Random(seed)
+    for module in model.modules():
+        module.training = rng.random() < 0.5
+    for parameter in model.parameters():
+        parameter.requires_grad_(rng.random() < 0.5)
+    return model
 
 
 def test_every_flag_is_given_back() -> None:
-    for state, raises in list(itertools.product(STATES, [False, True])):
-        model = network()
-        state(model)
+    for seed, raises in itertools.product(range(8), [False, True]):
+        model = scattered(seed)
         before = flags(model)
         with pytest.raises(RuntimeError, match="inside") if raises else frozen(network()), frozen(model) as inside:
-            assert inside is model, (state, raises)
+            assert inside is model, (seed, raises)
             modes, wanted = flags(model)
-            assert not any(modes.values()) and not any(wanted.values()), (state, raises)
+            assert not any(modes.values()) and not any(wanted.values()), (seed, raises)
             if raises:
                 raise RuntimeError("inside")
-        assert flags(model) == before, (state, raises)
+        assert flags(model) == before, (seed, raises)
 
 
 def test_statistics_and_gradients_are_untouched() -> None:

@@ -1,7 +1,8 @@
-"""What the papers say the objectives reduce to, in value and in gradient."""
+"""What the papers say the objectives reduce to, in value and in gradient; and the shares that a loss reports."""
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from scipy import stats
@@ -10,6 +11,7 @@ from torch.nn import functional as F
 from torch.nn.utils import parameters_to_vector
 
 from attacks import slow
+from attacks.slow import Floats
 from methods import slow as slowly
 from randsmooth import methods
 
@@ -146,3 +148,53 @@ def test_macer_asks_its_sharpened_prediction_which_images_are_right() -> None:
     for label, robustness in ((0, 0.0), (1, 3.0 * 0.5 / 2 * (8.0 - 2 * stats.norm.ppf(2 / 3)))):
         loss = method.loss(Told(), x, torch.tensor([label, label]), noise, inputs)
         assert loss.terms["robustness"].item() == pytest.approx(robustness, rel=1e-9)
+
+
+# --- the shares that a loss reports beside its value, counted one noise at a time -------------------------------------
+
+MANY, EPS, T = 12, 0.6, 3
+
+
+def right(theta: Floats, p: slowly.Problem, x: Floats, noise: Floats) -> np.ndarray:
+    """(m, B) whether each image carries its label under each noise."""
+    return np.array([[slow.logits(theta, x[i] + d[i]).argmax() == p.y[i] for i in range(MANY)] for d in noise])
+
+
+def of_noises(attack: Any, p: slowly.Problem) -> Floats:
+    return np.array([[attack(i, d[i]) for i in range(MANY)] for d in p.noise])
+
+
+def after(name: str, theta: Floats, p: slowly.Problem) -> np.ndarray:
+    """As `right`, after the attack."""
+    if name in ("smoothadv", "consistency"):
+        return right(theta, p, slowly.attacked_images(theta, p, "pgd", EPS, T), p.noise)
+    if name == "cat-rs":
+        targets = [slow.one_hot(label) for label in p.y]
+        return right(theta, p, p.x, of_noises(lambda i, d: slow.ball(theta, p.x[i], targets[i], d, T, EPS), p))
+    return right(theta, p, p.x, of_noises(lambda i, d: slow.walk(theta, p.x[i], p.y[i], d, T, EPS), p))
+
+
+def figures(name: str, seed: int, **hyper: Any) -> tuple[dict[str, float], Floats, slowly.Problem]:
+    method = methods.create(name, **hyper)
+    model, theta, problem = slowly.problem(seed, MANY, method.m)
+    loss = method.loss(model, *problem.tensors())
+    return {key: value.item() for key, value in loss.figures.items()}, theta, problem
+
+
+def test_easy_and_hard_images_by_their_share_of_right_noises() -> None:
+    for name in methods.METHODS:
+        found, theta, p = figures(name, 0, **({"k": 2} if name == "macer" else {"m": 2}))
+        share = right(theta, p, p.x, p.noise).mean(axis=0)
+        assert set(share) == {0.0, 0.5, 1.0}  # one half is neither
+        assert found["easy_share"] == pytest.approx((share > 0.5).mean()), name
+        assert found["hard_share"] == pytest.approx((share < 0.5).mean()), name
+
+
+def test_success_is_the_share_of_right_noises_that_an_attack_turns() -> None:
+    for name in ("smoothadv", "consistency", "cat-rs", "amplify"):
+        for seed in (0, 1):
+            found, theta, p = figures(name, seed, m=3, eps=EPS, T=T)
+            before = right(theta, p, p.x, p.noise)
+            turned = before & ~after(name, theta, p)
+            assert 0 < turned.sum() < before.sum() < before.size
+            assert found["attack_success"] == pytest.approx(turned.sum() / before.sum()), (name, seed)

@@ -1,11 +1,14 @@
-"""The registry, and hyperparameters that are refused by name."""
+"""The registry, hyperparameters that are refused by name, and those that docs/departures.md says one can set."""
 
 import dataclasses
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+import yaml
 
 from methods import slow as slowly
 from randsmooth import methods
@@ -111,3 +114,21 @@ def test_a_loss_without_what_it_needs_and_noises_of_another_number_are_refused()
         assert needed == NEEDS.get(name, set()), name
         with pytest.raises(InputError, match=f"m={method.m}"):
             method.loss(model, x, y, torch.zeros(method.m + 1, *x.shape), inputs)
+
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "departures.md").read_text()
+COMMANDS = re.findall(r"`--method ([\w-]+)((?: --set [^\s`]+)+)`", PAGE)
+
+
+def settings(words: str) -> dict[str, Any]:
+    return {key: yaml.safe_load(value) for key, value in re.findall(r"--set ([^=\s]+)=(\S+)", words)}
+
+
+def test_an_option_of_the_page_is_one_of_the_method() -> None:
+    assert len(COMMANDS) >= 8
+    for method, words in COMMANDS:
+        hyper = settings(words)
+        needed = {"discard": False} if hyper.get("E_t") == 0 else {}  # with it, images would go before any training
+        assert methods.create(method, **hyper, **needed) != methods.create(method, **needed), words
+        assert all(re.search(rf"\b{key}\b", methods.METHODS[method].__doc__ or "") for key in hyper), words
