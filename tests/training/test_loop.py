@@ -262,7 +262,7 @@ def test_the_log_tells_means_over_images() -> None:
     assert curves.scalars["step/loss"] == [(pytest.approx(2.6), 16), (3.0, 17)]
 
 
-# --- a step asks nothing of the device that the host must wait for: seen in the operators that it calls ----------------
+# --- a step asks nothing of the device that the host must wait for: seen in the operators that it calls ---------------
 
 # What needs a value of a tensor on the host, or a size that only the device knows.
 WAITS = {"_local_scalar_dense", "nonzero", "masked_select", "_unique2", "equal", "is_nonzero"}
