@@ -58,12 +58,11 @@ def test_a_damped_gradient_makes_shorter_steps() -> None:
                 np.testing.assert_allclose(attacked[i].numpy().ravel(), found, rtol=0, atol=1e-6)
 
 
-class Sure(nn.Module):
-    """Logits (-s / 2, s / 2) of the pixels' sum s, so that the margin is s."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        half = x.flatten(1).sum(dim=1) / 2
-        return torch.stack([-half, half], dim=1)
+def linear(rows: Tensor) -> nn.Module:
+    """Logits rows @ v of images v of four pixels."""
+    model = nn.Sequential(nn.Flatten(), nn.Linear(4, len(rows), bias=False))
+    model[1].weight.data = rows
+    return model
 
 
 def test_noises_of_a_large_margin_walk_on_but_hardly_move_damped() -> None:
@@ -71,7 +70,7 @@ def test_noises_of_a_large_margin_walk_on_but_hardly_move_damped() -> None:
     for margin, share in [(5.0, 1.0), (15.0, 0.88), (20.0, 0.046), (30.0, 0.0)]:
         x = torch.zeros(1, 1, 2, 2)
         noise = torch.tensor([1.0, 0.0, 0.0, 0.0]).view(1, 1, 2, 2) * margin
-        label, model = torch.tensor([1]), Sure()
+        label, model = torch.tensor([1]), linear(torch.tensor([[-0.5] * 4, [0.5] * 4]))  # the margin is the pixels' sum
         turns = [
             (sphere_attack(model, x, label, noise, steps=1, eps=0.25 * margin, damp=damp).points - noise).norm()
             / margin
@@ -112,18 +111,6 @@ def test_the_model_sees_only_the_noises_still_walking() -> None:
     assert walking[-1] < walking[1] < walking[0]
 
 
-class Linear(nn.Module):
-    """Two classes: logits (0, w.v)."""
-
-    def __init__(self, w: Tensor) -> None:
-        super().__init__()
-        self.w = nn.Parameter(w)
-
-    def forward(self, x: Tensor) -> Tensor:
-        score = x.flatten(1) @ self.w
-        return torch.stack([torch.zeros_like(score), score], dim=1)
-
-
 W = torch.tensor([3.0, -1.0, 0.5, -0.25])
 STEPS = {"l2": W / W.norm(), "linf": W.sign() / 2.0}  # up the loss of class 0; d = 4, so 1 / sqrt(d) = 1/2
 
@@ -132,7 +119,7 @@ def test_one_step_has_the_length_eps_in_the_known_direction() -> None:
     for norm in STEPS:
         x, y = torch.zeros(2, 1, 2, 2), torch.tensor([0, 0])
         noise = torch.tensor([[-1.0, 2.0, 0.3, 0.1], [-2.0, -1.0, 1.0, 0.5]]).view(2, 1, 2, 2)
-        attacked = sphere_attack(Linear(W.clone()), x, y, noise, steps=1, eps=0.4, norm=norm).points  # type: ignore[arg-type]
+        attacked = sphere_attack(linear(torch.stack([0 * W, W])), x, y, noise, steps=1, eps=0.4, norm=norm).points  # type: ignore[arg-type]
         moved = noise.flatten(1) + 0.4 * STEPS[norm]
         expected = moved / moved.norm(dim=1, keepdim=True) * noise.flatten(1).norm(dim=1, keepdim=True)
         torch.testing.assert_close(attacked.flatten(1), expected)
@@ -144,14 +131,11 @@ W3 = torch.tensor([[2.0, -1.0, 0.5, 0.0], [-1.0, 1.0, 0.2, 0.3], [0.0, 0.5, -1.0
 def test_sure_images_take_whole_steps_too() -> None:
     """Where the label's probability rounds to 1 in float32, the step keeps its length and its direction."""
     for scale in [1.0, 4.0, 8.0, 16.0]:
-        model = nn.Sequential(nn.Flatten(), nn.Linear(4, 3, bias=False))
-        model[1].weight.data = scale * W3
         noise = torch.tensor([2.0, -1.0, 0.5, 0.1])
         logits = scale * W3.double() @ noise.double()
         uphill = torch.softmax(logits[1:], 0) @ W3[1:].double() - W3[0].double()
         moved = noise.double() + 0.5 * uphill / uphill.norm()
-        found = sphere_attack(
-            model, torch.zeros(1, 1, 2, 2), torch.tensor([0]), noise.view(1, 1, 2, 2), steps=1, eps=0.5
-        )
+        given = linear(scale * W3), torch.zeros(1, 1, 2, 2), torch.tensor([0]), noise.view(1, 1, 2, 2)
+        found = sphere_attack(*given, steps=1, eps=0.5)
         want = (moved / moved.norm() * noise.norm()).float()
         torch.testing.assert_close(found.points.flatten(), want, rtol=1e-5, atol=1e-5)
