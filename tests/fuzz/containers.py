@@ -132,7 +132,7 @@ def png_bent(content: bytes, draw: Draw) -> bytes:
     if draw.chance(0.2):
         found[0] = b"IHDR", struct.pack(">II", draw.pick(SIZES), draw.pick(SIZES)) + found[0][1][8:]
     else:
-        others = ([], found[at : at + 1] * 2, found[at : at + 2][::-1], [(kind, body), draw.pick(EXTRAS)])
+        others: list[Any] = [[], found[at : at + 1] * 2, found[at : at + 2][::-1], [(kind, body), draw.pick(EXTRAS)]]
         bodies = (body[:place], body[:place] + draw.bytes(1) + body[place + 1 :])
         found[at : at + 1] = draw.pick((*others, *([(kind, each)] for each in bodies)))
     return _png(found)

@@ -37,7 +37,7 @@ def wounded(content: bytes, other: bytes, way: str, draw: Draw) -> bytes:
             return before + bytes([draw.pick((draw.below(256), 0, 255, 127, 128, *MARKS))]) + content[start + 1 :]
         case "field":  # a number that formats have as a size, an offset or a count
             size = draw.pick((1, 2, 4, 8))
-            top = 2 ** (8 * size)
+            top: int = 2 ** (8 * size)
             number = draw.pick((0, 1, top - 1, top // 2, top // 2 - 1, 10**6, 10**9, 65_536)) % top
             return before + number.to_bytes(size, draw.pick(ORDERS)) + content[start + size :]
         case "block":  # lost, twice, blank as of a broken disk, or another valid file's

@@ -230,7 +230,7 @@ def table(counts: dict[str, dict[str, int]]) -> str:
     """A row a reader, and their sum."""
     frame = pd.DataFrame.from_dict(counts, orient="index").astype(int)
     frame.loc["all"] = frame.sum()
-    return frame.to_string()
+    return str(frame.to_string())
 
 
 def record(counts: dict[str, dict[str, int]], seed: int) -> str:
