@@ -1,20 +1,17 @@
 """A panel of another package: a module, its template and its registration are all that it takes."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from randsmooth.certificates import Certificates
 from randsmooth.registry import Registry
 from randsmooth.report import comparison_page
 from randsmooth.report.page import comparison
 from randsmooth.report.page.panels import NAMES, Panel
 from randsmooth.report.web import policy
+from report.conftest import Make
 from report.reading import Read
-
-Make = Callable[..., Certificates]
 
 MODULE = '''
 """The median certified radius of every table."""
@@ -40,20 +37,17 @@ TEMPLATE = """
 </table><div class="plot" id="median"></div></section>
 """
 SCRIPT = "report.data.panels.median_radius.length;\n"
-PACKAGE = "another_package"
 FILES = {"__init__.py": "", "median_radius.py": MODULE, "median_radius.html.j2": TEMPLATE, "median_radius.js": SCRIPT}
-
-
 INFO = {
-    "METADATA": f"Metadata-Version: 2.1\nName: {PACKAGE}\nVersion: 1.0\n",
-    "entry_points.txt": f"[randsmooth.panels]\nmedian_radius = {PACKAGE}.median_radius\n",
+    "METADATA": "Metadata-Version: 2.1\nName: another_package\nVersion: 1.0\n",
+    "entry_points.txt": "[randsmooth.panels]\nmedian_radius = another_package.median_radius\n",
 }
 
 
 def test_a_panel_is_found_by_its_entry_point_with_its_template_and_script(
     make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for folder, files in ((PACKAGE, FILES), (f"{PACKAGE}-1.0.dist-info", INFO)):  # as pip leaves it
+    for folder, files in (("another_package", FILES), ("another_package-1.0.dist-info", INFO)):  # as pip leaves it
         (tmp_path / folder).mkdir()
         for name, content in files.items():
             (tmp_path / folder / name).write_text(content)

@@ -4,8 +4,8 @@ import base64
 import io
 import json
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
@@ -19,8 +19,8 @@ from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates
 from randsmooth.noise import Gaussian
 from randsmooth.report import comparison_page, page_content, render
-from randsmooth.report.charts import Axes, plot
-from randsmooth.report.curves import budget_curves, radius_grid
+from randsmooth.report.charts import plot
+from randsmooth.report.curves import budget_curve, radius_grid
 from randsmooth.report.page import comparison as summary
 from randsmooth.report.page.panels import accuracy_curves, acr_alternatives, against_baseline, given_up
 from randsmooth.report.sheet import (
@@ -31,8 +31,8 @@ from randsmooth.report.sheet import (
     joint_scope,
     verdict_words,
 )
+from report.conftest import Make
 
-Make = Callable[..., Certificates]
 RADII = [0.0, 0.25, 0.5]
 LOGGED = {"sigma": 0.5, "n": 1000, "alpha": 0.001}
 
@@ -53,17 +53,6 @@ def cells(text: str, heading: str) -> list[list[str]]:
     table = text.split(f'aria-labelledby="{heading}"')[1].split("</table>")[0].split("<tbody>")[1]
     rows = re.findall(r"<tr>.*?</tr>", table, re.DOTALL)
     return [[re.sub(r"<[^>]*>", " ", cell).strip() for cell in re.findall(r"<t[dh].*?</t[dh]>", row)] for row in rows]
-
-
-def plotted(chart: Axes | None) -> dict[str, Any]:
-    """What plotly.js is given to draw."""
-    assert chart is not None
-    return plot(chart)
-
-
-def stops_of(tables: Sequence[Certificates]) -> dict[str, Any]:
-    """What the slider of the page on `tables` stops at."""
-    return accuracy_curves.slider_stops(tables, float(radius_grid(tables)[-1]))
 
 
 def compared(tables: Sequence[Certificates]) -> list[metrics.Comparison]:
@@ -87,30 +76,33 @@ def test_every_method_is_paired_with_the_baseline(pair: list[Certificates], make
 
 def test_the_plot_of_differences_is_the_band(pair: list[Certificates], one: AgainstBaseline) -> None:
     content = page_content(pair, radii=RADII)
-    drawn = plotted(against_baseline.difference_chart(content))
-    low, high, value = (np.array(trace["y"]) for trace in drawn["data"])
+    chart = against_baseline.difference_chart(content)
+    assert chart is not None
+    low, high, value = (np.array(trace["y"]) for trace in plot(chart)["data"])
     assert np.all((low <= value) & (value <= high)) and len(value) <= 2 * against_baseline.POINTS
     curve = one.comparison.curve
     assert curve is not None
-    for x, y in zip(drawn["data"][2]["x"], value, strict=True):
+    for x, y in zip(plot(chart)["data"][2]["x"], value, strict=True):
         there = curve.value[np.abs(curve.radii - x) < 1e-4]  # the page rounds radii
         assert np.abs(100.0 * there - y).min() <= 0.01
     assert against_baseline.difference_chart(replace(content, against=[])) is None
 
 
 def test_bars_add_up_to_the_difference_in_acr(pair: list[Certificates], one: AgainstBaseline) -> None:
-    drawn = plotted(against_baseline.waterfall_chart(page_content(pair, radii=RADII)))
+    chart = against_baseline.waterfall_chart(page_content(pair, radii=RADII))
+    assert chart is not None
+    (drawn,) = plot(chart)["data"]
     gain = metrics.acr(pair[1]).value - metrics.acr(pair[0]).value
-    assert sum(drawn["data"][0]["y"]) == pytest.approx(gain, abs=1e-3)
-    assert drawn["data"][0]["customdata"] == metrics.waterfall(pair[1], pair[0]).images.tolist()
+    assert sum(drawn["y"]) == pytest.approx(gain, abs=1e-3)
+    assert drawn["customdata"] == metrics.waterfall(pair[1], pair[0]).images.tolist()
     (row,) = cells(comparison_page(pair, radii=RADII), "acr-difference")
     easy = metrics.waterfall(pair[1], pair[0]).easy_difference
     assert [row[1], row[2].split()[0], row[3]] == [f"{x:+.3f}" for x in (gain, easy, gain - easy)]
 
 
-def test_budgets_of_tables_together_are_those_of_each_alone(make: Make, log: Make) -> None:
+def test_budget_curves_are_of_usual_budgets_up_to_the_tables_own(make: Make, log: Make) -> None:
     tables = [make("a"), log([0.3, 0.9, -1.0], "log", **LOGGED), make("b", seed=1), log([0.5], "bare"), make(n=700)]
-    found = budget_curves(tables)
+    found = [budget_curve(table) for table in tables]
     assert found[3] is None
     most = [500, 1000, 500, None, 700]
     assert [curve and curve.n for curve in found] == [n and [100, 300, n] for n in most]
@@ -191,12 +183,11 @@ def test_lost_images_are_pictured_where_they_can_be_had(pair: list[Certificates]
 def test_tables_over_other_images_are_paired_on_the_common_ones(pair: list[Certificates]) -> None:
     assert "Against" not in comparison_page([pair[0]])
     assert compare_all(build_sheet([pair[0].renamed("a"), pair[1]])) == ([], {})  # there is no baseline
-    half = pair[1].rows(np.arange(600) % 2 == 0)
+    every_other = np.arange(600) % 2 == 0
+    half, common = pair[1].rows(every_other), pair[0].rows(every_other)
     content = build_sheet([pair[0], half], RADII)
-    ((one,), _) = compare_all(content)
-    assert one.comparison.images == 300
-    common = pair[0].rows(np.isin(pair[0].idx, half.idx))
-    assert one.points == [metrics.compare([(half, common)], RADII)[0].at(r) for r in RADII]
+    ((one,), _), (alone,) = compare_all(content), metrics.compare([(half, common)], RADII)
+    assert one.comparison.images == 300 and one.points == [alone.at(r) for r in RADII]
     text = comparison_page(content.tables)
     assert "300 of which are in every table" in text and cells(text, "verdicts")[0][1] == "300"
 
@@ -230,6 +221,10 @@ def test_tables_that_are_not_sound_are_refused_by_name(log: Make) -> None:
 
 
 def test_the_slider_stops_at_true_figures(pair: list[Certificates], log: Make) -> None:
+
+    def stops_of(tables: Sequence[Certificates]) -> dict[str, Any]:
+        return accuracy_curves.slider_stops(tables, float(radius_grid(tables)[-1]))
+
     stops = stops_of(pair)
     for at in range(0, len(stops["radii"]), 7):
         r = stops["radii"][at]
@@ -261,18 +256,16 @@ def test_in_acrs_place(pair: list[Certificates], log: Make) -> None:
 def test_json_holds_the_comparison(pair: list[Certificates], log: Make) -> None:
     content = json.loads(render(pair, radii=RADII, format="json"))
     (told,), (one,) = content["against"], compared(pair)
-    assert one.verdict is not None and one.curve is not None and one.acr is not None
+    assert one.curve is not None and one.acr is not None
     assert (told["name"], told["images"], told["limit"]) == ("polar", 600, None)
-    assert told["verdict"]["words"] == str(one.verdict) and told["verdict"]["delta"] == 0.01
-    assert told["verdict"]["crossings"][0]["radius"] == one.verdict.crossings[0].radius
-    assert told["acr_difference"]["low"] == one.acr.low
+    assert (told["verdict"]["words"], told["verdict"]["delta"]) == (str(one.verdict), 0.01)
+    assert told["acr_difference"] == asdict(one.acr) and told["curve"]["low"] == one.curve.low.tolist()
     for at, r in zip(told["certified_accuracy"], RADII, strict=True):
         point = one.at(r)
-        assert point is not None and at["difference"]["high"] == point.difference.high
-        assert (at["radius"], at["shown"]) == (r, point.shown)
-        assert at["p_value_alone"] == metrics.mcnemar(point.only_a, point.only_b)
-    assert told["curve"]["low"] == one.curve.low.tolist()
-    assert content["judged_together"]["figures"] == one.scope.figures and content["judged_together"]["pairs"] == 1
+        assert point is not None
+        alone = metrics.mcnemar(point.only_a, point.only_b)
+        assert at == {"radius": r, **asdict(point), "p_value_alone": alone}
+    assert (content["judged_together"]["figures"], content["judged_together"]["pairs"]) == (one.scope.figures, 1)
     assert sum(told["waterfall"]["parts"]) == pytest.approx(told["acr_difference"]["value"], abs=1e-12)
     assert told["given_up"][0]["lost"] == metrics.given_up(pair[1], pair[0]).lost.tolist()
     (told,) = json.loads(render([log([0.5], "gaussian"), log([0.7], "b")], format="json"))["against"]

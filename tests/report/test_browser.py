@@ -1,16 +1,13 @@
 """The page in a real browser, where one is installed."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from randsmooth import metrics
-from randsmooth.certificates import Certificates
 from randsmooth.report import comparison_page
 from report.browser import opened
-
-Make = Callable[..., Certificates]
+from report.conftest import Make
 
 # Each step of a reader's, and what then shows.
 PROBE = """

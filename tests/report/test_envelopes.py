@@ -1,6 +1,5 @@
 """Methods at their best sigma: who has several, and what is drawn."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +9,7 @@ from models.refusing import refusal
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.report import draw_envelopes, envelope_axes, group_by_method
-
-Make = Callable[..., Certificates]
+from report.conftest import Make
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,11 +11,10 @@ import numpy as np
 
 from models.refusing import check_refusals
 from randsmooth import escape
-from randsmooth.certificates import NO_LABEL, Certificates
+from randsmooth.certificates import NO_LABEL
 from randsmooth.report import Axes, Line, draw, draw_p_a_curves, draw_radius_accuracy
 from report import reading
-
-Make = Callable[..., Certificates]
+from report.conftest import Make
 
 BEGINS = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml", "html": b"<!DOCTYPE html>"}
 EVIL = '<script>alert(1)</script> $x_1$ "quoted" שלום'

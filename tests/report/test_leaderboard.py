@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -17,8 +17,7 @@ from randsmooth.report.leaderboard import LEVELS, STEPS, Entry, by_setting, curv
 from randsmooth.report.sheet import joint_scope
 from report import reading
 from report.browser import opened
-
-Make = Callable[..., Certificates]
+from report.conftest import Make
 
 LOGGED = {"sigma": 0.5, "n": 1000, "alpha": 0.001}
 

@@ -2,18 +2,15 @@
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import replace
 
 import plotly.graph_objects as go
 import pytest
 
 from randsmooth import metrics
-from randsmooth.certificates import Certificates
 from randsmooth.report import comparison_page
 from report import reading
-
-Make = Callable[..., Certificates]
+from report.conftest import Make
 
 
 class Read(reading.Read):

@@ -1,6 +1,5 @@
 """The sentence about ACR: each case it can meet, and no claim that chance could make."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -9,8 +8,7 @@ from models.refusing import refusal
 from randsmooth import metrics
 from randsmooth.certificates import Certificates, Header, from_evidence
 from randsmooth.report import what_acr_hides
-
-Make = Callable[..., Certificates]
+from report.conftest import Make
 
 
 def of_p_a(name: str, shares: list[float], n: int = 1000) -> Certificates:
@@ -18,10 +16,9 @@ def of_p_a(name: str, shares: list[float], n: int = 1000) -> Certificates:
     k = np.repeat(np.rint(np.array(shares) * n).astype(np.int64), 400 // len(shares))
     counts = np.stack([k, n - k], axis=1)
     zeros = np.zeros(len(k), np.int64)
-    header = Header(sigma=0.5, n0=n, n=n, alpha=0.001)
-    return from_evidence(
-        header, idx=np.arange(len(k)), label=zeros, counts0=counts, counts=counts, seconds=np.zeros(len(k)), name=name
-    )
+    header, seconds = Header(sigma=0.5, n0=n, n=n, alpha=0.001), np.zeros(len(k))
+    of = {"idx": np.arange(len(k)), "label": zeros, "counts0": counts, "counts": counts, "seconds": seconds}
+    return from_evidence(header, name=name, **of)
 
 
 PLAIN = [0.3, 0.6, 0.7, 0.8]
@@ -35,14 +32,7 @@ CASES = {
     "unsure, below": (SWAPPED, MIXED, "do not differ", "below", "nowhere shown above it", "ACR hides that fewer"),
     "unsure, above": (MIXED, SWAPPED, "do not differ", "above", "nowhere shown below it", "ACR hides that more"),
     "same, same": (PLAIN, PLAIN, "have the same ACR", "the same from", "do not tell", "apart"),
-    "same, where it counts": (
-        [0.1, 0.6, 0.7, 0.8],
-        PLAIN,
-        "have the same ACR",
-        "the same from",
-        "do not tell",
-        "apart",
-    ),
+    "same, where it counts": ([0.1, 0.6, 0.7, 0.8], PLAIN, "have the same ACR", "the same from", "do not tell"),
 }
 
 

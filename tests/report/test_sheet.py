@@ -1,6 +1,5 @@
 """Ranks, the baseline, names and remarks: what a reader learns about the rows."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -8,11 +7,9 @@ import numpy as np
 
 from models.refusing import refusal
 from randsmooth import metrics
-from randsmooth.certificates import Certificates
 from randsmooth.report import remarks
 from randsmooth.report.sheet import Mark, build_sheet, find_baseline, rank, same_images
-
-Make = Callable[..., Certificates]
+from report.conftest import Make
 
 BEST, SECOND, BELOW, PLAIN = Mark(best=True), Mark(second=True), Mark(below=True), Mark()
 MARKS = [  # figures as printed, the baseline's place, and their marks

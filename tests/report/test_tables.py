@@ -7,14 +7,11 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from randsmooth import metrics
-from randsmooth.certificates import Certificates
 from randsmooth.report import FORMATS, render
-
-Make = Callable[..., Certificates]
+from report.conftest import Make
 
 
 def test_the_text_fits_a_terminal_and_shows_every_interval(make: Make) -> None:

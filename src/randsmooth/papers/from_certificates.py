@@ -19,7 +19,7 @@ from randsmooth.papers.find_certificates import CertificateFile
 from randsmooth.papers.output import Output, figure_output, numbers
 from randsmooth.papers.published_values import PaperRow, metrics_of, named
 from randsmooth.report import Axes, Line, envelope_axes
-from randsmooth.report.curves import budget_curves, p_a_grid
+from randsmooth.report.curves import budget_curve, p_a_grid
 
 RADIUS, ACCURATE = "certified L2 radius", "certified accuracy (%)"
 
@@ -113,9 +113,9 @@ def budget(context: Context, rows: list[PaperRow]) -> Output:
     """ACR against the samples spent, exact from the stored counts: the order of two methods may depend on it."""
     panels, lines, notes = [], [], []
     for sigma, part in by_sigma(rows):
-        drawn, there = [], _found(context, part)
-        for (row, found), curve in zip(there, budget_curves([found.table for _, found in there]), strict=True):
-            if curve is None:
+        drawn = []
+        for row, found in _found(context, part):
+            if (curve := budget_curve(found.table)) is None:
                 notes.append(f"{found.path.name}: its samples do not tell what fewer would have")
                 continue
             drawn.append(Line(row.name, np.array(curve.n, np.float64), np.array(curve.acr)))

@@ -369,10 +369,7 @@ def _page(
         web.__name__,
         "leaderboard.html.j2",
         styles=[web.asset(web.__name__, "base.css"), web.asset(web.__name__, "leaderboard.css")],
-        scripts=[
-            *(web.asset(web.__name__, name) for name in ("ordering.js", "charts.js")),
-            *(web.asset(web.__name__, name) for name in ("leaderboard.js", "curves.js")),
-        ],
+        scripts=[web.asset(web.__name__, f"{name}.js") for name in ("ordering", "charts", "leaderboard", "curves")],
         data=web.json_markup(_payload(rows, choices)),
         title=title or "Certified robustness: leaderboard",
         groups=groups,

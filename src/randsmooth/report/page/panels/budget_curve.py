@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from randsmooth.report.charts import Axes, Line
-from randsmooth.report.curves import budget_curves
+from randsmooth.report.curves import budget_curve
 from randsmooth.report.page.panels import PageContent, PanelView
 
 
@@ -13,9 +13,9 @@ def view(content: PageContent) -> PanelView | None:
     A table of a sequential rule, or a log without its settings, has no curve; the sheet's remarks say so.
     """
     lines = [
-        Line(content.sheet.tables[row].name, curve.n, curve.acr, "marked line", look=look, row=row, hover="%{y:.3f}")
-        for (row, curve), look in zip(enumerate(budget_curves(content.sheet.tables)), content.looks, strict=True)
-        if curve is not None
+        Line(table.name, curve.n, curve.acr, "marked line", look=look, row=row, hover="%{y:.3f}")
+        for row, (table, look) in enumerate(zip(content.sheet.tables, content.looks, strict=True))
+        if (curve := budget_curve(table)) is not None
     ]
     if not lines:
         return None
