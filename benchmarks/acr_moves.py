@@ -10,19 +10,17 @@ training noise. A figure whose logs are missing is left out.
 
 from __future__ import annotations
 
-import argparse
-import json
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from harness import options_of, written
 from randsmooth import bounds, metrics, read
 from randsmooth.certificates import Certificates, infer
-from randsmooth.extras import versions
 from randsmooth.noise import Gaussian
-from savings import beside_the_data
+from savings import beside_the_data, logs_of
 
 Floats = NDArray[np.float64]
 Moves = dict[str, dict[str, float]]  # what is changed -> name of a log -> by how much ACR moves
@@ -80,15 +78,9 @@ def _error_of(added: Floats, chosen: int) -> float:
 
 def of_budget(tables: dict[str, Certificates]) -> Moves:
     """Expected ACR at another n or alpha, less that at n = 100,000 and alpha = 0.001."""
-    budgets = {
-        "n = 10,000": (10_000, 0.001),
-        "n = 1,000": (1_000, 0.001),
-        "n = 100": (100, 0.001),
-        "alpha = 0.01": (100_000, 0.01),
-        "alpha = 0.05": (100_000, 0.05),
-        "alpha = 0.0001": (100_000, 0.0001),
-        "n = 1,000, alpha = 0.05": (1_000, 0.05),
-    }
+    budgets = {f"n = {n:,}": (n, 0.001) for n in (10_000, 1_000, 100)}
+    budgets |= {f"alpha = {alpha:g}": (100_000, alpha) for alpha in (0.01, 0.05, 0.0001)}
+    budgets |= {"n = 1,000, alpha = 0.05": (1_000, 0.05)}
     usual = {name: metrics.acr_at(table).value for name, table in tables.items()}
     found = {
         what: {name: metrics.acr_at(table, n, alpha).value - usual[name] for name, table in tables.items()}
@@ -152,15 +144,11 @@ def log(path: Path) -> Certificates:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options_of(__doc__, "acr-moves")
     parser.add_argument("logs", type=Path, nargs="?", default=beside_the_data(), help="folder of TSV logs")
     parser.add_argument("--released", type=Path, help="folder of clones (default: as-released beside the logs)")
-    parser.add_argument("--out", type=Path, default=Path("runs/bench/acr-moves.json"))
     options = parser.parse_args()
-    if options.logs is None or not any(options.logs.glob("*.tsv")):
-        print(f"not measured: no logs in {options.logs or 'RANDSMOOTH_DATA/../published-logs'}")
-        return
-    tables = {path.stem: log(path) for path in sorted(options.logs.glob("*.tsv"))}
+    tables = {path.stem: log(path) for path in logs_of(options)}
     right_alone = {name: float(t.radius[t.correct].mean()) - acr(t) for name, t in tables.items()}  # which is not ACR
     moved = of_images(tables) | of_budget(tables) | of_noise(tables)
     moved |= {"mean radius of the right images alone": right_alone}
@@ -169,14 +157,7 @@ def main() -> None:
     whole = {name: round(acr(table), 6) for name, table in tables.items()}
     for what, by_name in rounded.items():
         print(f"{what}: {min(by_name.values()):.5f} to {max(by_name.values()):.5f}")
-    told = {
-        "command": "python benchmarks/acr_moves.py --out results/acr-moves.json",
-        "versions": {name: version for name, version in versions().items() if name in ("randsmooth", "numpy", "scipy")},
-        "ACR of all images": whole,
-        "moved": rounded,
-    }
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(json.dumps(told, indent=1) + "\n")
+    written(options.out, {"ACR of all images": whole, "moved": rounded})
 
 
 if __name__ == "__main__":

@@ -24,11 +24,12 @@ import signal
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -42,6 +43,7 @@ from randsmooth.certification.backends import lacks_bfloat16, make_backend, weig
 from randsmooth.errors import InputError
 from randsmooth.noise import Gaussian, Stream, grid_sampler
 
+T = TypeVar("T")
 CPU = torch.device("cpu")
 DTYPES = {"32": torch.float32, "bf16": torch.bfloat16, "16": torch.float16}
 PUBLISHED = "published loop, float32"
@@ -71,9 +73,9 @@ def float_engines(network: nn.Module, **how: Any) -> dict[str, Engine]:
     return found
 
 
-def turns(contestants: dict[str, Callable[[], float]], rounds: int = ROUNDS) -> dict[str, list[float]]:
+def turns(contestants: Mapping[str, Callable[[], T]], rounds: int = ROUNDS) -> dict[str, list[T]]:
     """What each gives in every round; one more round before them warms up."""
-    found: dict[str, list[float]] = {name: [] for name in contestants}
+    found: dict[str, list[T]] = {name: [] for name in contestants}
     for turn in range(1 + rounds):
         for name, run in contestants.items():
             value = run()
@@ -184,15 +186,15 @@ def share_of_peak(arch: str, precision: str, clock: Clock) -> Figure:
     (samples, target), network = PEAK[arch], NETWORKS[arch].build()
     x, top = torch.rand(NETWORKS[arch].shape), most(precision, clock)
     work = samples * operations(network, tuple(x.shape))
-    rounds: dict[str, list[tuple[float, float]]] = {}
     engines = {}
     for name in ("torch", "openvino"):
         with contextlib.suppress(InputError):
             engines[name] = Engine(network, sigma=SIGMA, device=CPU, precision=precision, backend=name)
-    for turn in range(1 + ROUNDS):  # the first one warms up
-        for name, engine in engines.items():
-            both = top(), rate(work, lambda engine=engine: count(engine, x, samples), clock)
-            rounds.setdefault(name, []).extend([both] if turn else [])
+
+    def both(engine: Engine) -> tuple[float, float]:
+        return top(), rate(work, lambda: count(engine, x, samples), clock)
+
+    rounds = turns({name: partial(both, engine) for name, engine in engines.items()})
     shares = {name: statistics.median(ours / all_ for all_, ours in each) for name, each in rounds.items()}
     best = max(shares, key=shares.__getitem__)
     all_, ours = (statistics.median(column) / 1e9 for column in zip(*rounds[best], strict=True))

@@ -59,25 +59,16 @@ class Plan:
     """
 
     networks: dict[str, int]
-    batches: tuple[int, ...]
-    seconds: float
-    side: int
-    arch: str
-    steps: int
-    images: int
-    compared: int
+    batches: tuple[int, ...] = (256, 512, 1024, 2048, 4096, 8192)
+    seconds: float = 0.3
+    side: int = 8192
+    arch: str = "resnet110"
+    steps: int = 3
+    images: int = 10_000
+    compared: int = 20_000
 
 
-FULL = Plan(
-    networks={"resnet110": 10_000, "resnet50": 2_000, "resnet20": 50_000, "lenet": 200_000},
-    batches=(256, 512, 1024, 2048, 4096, 8192),
-    seconds=0.3,
-    side=8192,
-    arch="resnet110",
-    steps=3,
-    images=10_000,
-    compared=20_000,
-)
+FULL = Plan({"resnet110": 10_000, "resnet50": 2_000, "resnet20": 50_000, "lenet": 200_000})
 TINY = Plan({"lenet": 500, "resnet8": 100}, (128, 256), 0.02, 256, "lenet", 1, 8, 500)
 
 

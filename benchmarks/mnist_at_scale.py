@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from harness import machine
+from harness import written
 from randsmooth import metrics, read
 from randsmooth.certificates import Certificates
 
@@ -172,13 +172,10 @@ def markdown(table: pd.DataFrame) -> str:
             for value in (r.here, r.here_low, r.here_high, r.theirs, r.theirs_least, r.theirs_most)
         )
         name = "ACR" if r.metric == "acr" else f"% at {r.metric.split('@')[1]}"
-        cells = (r.method, name, here, f"{low} to {high}", theirs, f"{least} to {most}", _deviations(r.deviations))
+        apart = "–" if math.isnan(r.deviations) else f"{r.deviations:+.1f}"
+        cells = (r.method, name, here, f"{low} to {high}", theirs, f"{least} to {most}", apart)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
-
-
-def _deviations(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:+.1f}"
 
 
 def main() -> None:
@@ -209,8 +206,7 @@ def main() -> None:
     table.to_csv(options.results / f"{stem}.csv", index=False)
     (options.results / f"{stem}.md").write_text(markdown(table))
     took = [json.loads(path.read_text()) for path in sorted(options.results.glob("sigma*/*.json"))]
-    told = {"command": " ".join(["python", *sys.argv]), "machine": machine(), "models": took}
-    (options.results / "made.json").write_text(json.dumps(told, indent=1) + "\n")
+    written(options.results / "made.json", {"models": took})
     print(markdown(table), end="")
 
 

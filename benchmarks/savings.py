@@ -58,13 +58,17 @@ def beside_the_data() -> Path | None:
     return Path(data).parent / "published-logs" / "cifar10-sigma0.5" if data else None
 
 
-def read_logs(options: argparse.Namespace) -> list[pd.DataFrame]:
+def logs_of(options: argparse.Namespace) -> list[Path]:
     """Raises SystemExit, without an error, where there are none."""
     paths = sorted(options.logs.glob("*.tsv")) if options.logs is not None else []
     if not paths:
         print(f"not measured: no logs in {options.logs or 'RANDSMOOTH_DATA/../published-logs'}")
         raise SystemExit
-    tables = [read(path) for path in paths]
+    return paths
+
+
+def read_logs(options: argparse.Namespace) -> list[pd.DataFrame]:
+    tables = [read(path) for path in logs_of(options)]
     return [pd.DataFrame({"label": t.label, "predict": t.predict, "radius": t.radius}) for t in tables]
 
 

@@ -7,8 +7,8 @@ The folder may hold clones of the repositories that released logs. Only derived 
 
 from __future__ import annotations
 
-import argparse
 import json
+import sys
 from pathlib import Path
 
 from randsmooth.extras import versions
@@ -18,10 +18,8 @@ from randsmooth.papers.reproduction import survey
 RESULTS = Path(__file__).parents[2] / "results" / "papers"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("logs", type=Path)
-    found = survey(parser.parse_args().logs)
+def main(logs: str) -> None:
+    found = survey(logs)
     cells = found.frame()
     write_cells(cells[cells["here"].notna()], RESULTS / "cells.csv")
     tables = {
@@ -40,4 +38,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

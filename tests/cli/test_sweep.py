@@ -111,3 +111,13 @@ def test_the_status_is_read_from_the_folder(cli: Run) -> None:
     _, text, _ = cli("sweep", "status", out, "--format", "json")
     told = json.loads(text)[2]
     assert told["state"] == "failed" and told["steps"][0]["command"].startswith("randsmooth train digits")
+
+
+def test_a_plan_of_a_sweep_or_a_reproduction_makes_nothing(cli: Run, tmp_path: Path) -> None:
+    code, text, _ = cli("reproduce", "acr/c1", "--scale", "tiny", "--plan", "--workers", "2")
+    assert code == 0 and not [*tmp_path.iterdir()]
+    assert text.count("/train") == 3 == text.count("/certify")
+    assert "together" in text and "on 2 workers" in text
+    code, text, _ = cli("sweep", written({"methods": ["gaussian", "stability"], "train": {"epochs": 1}}), "--plan")
+    assert code == 0 and {path.name for path in tmp_path.iterdir()} == {"grid.yaml"}
+    assert "digits-gaussian-0.25-seed0/train" in text and "training" in text

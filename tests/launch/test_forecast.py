@@ -10,7 +10,6 @@ import pytest
 import torch
 from torch import nn
 
-from cli.processes import Result
 from randsmooth import methods
 from randsmooth.certificates import Certificates, CertificationSettings
 from randsmooth.certification import Run, certify
@@ -103,14 +102,7 @@ def test_other_rules_are_foretold_from_the_counts_of_this_one(tmp_path: Path) ->
     assert middles == sorted(middles)
 
 
-def test_rules_that_need_samples_to_pick_the_class_are_foretold_with_them(tmp_path: Path) -> None:
-    planned = plan(ordered(20, rule="radius=0.5", n0=0), seconds=300.0)
-    assert planned.rules["fixed"]["samples"].middle == 20 * 2000  # of whichever class
-    taken = certified(ordered(20, rule="grid"), tmp_path).samples.sum()
-    assert abs(planned.rules["grid"]["samples"].middle / taken - 1.0) < 0.3
-
-
-def test_a_plan_is_plain_numbers_and_more_workers_take_less_time_but_not_less_than_an_image() -> None:
+def test_a_plan_is_plain_numbers_and_more_workers_take_less_time_but_not_less_than_an_image(tmp_path: Path) -> None:
     planned = plan(ordered(40, rule="grid"), workers=[1, 2, 40, 1000], seconds=1.0)
     middles = [planned.workers[k].middle for k in (1, 2, 40, 1000)]
     assert planned.workers[1] == planned.seconds
@@ -123,16 +115,11 @@ def test_a_plan_is_plain_numbers_and_more_workers_take_less_time_but_not_less_th
         *("workers", "start_seconds", "sample_seconds", "image_seconds", "rules", "memory_bytes", "journal_bytes"),
         *("device_memory_bytes", "table_bytes", "pilot", "device", "backend", "versions", "notes"),
     }
+    certified(ordered(40, rule="grid"), tmp_path)  # whose size was foretold as an upper estimate
+    assert found["table_bytes"] / 4 < (tmp_path / "run.parquet").stat().st_size < found["table_bytes"]
     for given in ({"seconds": 0.0}, {"seconds": float("nan")}, {"workers": [0]}):
         with pytest.raises(InputError):
             plan(ordered(), **given)
-
-
-def test_disk_is_an_upper_estimate(tmp_path: Path) -> None:
-    run = ordered(12, rule="grid")
-    planned = plan(run, seconds=300.0)
-    certified(run, tmp_path)
-    assert planned.about["table_bytes"] / 4 < (tmp_path / "run.parquet").stat().st_size < planned.about["table_bytes"]
 
 
 # --- models to come -------------------------------------------------------------------------------------------------
@@ -172,28 +159,3 @@ def test_time_is_images_times_passes_times_speed() -> None:
     assert twice.training["a/train"] == pytest.approx(4 * planned.training["a/train"])
     denoiser = Step("d/train", "train-denoiser", "digits", {"sigma": 0.5}, Path("d"))
     assert plan_steps([denoiser, steps()[1]], speed).unknown == ["d/train", "a/n"]
-
-
-def test_a_plan_of_a_sweep_or_a_reproduction_makes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from randsmooth.cli.main import main
-
-    def cli(*words: str) -> Result:
-        monkeypatch.setattr("sys.argv", ["randsmooth", *words])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        printed = capsys.readouterr()
-        return Result(int(stop.value.code or 0), printed.out, printed.err)
-
-    monkeypatch.chdir(tmp_path)
-    ran = cli("reproduce", "acr/c1", "--scale", "tiny", "--plan", "--workers", "2")
-    assert ran.code == 0 and not [*tmp_path.iterdir()]
-    assert ran.out.count("/train") == 3 == ran.out.count("/certify")
-    assert "together" in ran.out and "on 2 workers" in ran.out
-    grid = "datasets: digits\nmethods: [gaussian, stability]\nsigmas: 0.25\ntrain: {epochs: 1}\ncertify: {n: 1000}\n"
-    (tmp_path / "grid.yaml").write_text(grid)
-    ran = cli("sweep", "grid.yaml", "--plan")
-    assert ran.code == 0, ran.err
-    assert {path.name for path in tmp_path.iterdir()} == {"grid.yaml"}
-    assert "digits-gaussian-0.25-seed0/train" in ran.out and "training" in ran.out

@@ -66,7 +66,7 @@ def test_settings_become_the_options_of_the_verbs() -> None:
     assert command_words("certify", "a", values) == ["certify", "a", *words]
 
 
-def test_the_order_of_settings_means_nothing_and_other_values_are_refused(tmp_path: Path) -> None:
+def test_the_order_of_settings_means_nothing(tmp_path: Path) -> None:
     first = BASE | {"train": {"epochs": 2, "take": 9}, "methods": {"amplify": {"p_t": 0.3, "E_t": 1}}}
     same = BASE | {"train": {"take": 9, "epochs": 2}, "methods": {"amplify": {"E_t": 1, "p_t": 0.3}}}
     with begun(Grid.read(first), tmp_path):
@@ -74,10 +74,6 @@ def test_the_order_of_settings_means_nothing_and_other_values_are_refused(tmp_pa
             step.makes.mkdir(parents=True, exist_ok=True)
     with begun(Grid.read(same), tmp_path):
         pass
-    other = Grid.read(first | {"train": {"epochs": 3, "take": 9}})
-    with pytest.raises(InputError) as refused, begun(other, tmp_path):
-        pass
-    assert "--epochs 2 there, --epochs 3 in the grid" in str(refused.value) and "--out" in str(refused.value)
 
 
 def test_a_model_that_another_needs_is_made_before_it_once_and_certified_only_if_asked_for() -> None:
@@ -128,9 +124,7 @@ def test_denoisers_are_trained_once_for_all_that_share_them(tmp_path: Path) -> N
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
-    ({"methods": []}, "the grid is empty: methods is []"),
     ({"sigmas": None}, "the grid is empty: it must name sigmas"),
-    ({"train": {"epochs": []}}, "the grid is empty: train: epochs is []"),
     ({"sigma": 0.5}, "unknown key of a grid 'sigma': did you mean 'sigmas'?"),
     ({"sigmas": [0.25, 0.25]}, "sigmas has 0.25 twice"),
     ({"methods": ["gaussian", {"gaussian": None}]}, "the grid has digits-gaussian-0.25-seed0 twice"),
@@ -144,10 +138,9 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"methods": 3}, "methods must be names, or `name: settings` lines; got 3"),
     ({"train": 3}, "train must hold `setting: value` lines; got 3"),
     ({"methods": {"gaussian": {"m": {"a": 1}}}}, "m is no model, and takes one value"),
-    ({"sigmas": "half"}, "gaussian-half-seed0/train: sigma='half'"),
     ({"seeds": 0.5}, "seed0.5/train: seed=0.5"),
-    ({"methods": {"cat-rs": {**RELEASED, "teacher": "no/such/folder"}}}, "no/such/folder is not a folder"),
-    ({"datasets": "nosuch"}, "nosuch-gaussian-0.25-seed0/train: unknown data set 'nosuch'"),
+    ({"methods": {"cat-rs": {**RELEASED, "teacher": {"method": 3}}}}, "unknown method '3'"),
+    ({"methods": {"cat-rs": {**RELEASED, "teacher": {"lbd": 3}}}}, "cat-rs: teacher: 'lbd'"),
     ({"certify": {"n": 100, "take": "many"}}, "take='many'"),
 ]
 
@@ -170,9 +163,7 @@ def test_a_grid_of_millions_is_refused_before_it_is_crossed() -> None:
     many = list(range(1, 301))
     for large in (
         {"train": {"batch": many, "epochs": many, "lr": many}},
-        {"train": [{"epochs": epochs, "batch": many} for epochs in many]},
         {"certify": {"n": many, "n0": many}},
-        {"sigmas": many, "seeds": many},
         {"methods": [{"macer": {"lbd": lbd, "gamma": many}} for lbd in many]},
         {"seeds": list(range(100_000))},
         {"seeds": list(range(1_000)), "certify": {"n": [100, 200, 300]}},

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from drills.facts import facts, made_twice
+from launch.processes import running
 from randsmooth import read
 from randsmooth.launch import status
 
@@ -70,7 +71,7 @@ def test_a_sweep_makes_all_goes_on_and_grows(tmp_path: Path) -> None:
     assert made_twice(out) == ""
 
 
-NAMED = "cat-rs-teacher=gaussian-teacher_noises=16-variant=released"
+NAMED = "cat-rs-teacher=default-teacher_noises=16-variant=released"
 
 
 def test_what_fails_is_told_and_tried_again_and_the_rest_is_done(tmp_path: Path) -> None:
@@ -109,7 +110,7 @@ def test_ctrl_c_ends_the_steps_and_a_second_sweep_waits_for_nobody(tmp_path: Pat
     process.send_signal(signal.SIGINT)
     said = process.communicate(timeout=120.0)[0].decode()
     assert process.returncode == 130 and "what is finished is kept: the same command goes on" in said, said
-    assert running_below(out) == []
+    assert not running("-m randsmooth", out.parent.parent)
     shown = sweep(tmp_path, "status", out).stdout
     assert "to be gone on with" in shown and "running" not in shown
 
@@ -128,7 +129,7 @@ def test_a_killed_sweep_takes_its_steps_with_it_and_is_gone_on_with(tmp_path: Pa
         process.kill()
         process.wait()
         time.sleep(1.0)
-        assert running_below(out) == []
+        assert not running("-m randsmooth", out.parent.parent)
     sweep(cut, "grid.yaml")
     assert facts(out) == facts(whole / "runs" / "grid") and made_twice(out) == ""
 
@@ -139,17 +140,3 @@ def wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
     while not (path.exists() and path.stat().st_size):
         assert process.poll() is None and time.monotonic() < deadline, f"ended before {path} was there"
         time.sleep(0.02)
-
-
-def running_below(out: Path) -> list[str]:
-    """The commands of randsmooth that name a place below the folder."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-            folder = (entry / "cwd").readlink()
-        except OSError:
-            continue
-        if "-m randsmooth" in command and folder == out.parent.parent:
-            found.append(command)
-    return found

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 import randsmooth as rs
+from launch.processes import running
 from randsmooth.certificates.journal import shards_path
 from randsmooth.errors import InputError
 from randsmooth.launch.shards import ShardFolder
@@ -160,13 +161,7 @@ class Run:
 
     def workers(self) -> list[int]:
         """The processes that certify, of this run alone."""
-        found = []
-        for entry in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):
-                here = (entry / "cwd").readlink() == self.folder
-                if here and b"popen_loky" in (entry / "cmdline").read_bytes() and " Z " not in state_of(entry):
-                    found.append(int(entry.name))
-        return found
+        return running("popen_loky", self.folder)
 
     def nothing_left(self) -> bool:
         """Whether all that it started has ended, within a few seconds."""
@@ -174,10 +169,6 @@ class Run:
         while self.workers() and time.monotonic() < deadline:
             time.sleep(0.1)
         return not self.workers()
-
-
-def state_of(entry: Path) -> str:
-    return (entry / "stat").read_text().rpartition(")")[2]
 
 
 @pytest.fixture(scope="module")

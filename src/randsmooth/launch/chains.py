@@ -8,9 +8,8 @@ import shlex
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
-from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from randsmooth.certificates.journal import journal_path
 from randsmooth.documents import parse_yaml
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, shortened
-from randsmooth.launch.workers import Workers, attempt, watched
+from randsmooth.launch.workers import Workers, watched
 from randsmooth.progress import Reporter
 
 if TYPE_CHECKING:
@@ -119,14 +118,13 @@ class Step:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Keep others from doing it; one that does it already is waited for."""
-        with ExitStack() as stack:
-            while True:
-                try:
-                    stack.enter_context(claimed(self.makes, kind="step"))
-                    break
-                except InUse:
-                    time.sleep(LOOK_AGAIN)
-            yield
+        while True:
+            try:
+                with claimed(self.makes, kind="step"):
+                    yield
+                    return
+            except InUse:
+                time.sleep(LOOK_AGAIN)
 
     def runs(self) -> bool:
         """Whether a process does it at the moment, as its lock says."""
@@ -323,14 +321,8 @@ def carry_out(chains: Sequence[Chain], workers: Workers | None, reporter: Report
         return "; ".join(f"{step.name}: {words}" for step in steps if (words := step.progress()))
 
     with watched(reporter, lambda: sum(step.is_done() for step in steps), far) as look:
-        if workers is None:
-            ended = {}
-            for name, unit in units.items():
-                reporter.say(f"begin  {name}")
-                ended[name] = attempt(unit, partial(nullcontext, "auto"), ".", {})
-        else:
-            ended = workers.run(units, left=lambda: {name for name, one in units.items() if one.missing()}, look=look)
-    failed = {name: why for name, why in ended.items() if why}
+        who = workers or Workers(1)  # joblib runs what one worker does in this process
+        failed = who.run(units, left=lambda: {name for name, one in units.items() if one.missing()}, look=look)
     for name, why in failed.items():
         reporter.say(f"failed {name}: {why}")
     lost = {name: step.chain for name in failed for step in reversed(units[name].before) if not step.is_done()}

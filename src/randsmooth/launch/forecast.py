@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -174,7 +173,6 @@ def _samples(step: Step, recipe: Recipe) -> int:
 Ints = NDArray[np.int64]
 ABOUT = ("dataset", "split", "selection", "rule", "sigma", "n0", "n", "alpha", "device", "backend")
 RIVALS = ("fixed", "grid")  # and one radius, sigma: what is compared with the rule that was asked for
-USUAL_N0 = int(CertificationSettings.model_fields["n0"].default)
 ALPHA, NARROW = 0.05, 0.1  # of the limits; they are narrow enough when they lie within a tenth of their middle,
 FEWEST, TIMED = 8, 5.0  # so many images are known, and so many seconds have shown the speed
 PIECE = 1024  # of a last look, whose samples are known by their number, so many are drawn, which measure p_A
@@ -444,15 +442,14 @@ def _planned(pilot: Pilot, start: float, workers: Sequence[int], rng: np.random.
 def _rivals(pilot: Pilot, rng: np.random.Generator) -> dict[str, Span]:
     """Samples of the run under other rules, of those that its settings allow: the pilot's images are drawn again."""
     found, header, times = dict[str, Span](), pilot.header, -(-REPLAYED // len(pilot.images))
-    for text, n0 in product((*RIVALS, f"radius={header.sigma:g}"), (pilot.n0, USUAL_N0)):
+    for text in (*RIVALS, f"radius={header.sigma:g}"):
         with suppress(InputError):  # such as of a rule that needs samples to pick the class, where this one needs none
-            rule = header.settings.replace(rule=text, bound=CONFIDENCE_BOUNDS[0], n0=n0).stopping_rule()
-            if text not in found:
-                samples = np.stack([_replayed(rule, image, [], rng, times) for image in pilot.images])
-                chance = samples.mean(axis=1).var() / len(samples) + samples.var() / len(pilot.order)
-                mean, reach = float(samples.mean()), 1.96 * float(np.sqrt(chance))  # of the choice, and of the run
-                span = Span(n0 + mean, n0 + max(0.0, mean - reach), n0 + min(float(rule.n), mean + reach))
-                found[text] = span.times(len(pilot.order))
+            rule = header.settings.replace(rule=text, bound=CONFIDENCE_BOUNDS[0]).stopping_rule()
+            samples = pilot.n0 + np.stack([_replayed(rule, image, [], rng, times) for image in pilot.images])
+            chance = samples.mean(axis=1).var() / len(samples) + samples.var() / len(pilot.order)
+            mean, reach = float(samples.mean()), 1.96 * float(np.sqrt(chance))  # of the choice, and of the run
+            limits = max(float(pilot.n0), mean - reach), min(float(pilot.n0 + rule.n), mean + reach)
+            found[text] = Span(mean, *limits).times(len(pilot.order))
     return found
 
 

@@ -35,20 +35,14 @@ Settings = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Reference:
-    """Another model of the sweep that a hyperparameter names, in place of a folder: what is said of it."""
-
-    said: Settings
-
-
-@dataclass(frozen=True)
 class Cell:
     """A model of a sweep.
 
     Attributes:
         dataset, method, sigma, seed: what it is trained on, and how.
         shared: settings of `train` that the grid gives for all methods.
-        own: those that it gives for this method, hyperparameters among them.
+        own: those that it gives for this method, hyperparameters among them. Where one names the folder of a model, a
+            mapping in its place refers to another model of the sweep.
         title: what the folder of the cell is called.
     """
 
@@ -135,7 +129,7 @@ class Grid:
         at_most(product(cells, certifications), "models by certifications")
         return cls(tuple(cells.values()), certifications, dict(document))
 
-    def meant(self, by: Cell, key: str, reference: Reference) -> Cell:
+    def meant(self, by: Cell, key: str, reference: Settings) -> Cell:
         """The model that a hyperparameter `key` of the cell `by` refers to: one of the grid's, or one more.
 
         What the reference does not say is as in `by`, settings for one method aside.
@@ -143,9 +137,7 @@ class Grid:
         Raises:
             InputError: several models of the grid are meant.
         """
-        said: dict[str, Any] = dict(zip(PLACE, (by.dataset, "gaussian", *by.place[2:]), strict=True)) | dict(
-            reference.said
-        )
+        said = {**dict(zip(PLACE, by.place, strict=True)), "method": "gaussian", **reference}
         dataset, method, sigma, seed = (said.pop(name) for name in PLACE)
 
         def as_shared(cell: Cell) -> dict[str, Any]:
@@ -186,26 +178,17 @@ def _varied(settings: Sequence[Settings]) -> set[str]:
     return {key for one in settings for key in {*one, *settings[0]} if one.get(key) != settings[0].get(key)}
 
 
-def _of_method(name: str, settings: Settings) -> dict[str, Any]:
-    """The settings below a method's name, with references where a mapping stands for a folder."""
+def _of_method(name: str, settings: Settings) -> Settings:
+    """The settings below a method's name, checked, as are references: mappings where the folder of a model is named."""
     kind, where = METHODS[name], f"methods: {name}"
     _check_known(settings, SHARED | {part.name for part in dataclasses.fields(kind)}, f"setting below {where}:")
-    values = dict(settings)
-    for key, value in values.items():
+    for key, value in settings.items():
         if isinstance(value, dict):
             if key not in model_folders(kind):
                 raise InputError(f"{where}: {key} is no model, and takes one value; got {shown(repr(value))}")
-            values[key] = _reference(value, f"{where}: {key}")
-    return values
-
-
-def _reference(said: Settings, where: str) -> Reference:
-    method = said.get("method", "gaussian")
-    if not isinstance(method, str):
-        raise InputError(f"{where}: method must be the name of one; got {shown(repr(method))}")
-    own = {part.name for part in dataclasses.fields(METHODS[method])}
-    _check_known(said, {*PLACE} | SHARED | own, f"setting below {where}:")
-    return Reference(said)
+            own = {part.name for part in dataclasses.fields(METHODS[str(value.get("method", "gaussian"))])}
+            _check_known(value, {*PLACE} | SHARED | own, f"setting below {where}: {key}:")
+    return settings
 
 
 def _certifications(document: Any) -> Iterator[tuple[str, Settings]]:
@@ -244,10 +227,8 @@ def _words(values: Settings) -> list[str]:
 
 
 def _word(value: Any) -> str:
-    if isinstance(value, Reference):
-        return _word(dict(value.said)) or "gaussian"
     if isinstance(value, dict):
-        return "-".join(_word(value[key]) for key in sorted(value))
+        return "-".join(_word(value[key]) for key in sorted(value)) or "default"
     if isinstance(value, Sequence) and not isinstance(value, str):
         return "-".join(map(_word, value))
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -210,9 +210,20 @@ class Jobs:
         return dict(parse_json(read_file(path), path)) if path.exists() else {}
 
     def alive(self) -> dict[str, str]:
-        """Name -> what Slurm calls the state of its job, of those that are queued or running."""
-        jobs = self.read()
-        states = alive(jobs.values())
+        """Name -> what Slurm calls the state of its job, of those that are queued or running.
+
+        Raises:
+            InputError: Slurm does not answer.
+        """
+        if not (jobs := self.read()):
+            return {}
+        words = ["squeue", "--noheader", "--all", "--array", f"--user={getpass.getuser()}", "--format=%i|%T"]
+        try:
+            done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=ANSWER)
+        except (OSError, subprocess.SubprocessError) as error:
+            said = " ".join((getattr(error, "stderr", None) or str(error)).split())
+            raise InputError(f"Slurm does not answer ({said}): ask on a login node of the cluster, or later") from None
+        states = dict(line.strip().split("|") for line in done.stdout.splitlines())
         return {name: states[job] for name, job in jobs.items() if job in states}
 
     def check_none(self) -> None:
@@ -308,21 +319,3 @@ def check_slurm() -> None:
     for program in ("sbatch", "srun", "squeue"):
         if not shutil.which(program):
             raise InputError(f"--slurm needs {program} on PATH: run this on a login node, or use --workers here")
-
-
-def alive(jobs: Collection[str]) -> dict[str, str]:
-    """Those of `jobs` that are queued or running -> what Slurm calls their state. The others have ended, well or not.
-
-    Raises:
-        InputError: Slurm does not answer.
-    """
-    if not jobs:
-        return {}
-    words = ["squeue", "--noheader", "--all", "--array", f"--user={getpass.getuser()}", "--format=%i|%T"]
-    try:
-        done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=ANSWER)
-    except (OSError, subprocess.SubprocessError) as error:
-        said = " ".join((getattr(error, "stderr", None) or str(error)).split())
-        raise InputError(f"Slurm does not answer ({said}): ask on a login node of the cluster, or later") from None
-    states = dict(line.strip().split("|") for line in done.stdout.splitlines())
-    return {job: states[job] for job in jobs if job in states}

@@ -18,7 +18,7 @@ from randsmooth.certification.run import Run, choose
 from randsmooth.documents import parse_yaml, read_file
 from randsmooth.errors import InputError
 from randsmooth.launch.chains import RESUMED, TRAINING, Chain, Outcome, Step, carry_out, chains_of
-from randsmooth.launch.grid import READING, Cell, Grid, Reference, slug
+from randsmooth.launch.grid import READING, Cell, Grid, slug
 from randsmooth.launch.slurm import Jobs, Resources, SlurmJob, Submitted, check_slurm, jobs_of
 from randsmooth.launch.workers import Workers
 from randsmooth.models.registry import check_arch
@@ -63,8 +63,8 @@ class _Steps:
 
     def add(self, name: str, verb: str, argument: Any, options: Mapping[str, Any], makes: str, *needs: Step) -> Step:
         """The step that writes `makes`, a place below the folder of the sweep."""
-        out = self.out / makes
-        step = Step(name, verb, argument, {**options, "out": out}, out, tuple(need.name for need in needs))
+        out, reads = self.out / makes, tuple(need.makes for need in needs) if verb == "evaluate" else ()
+        step = Step(name, verb, argument, {**options, "out": out}, out, tuple(need.name for need in needs), reads)
         return self.found.setdefault(name, step)
 
     def of_cell(self, cell: Cell) -> None:
@@ -79,10 +79,8 @@ class _Steps:
             name = f"{cell.title}/{title}"
             tables.append(self.add(name, "certify", str(train.makes), options, f"{name}.parquet", *needs))
         if tables:
-            made, options = tuple(step.makes for step in tables), {"format": "json", "overwrite": True}
-            name, makes = f"{cell.title}/evaluate", f"{cell.title}/metrics.json"
-            step = self.add(name, "evaluate", [*map(str, made)], options, makes, *tables)
-            self.found[name] = replace(step, reads=made)
+            made, options = [str(step.makes) for step in tables], {"format": "json", "overwrite": True}
+            self.add(f"{cell.title}/evaluate", "evaluate", made, options, f"{cell.title}/metrics.json", *tables)
 
     def training(self, cell: Cell, asked_by: tuple[str, ...]) -> Step:
         """The step that trains a model, after those of the models that its hyperparameters refer to."""
@@ -92,7 +90,7 @@ class _Steps:
             raise InputError(f"{cell.title} is two models: say in the reference what tells it from the other")
         own, needs = dict(cell.own), list[Step]()
         for key, value in cell.own.items():
-            if isinstance(value, Reference):
+            if isinstance(value, Mapping):
                 needs.append(self.training(self.grid.meant(cell, key, value), (*asked_by, cell.title)))
                 own[key] = str(needs[-1].makes)
         options = replace(cell, own=own).options()

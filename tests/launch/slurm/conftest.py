@@ -16,18 +16,22 @@ from randsmooth import read
 from randsmooth.launch.slurm import Jobs
 from real_slurm import NoSlurm, Slurm, slurm
 
-# A classifier that takes its time, without need of a processor: others are at work, too.
+# A classifier that takes its time, as long as a file says, without need of a processor: others are at work, too.
 SLOW = """
 import time
+from pathlib import Path
 
 def make():
     def label(x):
-        time.sleep({seconds})
+        begun = time.monotonic()
+        while time.monotonic() < begun + float(Path("seconds").read_text()):
+            time.sleep(0.05)
         return (x.flatten(1).sum(1) * 2).long() % 10
 
     return label
 """
-CERTIFY = "slow.py:make --dataset digits --sigma 0.5 --n 400 --n0 50 --batch 50 --take 12 --identity slow"
+# So many samples pick the class that no image begins before another has ended.
+CERTIFY = "slow.py:make --dataset digits --sigma 0.5 --n 400 --n0 400 --batch 50 --take 12 --identity slow"
 COUNTED = ("idx", "label", "predict", "radius", "counts0", "counts")
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -48,13 +52,15 @@ def folder(cluster: Slurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     """The current folder, with the slow classifier, for a process that uses the Slurm."""
     monkeypatch.setenv("SLURM_CONF", cluster.environment["SLURM_CONF"])
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "slow.py").write_text(SLOW)
     say_how_slow(tmp_path, 0.0)
     return tmp_path
 
 
 def say_how_slow(folder: Path, seconds: float) -> None:
-    """How long the classifier takes for each batch; an image of `CERTIFY` is nine batches."""
-    (folder / "slow.py").write_text(SLOW.format(seconds=seconds))
+    """How long the classifier takes for each batch, from now on; an image of `CERTIFY` is sixteen batches."""
+    (folder / "seconds.new").write_text(str(seconds))
+    (folder / "seconds.new").replace(folder / "seconds")
 
 
 @pytest.fixture

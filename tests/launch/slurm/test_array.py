@@ -11,7 +11,7 @@ import pytest
 from launch.slurm.conftest import CERTIFY, Command, assert_same, say_how_slow, wait
 from randsmooth.certificates.journal import shards_path
 from randsmooth.launch.shards import ShardFolder
-from randsmooth.launch.slurm import Jobs, alive
+from randsmooth.launch.slurm import Jobs
 from real_slurm import Slurm
 
 pytestmark = pytest.mark.slow
@@ -48,15 +48,16 @@ def test_tasks_that_are_queued_again_or_cancelled_go_on_where_they_were(
     folder: Path, command: Command, cluster: Slurm
 ) -> None:
     command(f"certify {CERTIFY} --out one.parquet")
-    say_how_slow(folder, 1.0)  # nine seconds an image
+    say_how_slow(folder, 0.5)
     command(SUBMIT)
     jobs = running(folder)
-    say_how_slow(folder, 0.0)
-    first, second, *waiting = jobs.read().values()
+    say_how_slow(folder, 3600.0)  # no task ends before it is cancelled
+    first, *others = jobs.read().values()
     cluster.run("scontrol", "requeue", first)
-    cluster.run("scancel", second, *waiting)
-    while second in alive([second]):
+    cluster.run("scancel", *others)
+    while len(jobs.alive()) > 1:
         time.sleep(0.2)
+    say_how_slow(folder, 0.0)
     assert "4 tasks submitted now" in command(SUBMIT).stdout  # the other one is queued
     assert "submitted now" not in command(SUBMIT).stdout
     wait_for_table(folder)
@@ -65,12 +66,12 @@ def test_tasks_that_are_queued_again_or_cancelled_go_on_where_they_were(
 
 def test_a_preempted_task_makes_way_and_goes_on(folder: Path, command: Command, cluster: Slurm) -> None:
     command(f"certify {CERTIFY} --out one.parquet")
-    say_how_slow(folder, 1.0)
+    say_how_slow(folder, 0.5)
     command(SUBMIT)
     running(folder)
+    say_how_slow(folder, 3600.0)  # no task ends before it has to make way
+    cluster.run("sbatch", "--wait", "--partition=high", "--cpus-per-task=2", "--output=/dev/null", "--wrap=sleep 2")
     say_how_slow(folder, 0.0)
-    urgent = ["sbatch", "--partition=high", "--cpus-per-task=2", "--output=/dev/null", "--wrap=sleep 2"]
-    cluster.run(*urgent)
     wait_for_table(folder)
     assert_same(folder / "many.parquet", folder / "one.parquet")
     logs = [path.read_text() for path in (folder / "many.shards/slurm").glob("*.out")]
@@ -94,7 +95,7 @@ def test_a_task_that_fails_is_done_again(folder: Path, command: Command) -> None
 def test_what_slurm_refuses_leaves_nothing_behind(folder: Path, command: Command) -> None:
     done = command(SUBMIT.replace("--partition low", "--partition nosuch"), code=2)
     assert "Slurm refused: invalid partition specified: nosuch" in done.stderr
-    assert [path.name for path in folder.iterdir()] == ["slow.py"]
+    assert {path.name for path in folder.iterdir()} == {"slow.py", "seconds"}
 
 
 def test_another_certification_is_not_mixed_with_one_that_runs(folder: Path, command: Command, cluster: Slurm) -> None:

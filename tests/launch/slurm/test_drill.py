@@ -54,7 +54,7 @@ def test_killed_tasks_make_the_table_of_an_undisturbed_process(folder: Path, com
     print(f"DRILLS_SEED={seed} DRILLS_TIMES={times}")
     rng = random.Random(seed)
     command(f"certify {CERTIFY} --out one.parquet")
-    say_how_slow(folder, 1.0)  # nine seconds an image, so that no task ends before all are killed
+    say_how_slow(folder, 0.6)  # ten seconds an image, so that no task ends before all are killed
     command(f"certify {CERTIFY} --slurm --array 4 --partition low --time 30 --out many.parquet")
     begun, jobs = time.monotonic(), Jobs(shards_path(folder / "many.parquet"))
     while not ShardFolder(folder / "many.parquet", 4).certified(12):
