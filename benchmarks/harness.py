@@ -130,9 +130,7 @@ def published_loop(model: nn.Module, x: Tensor, n: int, sigma: float = SIGMA) ->
 def art_loop(model: nn.Module, x: Tensor, n: int) -> Callable[[], object] | None:
     """The same by adversarial-robustness-toolbox; None where it is not installed."""
     try:
-        from art.estimators.certification.randomized_smoothing import (
-            PyTorchRandomizedSmoothing,
-        )
+        from art.estimators.certification.randomized_smoothing import PyTorchRandomizedSmoothing
     except ImportError:
         return None
     smoothed = PyTorchRandomizedSmoothing(
@@ -167,15 +165,11 @@ def options_of(doc: str | None, name: str | None = None) -> argparse.ArgumentPar
 
 def machine() -> dict[str, object]:
     """What the figures were measured on."""
-    cpu = next((line.split(":")[1].strip() for line in _cpuinfo() if line.startswith("model name")), platform.machine())
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    cpu = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
     gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
     told = {"cpu": cpu, "instructions": torch_instructions(torch.device("cpu")), "cores": os.cpu_count(), "gpu": gpu}
     return {**told, "threads": torch.get_num_threads(), "versions": versions()}
-
-
-def _cpuinfo() -> list[str]:
-    path = Path("/proc/cpuinfo")
-    return path.read_text().splitlines() if path.exists() else []
 
 
 def written(out: Path, facts: dict[str, object]) -> None:

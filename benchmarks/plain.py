@@ -163,14 +163,8 @@ def amplify(model: nn.Module, x: Tensor, y: Tensor, noises: list[Tensor], sigma:
 
 
 METHODS: dict[str, Objective] = {
-    "gaussian": gaussian,
-    "stability": stability,
-    "consistency": consistency,
-    "macer": macer,
-    "smoothadv": smoothadv,
-    "smoothmix": smoothmix,
-    "cat-rs": cat_rs,
-    "amplify": amplify,
+    each.__name__.replace("_", "-"): each
+    for each in (gaussian, stability, consistency, macer, smoothadv, smoothmix, cat_rs, amplify)
 }
 
 
