@@ -153,10 +153,13 @@ def test_syncs_take_at_most_half_a_hundredth_of_a_run(
         path = tmp_path / f"{takes}-{row_takes}.journal"
         Journal.create(path, table.header).close()
         syncs.clear()
+
+        def fsync(descriptor: int, takes: float = takes) -> None:
+            syncs.append(takes)
+            now[0] += takes
+
         with monkeypatch.context() as patch, Journal(path, table.header)._opened() as journal:
-            patch.setattr(
-                os, "fsync", lambda descriptor, takes=takes: (syncs.append(takes), now.append(now.pop() + takes))
-            )
+            patch.setattr(os, "fsync", fsync)
             began, reported = now[0], 0
             for row in rows_of(table):
                 now[0] += row_takes
