@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from cli.processes import Run
 from openness.plugin import POINTS, announce
 
 # Prints what bash is offered for the last word of each command line, and the help of some verbs.
@@ -55,10 +54,3 @@ def test_words_are_completed_and_names_of_other_packages_are_known(tmp_path: Pat
         names = POINTS[f"randsmooth.{'architecture' if setting == 'arch' else setting}s"]
         assert {*names} <= {*offered[line]}, setting
         assert all(f"{name} (from smoothing-extras)" in " ".join(helps[OF_OTHERS[setting]]) for name in names), setting
-
-
-def test_the_script_says_how_it_is_kept(cli: Run) -> None:
-    for shell in ("bash", "zsh", "fish", "powershell"):
-        done = cli("completion", shell)
-        assert done.code == 0 and f"complete_{shell}" in done.out, shell
-        assert done.out.splitlines()[-1].startswith("# To have this in every new shell: ")

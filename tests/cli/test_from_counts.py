@@ -62,15 +62,3 @@ def test_an_unfinished_run_is_judged_and_says_how_far_it_is(cli: Run, tmp_path: 
     assert "note: a.parquet.partial: the run is not finished, judged are 4 of 40 images" in judged.err
     compared = cli("compare", "a.parquet.partial", "--out", "page.html")
     assert compared.code == 0 and "a (4 of 40)" in (tmp_path / "page.html").read_text()
-
-
-def test_a_file_that_is_no_table_yet_points_to_what_makes_one(cli: Run) -> None:
-    for name, text in {
-        "a.csv": COUNTS,
-        "a.jsonl": '{"label": 0, "picked": 0, "n_A": 990, "n": 1000}\n',
-        "b.csv": "idx,label,predict,radius,correct,time\n0,0,0,0.5,1,0:00:01.0\n",
-    }.items():
-        Path(name).write_text(text)
-        refused = cli("evaluate", name)
-        assert refused.code == 2 and "`randsmooth from-counts FILE --sigma S`" in refused.err, name
-        assert "with tabs between" in refused.err, name
