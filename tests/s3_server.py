@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from socket import SHUT_RDWR
 from typing import Any
 from urllib.request import Request, urlopen
 
@@ -58,6 +59,7 @@ class Flaky:
             environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         fault = FAULTS[number % len(FAULTS)]
         if fault == "drop":
+            environ["werkzeug.socket"].shutdown(SHUT_RDWR)  # else the client waits a minute for its answer
             raise ConnectionResetError  # which werkzeug takes for a client that went away
         return self._refuse(respond, f"{fault} Oh", "InternalError" if fault == "500" else "SlowDown")
 
