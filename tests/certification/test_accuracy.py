@@ -37,21 +37,17 @@ def measured(split: object, tmp_path_factory: pytest.TempPathFactory) -> tuple[M
     return measure(split, out), out
 
 
-def test_it_is_the_figure_of_all_images_for_fewer_samples(
-    split: object, measured: tuple[MeasuredAccuracy, Path], tmp_path: Path
+def test_it_is_the_figure_of_all_images_for_fewer_samples_and_keeps_its_evidence_in_two_tables(
+    split: object, measured: tuple[MeasuredAccuracy, Path]
 ) -> None:
-    found, _ = measured
+    found, out = measured
     how = SETTINGS.replace(rule=f"radius={R}", label_aware=True, n0=0)
-    whole = rs.certify(HalfSpace().eval(), split, how, identity="half space", out=tmp_path / "whole.parquet")
+    whole = rs.certify(HalfSpace().eval(), split, how, identity="half space")
     assert found.low <= certified_accuracy(whole, R).value <= found.high
     assert found.within < 0.02 + 1e-9 and found.images == IMAGES
     assert found.assured <= found.low <= found.value <= found.high
     assert found.assured <= np.mean(DISTANCES >= R)
     assert found.samples < whole.samples.sum()
-
-
-def test_its_evidence_is_kept_in_two_tables(measured: tuple[MeasuredAccuracy, Path]) -> None:
-    found, out = measured
     first, second = rs.read(out), rs.read(out.with_name("a-open.parquet"))
     assert (len(first), len(second)) == (IMAGES, found.resolved) and 0 < found.resolved < found.left_open
     assert first.header.rule == f"screen={R}" and second.header.rule == f"radius={R}"

@@ -31,17 +31,6 @@ X86 = bool(base.features().get("avx2"))
 needs_avx2 = pytest.mark.skipif(not X86, reason="the limits are those of x86 processors with AVX2")
 
 
-def test_limits_are_told_beside_what_the_processor_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(base, "features", lambda: {"avx2": True, "sse4_1": True, "amx_bf16": False, "clwb": True})
-    for name in base.RECORDED:
-        monkeypatch.delenv(name, raising=False)
-    assert base.cpu_instructions() == "avx2 sse4_1"
-    monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "SSE41")
-    assert base.cpu_instructions() == "avx2 sse4_1, ONEDNN_MAX_CPU_ISA=SSE41"
-    monkeypatch.setattr(base, "features", dict)
-    assert base.cpu_instructions().startswith(platform.machine())
-
-
 def test_torch_and_openvino_tell_what_they_use() -> None:
     model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 3)).eval()
     own = make_backend("torch", model, CPU, "32")

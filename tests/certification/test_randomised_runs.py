@@ -14,7 +14,6 @@ from torch import nn
 import randsmooth as rs
 from certification.planes import HalfSpace, beside
 from randsmooth.certificates import Certificates, from_counts, merge, read, write_parquet
-from randsmooth.errors import InputError
 
 SIGMA, ALPHA, N0, N, IMAGES = 0.5, 0.01, 51, 100, 6000
 
@@ -54,21 +53,6 @@ def test_numbers_for_counts_from_elsewhere_are_fresh_and_kept(tmp_path: Path) ->
         assert np.array_equal(again.u, first.u) and np.array_equal(again.radius, first.radius)  # type: ignore[arg-type]
     few = first.rows(np.array([7, 3])).u
     assert first.u is not None and few is not None and np.array_equal(few, first.u[[7, 3]])
-    counts0, counts = first.evidence()
-    rest: dict[str, Any] = {
-        "idx": first.idx,
-        "label": first.label,
-        "counts0": counts0,
-        "counts": counts,
-        "seconds": first.seconds,
-    }
-    for header, u in (
-        (first.header, None),
-        (first.header, np.ones(50)),
-        (first.header.replace(bound="pairwise"), first.u),
-    ):
-        with pytest.raises(InputError, match=r"\bu\b"):
-            rs.certificates.from_evidence(header, **rest, u=u)
 
 
 class Sure(nn.Module):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from cli.processes import server, start
+from cli.processes import server
 from drills import disks, disturb
 from drills.bench import Bench, Tally, stage
 from drills.facts import facts
@@ -42,23 +40,6 @@ def test_each_kind_of_drill_ends_as_it_should(tmp_path: Path) -> None:
             if not bench.tally.passed:
                 wrong[kind] = bench.tally.told()
     assert not wrong
-
-
-@pytest.mark.slow
-def test_threads_that_start_processes_hear_how_each_ended() -> None:
-    def ends(kill: bool) -> set[int | None]:
-        return {_end(kill) for _ in range(15)}
-
-    with server([]), ThreadPoolExecutor(8) as pool:
-        assert [*pool.map(ends, [True, False] * 4)] == [{-signal.SIGKILL}, {0}] * 4
-
-
-def _end(kill: bool) -> int | None:
-    process = start(["--version"])
-    if kill:
-        process.kill()
-    process.join()
-    return process.exitcode
 
 
 def test_a_changed_number_and_a_file_too_many_are_seen(tmp_path: Path) -> None:

@@ -199,10 +199,7 @@ def certified_as(table: Certificates) -> CertificationSettings:
     if missing:
         raise InputError(f"{called(table)} does not say its {missing[0]} (a TSV log?): give what `certify` wrote")
     facts = {name: getattr(header, name) for name in ("sigma", "sound", "backend", "batch")}
-    try:
-        return CertificationSettings(**facts, precision=certificates.precision_named(header.precision or ""))
-    except InputError as error:
-        raise InputError(f"{called(table)}: {error}") from error
+    return CertificationSettings(**facts, precision=certificates.precision_named(header.precision or ""))
 
 
 def check_same(model: object, table: Certificates, identity: str | None = None) -> None:

@@ -131,7 +131,6 @@ class ForeignPart(Around):
 
     Attributes:
         run: what answers for it, once a backend has said so: (B, K) logits of (B, C, H, W).
-        padded: whether it may be asked about more images than are counted, so that its batches have one size.
     """
 
     _turn = threading.Lock()
@@ -140,7 +139,6 @@ class ForeignPart(Around):
         super().__init__()
         self.model = model
         self.run: Callable[[Tensor], Tensor] | None = None
-        self.padded = True
 
     shape = property(lambda self: self.model.shape)
     num_classes = property(lambda self: self.model.num_classes)

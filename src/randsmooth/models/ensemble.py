@@ -72,7 +72,6 @@ class Ensemble(Around):
         self.weights = _relative(weights, len(members))
         self.members = nn.ModuleList(as_module(member, num_classes) for member in members)
         self.members.training = False
-        self.rows: int | None = None  # images that every member of torch is asked about at once; None: those that come
         numbers = {getattr(member, "num_classes", None) for member in self.members} - {None}
         if len(numbers) > 1:
             raise InputError(f"the members have {_listed(numbers)} classes; expected one number")
@@ -93,27 +92,22 @@ class Ensemble(Around):
     def forward(self, x: Tensor) -> Tensor:
         """Logits (B, K) of images (B, C, H, W); of the rule "vote" the shares of votes."""
         if self.consensus is None:
-            return self._together([self._ask(member, x, self.rows) for member in self.members])
+            return self._together([member(x) for member in self.members])
         return self._until_consensus(x, self.consensus)
 
     def _until_consensus(self, x: Tensor, first: int) -> Tensor:
         """What the `first` members say where they agree on the class, else what all of them do."""
-        size = len(x) if self.rows is None else self.rows
-        answers = [self._ask(member, x, self.rows) for member in self.members[:first]]
+        answers = [member(x) for member in self.members[:first]]
         classes = torch.stack([answer.argmax(dim=1) for answer in answers])
         together = self._together(answers)
         differ = ((classes != classes[0]).any(dim=0)).nonzero()[:, 0]
         if not len(differ):
             return together
-        part = -(-size // PARTS)  # of one size, so that it is rounded alike however many differ
-        others = [self._ask(member, x[differ], part) for member in self.members[first:]]
+        others = [self._in_parts(member, x[differ], -(-len(x) // PARTS)) for member in self.members[first:]]
         return together.index_copy(0, differ, self._together([*(answer[differ] for answer in answers), *others]))
 
-    def _ask(self, member: nn.Module, x: Tensor, rows: int | None) -> Tensor:
-        """Logits of `member`, asked in batches of `rows` images where it may be asked in vain."""
-        if rows is None or any(not part.padded for part in foreign_parts(member)):
-            answer: Tensor = member(x)
-            return answer
+    def _in_parts(self, member: nn.Module, x: Tensor, rows: int) -> Tensor:
+        """Logits of `member`, asked in batches of `rows` images: so they are rounded alike however many there are."""
         parts = [F.pad(part, (0, 0) * (x.dim() - 1) + (0, rows - len(part))) for part in x.split(rows)]
         return torch.cat([member(part) for part in parts])[: len(x)]
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, fx, nn
-from torch.nn import functional as F
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from randsmooth.certificates import Precision
@@ -84,11 +82,7 @@ class Compiled(Torch):
 
 
 class Mixed(Torch):
-    """Runs the module in torch and each part of another kind by its usual backend.
-
-    If a part is not padded, nothing is: networks are then asked about full batches inside, and it alone about exactly
-    what is counted.
-    """
+    """Runs the module in torch and each part of another kind by its usual backend, all about the same full batches."""
 
     name = "mixed"
     runs = "runs modules with parts of other kinds; leave the backend open for others"
@@ -103,12 +97,11 @@ class Mixed(Torch):
         super().__init__(model, device, precision)
         self.parts = foreign_parts(self.model)
         self.inner = [make_backend(usual_backend(part.model), part.model, device, precision) for part in self.parts]
-        self.padded = all(backend.padded for backend in self.inner)
         self.parallel = all(backend.parallel for backend in self.inner)  # type: ignore[misc]
         used = (package for backend in self.inner for package in backend.packages)
         self.packages = tuple(dict.fromkeys(used))  # type: ignore[misc]
         for part, backend in zip(self.parts, self.inner, strict=True):
-            part.padded, part.run = backend.padded, partial(self._run, backend.logits, backend.padded)
+            part.run = partial(_in_rows, backend)
 
     @property
     def processor(self) -> str:
@@ -120,10 +113,6 @@ class Mixed(Torch):
         return "; ".join(dict.fromkeys([super().instructions, *(backend.instructions for backend in self.inner)]))
 
     def answer(self, noisy: Tensor) -> Tensor:
-        if not self.padded:
-            for module in self.model.modules():
-                if isinstance(module, Ensemble):
-                    module.rows = self.size
         answer: Tensor = super().answer(noisy)
         rules = {module.rule for module in self.model.modules() if isinstance(module, Ensemble)}
         if self.votes and rules - {"vote"}:
@@ -134,11 +123,9 @@ class Mixed(Torch):
     def votes(self) -> bool:
         return any(backend.votes for backend in self.inner)
 
-    def _run(self, logits: Callable[[Tensor], Tensor], padded: bool, x: Tensor) -> Tensor:
-        """What a part answers; one that wants batches of one size is asked about `size` images."""
-        if not padded or self.padded or len(x) >= self.size:
-            return logits(x.contiguous())
-        return logits(F.pad(x, (0, 0) * (x.dim() - 1) + (0, self.size - len(x))))[: len(x)]
+
+def _in_rows(backend: Backend, x: Tensor) -> Tensor:
+    return backend.logits(x.contiguous())
 
 
 class _Tracer(fx.Tracer):

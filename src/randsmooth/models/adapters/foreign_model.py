@@ -133,7 +133,7 @@ class PythonModel(ForeignModel):
 
 
 class FunctionModel(PythonModel):
-    """A function as a base classifier. It is asked about no more images than are counted.
+    """A function as a base classifier. By itself, it is asked about no more images than are counted.
 
     Args:
         function: takes images (B, C, H, W) float32, in [0, 1] before noise was added, and gives logits (B, K), or
