@@ -154,7 +154,7 @@ def test_a_consensus_certifies_what_it_is_defined_as_and_asks_less() -> None:
         assert np.array_equal(found.counts, brute.counts) and np.array_equal(found.radius, brute.radius)
     asked = [sum(call.sizes) for call in calls]
     assert 11_000 <= asked[0] == asked[1]  # batches are filled up
-    assert max(asked[2:]) < 0.5 * asked[0]  # the others answer only where the first two differ
+    assert max(asked[2:]) < 0.6 * asked[0]  # the others answer only where the first two differ, in quarters of a batch
     assert not np.array_equal(full.counts, brute.counts)  # it is another classifier
 
 

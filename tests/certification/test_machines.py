@@ -92,7 +92,8 @@ def test_a_run_is_not_resumed_with_other_instructions(tmp_path: Path) -> None:
 def run(out: Path, **more: Any) -> Any:
     torch.manual_seed(0)
     model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
-    return certify(model, "digits", **{"sigma": 0.25, "n": 100, "take": 12, "out": out} | more)
+    how: dict[str, Any] = {"sigma": 0.25, "n": 100, "take": 12, "out": out}
+    return certify(model, "digits", **how | more)
 
 
 def cut(out: Path, **more: Any) -> None:
