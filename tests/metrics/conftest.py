@@ -16,16 +16,9 @@ def log() -> Make:
     """A log of rows (label, predict, radius)."""
 
     def table(rows: Sequence[tuple[int, int, float]], name: str = "log", **facts: float) -> Certificates:
-        label, predict, radius = zip(*rows, strict=True) if rows else ((), (), ())
-        return Certificates(
-            Header(**facts),  # type: ignore[arg-type]
-            np.arange(len(rows)),
-            np.array(label, np.int64),
-            np.array(predict, np.int64),
-            np.array(radius, np.float64),
-            np.zeros(len(rows)),
-            name=name,
-        )
+        label, predict = np.array([row[:2] for row in rows], np.int64).reshape(-1, 2).T
+        radius, idx = np.array([row[2] for row in rows], np.float64), np.arange(len(rows))
+        return Certificates(Header.model_validate(facts), idx, label, predict, radius, np.zeros(len(rows)), name=name)
 
     return table
 
@@ -37,16 +30,9 @@ def counted() -> Make:
     def table(hits: Sequence[int], n: int = 1000, name: str = "counted", sigma: float = 0.5) -> Certificates:
         k = np.asarray(hits, np.int64)
         counts = np.stack([k, n - k], axis=1)
-        header = Header(sigma=sigma, n0=n, n=n, alpha=0.001)
-        zeros = np.zeros(len(k), np.int64)
+        header, idx, label = Header(sigma=sigma, n0=n, n=n, alpha=0.001), np.arange(len(k)), np.zeros(len(k), np.int64)
         return from_evidence(
-            header,
-            idx=np.arange(len(k)),
-            label=zeros,
-            counts0=counts,
-            counts=counts,
-            seconds=np.zeros(len(k)),
-            name=name,
+            header, idx=idx, label=label, counts0=counts, counts=counts, seconds=label * 1.0, name=name
         )
 
     return table

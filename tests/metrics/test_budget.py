@@ -1,6 +1,5 @@
 """Expected figures at a smaller budget: against enumeration, SciPy and resampling; what cannot be judged anew."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -9,27 +8,22 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from metrics.conftest import Make
 from models.refusing import check_refusals
 from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates, Header, from_evidence
 from randsmooth.metrics.budget import hypergeometric
 from randsmooth.noise import Gaussian
 
-Make = Callable[..., Certificates]
-
 
 def three_classes(images: int = 40, n: int = 400, alpha: float = 0.01, seed: int = 0) -> Certificates:
     """Counts of three classes, some images picked wrongly and some not certified."""
     rng = np.random.default_rng(seed)
     p = rng.dirichlet([1.0, 0.5, 0.5], size=images)
+    header, idx, label = Header(sigma=0.5, n0=10, n=n, alpha=alpha), np.arange(images), rng.integers(0, 2, images)
+    counts0, counts = rng.multinomial(10, p), rng.multinomial(n, p)
     return from_evidence(
-        Header(sigma=0.5, n0=10, n=n, alpha=alpha),
-        idx=np.arange(images),
-        label=rng.integers(0, 2, images),
-        counts0=rng.multinomial(10, p),
-        counts=rng.multinomial(n, p),
-        seconds=np.zeros(images),
-        name="three",
+        header, idx=idx, label=label, counts0=counts0, counts=counts, seconds=np.zeros(images), name="three"
     )
 
 

@@ -1,18 +1,14 @@
 """The best of several tables at each radius: by hand, against brute force, and the coverage of its interval."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
+from metrics.conftest import Make
 from models.refusing import check_refusals
-from randsmooth.certificates import Certificates
 from randsmooth.metrics import NO_ONE_CLASSIFIER, certified_accuracy, certified_shares, envelope, wilson
 
-Log = Callable[..., Certificates]
 
-
-def test_by_hand(log: Log) -> None:
+def test_by_hand(log: Make) -> None:
     narrow = log([(0, 0, 0.5), (0, 0, 0.5), (0, 0, 0.25), (0, 1, 0.4)], name="narrow", sigma=0.25)
     wide = log([(0, 0, 2.0), (0, 0, 0.5), (0, -1, 0.0), (0, 1, 3.0)], name="wide", sigma=1.0)
     found = envelope([narrow, wide], [0.0, 0.25, 0.3, 0.5, 1.0, 2.0, 2.5])
@@ -23,7 +19,7 @@ def test_by_hand(log: Log) -> None:
     assert "no one classifier's" in NO_ONE_CLASSIFIER
 
 
-def test_against_the_tables_themselves(log: Log) -> None:
+def test_against_the_tables_themselves(log: Make) -> None:
     rng = np.random.default_rng(0)
     tables = []
     for sigma in (0.25, 0.5, 1.0):
@@ -39,7 +35,7 @@ def test_against_the_tables_themselves(log: Log) -> None:
     assert certified_shares(tables[0], grid).tolist() == [certified_accuracy(tables[0], r).value for r in grid.tolist()]
 
 
-def test_the_interval_covers_the_best_though_it_was_chosen(log: Log) -> None:
+def test_the_interval_covers_the_best_though_it_was_chosen(log: Make) -> None:
     """Ten tables of one accuracy, 1/2: the control, the chosen table's own interval, misses it too often."""
     rng, images, missed, alone = np.random.default_rng(0), 100, 0, 0
     for _ in range(300):
@@ -51,7 +47,7 @@ def test_the_interval_covers_the_best_though_it_was_chosen(log: Log) -> None:
     assert missed <= 0.05 * 300 + 10 < 0.1 * 300 < alone
 
 
-def test_bad_input(log: Log) -> None:
+def test_bad_input(log: Make) -> None:
     one, other = log([(0, 0, 1.0)], name="one"), log([(1, 1, 1.0)], name="other")
     check_refusals(
         [

@@ -1,6 +1,6 @@
 """Comparisons judged together: known differences are found where they are, and no more than 5% claim what is not."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -8,13 +8,13 @@ import pytest
 from numpy.typing import NDArray
 from scipy import special
 
+from metrics.conftest import Make
 from models.refusing import refusal
 from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates, Header
 from randsmooth.noise import Gaussian
 from randsmooth.report import what_acr_hides
 
-Make = Callable[..., Certificates]
 Floats = NDArray[np.float64]
 
 SIGMA, N, ALPHA = 0.5, 1000, 0.001

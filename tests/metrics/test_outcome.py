@@ -17,11 +17,7 @@ def band(low: list[float], high: list[float], *, whole: bool = True) -> Differen
 
 CASES: list[tuple[list[float], list[float], str]] = [
     ([-9, -8, -4, -2, 1, 2], [-5, -4, 2, 4, 5, 6], "crosses at r = 0.3 (0.1 to 0.4), ahead beyond"),
-    (
-        [1, -9, -9, 1],
-        [2, -1, -1, 2],
-        "crosses at r = 0.1 (0 to 0.1), behind beyond, and at r = 0.3 (0.2 to 0.3), ahead beyond",
-    ),
+    ([1, -9, 1], [2, -1, 2], "crosses at r = 0.1 (0 to 0.1), behind beyond, and at r = 0.2 (0.1 to 0.2), ahead beyond"),
     ([-3, 1, 2, 1], [2, 4, 5, 4], "ahead from r = 0.1 to 0.3, nowhere shown behind"),
     ([-5, -3, -4], [-1, 2, -1], "behind from r = 0 to 0.2 with gaps, nowhere shown ahead"),
     ([-1, 2, -2], [1, 4, 3], "ahead at r = 0.1, nowhere shown behind"),

@@ -1,11 +1,11 @@
 """At which radii two tables can be compared, and why not at others."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from metrics.conftest import Make
 from models.refusing import refusal
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
@@ -13,7 +13,6 @@ from randsmooth.metrics import farthest
 from randsmooth.metrics.comparison import reach
 from randsmooth.noise import Gaussian
 
-Make = Callable[..., Certificates]
 HITS = [600, 900, 1000]
 
 

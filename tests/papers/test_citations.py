@@ -19,13 +19,8 @@ from randsmooth.rules import CONFIDENCE_BOUNDS, RULES
 from randsmooth.training.presets import PRESETS
 
 ROOT = Path(randsmooth.__file__).parents[2]
-NEEDED = {
-    "inproceedings": {"booktitle"},
-    "article": {"journal"},
-    "techreport": {"institution"},
-    "misc": {"howpublished"},
-    "software": {"version", "url"},
-}
+NEEDED = {"inproceedings": {"booktitle"}, "article": {"journal"}, "techreport": {"institution"}}
+NEEDED |= {"misc": {"howpublished"}, "software": {"version", "url"}}
 
 
 def keys(found: Bibliography) -> list[str]:

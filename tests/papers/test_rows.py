@@ -1,11 +1,15 @@
-"""Which model a row of a table is about, and how many images it was certified on."""
+"""The papers' objects and their rows: quick to list, which model a row is about, on how many images."""
 
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
+from pkgutil import resolve_name
 from types import SimpleNamespace
 from typing import Any
 
 from randsmooth.certificates import PathFacts
+from randsmooth.papers import OBJECTS
 from randsmooth.papers.context import SCALES, steps_for
 from randsmooth.papers.find_certificates import certificates_for
 from randsmooth.papers.published_values import PaperRow, rows_of
@@ -61,3 +65,22 @@ def test_a_log_stands_for_a_main_row_by_either_account() -> None:
     assert of_row([ablation, prose]) == [prose]
     assert of_row([prose, log, exact]) == [exact, prose, log]
     assert of_row([ablation]) == []
+
+
+LISTS = """
+import sys
+from randsmooth import papers
+rows = sum(len(one.rows()) for one in papers.OBJECTS)
+heavy = {"numpy", "pandas", "scipy", "pyarrow", "torch", "plotly", "matplotlib", "jinja2"}
+print(rows > 500, *sorted(heavy & set(sys.modules)))
+"""
+
+
+def test_listing_all_objects_and_their_rows_loads_nothing_heavy() -> None:
+    printed = subprocess.run([sys.executable, "-c", LISTS], capture_output=True, text=True, check=True)
+    assert printed.stdout.split() == ["True"]
+
+
+def test_every_object_has_a_function_that_draws_it() -> None:
+    for one in OBJECTS:
+        assert callable(resolve_name(f"randsmooth.papers.{one.maker}")), one.name

@@ -6,7 +6,7 @@ A log's path may tell settings (`num_2/lbd_5.0/eta_0.5`, `pgd_255.0_10_10`), whi
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -83,9 +83,7 @@ def scan_folder(folder: Path) -> FolderScan:
     return FolderScan(tuple(found), tuple(_skipped(faults, predicted, incomplete)))
 
 
-def _skipped(
-    faults: Mapping[Path, str], predicted: Sequence[Path], incomplete: Mapping[str, Sequence[Path]]
-) -> Iterator[str]:
+def _skipped(faults: dict[Path, str], predicted: list[Path], incomplete: dict[str, list[Path]]) -> Iterator[str]:
     """A sentence for each reason for which files could not be used."""
     if predicted:
         yield f"skipped as logs of predictions, which certify nothing: {names_of(predicted, NAMED)}"
@@ -93,10 +91,8 @@ def _skipped(
         one = len(paths) == 1
         yield f"skipped: {faults[paths[0]] if one else f'{names_of(paths, NAMED)}: {reason}'}"
     for lacks, places in incomplete.items():
-        yield (
-            f"left out {names_of(places, NAMED)}: nothing says the {lacks}; a log may be put at "
-            "DATASET-sigmaSIGMA/METHOD.tsv"
-        )
+        place = "a log may be put at DATASET-sigmaSIGMA/METHOD.tsv"
+        yield f"left out {names_of(places, NAMED)}: nothing says the {lacks}; {place}"
 
 
 def _described(file: FolderFile, table: Certificates) -> CertificateFile:

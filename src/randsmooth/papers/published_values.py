@@ -10,7 +10,7 @@ from importlib import resources
 from itertools import pairwise
 from operator import mul
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from randsmooth.errors import unknown
 
@@ -138,9 +138,7 @@ def _contradictions(row: Sequence[Printed]) -> Iterator[str]:
             yield f"ACR {text} is outside [{low:.4f}, {high:.4f}], what the accuracies allow"
 
 
-def area(
-    radii: Sequence[float], accuracy: Sequence[float], farthest: float, slack: Sequence[float]
-) -> tuple[float, float]:
+def area(radii: Sequence[float], accuracy: Sequence[float], farthest: float, slack: Sequence[float]) -> list[float]:
     """The least and the largest ACR of a classifier whose certified accuracy is known at some radii.
 
     Args:
@@ -153,7 +151,7 @@ def area(
     widths = [after - r for r, after in pairwise([*radii, farthest])]
     low = [max(a - s, 0.0) for a, s in zip(accuracy, slack, strict=True)]
     high = [min(a + s, 1.0) for a, s in zip(accuracy, slack, strict=True)]
-    return sum(map(mul, widths[:-1], low[1:])), sum(map(mul, widths, high))
+    return [sum(map(mul, widths[:-1], low[1:])), sum(map(mul, widths, high))]
 
 
 def _rounding(text: str) -> float:
@@ -326,11 +324,9 @@ class PaperObject:
         """Draw the object from the certificates and models at hand, for the rows that can be shown."""
         from randsmooth.papers.output import figure_output
 
-        function = resolve_name(f"randsmooth.papers.{self.maker}")
-        made: Output = (
-            figure_output(function(), *filter(None, [self.note])) if self.formula else function(context, rows)
-        )
-        return made
+        function: Callable[..., Any] = resolve_name(f"randsmooth.papers.{self.maker}")
+        made = figure_output(function(), *filter(None, [self.note])) if self.formula else function(context, rows)
+        return cast("Output", made)
 
     def missing(self, context: Context) -> list[PaperRow]:
         """The rows without certificates of their own run, or without a model where the object needs one."""
@@ -341,11 +337,8 @@ class PaperObject:
     def unfinished(self, context: Context) -> list[PaperRow]:
         """The rows for which `--run` has work left: the missing ones, and models of its own not yet certified."""
         missing = self.missing(context)
-        return [
-            row
-            for row in self.rows()
-            if row in missing or (context.trained(row) and context.certificates_of(row) is None)
-        ]
+        left = [row for row in self.rows() if context.trained(row) and context.certificates_of(row) is None]
+        return [row for row in self.rows() if row in missing or row in left]
 
 
 def _on_imagenet(sigma: float, method: str) -> PaperRow:
@@ -396,7 +389,7 @@ def find_object(name: str) -> PaperObject:
         >>> find_object("acr/theorem1").title
         'budget at which a constant classifier passes any ACR'
     """
-    for candidate in OBJECTS:
-        if candidate.name == name:
-            return candidate
-    raise unknown("object", name, [candidate.name for candidate in OBJECTS])
+    by_name = {candidate.name: candidate for candidate in OBJECTS}
+    if name not in by_name:
+        raise unknown("object", name, by_name)
+    return by_name[name]

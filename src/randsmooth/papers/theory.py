@@ -54,8 +54,7 @@ def limit_slope(p_a: ArrayLike, sigma: float = 1.0) -> Floats:
     Of the shape of `p_a`; 0 below 1/2, where nothing is certified, and infinite at 1.
     """
     p = np.asarray(p_a, np.float64)
-    slope = sigma * math.sqrt(2.0 * math.pi) * np.exp(0.5 * special.ndtri(p) ** 2)
-    return np.asarray(np.where(p >= 0.5, slope, 0.0))
+    return np.where(p >= 0.5, sigma * slope(p), 0.0)
 
 
 @lru_cache(maxsize=8)  # takes half a second for n = 100,000; callers only read the array
