@@ -31,9 +31,8 @@ def counted() -> Make:
         k = np.asarray(hits, np.int64)
         counts = np.stack([k, n - k], axis=1)
         header, idx, label = Header(sigma=sigma, n0=n, n=n, alpha=0.001), np.arange(len(k)), np.zeros(len(k), np.int64)
-        return from_evidence(
-            header, idx=idx, label=label, counts0=counts, counts=counts, seconds=label * 1.0, name=name
-        )
+        seconds = np.zeros(len(k))
+        return from_evidence(header, idx=idx, label=label, counts0=counts, counts=counts, seconds=seconds, name=name)
 
     return table
 

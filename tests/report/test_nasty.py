@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -74,7 +75,13 @@ def tables(strings: list[str]) -> list[Certificates]:
         counts0[label, label] = 10
         counts[label, label] = rng.integers(50, 101, count)
         counts[label, (label + 1) % count] = 100 - counts[label, label]
-        of = {"idx": label, "label": label, "counts0": counts0, "counts": counts, "seconds": np.ones(count)}
+        of: dict[str, Any] = {
+            "idx": label,
+            "label": label,
+            "counts0": counts0,
+            "counts": counts,
+            "seconds": np.ones(count),
+        }
         table = from_evidence(Header(sigma=0.5, n0=10, n=100, alpha=0.001), name=name, **of)
         fields = ("dataset", "split", "selection", "noise", "backend", "device", "guarantee")
         facts: dict[str, object] = dict.fromkeys(fields, name) | {"classes": tuple(strings), "notes": tuple(strings)}

@@ -1,6 +1,7 @@
 """The sentence about ACR: each case it can meet, and no claim that chance could make."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -17,14 +18,20 @@ def of_p_a(name: str, shares: list[float], n: int = 1000) -> Certificates:
     counts = np.stack([k, n - k], axis=1)
     zeros = np.zeros(len(k), np.int64)
     header, seconds = Header(sigma=0.5, n0=n, n=n, alpha=0.001), np.zeros(len(k))
-    of = {"idx": np.arange(len(k)), "label": zeros, "counts0": counts, "counts": counts, "seconds": seconds}
+    of: dict[str, Any] = {
+        "idx": np.arange(len(k)),
+        "label": zeros,
+        "counts0": counts,
+        "counts": counts,
+        "seconds": seconds,
+    }
     return from_evidence(header, name=name, **of)
 
 
 PLAIN = [0.3, 0.6, 0.7, 0.8]
 MIXED = [0.58, 0.3, 0.7, 0.7, 0.9, 0.9, 0.6, 0.6]
 SWAPPED = [0.3, 0.3, 0.9, 0.9, 0.7, 0.7, 0.6, 0.6]  # far radii change hands, which drowns the near ones that are lost
-CASES = {
+CASES: dict[str, tuple[Any, ...]] = {
     "higher, crosses": ([0.1, 0.2, 0.999, 0.999], PLAIN, "higher", "below", "above it", "ACR hides that fewer images"),
     "lower, crosses": ([0.62, 0.62, 0.62, 0.62], PLAIN, "lower", "below", "above it", "ACR hides that more images"),
     "higher, above": ([0.4, 0.7, 0.8, 0.9], PLAIN, "higher", "above", "nowhere shown below it", "bears ACR out"),

@@ -147,7 +147,13 @@ def read_folder(folder: Path, **known: float | None) -> Iterator[FolderFile]:
 
 
 def read_file_of(path: Path, **known: float | None) -> FolderFile:
-    """One file of `read_folder`."""
+    """One file of `read_folder`: its table, or what is wrong with it.
+
+    Example:
+        >>> _ = Path("broken.tsv").write_text("idx")
+        >>> read_file_of(Path("broken.tsv")).table is None
+        True
+    """
     place = in_repository(path)
     try:
         return FolderFile(path, place, infer(read(path), place, **known))  # type: ignore[arg-type]

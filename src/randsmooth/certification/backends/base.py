@@ -295,7 +295,12 @@ def fastest(runs: Mapping[Way, Callable[[], float]]) -> tuple[Way, dict[Way, flo
 
 
 def processor() -> str:
-    """The CPU's name, with its family, model and stepping, since virtual machines may call theirs just `AMD EPYC`."""
+    """The CPU's name, with its family, model and stepping, since virtual machines may call theirs just `AMD EPYC`.
+
+    Example:
+        >>> processor() != ""
+        True
+    """
     linux = _from_linux()
     name = features().get("cpu_name") or linux.get("model name") or platform.processor() or platform.machine()
     numbers = ", ".join(f"{key} {linux[key]}" for key in ("cpu family", "model", "stepping") if key in linux)
@@ -303,7 +308,12 @@ def processor() -> str:
 
 
 def torch_instructions(device: torch.device) -> str:
-    """The instructions that torch computes with on `device`: on a CPU those that it has, and what limits them."""
+    """The instructions that torch computes with on `device`: on a CPU those that it has, and what limits them.
+
+    Example:
+        >>> torch_instructions(torch.device("cpu")).split()[0]
+        'ATen'
+    """
     if device.type == "cuda":
         major, minor = torch.cuda.get_device_capability(device)
         return f"compute capability {major}.{minor}"
@@ -321,6 +331,10 @@ def lacks_bfloat16(device: torch.device) -> str | None:
     """What computes on `device`, in words, where it has no units for bfloat16; None if it has, or that is not known.
 
     A limit on oneDNN's instruction set (ONEDNN_MAX_CPU_ISA) counts, since torch does not use what lies beyond it.
+
+    Example:
+        >>> lacks_bfloat16(torch.device("cpu")) in ("this processor", None)
+        True
     """
     if device.type == "cuda":
         return None if torch.cuda.get_device_capability(device) >= AMPERE else torch.cuda.get_device_name(device)
@@ -331,7 +345,12 @@ def lacks_bfloat16(device: torch.device) -> str | None:
 
 @cache
 def features() -> dict[str, Any]:
-    """The CPU's features as torch reports them; empty for a torch that does not report them."""
+    """The CPU's features as torch reports them; empty for a torch that does not report them.
+
+    Example:
+        >>> features().get("avx2", False) in (True, False)
+        True
+    """
     find = getattr(torch.cpu, "get_capabilities", None)
     return dict(find()) if find else {}
 
