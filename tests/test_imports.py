@@ -37,7 +37,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "report": {"metrics", "certificates", "rules", "noise", "bounds"},
     "app": {"certification", "models", "data", "noise", "report", "certificates", "bounds"},
-    "launch": {"training", "certification", "certificates", "rules", "bounds", "models", "methods", "data"},
+    "launch": {"training", "certification", "certificates", "rules", "noise", "bounds", "models", "methods", "data"},
     "testing": {
         *("methods", "models", "data", "certificates", "rules", "certification", "report", "metrics"),
         *("attacks", "noise", "bounds"),

@@ -61,6 +61,10 @@ def test_settings_become_the_options_of_the_verbs() -> None:
         f"--out {table} --resume"
     )
     assert shlex.split(evaluate)[1:3] == ["evaluate", table]
+    uniform, certified, _ = commands(sigmas="uniform=0.6", certify={"noise": "laplace=0.3", "n": 300}).values()
+    assert "--method gaussian --noise uniform=0.6 --seed 0" in uniform and "--noise laplace=0.3" in certified
+    with pytest.raises(InputError, match="L1 and L2"):
+        commands(sigmas="uniform=0.6", certify=[{"sigma": 0.3}, {"n": 300}])
     values = {"set": {"lr": 0.1, "name": "1e3", "drops": [1, 2]}, "batch": None, "sound": True}
     words = ["--set", "lr=0.1", "--set", 'name="1e3"', "--set", "drops=[1, 2]", "--sound"]
     assert command_words("certify", "a", values) == ["certify", "a", *words]

@@ -32,7 +32,7 @@ class Cell:
     """A model of a sweep.
 
     Attributes:
-        dataset, method, sigma, seed: what it is trained on, and how.
+        dataset, method, sigma, seed: what it is trained on, and how; in sigma's place may stand the text of a noise.
         shared: settings of `train` that the grid gives for all methods.
         own: those that it gives for this method, hyperparameters among them. Where one names the folder of a model, a
             mapping in its place refers to another model of the sweep.
@@ -41,7 +41,7 @@ class Cell:
 
     dataset: str
     method: str
-    sigma: float
+    sigma: float | str
     seed: int
     shared: Settings
     own: Settings
@@ -53,15 +53,20 @@ class Cell:
         return {**self.shared, **self.own}
 
     @property
-    def place(self) -> tuple[str, str, float, int]:
+    def place(self) -> tuple[str, str, float | str, int]:
         """Where in the grid it stands, settings aside."""
         return self.dataset, self.method, self.sigma, self.seed
+
+    @property
+    def level(self) -> dict[str, Any]:
+        """Its noise as a setting of `train`: {"sigma": 0.5} or {"noise": "uniform=0.6"}."""
+        return {"noise" if isinstance(self.sigma, str) else "sigma": self.sigma}
 
     def options(self) -> dict[str, Any]:
         """The options of `randsmooth train`, with hyperparameters and settings of the optimisation below `set`."""
         given = {key: value for key, value in self.values.items() if key in TRAINING}
         rest = {key: value for key, value in self.values.items() if key not in TRAINING}
-        first = {"method": self.method, "sigma": self.sigma, "seed": self.seed}
+        first = {"method": self.method, **self.level, "seed": self.seed}
         return {**first, **given, **({"set": rest} if rest else {})}
 
 
@@ -92,7 +97,7 @@ class Grid:
         | --- | --- |
         | `datasets` | names or paths; below one, settings of `train` for it |
         | `methods` | names; below one, its hyperparameters and settings of `train` for it |
-        | `sigmas` | of the noise |
+        | `sigmas` | of the noise; or another noise, as in `--noise`: `uniform=0.6` |
         | `seeds` | of training; 0 if not given |
         | `train` | settings of `train` for all |
         | `certify` | settings of `certify`; several mappings certify each model in several ways |
@@ -191,7 +196,7 @@ def by_title(named: Iterable[tuple[str, T]], where: str) -> dict[str, T]:
     return found
 
 
-def _title(dataset: str, method: str, sigma: float, seed: int, said: Settings) -> str:
+def _title(dataset: str, method: str, sigma: float | str, seed: int, said: Settings) -> str:
     return slug("-".join([Path(dataset).name, str(method), *_words(said), _word(sigma), f"seed{seed}"]))
 
 

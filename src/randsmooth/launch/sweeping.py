@@ -23,6 +23,7 @@ from randsmooth.launch.slurm import Jobs, Resources, Submitted, check_slurm
 from randsmooth.launch.workers import Workers
 from randsmooth.models.registry import check_arch
 from randsmooth.models.sources import check_place
+from randsmooth.noise import NORMS, Gaussian, instead, make_noise
 from randsmooth.progress import Progress, chosen_progress
 from randsmooth.training import DenoiserSettings
 
@@ -73,11 +74,15 @@ class _Steps:
         for title, values in self.grid.certifications.items():
             options, needs = {"dataset": cell.dataset, **reading, **values}, [train]
             if isinstance(options.get("denoiser"), Mapping):
-                sigma = options.get("sigma", cell.sigma)
-                needs.append(self.denoiser(cell, train, options["denoiser"], sigma))
+                needs.append(self.denoiser(cell, train, options["denoiser"], options.get("sigma", cell.sigma)))
                 options["denoiser"] = needs[-1].makes
             name = f"{cell.title}/{title}"
             tables.append(self.add(name, "certify", str(train.makes), options, f"{name}.parquet", *needs))
+        if len(norms := {_norm(cell, values) for values in self.grid.certifications.values()}) > 1:
+            words = " and ".join(sorted(norms))
+            raise InputError(
+                f"{cell.title} is certified in {words}, whose radii are never compared: make a grid of each"
+            )
         if tables:
             made, options = [str(step.makes) for step in tables], {"format": "json", "overwrite": True}
             self.add(f"{cell.title}/evaluate", "evaluate", made, options, f"{cell.title}/metrics.json", *tables)
@@ -109,6 +114,12 @@ class _Steps:
         title = slug("-".join(["denoiser", *words, str(sigma)]))
         name = f"{cell.title}/{title}" if own else f"{slug(Path(cell.dataset).name)}-{title}/model"
         return self.add(name, "train-denoiser", cell.dataset, values, name, *needs)
+
+
+def _norm(cell: Cell, certify: Mapping[str, Any]) -> str:
+    """The name of the norm in which a model is certified."""
+    noise = (cell.level | instead(dict(certify))).get("noise")
+    return NORMS[make_noise(noise).norm if noise else Gaussian.norm].label
 
 
 def check_steps(steps: Sequence[Step], *, here: bool = True) -> None:
@@ -148,9 +159,9 @@ def _check(step: Step, opened: dict[str, int], trained: Mapping[str, Step]) -> N
         folders = [given.classifier, given.start]
     else:
         folders = [options.pop("denoiser", None)]
-        options = {"sigma": trained[str(step.argument)].options.get("sigma"), **options}
-        if not options["sigma"]:
-            raise InputError("the model is trained without noise: give certify a sigma")
+        options = {key: trained[str(step.argument)].options.get(key) for key in ("sigma", "noise")} | instead(options)
+        if not (options["sigma"] or options["noise"]):
+            raise InputError("the model is trained without noise: give certify a sigma, or a noise")
         run = Run.of(str(step.argument), dataset, **options)
         run.settings.stopping_rule()
         if odd := {name: options[name] for name in ("take", "skip") if type(options.get(name, 0)) is not int}:
