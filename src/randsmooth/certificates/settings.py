@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from randsmooth import bounds
 from randsmooth.certificates.selection import Shard
@@ -40,10 +40,31 @@ BATCH = 2**31
 INTEGER = 10**30  # magnitude of a number that describes a model: it can be printed, and converted to a float
 
 
-class CertificationSettings(FrozenRecord):
+class CertificationSettings(FrozenRecord, described=True):
     """How images are certified. Together with model, images and processor it decides every count and every claim.
 
-    The descriptions of the fields are those of `randsmooth certify --help`.
+    Attributes:
+        sigma: Standard deviation of the noise, for pixels in [0, 1], or in the units of features; 0.25std: so many
+            standard deviations of each feature. (default: the one that the model was trained with)
+        noise: Noise by its name: gaussian=0.5 (or --sigma 0.5), gaussian=std.npy, uniform=0.6, laplace=0.3,
+            splitting=0.5, ablation=45. (default: the one that the model was trained with)
+        n0: Samples per image that select the class to certify. 0: none do. Then --rule radius=R certifies whichever
+            class proves R, and with --label-aware every rule tests the label itself.
+        n: Further samples per image, at most, that bound the probability of that class.
+        alpha: Probability that an image's certificate is wrong.
+        rule: How many of the n samples are drawn: fixed, or a sequential rule such as grid.
+        bound: Confidence bound of the fixed rule: clopper-pearson, two-sided, pairwise, randomised, any-class.
+        label_aware: Stop where the class picked is not the label; with --n0 0, test the label and pick none. For
+            evaluation only, and the table says so.
+        sound: Round noisy images to the grid k/255, under the exact distribution: no rounding of floats stands between
+            proof and program.
+        backend: What runs the base classifier: torch, compile, openvino, onnx, or auto, the fastest installed.
+            (default: torch; onnx for an ONNX file)
+        precision: Arithmetic of the base classifier: 32, bf16, fp16, or auto, the faster here of float32 and a format
+            of half its length (a short run: float32). It is a part of the classifier.
+        batch: Samples per forward pass: of a network 128 or more (32 of large images), of what is called in Python or
+            asked over a network any number. (default: what suits device and image)
+        seed: Seed of the noise. (default: 0; a SmoothedClassifier draws a new one at each call)
 
     Raises:
         InputError: an unknown field, one of a wrong type or beyond its limits, or a rule or a budget (n0, n, alpha)
@@ -59,59 +80,19 @@ class CertificationSettings(FrozenRecord):
         randsmooth.errors.InputError: alpha=0.001 needs n >= 10 to certify anything; got n=5
     """
 
-    sigma: float | None = Field(
-        default=None,
-        description="Standard deviation of the noise, for pixels in [0, 1], or in the units of features; 0.25std: so "
-        "many standard deviations of each feature. (default: the one that the model was trained with)",
-    )
-    noise: ANoise = Field(
-        default=None,
-        description="Noise by its name: gaussian=0.5 (or --sigma 0.5), gaussian=std.npy, uniform=0.6, laplace=0.3, "
-        "splitting=0.5, ablation=45. (default: the one that the model was trained with)",
-    )
-    n0: int = Field(
-        default=100,
-        description="Samples per image that select the class to certify. 0: none do. Then --rule radius=R certifies "
-        "whichever class proves R, and with --label-aware every rule tests the label itself.",
-    )
-    n: int = Field(
-        default=100_000, description="Further samples per image, at most, that bound the probability of that class."
-    )
-    alpha: float = Field(default=0.001, description="Probability that an image's certificate is wrong.")
-    rule: str = Field(
-        default="fixed", description="How many of the n samples are drawn: fixed, or a sequential rule such as grid."
-    )
-    bound: ConfidenceBound = Field(
-        default="clopper-pearson", description=f"Confidence bound of the fixed rule: {', '.join(CONFIDENCE_BOUNDS)}."
-    )
-    label_aware: bool = Field(
-        default=False,
-        description="Stop where the class picked is not the label; with --n0 0, test the label and pick none. For "
-        "evaluation only, and the table says so.",
-    )
-    sound: bool = Field(
-        default=False,
-        description="Round noisy images to the grid k/255, under the exact distribution: no rounding of floats stands "
-        "between proof and program.",
-    )
-    backend: str | None = Field(
-        default=None,
-        description="What runs the base classifier: torch, compile, openvino, onnx, or auto, the fastest installed. "
-        "(default: torch; onnx for an ONNX file)",
-    )
-    precision: AskedPrecision = Field(
-        default="32",
-        description=f"Arithmetic of the base classifier: {', '.join(PRECISIONS)}, or auto, the faster here of float32 "
-        "and a format of half its length (a short run: float32). It is a part of the classifier.",
-    )
-    batch: int | None = Field(
-        default=None,
-        description=f"Samples per forward pass: of a network {BLOCK} or more ({FINE} of large images), of what is "
-        "called in Python or asked over a network any number. (default: what suits device and image)",
-    )
-    seed: int | None = Field(
-        default=None, description="Seed of the noise. (default: 0; a SmoothedClassifier draws a new one at each call)"
-    )
+    sigma: float | None = None
+    noise: ANoise = None
+    n0: int = 100
+    n: int = 100_000
+    alpha: float = 0.001
+    rule: str = "fixed"
+    bound: ConfidenceBound = "clopper-pearson"
+    label_aware: bool = False
+    sound: bool = False
+    backend: str | None = None
+    precision: AskedPrecision = "32"
+    batch: int | None = None
+    seed: int | None = None
 
     @model_validator(mode="before")
     @classmethod
