@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -79,13 +79,10 @@ def setting(**values: Any) -> str:
     """
     in_python = ", ".join(f"{name}={value!r}" for name, value in values.items())
     without = [f"without --{name.replace('_', '-')}" for name, value in values.items() if value is False]
-    on_the_line = ", ".join(filter(None, [" ".join(_option(values)), *without]))
-    return f"{in_python} ({on_the_line})" if on_the_line else in_python
-
-
-def _option(values: Mapping[str, Any]) -> list[str]:
     flags = {f"--{name.replace('_', '-')}": value for name, value in values.items() if value is not False}
-    return [flag if value is True else f"{flag} {shlex.quote(str(value))}" for flag, value in flags.items()]
+    given = [flag if value is True else f"{flag} {shlex.quote(str(value))}" for flag, value in flags.items()]
+    on_the_line = ", ".join(filter(None, [" ".join(given), *without]))
+    return f"{in_python} ({on_the_line})" if on_the_line else in_python
 
 
 class Note(Warning):

@@ -52,11 +52,9 @@ class Registry(Mapping[str, T], Generic[T]):
             if point.name not in self._own:
                 found.setdefault(point.name, []).append(point)
             else:
+                told = f"{self.kind} {point.name!r} of the package {_package(point)} is left out, since randsmooth has"
                 warnings.warn(
-                    f"{self.kind} {point.name!r} of the package {_package(point)} is left out, since randsmooth has a "
-                    f"{self.kind} of that name: that package must choose another",
-                    Note,
-                    stacklevel=2,
+                    f"{told} a {self.kind} of that name: that package must choose another", Note, stacklevel=2
                 )
         return found
 
@@ -149,9 +147,7 @@ class Registry(Mapping[str, T], Generic[T]):
         self.check(name)
         point, *others = [self._own[name]] if name in self._own else self._others[name]
         if others:
-            raise InputError(
-                f"{self.kind} {name!r} is brought by several packages, {self.source(name)}: uninstall all but one"
-            )
+            raise InputError(f"{self.kind} {name!r} is in several packages, {self.source(name)}: uninstall all but one")
         try:
             entry: T = point.load()
         except Exception as error:  # a stranger's module may raise anything while it is imported

@@ -89,9 +89,7 @@ def gradient_free(model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, *, step
     """
     check(steps, eps=eps)
     if len(noise) < 2:
-        raise InputError(
-            "the gradient-free attack needs m >= 2 noises, better 8: with one, its direction ignores the model"
-        )
+        raise InputError("gradient-free needs m >= 2 noises, better 8: with one, its direction ignores the model")
     at = x
     with frozen(model), torch.no_grad():
         under = FixedNoise(model, noise)

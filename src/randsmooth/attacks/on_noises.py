@@ -9,18 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from randsmooth.attacks.shared import (
-    Attacked,
-    at_least_float32,
-    check,
-    cross_entropy,
-    divergence,
-    frozen,
-    norms,
-    unit,
-    with_moments_of,
-    within_ball,
-)
+from randsmooth.attacks import shared
+from randsmooth.attacks.shared import Attacked, check, cross_entropy, frozen, norms, unit, within_ball
 from randsmooth.errors import InputError
 
 
@@ -64,18 +54,18 @@ def ball_attack(
         True
     """
     check(steps, eps=eps)
-    loss = cross_entropy if target.dim() == 1 else lambda logits, probabilities: divergence(probabilities, logits)
+    loss = cross_entropy if target.dim() == 1 else lambda logits, wanted: shared.divergence(wanted, logits)
     top = target if target.dim() == 1 else target.argmax(dim=-1)
     moved = noise
     with frozen(model), torch.enable_grad():
         for i in range(steps):
             delta = moved.detach().requires_grad_()
-            logits = at_least_float32(model(x + delta))
+            logits = shared.at_least_float32(model(x + delta))
             (gradient,) = torch.autograd.grad(loss(logits, target).sum(), delta)
             if i == 0:
                 right = logits.argmax(dim=-1) == top
             moved = noise + within_ball(moved + 2.0 * eps / steps * unit(gradient, damp) - noise, eps)
-            moved = with_moments_of(moved, noise, rms=rms)
+            moved = shared.with_moments_of(moved, noise, rms=rms)
     return Attacked(moved, right)
 
 
@@ -128,7 +118,7 @@ def sphere_attack(
     with frozen(model), torch.enable_grad():
         for i in range(steps):
             delta = attacked[active].requires_grad_()
-            logits = at_least_float32(model(x[active] + delta))
+            logits = shared.at_least_float32(model(x[active] + delta))
             usual = partial(F.cross_entropy, reduction="none")  # whose gradient rounds where the label is sure
             (gradient,) = torch.autograd.grad((usual if damp else cross_entropy)(logits, y[active]).sum(), delta)
             right = logits.argmax(dim=1) == y[active]

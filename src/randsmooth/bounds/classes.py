@@ -140,9 +140,7 @@ def _check_class_counts(counts: ArrayLike, label: ArrayLike) -> None:
     """Raise InputError unless counts are (N, K >= 2) and >= 0, with one class 0..K-1 in `label` for every row."""
     counts, label = np.asarray(counts), np.asarray(label)
     if counts.ndim != 2 or counts.shape[1] < 2 or label.shape != counts.shape[:1]:
-        raise InputError(
-            f"counts of shape {counts.shape} must be (N, K), with K >= 2, and labels of shape {label.shape} (N,)"
-        )
+        raise InputError(f"counts {counts.shape} must have the shape (N, K), K >= 2, and labels {label.shape} (N,)")
     if np.any(counts < 0):
         raise InputError(f"class counts must be >= 0; the smallest is {counts.min()}")
     if np.any(outside := (label < 0) | (label >= counts.shape[1])):

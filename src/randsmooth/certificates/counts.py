@@ -14,13 +14,13 @@ from secrets import randbits
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from randsmooth.certificates.evidence import NO_LABEL
 from randsmooth.certificates.header import Header, guarantee_of
 from randsmooth.certificates.logs.tsv import read_text
 from randsmooth.certificates.settings import CertificationSettings
-from randsmooth.certificates.table import Certificates, from_evidence, marked
+from randsmooth.certificates.table import Certificates, Ints, from_evidence, marked
 from randsmooth.documents import parse_json, shown
 from randsmooth.errors import InputError
 from randsmooth.noise import Noise
@@ -28,8 +28,6 @@ from randsmooth.rules import MOST_SAMPLES, ConfidenceBound, Rule, check_samples,
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Ints = NDArray[np.int64]
 
 NUMBERS = ("label", "idx", "picked", "n", "n_A", "seconds")  # columns of one number an image
 LISTS = ("counts0", "counts", "path")  # of several
@@ -122,9 +120,7 @@ def from_counts(
         raise InputError(f"{twice[0]} is given twice: as an argument, and in {origin or 'the columns'}")
     found = _arrays(columns | given)
     if sigma is None and noise is None:
-        raise InputError(
-            "say under which noise the counts were made: sigma=0.5, or another such as noise='uniform=0.6'"
-        )
+        raise InputError("say under which noise the counts were made: sigma=0.5, or another as noise='uniform=0.6'")
     made_under = CertificationSettings(sigma=sigma, noise=noise)
     judged = make_rule(rule, noise=made_under.smoothing, n=_budget(found, rule), alpha=alpha, bound=bound)
     made, lumped = found["counts"], found["counts"].ndim == 1
@@ -137,34 +133,17 @@ def from_counts(
     if lumped:
         made = _with_others(found, judged, marks)
         marks = np.pad(marks, ((0, 0), (0, 1)))
-    header = Header(
-        sigma=made_under.sigma,
-        distribution=made_under.noise and made_under.noise.facts(),
-        n0=n0,
-        n=judged.n,
-        alpha=alpha,
-        bound=judged.stated_bound,
-        rule=rule,
-        source=source or origin or ARRAYS,
-        lumped=lumped,
-        dataset=dataset,
-        split=split,
-        classes=None if classes is None else tuple(classes),
-        notes=judged.notes,
-    )
-    N = len(made)
+    facts: dict[str, Any] = {"sigma": made_under.sigma, "n0": n0, "n": judged.n, "alpha": alpha, "rule": rule}
+    facts |= {"distribution": made_under.noise and made_under.noise.facts(), "bound": judged.stated_bound}
+    facts |= {"source": source or origin or ARRAYS, "lumped": lumped, "dataset": dataset, "split": split}
+    header = Header(**facts, classes=None if classes is None else tuple(classes), notes=judged.notes)
+    N, header = len(made), header.replace(guarantee=guarantee_of(header))
     drawn = [(randbits(52) + 0.5) / 2.0**52 for _ in range(N)]  # by the system; midpoints, so that none is 0 or 1
-    return from_evidence(
-        header.replace(guarantee=guarantee_of(header)),
-        idx=found.get("idx", np.arange(N)),
-        label=found.get("label", np.full(N, NO_LABEL)),
-        counts0=marks,
-        counts=made,
-        seconds=found.get("seconds", np.zeros(N)),
-        paths=found.get("path"),
-        u=np.array(drawn) if header.bound == "randomised" else None,
-        name=name or (Path(origin).stem if origin else ""),
-    )
+    columns = {"idx": np.arange(N), "label": np.full(N, NO_LABEL), "seconds": np.zeros(N)}
+    columns = {each: found.get(each, usual) for each, usual in columns.items()} | {"counts0": marks, "counts": made}
+    u = np.array(drawn) if header.bound == "randomised" else None
+    called = name or (Path(origin).stem if origin else "")
+    return from_evidence(header, **columns, paths=found.get("path"), u=u, name=called)
 
 
 def _columns(counts: Any) -> tuple[dict[str, Any], str]:

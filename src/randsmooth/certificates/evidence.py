@@ -18,7 +18,6 @@ from randsmooth.rules import Evidence, Rule
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 NO_LABEL = -1  # in place of the label of every image of data that have none
 ADDRESS = 32  # bytes of an image's address

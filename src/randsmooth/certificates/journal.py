@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, BinaryIO, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from randsmooth.atomic import sync_folder
 from randsmooth.certificates.counts import whole_numbers
@@ -21,15 +20,20 @@ from randsmooth.certificates.evidence import ADDRESS, COLUMNS, NO_LABEL, numbere
 from randsmooth.certificates.header import Header, Machine, parse_header
 from randsmooth.certificates.same_run import check_same_run
 from randsmooth.certificates.selection import images_planned
-from randsmooth.certificates.table import Certificates, from_evidence
+from randsmooth.certificates.table import Certificates, Ints, from_evidence
 from randsmooth.documents import parse_json, shown
 from randsmooth.errors import InputError, Note
-
-Ints = NDArray[np.int64]
+from randsmooth.urls import Place
 
 UNFINISHED = ".partial"  # suffix of a journal
 SHARE = 200  # the time between two syncs, in units of the time that the first of them took
 COUNTS = ("counts0", "counts", "path")
+
+
+def check_parquet(out: Place) -> None:
+    """Raise InputError unless `out` is called as a table is."""
+    if not str(out).endswith(".parquet"):
+        raise InputError(f"{out} must end in .parquet; `randsmooth export` makes a TSV log of such a file")
 
 
 def journal_path(out: Path) -> Path:

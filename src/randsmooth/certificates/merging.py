@@ -13,7 +13,7 @@ import numpy as np
 from randsmooth.atomic import claimed
 from randsmooth.certificates.evidence import ARRAYS, hashed_images, name_images, numbered
 from randsmooth.certificates.header import Machine
-from randsmooth.certificates.journal import UNFINISHED, Journal, journal_path, table_of
+from randsmooth.certificates.journal import UNFINISHED, Journal, check_parquet, journal_path, table_of
 from randsmooth.certificates.parquet import read_parquet, write_parquet
 from randsmooth.certificates.same_run import evidence_difference
 from randsmooth.certificates.selection import Shard, chosen_by, places_in, whole_of
@@ -40,9 +40,7 @@ class NotWhole(InputError):
         randsmooth certify a --shard 2/2
     """
 
-    def __init__(
-        self, faults: Sequence[str], missing: Sequence[int], doubled: Sequence[int], commands: Sequence[str]
-    ) -> None:
+    def __init__(self, faults: list[str], missing: list[int], doubled: list[int], commands: list[str]) -> None:
         self.faults, self.commands = tuple(faults), tuple(commands)
         self.missing, self.doubled = tuple(missing), tuple(doubled)
         way_out = ["To make what is missing:", *commands] if commands else []
@@ -81,8 +79,7 @@ def merge(
     if out is None:
         return _merged(places, "", chosen)
     out = place_of(out)
-    if not str(out).endswith(".parquet"):
-        raise InputError(f"{out} must end in .parquet; `randsmooth export` makes a TSV log of such a file")
+    check_parquet(out)
     if out in places:
         raise InputError(f"{out} is one of the shards: give another out (--out)")
     with delivered(out, overwrite=overwrite) as path, claimed(path):

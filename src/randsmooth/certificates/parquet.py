@@ -37,7 +37,6 @@ MOST_ROWS = 2 * 10**6  # ImageNet has 1.28 million training images
 MOST_VALUES = 2**28  # numbers in a column, 2 GiB in memory: counts of ImageNet's 50,000 images in 5,000 classes
 MOST_BYTES = 2**33  # of all columns, unpacked
 
-Ints = NDArray[np.int64]
 Parts = dict[str, list[NDArray[Any]]]  # the arrays of each column: of `path` lengths and numbers, of any other one
 
 

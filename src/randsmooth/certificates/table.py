@@ -200,9 +200,7 @@ class Certificates:
             [0.247, 0.0]
         """
         if self.converted is not None:
-            raise InputError(
-                f"{self.name or 'this table'} has {self.norm} radii already: start from the table as it was read"
-            )
+            raise InputError(f"{self.name or 'this table'} has {self.norm} radii already: start from the table as read")
         if norm == self.norm:
             return self
         noise = self.header.smoothing

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from randsmooth import bounds
 from randsmooth.certificates import CertificationSettings
-from randsmooth.certification.run import Run, certify, check_flags, check_parquet
+from randsmooth.certificates.journal import check_parquet
+from randsmooth.certification.run import Run, certify, check_flags
 from randsmooth.errors import InputError
 from randsmooth.metrics import LEVEL, MeasuredAccuracy, measured_accuracy, sampled_accuracy, to_resolve
+from randsmooth.metrics.accuracy import check_radius
 from randsmooth.metrics.measured import check_within, chosen_by_chance
 from randsmooth.urls import Place, beside, is_url, name_of, place_of
 
@@ -107,5 +108,4 @@ def _check_own(settings: CertificationSettings, radius: float) -> None:
     for name in ("rule", "bound"):
         if (value := getattr(settings, name)) != CertificationSettings.model_fields[name].default:
             raise InputError(f"{name}={value!r}: accuracy is measured by rules of its own: leave it out, or certify")
-    if not 0.0 <= radius < math.inf:
-        raise InputError(f"radius={radius:g} must be a finite number >= 0, in units of pixels in [0, 1]")
+    check_radius(radius)

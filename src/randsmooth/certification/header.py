@@ -64,15 +64,9 @@ def made_with(engine: Engine, settings: CertificationSettings, shape: tuple[int,
 
 def _arithmetic(engine: Engine) -> dict[str, Any]:
     """The arithmetic that the base classifier is defined by, and what it is done with, of a prepared engine."""
-    backend = engine.backend
-    return {
-        "backend": backend.name,
-        "precision": backend.arithmetic,
-        "batch": engine.batch,
-        "device": backend.processor,
-        "instructions": backend.instructions,
-        "versions": versions(*backend.packages),
-    }
+    by = engine.backend
+    facts = {"backend": by.name, "precision": by.arithmetic, "batch": engine.batch, "device": by.processor}
+    return facts | {"instructions": by.instructions, "versions": versions(*by.packages)}
 
 
 def _generator_of(engine: Engine) -> str:
@@ -206,9 +200,8 @@ def certified_as(table: Certificates) -> CertificationSettings:
         raise InputError(f"{called(table)} does not say its {missing[0]} (a TSV log?): give what `certify` wrote")
     exact = ("rule", "seed") if header.alpha == 0.0 else ()
     facts = {name: getattr(header, name) for name in ("sigma", "sound", "backend", "batch", *exact)}
-    return CertificationSettings(
-        **facts, noise=header.distribution, precision=certificates.precision_named(header.precision or "")
-    )
+    precision = certificates.precision_named(header.precision or "")
+    return CertificationSettings(**facts, noise=header.distribution, precision=precision)
 
 
 def check_same(model: object, table: Certificates, identity: str | None = None) -> None:

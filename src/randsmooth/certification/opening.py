@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from randsmooth import data, models
 from randsmooth.certificates import CertificationSettings
 from randsmooth.certification.backends import Backend
 from randsmooth.data import DatasetSpec, Images
+from randsmooth.data.dataset_spec import own
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.models import Classifier, Denoised, ForeignModel
@@ -149,21 +151,12 @@ def images_taken(
         return data.DATASETS[recorded]
     shape = getattr(model, "shape", None)
     if isinstance(shape, tuple) and not data.is_image(shape):
-        raise InputError(
-            f"{called} takes inputs of shape {shape}, no images (C, H, W): certify arrays or a table of them"
-        )
+        raise InputError(f"{called} takes inputs of shape {shape}, no images (C, H, W): certify arrays or a table")
     if not isinstance(shape, tuple):
         raise InputError(f"{called} does not say what images it takes: name the data set that it is for (--dataset)")
     numbers = map(str, range(num_classes or getattr(model, "num_classes", None) or MOST_CLASSES))
-    return DatasetSpec(
-        name=str(recorded or "the model's images"),
-        shape=shape,
-        classes=tuple(getattr(model, "classes", None) or numbers),
-        arch=getattr(model, "arch", ""),
-        sizes={"test": 1},
-        convert=True,
-        description="",
-    )
+    spec = own(str(recorded or "the model's images"), {"test": 1}, tuple(getattr(model, "classes", None) or numbers))
+    return replace(spec, shape=shape, arch=getattr(model, "arch", ""))
 
 
 def check_eval_mode(model: nn.Module) -> None:

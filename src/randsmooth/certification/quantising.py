@@ -28,7 +28,7 @@ from torch import Tensor, nn
 from randsmooth import data, models
 from randsmooth.certificates import CertificationSettings
 from randsmooth.certification.backends import BACKENDS, frozen, make_backend, own_copy, usual_backend
-from randsmooth.certification.exporting import export_model
+from randsmooth.certification.exporting import CPU, export_model
 from randsmooth.certification.opening import check_fit, completed, opened
 from randsmooth.data import Images
 from randsmooth.documents import shown
@@ -39,7 +39,6 @@ from randsmooth.models.adapters.graph_file import KEY, WEIGHTS, hash_of, quiet_r
 from randsmooth.noise import Noise, Stream, address_of
 from randsmooth.progress import Progress, Reporter, chosen_progress
 
-CPU = torch.device("cpu")
 TOGETHER = 128  # images that are answered at once
 NEEDS = {".xml": ("nncf", "openvino"), ".onnx": ("onnxruntime", "onnx")}  # what quantises, and what writes the file
 

@@ -17,7 +17,7 @@ from randsmooth import certificates, data, models
 from randsmooth.atomic import claimed
 from randsmooth.certificates import Certificates, CertificationSettings, Header, Journal, JournalRow, Machine, Shard
 from randsmooth.certificates.evidence import in_bytes
-from randsmooth.certificates.journal import journal_path, shards_path, table_of
+from randsmooth.certificates.journal import check_parquet, journal_path, shards_path, table_of
 from randsmooth.certification import header as headers
 from randsmooth.certification.algorithm import ImageEvidence, Job, Scheduler, certify_steps, uniform_number
 from randsmooth.certification.backends import Way, check_backend, slow_format
@@ -208,11 +208,6 @@ class Run:
         check_fit(self._adapted, images.spec, self._completed[1].smoothing)
         return images
 
-    @property
-    def _training(self) -> data.Images:
-        """The training split, of which standard deviations are taken; all there is where there are no splits."""
-        return data.load(self._completed[0], "train", stream=True, **self._reading)
-
     @cached_property
     def base(self) -> models.BaseClassifier:
         """The base classifier, told the classes of the images."""
@@ -224,7 +219,8 @@ class Run:
         """What certifies."""
         settings, shape = self._completed[1], self.images.spec.shape
         if isinstance(settings.noise, InDeviations):
-            settings = settings.replace(noise=settings.noise.learned(data.deviations(self._training)))
+            training = data.load(self._completed[0], "train", stream=True, **self._reading)
+            settings = settings.replace(noise=settings.noise.learned(data.deviations(training)))
         device = models.pick_device(self.device)
         return SmoothedClassifier(self.base, settings.of(shape), device=device, shape=shape)
 
@@ -495,12 +491,6 @@ def choose(total: int, take: int | None, skip: int | None) -> tuple[tuple[int, .
     if skip is not None:
         return tuple(data.skip(total, skip).tolist()), f"one in {skip} of {total}"
     return tuple(range(total)), f"all {total}"
-
-
-def check_parquet(out: Place) -> None:
-    """Raise InputError unless `out` ends in .parquet."""
-    if not str(out).endswith(".parquet"):
-        raise InputError(f"{out} must end in .parquet; `randsmooth export` makes a TSV log of such a file")
 
 
 def check_flags(out: Path, *, resume: bool, overwrite: bool) -> None:

@@ -24,7 +24,6 @@ from randsmooth.noise import address_of, fresh_seed
 from randsmooth.rules import Evidence
 
 Ints = NDArray[np.int64]
-
 # Settings that one call cannot change.
 OF_THE_CLASSIFIER = ("sigma", "noise", "sound", "backend", "precision", "batch", "seed")
 

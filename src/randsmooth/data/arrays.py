@@ -111,15 +111,11 @@ def are_features(x: Pixels) -> bool:
 def check_features(x: Pixels, name: str, where: Where) -> NDArray[np.float32]:
     """`x` (N, ...) as float32 of any scale. InputError for what are no numbers, or not finite ones."""
     if x.dtype.kind not in "biuf":
-        raise InputError(
-            f"{name} holds {x.dtype}; expected numbers: encode texts and categories, as OneHotEncoder does"
-        )
+        raise InputError(f"{name} holds {x.dtype}; expected numbers: encode texts and categories, say by OneHotEncoder")
     with np.errstate(over="ignore"):
         found = np.ascontiguousarray(x, np.float32)
     if len(bad := np.flatnonzero(~np.isfinite(found).reshape(len(found), -1).all(axis=1))):
-        raise InputError(
-            f"{name} has NaN, or numbers too large for float32, first in {where(int(bad[0]))}: fill them in"
-        )
+        raise InputError(f"{name} has NaN, or numbers too large for float32, as in {where(int(bad[0]))}: fill them in")
     return found
 
 
@@ -147,10 +143,8 @@ def fitted(x: Pixels, fit: Fit | None, where: Where) -> Pixels:
     if fit is None or not len(x):
         return x
     sides, whole = fit.sides(x.shape[2:], where(0)), fit.scaled(x.shape[2:])
-    planes = [
-        np.asarray(cut_centre(scaled(Image.fromarray(each), whole), sides)) for each in x.reshape(-1, *x.shape[2:])
-    ]
-    out = np.stack(planes).reshape(*x.shape[:2], *sides)
+    planes = (scaled(Image.fromarray(each), whole) for each in x.reshape(-1, *x.shape[2:]))
+    out = np.stack([np.asarray(cut_centre(plane, sides)) for plane in planes]).reshape(*x.shape[:2], *sides)
     return np.clip(out, 0.0, 1.0) if out.dtype == np.float32 else out
 
 
@@ -200,18 +194,15 @@ def from_arrays(
 
 def as_texts(labels: Pixels) -> Pixels:
     """Labels that are texts in an array of objects, as tables hold them, as an array of texts; others as they are."""
-    return (
-        labels.astype(str) if labels.dtype == object and all(isinstance(each, str) for each in labels.flat) else labels
-    )
+    texts = labels.dtype == object and all(isinstance(each, str) for each in labels.flat)
+    return labels.astype(str) if texts else labels
 
 
 def check_kind(shape: Sequence[int], name: str, as_features: bool, fit: Fit | None) -> None:
     """Raise InputError where features (N, ...) of `shape` have the axes of images, or are to be resized or cropped."""
     if as_features and is_image(shape[1:]):
         way = "x.reshape(len(x), C, -1), or x[:, None] for a model that takes that axis off"
-        raise InputError(
-            f"{name} has the shape {tuple(shape)}, and inputs of three axes are images in [0, 1]: give {way}"
-        )
+        raise InputError(f"{name} has the shape {tuple(shape)}; inputs of three axes are images in [0, 1]: give {way}")
     if as_features and fit is not None:
         raise InputError(f"{name} has the shape {tuple(shape)}: resize and crop are for images, so leave them out")
 
@@ -225,11 +216,8 @@ def from_table(frame: Any, request: Request) -> TensorImages:
     names = [str(name) for name in frame.columns]
     label = request.columns.label_among(names, "the DataFrame")
     kept = np.array([name != label for name in names])
-    wrong = [
-        (name, kind)
-        for name, kind, keep in zip(names, frame.dtypes, kept, strict=True)
-        if keep and kind.kind not in "biuf"
-    ]
+    columns = zip(names, frame.dtypes, kept, strict=True)
+    wrong = [(name, kind) for name, kind, keep in columns if keep and kind.kind not in "biuf"]
     if wrong or not kept.any():
         told = f"the column {shown(repr(wrong[0][0]))}, {wrong[0][1]}" if wrong else "no column of features"
         raise InputError(f"the DataFrame has {told}; expected numbers: encode it, drop it, or name it as label_column")
@@ -258,9 +246,7 @@ def read_npz(path: Path, request: Request) -> TensorImages:
         raise
     except Exception as error:  # damage makes zip and NumPy raise whatever they like, and one array has no names
         why = shown(error) or type(error).__name__
-        raise InputError(
-            f"{path} is no .npz file as np.savez(path, x=..., y=...) makes it, or damaged: {why}"
-        ) from error
+        raise InputError(f"{path} is no .npz file of np.savez(path, x=..., y=...), or damaged: {why}") from error
     return from_arrays(x, y, str(path), replace(request, split=split), source=path.name)
 
 
@@ -331,9 +317,8 @@ class Items(Source):
         if isinstance(image, Image.Image):
             return upright(image)
         if not isinstance(image, Tensor | np.ndarray):
-            raise InputError(
-                f"{self.where(index)} holds a {type(image).__name__}; expected a tensor, an array or a PIL image"
-            )
+            kind = type(image).__name__
+            raise InputError(f"{self.where(index)} holds a {kind}; expected a tensor, an array or a PIL image")
         array = as_array(image)
         if self.features:
             return array
@@ -353,17 +338,14 @@ class Items(Source):
         if self.features:
             numbers = check_features(as_array(image)[None], where, lambda _: where)
             if numbers.shape[1:] != spec.shape:
-                raise InputError(
-                    f"{where} has the shape {numbers.shape[1:]}, and the first {spec.shape}: give one shape"
-                )
+                raise InputError(f"{where} has the shape {numbers.shape[1:]}, the first {spec.shape}: give one shape")
             return np.asarray(numbers[0])
         if isinstance(image, Image.Image):
             image = channels_first(converted(image, spec.shape[0], where))
         if image.dtype != np.uint8 and not (image.dtype.kind == "f" and ((image >= 0) & (image <= 1)).all()):
             image = check_values(image[None], f"the image of {where}", lambda _: where)[0]
-        array = fitted(
-            image[None] if image.dtype == np.uint8 else image[None].astype(np.float32), spec.fit, lambda _: where
-        )
+        plain = image if image.dtype == np.uint8 else image.astype(np.float32)
+        array = fitted(plain[None], spec.fit, lambda _: where)
         if array.shape[1:] != spec.shape:
             raise InputError(f"{where} has the shape {array.shape[1:]}, and the first images {spec.shape}: {RESIZE}")
         found: NDArray[np.float32] = np.ascontiguousarray(array[0]).astype(np.float32)
@@ -427,9 +409,8 @@ def _from_loader(loader: DataLoader[Any], request: Request) -> Images:
     whole = isinstance(loader.sampler, RandomSampler) and len(loader.sampler) == len(loader.dataset)  # type: ignore[arg-type]
     if loader.collate_fn in (collate, convert) and (whole or isinstance(loader.sampler, SequentialSampler)):
         return from_object(loader.dataset, request)
-    raise InputError(
-        f"the DataLoader has a {type(loader.sampler).__name__}, or a collate_fn of its own: give a Dataset of its items"
-    )
+    sampler = type(loader.sampler).__name__
+    raise InputError(f"the DataLoader has a {sampler}, or a collate_fn of its own: give a Dataset of its items")
 
 
 def _parts(item: Any, columns: ColumnNames, where: str) -> tuple[Any, Any]:

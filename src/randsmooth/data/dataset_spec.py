@@ -112,9 +112,7 @@ def parse_size(name: str, value: Any) -> int | Sides | None:
         found = WRITTEN.fullmatch(value.strip())
         pair = [int(side) for side in found.groups() if side] if found else []
     if not 1 <= len(pair) <= 2 or any(type(side) is not int or not 1 <= side <= LONGEST_SIDE for side in pair):
-        raise InputError(
-            f"{name}={shown(repr(value))} is no size: give pixels, as 224 or 224x192, from 1 to {LONGEST_SIDE:,}"
-        )
+        raise InputError(f"{name}={shown(repr(value))} must be 1 to {LONGEST_SIDE:,} pixels, such as 224 or 224x192")
     return pair[0] if len(pair) == 1 and not isinstance(value, list | tuple) else (pair[0], pair[-1])
 
 
@@ -223,11 +221,9 @@ def with_shape(spec: DatasetSpec, channels: int, sides: set[Sides], source: str)
     """
     found = sorted({spec.fit.sides(each, f"an image of {source}") if spec.fit else each for each in sides})
     if len(found) > 1:
-        shown = ", ".join(f"{height}x{width}" for height, width in found[:3])
-        raise InputError(
-            f"the images of {source} have {len(found)} sizes{' after resizing' if spec.fit else ''} ({shown}"
-            f"{', ...' if len(found) > 3 else ''}): {RESIZE}"
-        )
+        some = ", ".join([*(f"{height}x{width}" for height, width in found[:3]), *["..."] * (len(found) > 3)])
+        when = " after resizing" if spec.fit else ""
+        raise InputError(f"the images of {source} have {len(found)} sizes{when} ({some}): {RESIZE}")
     shape = (channels, *found[0])
     return replace(spec, shape=shape, arch=arch_for(shape))
 

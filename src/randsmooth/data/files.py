@@ -97,9 +97,7 @@ def flat(folder: Path) -> ImageFiles:
     paths = image_files(folder)
     beside = next((name for name in class_folders(folder) if image_files(folder / name)), None)
     if beside is not None:
-        raise InputError(
-            f"{folder} holds {paths[0].name} beside folders of images, such as {beside}: put all into folders"
-        )
+        raise InputError(f"{folder} holds {paths[0].name} beside folders of images, as {beside}: put all into folders")
     return ImageFiles(paths, no_labels(len(paths)))
 
 
@@ -113,9 +111,8 @@ def open_split(folder: Path, split: str, spec: DatasetSpec | None = None, column
     """
     files = split_files(folder, split, spec)
     if not files:
-        wanted = " or ".join(
-            f"{name}.parquet or {name}/<class name>/" for name in (spec.files if spec else NAMES)[split]
-        )
+        names = (spec.files if spec else NAMES)[split]
+        wanted = " or ".join(f"{name}.parquet or {name}/<class name>/" for name in names)
         there = ", ".join(each for each in SPLITS if split_files(folder, each, spec)) or "none"
         raise InputError(f"no split {split!r} in {folder}: looked for {wanted}; splits there: {there}")
     if not files[0].is_dir():
@@ -197,9 +194,8 @@ def read_csv(path: Path, columns: ColumnNames = USUAL) -> ImageFiles:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, delimiter=DELIMITERS[path.suffix.lower()], strict=True)
-            (_, names), *rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row] or [
-                (1, [])
-            ]
+            read = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]
+            (_, names), *rows = read or [(1, [])]
     except (csv.Error, UnicodeDecodeError) as error:
         raise InputError(f"{path} is no CSV file in UTF-8: {shown(error)}") from error
     if not rows:

@@ -74,9 +74,8 @@ def load(
     """
     if split not in SPLITS:
         raise unknown("split", split, SPLITS)
-    return _loaded(
-        dataset, Request(split, ColumnNames(image_column, label_column), Fit.of(resize, crop), device, stream)
-    )
+    columns, fit = ColumnNames(image_column, label_column), Fit.of(resize, crop)
+    return _loaded(dataset, Request(split, columns, fit, device, stream))
 
 
 def describe(

@@ -138,13 +138,9 @@ def _mapped(files: Sequence[Path], image: str, label: str | None, source: str) -
     with needs(f"reading more than {HELD_BYTES:,} bytes of Parquet files"):
         import datasets
     try:
-        found = datasets.load_dataset(
-            "parquet",
-            data_files=[str(file.resolve()) for file in files],
-            split="train",  # which is what it calls them
-            columns=[name for name in (image, label) if name is not None],
-            batch_size=ROWS,
-        )
+        of = {"data_files": [str(file.resolve()) for file in files], "split": "train"}  # which is what it calls them
+        columns = [name for name in (image, label) if name is not None]
+        found = datasets.load_dataset("parquet", **of, columns=columns, batch_size=ROWS)
     except Exception as error:  # the library's own errors have no other base class in common
         raise InputError(f"{source} cannot be read, fetch it again: {shown(error.__cause__ or error)}") from error
     return DatasetRows(found, source, ColumnNames(image, label or NONE))

@@ -13,14 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import nn
 from torch.utils.benchmark import Timer
 
 from randsmooth import data, models
 from randsmooth.bounds import finite_mean_interval
 from randsmooth.certificates import CertificationSettings, rule_of
-from randsmooth.certification.algorithm import SELECT, Job, Scheduler, Steps, came_out, estimating
+from randsmooth.certification.algorithm import SELECT, Ints, Job, Scheduler, Steps, came_out, estimating
 from randsmooth.certification.engine import SampleRange
 from randsmooth.certification.run import Run
 from randsmooth.errors import InputError
@@ -170,7 +169,6 @@ def _samples(step: Step, recipe: Recipe) -> int:
     return int(images * sum(int(options.get(key, usual[key].default)) for key in ("n0", "n")))
 
 
-Ints = NDArray[np.int64]
 ABOUT = ("dataset", "split", "selection", "rule", "sigma", "n0", "n", "alpha", "device", "backend")
 RIVALS = ("fixed", "grid")  # and one radius, sigma: what is compared with the rule that was asked for
 USUAL_Q = 0.1587  # that proves one sigma
@@ -424,15 +422,11 @@ def plan(
     about = {name: getattr(pilot.header, name) for name in ABOUT} | {"images": total, "start_seconds": start}
     about |= {name: getattr(pilot, name) for name in ("sample_seconds", "image_seconds")} | _bytes(pilot)
     took = {"seconds": pilot.seconds, "samples": pilot.sampled, "images": len(pilot.images)}
-    return Plan(
-        samples,
-        pilot.time_of(samples, start),
-        {k: pilot.time_of(samples, start, min(k, total)) for k in workers},
-        {rule: {"samples": span, "seconds": pilot.time_of(span, start)} for rule, span in rules.items()},
-        {**took, "known": known, "seed": seed},
-        about,
-        (*run.notes, *[wide] * (pilot.high > WIDE * pilot.low)),
-    )
+    took |= {"known": known, "seed": seed}
+    on_workers = {k: pilot.time_of(samples, start, min(k, total)) for k in workers}
+    by_rule = {rule: {"samples": span, "seconds": pilot.time_of(span, start)} for rule, span in rules.items()}
+    notes = (*run.notes, *[wide] * (pilot.high > WIDE * pilot.low))
+    return Plan(samples, pilot.time_of(samples, start), on_workers, by_rule, took, about, notes)
 
 
 def _rivals(pilot: Pilot, rng: np.random.Generator) -> dict[str, Span]:
@@ -470,12 +464,10 @@ def _bytes(pilot: Pilot) -> dict[str, Any]:
     """Memory so far, and disk at most: as if every image took n samples, at all looks of the pilot's longest path."""
     images, head = len(pilot.order), len(pilot.header.model_dump_json())
     numbers = 2 * pilot.engine.classes + max(len(image.path) for image in pilot.images) + 1
-    return {
-        "memory_bytes": _memory(),
-        "device_memory_bytes": torch.cuda.max_memory_reserved() if torch.cuda.is_initialized() else None,
-        "journal_bytes": head + images * (LINE + numbers * (len(str(pilot.rule.n)) + 1)),
-        "table_bytes": head + FOOTER + images * (COLUMNS + 8 * numbers),
-    }
+    journal = head + images * (LINE + numbers * (len(str(pilot.rule.n)) + 1))
+    disk = {"journal_bytes": journal, "table_bytes": head + FOOTER + images * (COLUMNS + 8 * numbers)}
+    on_device = torch.cuda.max_memory_reserved() if torch.cuda.is_initialized() else None
+    return {"memory_bytes": _memory(), "device_memory_bytes": on_device} | disk
 
 
 def _memory() -> int | None:

@@ -235,9 +235,7 @@ class Jobs:
             write_atomically(self.folder / JOBS, json.dumps(known | new).encode())
         return Submitted({name: known[name] for name in queued}, new)
 
-    def _array(
-        self, chains: Sequence[Chain], resources: Resources, after: Sequence[str], at_once: int | None
-    ) -> list[str]:
+    def _array(self, chains: list[Chain], resources: Resources, after: list[str], at_once: int | None) -> list[str]:
         """Submit chains as one array; the ids of its tasks."""
         from submitit import SlurmExecutor
         from submitit.core.utils import FailedJobError

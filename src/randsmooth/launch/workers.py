@@ -294,9 +294,7 @@ def attempt(unit: Unit, place: Callable[[], Any], folder: str, environment: Mapp
 
 
 @contextmanager
-def watched(
-    reporter: Reporter, count: Callable[[], int], words: Callable[[], str] = str
-) -> Iterator[Callable[[], int]]:
+def watched(reporter: Reporter, count: Callable[[], int], said: Callable[[], str] = str) -> Iterator[Callable[[], int]]:
     """Tell `reporter` twice a second how much is done, as files say it, and in words how far the rest is.
 
     What is given does so at once, and returns how much is done.
@@ -308,7 +306,7 @@ def watched(
         nonlocal seen
         with one:
             before, seen = seen, max(seen, count())
-            reporter.advance(seen - before, words())
+            reporter.advance(seen - before, said())
         return seen
 
     def watch() -> None:

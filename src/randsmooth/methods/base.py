@@ -136,9 +136,8 @@ class Method(ABC):
     def check_noise(self, x: Tensor, noise: Tensor) -> None:
         """Raise InputError unless noise (m, B, C, H, W) holds the method's m noises for each of x (B, C, H, W)."""
         if noise.shape != (wanted := (self.m, *x.shape)):
-            raise InputError(
-                f"noise of shape {tuple(noise.shape)} does not fit: m={self.m} noises of each image have shape {wanted}"
-            )
+            got = tuple(noise.shape)
+            raise InputError(f"noise of shape {got} does not fit: m={self.m} noises of each image have shape {wanted}")
 
     def schedule(self) -> Schedule:
         """A fresh schedule for one training run."""

@@ -43,9 +43,7 @@ class SmoothAdv(Method):
         if self.attack == "gradient-free" and self.m < 2:
             raise InputError(f"m={self.m}: attack='gradient-free' estimates gradients from at least 2 noises, better 8")
         if self.attack in DDN and self.T < 2:
-            raise InputError(
-                f"T={self.T}: attack={self.attack!r} checks the image before each step, so it needs at least 2 steps"
-            )
+            raise InputError(f"T={self.T}: attack={self.attack!r} checks the image before each step: take 2 or more")
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """Mean cross-entropy at the attacked images under the same noises; arguments as for every `Method`."""

@@ -16,13 +16,7 @@ from randsmooth.data.arrays import INTO_UNIT_RANGE
 from randsmooth.data.dataset_spec import is_image
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, article
-from randsmooth.models.adapters.foreign_model import (
-    EstimatorModel,
-    ForeignModel,
-    FunctionModel,
-    PythonModel,
-    is_estimator,
-)
+from randsmooth.models.adapters.foreign_model import EstimatorModel, ForeignModel, FunctionModel, PythonModel
 from randsmooth.models.adapters.programs import Program, is_program
 from randsmooth.models.sources import open_source
 
@@ -60,7 +54,7 @@ def _adapted(model: Any) -> BaseClassifier:
         return model
     if is_program(model):
         return Program(model)
-    if is_estimator(model):
+    if EstimatorModel.takes(model):
         return EstimatorModel(model)
     if callable(model) and not isinstance(model, type):  # of a class an instance may be meant
         return FunctionModel(model)
@@ -72,7 +66,7 @@ def _adapted(model: Any) -> BaseClassifier:
 
 def is_model(value: object) -> bool:
     """Whether `value` is a model already, other than a function, which may be there to make one."""
-    return isinstance(value, nn.Module | ForeignModel) or is_program(value) or is_estimator(value)
+    return isinstance(value, nn.Module | ForeignModel) or is_program(value) or EstimatorModel.takes(value)
 
 
 class Around(nn.Module):

@@ -199,14 +199,9 @@ def _network(folder: Path, named: str) -> Any:
     with needs(named):
         import transformers
     try:
-        network, loaded = transformers.AutoModelForImageClassification.from_pretrained(
-            str(folder),
-            local_files_only=True,
-            use_safetensors=True,
-            trust_remote_code=False,  # unless it is told so, transformers asks at the terminal
-            dtype=torch.float32,
-            output_loading_info=True,
-        )
+        how: dict[str, Any] = {"local_files_only": True, "use_safetensors": True, "dtype": torch.float32}
+        how |= {"trust_remote_code": False, "output_loading_info": True}  # unless told so, it asks at the terminal
+        network, loaded = transformers.AutoModelForImageClassification.from_pretrained(str(folder), **how)
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, ImportError) as error:
         raise InputError(
             f"{folder} cannot be loaded as an image classifier of transformers ({shown(error)}). Python code that "

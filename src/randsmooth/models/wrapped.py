@@ -88,18 +88,16 @@ def _crop(x: Tensor, *, height: int, width: int) -> Tensor:
 def normalise_step(mean: float | Sequence[float] | None, std: float | Sequence[float] | None, scale: float) -> Step:
     """(scale * x - mean) / std, with a number for each channel or one for all."""
     means, stds = _numbers("mean", 0.0 if mean is None else mean), _numbers("std", 1.0 if std is None else std)
-    if not min(*stds, *_numbers("scale", scale)) > 0.0 or (
-        len(means) != len(stds) and 1 not in (len(means), len(stds))
-    ):
+    fitting = len(means) == len(stds) or 1 in (len(means), len(stds))
+    if not fitting or not min(*stds, *_numbers("scale", scale)) > 0.0:
         raise InputError(
             f"mean={shown(means)}, std={shown(stds)} and scale={scale}: expected as many numbers for mean as for std, "
             "one for each channel, and std and scale above 0"
         )
     words = [f"multiplied by {scale:g}"] if scale != 1.0 else []
     if mean is not None or std is not None:
-        words.append(
-            "normalised by mean {} and std {}".format(*(", ".join(f"{v:g}" for v in vs) for vs in (means, stds)))
-        )
+        by_mean, by_std = (", ".join(f"{value:g}" for value in values) for values in (means, stds))
+        words.append(f"normalised by mean {by_mean} and std {by_std}")
     return Step(" and ".join(words), partial(_normalise, scale=scale), _per_channel(means), _per_channel(stds))
 
 
@@ -152,9 +150,7 @@ class Wrapped(Around):
     def forward(self, x: Tensor) -> Tensor:
         """Logits (B, K) of images (B, C, H, W) of the data set's own size: in [0, 1] before noise."""
         if len(self.before) and x.dim() != 4:
-            raise InputError(
-                f"{self.notes[0]}: that is for images (C, H, W), and an input has shape {tuple(x.shape[1:])}"
-            )
+            raise InputError(f"{self.notes[0]}: this is for images (C, H, W); inputs have shape {tuple(x.shape[1:])}")
         answer = self.inner(self.before(x))
         logits: Tensor = self.after(getattr(answer, "logits", answer))  # as the networks of transformers give them
         return logits

@@ -50,8 +50,8 @@ class Noise(ABC):
     Whatever knows how many samples are enough speaks of q, an upper bound on 1 - p_A; only a noise knows what radius,
     in which norm, that proves. Radii are in the units of the input, such as pixels in [0, 1].
 
-    A subclass is a frozen dataclass with `draw`, `radius`, `tail` and `scale`, whose first field is what a user writes
-    after its name. `testing.check_noise` tells whether it keeps what is promised here.
+    A subclass is a frozen dataclass with `draw`, `radius` and `tail`, whose first field is what a user writes after its
+    name. `testing.check_noise` tells whether it keeps what is promised here.
 
     Attributes:
         name: as users write it, and as the registry lists it: "uniform".
@@ -77,9 +77,9 @@ class Noise(ABC):
     additive: ClassVar[bool] = False
 
     @property
-    @abstractmethod
     def scale(self) -> float:
-        """The length in which rules measure differences of radii, such as sigma."""
+        """The length in which rules measure differences of radii, such as sigma: the first field, unless overridden."""
+        return float(next(iter(self._fields().values())))
 
     @property
     def step(self) -> float:

@@ -57,10 +57,6 @@ class Gaussian(Noise):
         check_sigma(self.sigma, most=LENGTHS[1])
 
     @property
-    def scale(self) -> float:
-        return self.sigma
-
-    @property
     def step(self) -> float:
         """0.25, as in the tables of the literature, at any sigma."""
         return 0.25
@@ -129,11 +125,9 @@ class Gaussian(Noise):
         if value.endswith((".npy", STD)):
             from randsmooth.noise.per_coordinate import GaussianPerCoordinate, InDeviations
 
-            return (
-                InDeviations(number(value.removesuffix(STD)))
-                if value.endswith(STD)
-                else GaussianPerCoordinate.parse(value)
-            )
+            if value.endswith(STD):
+                return InDeviations(number(value.removesuffix(STD)))
+            return GaussianPerCoordinate.parse(value)
         return super().parse(value)
 
     @classmethod

@@ -46,10 +46,6 @@ class Laplace(Noise):
     def __post_init__(self) -> None:
         check_length("b", self.b)
 
-    @property
-    def scale(self) -> float:
-        return self.b
-
     def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
         """As `Noise.draw`: each number is an exponential one, with a sign of its own.
 

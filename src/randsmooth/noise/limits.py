@@ -18,16 +18,7 @@ def check_sigma(sigma: float, most: float = OF_PIXELS) -> None:
             ...
         randsmooth.errors.InputError: sigma=0 must be a finite number > 0, from 1e-06 to 100 (...)
     """
-    least = LENGTHS[0]
-    try:
-        usable = least <= sigma <= most
-    except TypeError:
-        usable = False
-    if not usable:
-        raise InputError(
-            f"sigma={sigma!r} must be a finite number > 0, from {least:g} to {most:g} (pixels lie in [0, 1], so divide "
-            "one for pixels in 0..255 by 255; 0.25 to 1 is usual)"
-        )
+    _check("sigma", sigma, most, " (pixels lie in [0, 1]: divide one for pixels in 0..255 by 255; 0.25 to 1 is usual)")
 
 
 def check_length(name: str, value: float) -> None:
@@ -38,15 +29,15 @@ def check_length(name: str, value: float) -> None:
         >>> check_length("lam", -1)
         Traceback (most recent call last):
             ...
-        randsmooth.errors.InputError: lam=-1 must be a finite number from 1e-06 to 1e+06, in the units of the input; ...
+        randsmooth.errors.InputError: lam=-1 must be a finite number > 0, from 1e-06 to 1e+06, in the units of ...
     """
-    least, most = LENGTHS
+    _check(name, value, LENGTHS[1], ", in the units of the input; 0.25 to 2 is usual for pixels in [0, 1]")
+
+
+def _check(name: str, value: float, most: float, hint: str) -> None:
     try:
-        usable = least <= value <= most
+        usable = LENGTHS[0] <= value <= most
     except TypeError:
         usable = False
     if not usable:
-        raise InputError(
-            f"{name}={value!r} must be a finite number from {least:g} to {most:g}, in the units of the input; 0.25 to "
-            "2 is usual for pixels in [0, 1]"
-        )
+        raise InputError(f"{name}={value!r} must be a finite number > 0, from {LENGTHS[0]:g} to {most:g}{hint}")

@@ -63,11 +63,8 @@ class GaussianPerCoordinate(Noise):
             raise InputError(f"std={shown(self.std)} must be numbers, one for each coordinate of an input") from None
         usable = (std >= LENGTHS[0]) & (std <= LENGTHS[1])
         if not std.ndim or not std.size or not usable.all():
-            told = (
-                f"{std[~usable][0]:g} at {np.argwhere(~usable)[0].tolist()}"
-                if std.ndim and std.size
-                else repr(self.std)
-            )
+            bad = np.argwhere(~usable).tolist() if std.ndim else []
+            told = f"{std[tuple(bad[0])]:g} at {bad[0]}" if bad else repr(self.std)
             said = f"std must have a number from {LENGTHS[0]:g} to {LENGTHS[1]:g} for each coordinate; got {told}"
             raise InputError(f"{said}. Leave out coordinates that never vary")
         std.flags.writeable = False
@@ -186,9 +183,8 @@ class InDeviations(Noise):
             InputError: one of them is 0, as of a column that never varies.
         """
         found = self.times * np.asarray(deviations, np.float64)
-        return GaussianPerCoordinate(
-            np.array([float(f"{each:.{DIGITS}g}") for each in found.flat]).reshape(found.shape)
-        )
+        rounded = [float(f"{each:.{DIGITS}g}") for each in found.flat]
+        return GaussianPerCoordinate(np.array(rounded).reshape(found.shape))
 
     @property
     def text(self) -> str:

@@ -7,7 +7,7 @@ Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3". On th
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,17 +37,10 @@ class Philox(NamedTuple):
     def words(self, part: int, count: int, start: int = 0) -> NDArray[np.uint64]:
         """`count` words of a part, from the word numbered `start`; computed on the CPU."""
         held, skipped = _held(), start % LANES
-        held.state = {
-            "bit_generator": "Philox",
-            "state": {
-                "counter": np.array([start // LANES, part, self.upper0, self.upper1], np.uint64),
-                "key": np.array([self.key0, self.key1], np.uint64),
-            },
-            "buffer": np.zeros(LANES, np.uint64),
-            "buffer_pos": LANES,  # nothing is left in it
-            "has_uint32": 0,
-            "uinteger": 0,
-        }
+        counter = np.array([start // LANES, part, self.upper0, self.upper1], np.uint64)
+        state = {"counter": counter, "key": np.array([self.key0, self.key1], np.uint64)}
+        full: Any = {"bit_generator": "Philox", "state": state, "has_uint32": 0, "uinteger": 0}
+        held.state = full | {"buffer": np.zeros(LANES, np.uint64), "buffer_pos": LANES}  # nothing is left in it
         drawn: NDArray[np.uint64] = held.random_raw(skipped + count)
         return drawn[skipped:]
 

@@ -19,17 +19,7 @@ from numpy.typing import NDArray
 from randsmooth.errors import InputError
 from randsmooth.noise.base import Copies
 from randsmooth.noise.philox import LANES, Philox, computed_words, signed
-from randsmooth.noise.thresholds import (
-    FIRST,
-    FIRST_BITS,
-    MORE,
-    MORE_BITS,
-    OPEN,
-    Thresholds,
-    beyond,
-    counters,
-    first_looks,
-)
+from randsmooth.noise.thresholds import FIRST, FIRST_BITS, MORE, MORE_BITS, OPEN, Thresholds, beyond, counters
 
 if TYPE_CHECKING:
     import torch
@@ -96,7 +86,7 @@ class GridSampler:
         self.low, self.high = -reach, 255 + reach
         # The clip of k + J is one of k + J whatever J does beyond these.
         self.thresholds = Thresholds(sigma, first=-reach - 255, last=reach + 255)
-        self.table = first_looks(self.thresholds)
+        self.table = self.thresholds.first_looks()
         self._on_device: dict[torch.device, GridOnDevice] = {}
 
     def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
@@ -155,7 +145,7 @@ class GridOnDevice:
         import torch
 
         self.host, self.low, self.high, self.device = thresholds, low, high, device
-        self.table = torch.from_numpy(first_looks(thresholds)).int().to(device)
+        self.table = torch.from_numpy(thresholds.first_looks()).int().to(device)
         self.thresholds = torch.from_numpy(thresholds.rounded.view(np.int64) ^ SIGN).to(device)
         levels = np.arange(low, high + 1, dtype=np.float32) / np.float32(255.0)
         self.levels = torch.from_numpy(levels).to(device)

@@ -59,10 +59,6 @@ class Splitting(Noise):
         check_length("lam", self.lam)
 
     @property
-    def scale(self) -> float:
-        return self.lam
-
-    @property
     def copies(self) -> int | None:
         """2 lam 255 where that is a whole number, but for rounding lam; else None."""
         number = round(2 * LEVELS * self.lam)

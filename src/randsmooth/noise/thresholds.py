@@ -83,22 +83,21 @@ class Thresholds:
         above = [(1 << BITS) - 1 - value for value in reversed(below)]
         return np.array(below + above, np.uint64)[: self.last - self.first]
 
+    def first_looks(self) -> NDArray[np.int16]:
+        """(2^16,) the J of all 64-bit numbers that begin with these 16 bits; OPEN where they have several.
+
+        They count as undecided also where the first or the last of them equals a threshold.
+        """
+        starts = np.arange(1 << FIRST_BITS, dtype=np.uint64) << np.uint64(MORE_BITS)
+        ends = starts + np.uint64((1 << MORE_BITS) - 1)
+        below = np.searchsorted(self.rounded, starts, side="left")
+        above = np.searchsorted(self.rounded, ends, side="right")
+        return np.where(below == above, below + self.first, OPEN).astype(np.int16)
+
 
 def counters(pixels: int) -> int:
     """How many counters the first bits of a sample take; a sample begins with a counter of its own."""
     return -(-pixels // TOGETHER)
-
-
-def first_looks(thresholds: Thresholds) -> NDArray[np.int16]:
-    """(2^16,) the J of all 64-bit numbers that begin with these 16 bits; OPEN where they have several.
-
-    They count as undecided also where the first or the last of them equals a threshold.
-    """
-    starts = np.arange(1 << FIRST_BITS, dtype=np.uint64) << np.uint64(MORE_BITS)
-    ends = starts + np.uint64((1 << MORE_BITS) - 1)
-    below = np.searchsorted(thresholds.rounded, starts, side="left")
-    above = np.searchsorted(thresholds.rounded, ends, side="right")
-    return np.where(below == above, below + thresholds.first, OPEN).astype(np.int16)
 
 
 def beyond(stream: Philox) -> Callable[[], int]:

@@ -51,10 +51,6 @@ class Uniform(Noise):
     def __post_init__(self) -> None:
         check_length("lam", self.lam)
 
-    @property
-    def scale(self) -> float:
-        return self.lam
-
     def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
         """As `Noise.draw`; the noise is in [-lam, lam], of 2^24 values.
 

@@ -13,9 +13,8 @@ from scipy import special
 from randsmooth import metrics
 from randsmooth.metrics.estimate import wilson
 from randsmooth.papers.find_certificates import CertificateFile
-from randsmooth.papers.published_values import PaperRow, metrics_of, named
+from randsmooth.papers.published_values import ACCURACY, PaperRow, metrics_of, named
 
-ACCURACY = "accuracy@"
 # Decimal digits of our figures where the paper prints none. All other metrics have one.
 DIGITS = {"acr": 3, "seconds": 1, "hours": 2, "epochs": 0}
 EXACT = 1e-9  # rounding of floats

@@ -86,16 +86,10 @@ def _teacher(row: PaperRow) -> str:
 
 
 def _train(row: PaperRow, scale: Scale, folder: Path, given: dict[str, Any]) -> Step:
-    options: dict[str, Any] = {
-        "preset": row.preset,
-        "sigma": row.sigma,
-        "anywhere": scale.dataset is not None,
-        "arch": scale.arch,
-        "epochs": scale.epochs,
-        "take": scale.train_images,
-        "set": {key: str(value) if isinstance(value, Path) else value for key, value in given.items()},
-        "out": folder / scale.model_folder_name(row),
-    }
+    options: dict[str, Any] = {"preset": row.preset, "sigma": row.sigma, "anywhere": scale.dataset is not None}
+    options |= {"arch": scale.arch, "epochs": scale.epochs, "take": scale.train_images}
+    options["set"] = {key: str(value) if isinstance(value, Path) else value for key, value in given.items()}
+    options["out"] = folder / scale.model_folder_name(row)
     after = tuple(f"{value.name}/train" for value in given.values() if isinstance(value, Path))
     return _step("train", scale.dataset_of(row), options["out"].name, options, after)
 
@@ -152,9 +146,7 @@ class Context:
         for row, found in shown:
             for note in found.table.header.notes:
                 notes.setdefault(note, []).append(row)
-        sentences = [
-            f"{'all' if len(noted) == len(shown) > 1 else named(noted)}: {note}" for note, noted in notes.items()
-        ]
+        sentences = [f"{'all' if len(own) == len(shown) > 1 else named(own)}: {note}" for note, own in notes.items()]
         return sentences + [note for row, found in shown if (note := self._choice(row, found))]
 
     def _choice(self, row: PaperRow, shown: CertificateFile) -> str:

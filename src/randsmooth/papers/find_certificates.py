@@ -98,15 +98,9 @@ def _skipped(faults: dict[Path, str], predicted: list[Path], incomplete: dict[st
 def _described(file: FolderFile, table: Certificates) -> CertificateFile:
     """The table, of which data set, sigma and method are known."""
     header, model = table.header, table.header.model or {}
-    return CertificateFile(
-        file.path,
-        table,
-        SAME_IMAGES.get(str(header.dataset), str(header.dataset)),
-        header.sigma or 0.0,
-        str(model["method"]),
-        str(model.get("preset", "")),
-        place=certificates.path_facts(file.place) if table.is_log else None,
-    )
+    dataset, place = str(header.dataset), certificates.path_facts(file.place) if table.is_log else None
+    named = SAME_IMAGES.get(dataset, dataset), header.sigma or 0.0, str(model["method"]), str(model.get("preset", ""))
+    return CertificateFile(file.path, table, *named, place)
 
 
 def certificates_for(

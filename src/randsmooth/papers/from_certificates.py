@@ -13,11 +13,11 @@ import pandas as pd
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
-from randsmooth.papers.cell_comparison import ACCURACY, IMAGES, agreement_of, compare_cells, findings, tidy, wide
+from randsmooth.papers.cell_comparison import IMAGES, agreement_of, compare_cells, findings, tidy, wide
 from randsmooth.papers.context import Context
 from randsmooth.papers.find_certificates import CertificateFile
 from randsmooth.papers.output import Output, figure_output, numbers
-from randsmooth.papers.published_values import PaperRow, metrics_of, named
+from randsmooth.papers.published_values import ACCURACY, PaperRow, metrics_of, named
 from randsmooth.report import Axes, Line, envelope_axes
 from randsmooth.report.curves import budget_curve, p_a_grid
 

@@ -241,17 +241,11 @@ def _row(printed: Sequence[Printed]) -> PaperRow:
     paper, object, _, dataset, sigma, method, setting = printed[0][:7]
     repeated = REPEATED.get((paper, object, dataset, sigma, method))
     texts = {cell.metric: cell.value for cell in printed}
-    return PaperRow(
-        paper,
-        dataset,
-        float(sigma or "nan"),
-        method,
-        setting,
-        repeated or preset_of(paper, dataset, method, setting),
-        figures={metric: float(text) for metric, text in texts.items()},
-        decimals={metric: len(text.partition(".")[2]) for metric, text in texts.items()},
-        images=images_of(paper, object),
-    )
+    preset = repeated or preset_of(paper, dataset, method, setting)
+    figures = {metric: float(text) for metric, text in texts.items()}
+    decimals = {metric: len(text.partition(".")[2]) for metric, text in texts.items()}
+    row = PaperRow(paper, dataset, float(sigma or "nan"), method, setting, preset)
+    return replace(row, figures=figures, decimals=decimals, images=images_of(paper, object))
 
 
 def preset_of(paper: str, dataset: str, method: str, setting: str) -> str:

@@ -25,11 +25,10 @@ from randsmooth.errors import InputError
 from randsmooth.noise import Gaussian, check_sigma
 from randsmooth.papers.context import Context
 from randsmooth.papers.output import Output, legible, numbers
-from randsmooth.papers.published_values import PaperRow
+from randsmooth.papers.published_values import ALPHA, N, PaperRow
 from randsmooth.report import Axes, Line
 
 Floats = NDArray[np.float64]
-N, ALPHA = 100_000, 0.001  # the usual budget of the literature
 REWEIGHTING_NOISES, P_MIN = 16, 0.75  # Sun et al. 2025, section 5.2
 
 

@@ -139,12 +139,9 @@ def make_fabric(recipe: Recipe, placement: Placement | None = None) -> Fabric:
     """The device and precision that this process trains with. Raises InputError if this machine has no such device."""
     device = (placement or Placement(device=recipe.device)).own_device
     # The plugin keeps Fabric from looking for a launcher, and from asking for srun wherever Slurm is installed.
-    return Fabric(
-        accelerator=device.type,
-        devices=1 if device.index is None else [device.index],
-        precision="32-true" if recipe.precision == "32" else "bf16-mixed",
-        plugins=[LightningEnvironment()],
-    )
+    devices, precision = 1 if device.index is None else [device.index], recipe.precision
+    how: Any = {"precision": "32-true" if precision == "32" else "bf16-mixed", "plugins": [LightningEnvironment()]}
+    return Fabric(accelerator=device.type, devices=devices, **how)
 
 
 class Ranks:

@@ -247,9 +247,7 @@ class Trainer:
         )
         yield from ((indices, x, y) for indices, (x, y) in zip(chunks, batches, strict=True))
 
-    def step(
-        self, objective: Method, x: Tensor, y: Tensor, indices: Tensor, epoch: int, step: int
-    ) -> dict[str, Tensor]:
+    def step(self, method: Method, x: Tensor, y: Tensor, indices: Tensor, epoch: int, step: int) -> dict[str, Tensor]:
         """Take one step of the optimiser on this rank's part of a batch; what to log about it, still on the device.
 
         Random numbers are drawn for the whole batch: those of an image do not depend on how many ranks share it.
@@ -260,13 +258,13 @@ class Trainer:
         stream = self._stream("noise", epoch, step)
         if not self.ranks.alone:
             x = torch.cat([x.new_zeros(rows.start, *x.shape[1:]), x, x.new_zeros(total - rows.stop, *x.shape[1:])])
-        x, noise = (part[..., rows, :, :, :] for part in seen(x, self.recipe.smoothing, objective.m, stream))
+        x, noise = (part[..., rows, :, :, :] for part in seen(x, self.recipe.smoothing, method.m, stream))
         # The name "aside" must stay: the numbers of seeded runs depend on it.
         u = torch.rand(total, generator=self._stream("aside", epoch, step).torch(device), device=device)[rows]
         target = self.schedule.target(indices)
         inputs = LossInputs(u=u, target=target, sigma=self.recipe.sigma, classifier=self.classifier)
         with self.fabric.autocast():
-            loss = objective.loss(self.model, x, y, noise, inputs)
+            loss = method.loss(self.model, x, y, noise, inputs)
         self.optimizer.zero_grad()
         share = len(x) / total
         self.fabric.backward(loss.total if self.ranks.alone else loss.total * share)

@@ -212,9 +212,7 @@ def _check_takes(method: Method, name: str, noise: Noise) -> None:
     if method.gaussian_only:
         others = ", ".join(sorted(each for each in METHODS if METHODS[each].gaussian_only is not True))
         with_ = f" with eps={method.eps}" if hasattr(method, "eps") and name in others else ""
-        raise InputError(
-            f"{name}{with_} is for Gaussian noise, --sigma SIGMA; under {noise.text} train by one of {others}"
-        )
+        raise InputError(f"{name}{with_} is for Gaussian noise, --sigma SIGMA; under {noise.text} take one of {others}")
 
 
 def _hyperparameters(preset: Preset, sigma: float, epochs: int, usual: int) -> dict[str, Any]:

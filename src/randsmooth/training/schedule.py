@@ -47,9 +47,8 @@ class LearningRate(FrozenRecord, described=True):
         """The same schedule over a run of another length."""
         there = {scaled(milestone, epochs / self.epochs) for milestone in self.lr_milestones}
         # A set, since two milestones at one epoch would multiply the learning rate twice.
-        return self.model_copy(
-            update={"epochs": epochs, "lr_milestones": tuple(sorted(m for m in there if m < epochs))}
-        )
+        milestones = tuple(sorted(milestone for milestone in there if milestone < epochs))
+        return self.model_copy(update={"epochs": epochs, "lr_milestones": milestones})
 
     def rate_in_words(self) -> str:
         """lr 0.1 (x0.1 at epochs 50, 100)."""

@@ -57,15 +57,9 @@ def read_matlab(path: Path) -> Certificates:
     if len(wrong):
         row = wrong[0]
         raise InputError(f"{path}: {kind} radius {row + 1} is {radius[row]}; expected 0 to {LARGEST:g}, or -1 if wrong")
-    return Certificates(
-        Header(bound=SOFT if kind == "soft" else None, notes=(UNNUMBERED, NOTE)),
-        idx=-1 - np.arange(len(radius)),
-        label=np.zeros(len(radius), np.int64),
-        predict=np.where(right, 0, ABSTAIN),
-        radius=np.where(right, radius, 0.0),
-        seconds=np.zeros(len(radius)),
-        name=path.stem,
-    )
+    header, N = Header(bound=SOFT if kind == "soft" else None, notes=(UNNUMBERED, NOTE)), len(radius)
+    answers = np.where(right, 0, ABSTAIN), np.where(right, radius, 0.0)
+    return Certificates(header, -1 - np.arange(N), np.zeros(N, np.int64), *answers, np.zeros(N), name=path.stem)
 
 
 def _elements(content: bytes) -> Iterator[tuple[int, bytes]]:

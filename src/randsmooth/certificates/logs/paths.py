@@ -232,20 +232,12 @@ def path_facts(path: Path) -> PathFacts:
     if known is None and "sigma" in shared:
         known = float(shared["sigma"])
     settings, run, other = _settings(parts, dataset)
-    return PathFacts(
-        sigma=known,
-        training_sigma=noise if sigma is not None else known if found else None,  # one sigma is of both there
-        **told,  # type: ignore[arg-type]
-        dataset=dataset,
-        split=_split(parts[1:] if found else parts, dataset),  # `test/certify` is where results go
-        method=named or repository.method,
-        arch=_one({match[1].lower() for part in parts if (match := ARCH.fullmatch(part))}) or "",
-        settings=settings,
-        run=run,
-        repository=repository.name,
-        by_repository=(*shared, *(["method"] if repository.method and not named else [])),
-        other_parts=other,
-    )
+    facts: dict[str, Any] = told | {"settings": settings, "run": run, "other_parts": other, "dataset": dataset}
+    facts["training_sigma"] = noise if sigma is not None else known if found else None  # one sigma is of both there
+    facts["split"] = _split(parts[1:] if found else parts, dataset)  # `test/certify` is where results go
+    facts["arch"] = _one({match[1].lower() for part in parts if (match := ARCH.fullmatch(part))}) or ""
+    facts["by_repository"] = (*shared, *(["method"] if repository.method and not named else []))
+    return PathFacts(known, **facts, method=named or repository.method, repository=repository.name)
 
 
 def method_named(name: str) -> str:

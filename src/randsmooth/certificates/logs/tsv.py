@@ -100,15 +100,10 @@ def read_tsv(path: Path | str, header: Header | None = None) -> Certificates:
         known = known.replace(rule=f"radius={facts.radius:g}")
     else:
         radius = lines.numbers("radius")
-    table = Certificates(
-        known.replace(notes=(*notes, UNNUMBERED) if bare else notes),
-        idx=-1 - np.arange(len(label)) if bare else lines.integers("idx", 0, LAST),
-        label=label,
-        predict=predict,
-        radius=radius,
-        seconds=lines.seconds(),
-        name=path.stem if path.suffix in TEXTS else path.name,
-    )
+    known = known.replace(notes=(*notes, UNNUMBERED) if bare else notes)
+    idx = -1 - np.arange(len(label)) if bare else lines.integers("idx", 0, LAST)
+    name = path.stem if path.suffix in TEXTS else path.name
+    table = Certificates(known, idx, label, predict, radius, lines.seconds(), name=name)
     _check_rows(table, lines, rising=not bare)
     return replace(table, predict=np.where(radius > 0.0, predict, ABSTAIN)) if PROVED in lines.columns else table
 

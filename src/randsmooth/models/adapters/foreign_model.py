@@ -272,6 +272,11 @@ class EstimatorModel(PythonModel):
         self.unreadable = "" if hashed else f"the estimator {self.name} does not say all that it holds"
         self._hash = hashed or hashlib.sha256(self.name.encode()).hexdigest()
 
+    @staticmethod
+    def takes(model: object) -> bool:
+        """Whether it has scikit-learn's interface; no package is imported for this."""
+        return not isinstance(model, type) and all(hasattr(model, name) for name in ("get_params", "fit", "predict"))
+
     def weights_hash(self) -> str:
         """Of all that the estimator holds; of its name, where that cannot be read."""
         return f"sha256:{self._hash}"
@@ -290,10 +295,8 @@ class EstimatorModel(PythonModel):
             table = features if names is None else pd.DataFrame(features, columns=names)
             found = np.asarray(self.estimator.predict(table))
         except Exception as error:  # an estimator may raise anything
-            shape = tuple(noisy.shape[1:])
-            raise InputError(
-                f"the model refuses images of shape {shape}, which are {features.shape[1]} features ({shown(error)})"
-            ) from error
+            what = f"shape {tuple(noisy.shape[1:])}, which are {features.shape[1]} features"
+            raise InputError(f"the model refuses images of {what} ({shown(error)})") from error
         places = torch.from_numpy(self.places[np.searchsorted(self.known, found)])
         return votes(places, self.num_classes).to(noisy.device)
 
@@ -315,11 +318,6 @@ def _hash_of(value: object) -> str:
     except Exception:  # an estimator's own way of being pickled may raise anything
         return ""
     return hashed.hexdigest()
-
-
-def is_estimator(model: object) -> bool:
-    """Whether it has scikit-learn's interface; no package is imported for this."""
-    return not isinstance(model, type) and all(hasattr(model, name) for name in ("get_params", "fit", "predict"))
 
 
 def _places(known: np.ndarray, classes: Sequence[str] | None, estimator: str) -> NDArray[np.int64]:

@@ -164,9 +164,7 @@ class GraphFile(ForeignModel):
         chosen = graph.outputs[self.place]
         self.output, self.labels = chosen.name, len(chosen.axes) == 1 and chosen.dtype in WHOLE
         if chosen.dtype not in FLOATS and not self.labels:
-            raise InputError(
-                f"{path} gives {shown(self.output)}, {chosen.dtype}, first; expected logits (N, K), which are floats"
-            )
+            raise InputError(f"{path} gives {shown(self.output)}, {chosen.dtype}; expected logits (N, K), as floats")
         classes = chosen.axes[1] if len(chosen.axes) == 2 else None
         self.num_classes = classes if isinstance(classes, int) else None
         self.provenance = self._provenance(graph.record)

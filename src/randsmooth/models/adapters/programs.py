@@ -122,9 +122,7 @@ def _input_axes(program: ExportedProgram) -> list[Any]:
     taken = [node.meta.get("val") for node in program.graph.nodes if node.name in inputs]
     if len(taken) != 1 or not isinstance(taken[0], Tensor) or taken[0].dim() < 2:
         got = ", ".join(str(tuple(t.shape)) if isinstance(t, Tensor) else type(t).__name__ for t in taken)
-        raise InputError(
-            f"the exported program takes {got or 'nothing'}; expected one batch, such as images (B, C, H, W)"
-        )
+        raise InputError(f"the exported program takes {got or 'nothing'}; expected one batch, as images (B, C, H, W)")
     return list(taken[0].shape)
 
 

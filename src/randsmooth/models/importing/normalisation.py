@@ -180,14 +180,11 @@ class Trial(NamedTuple):
 
     def facts(self) -> dict[str, Any]:
         """The same for a model's provenance."""
-        clear = self.p_value() <= ALPHA
-        return {
-            "images": self.right.shape[1],
-            "sigma": self.sigma,
-            "accuracy": {layer.name: float(right.mean()) for layer, right in zip(self.layers, self.right, strict=True)},
-            "p_value": self.p_value(),
-            "why": "accuracy on labelled images" if clear else "usual there, and no other is clearly better",
-        }
+        clear, each = self.p_value() <= ALPHA, zip(self.layers, self.right, strict=True)
+        facts: dict[str, Any] = {"images": self.right.shape[1], "sigma": self.sigma}
+        facts |= {"accuracy": {layer.name: float(right.mean()) for layer, right in each}, "p_value": self.p_value()}
+        why = "accuracy on labelled images" if clear else "usual there, and no other is clearly better"
+        return facts | {"why": why}
 
 
 def try_layers(

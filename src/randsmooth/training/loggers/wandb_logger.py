@@ -23,12 +23,8 @@ class WandbRun(Logger):
     name, version = "wandb", ""  # W&B's id of the run
 
     def __init__(self, run: LoggedRun) -> None:
-        self.run = wandb.init(
-            id=run.tracked_as,
-            name=run.folder.resolve().name,
-            resume=None if run.tracked_as is None else "allow",
-            settings=wandb.Settings(console="off"),
-        )
+        how: Any = {"resume": None if run.tracked_as is None else "allow", "settings": wandb.Settings(console="off")}
+        self.run = wandb.init(id=run.tracked_as, name=run.folder.resolve().name, **how)
         self.version = str(self.run.id)
         self.run.define_metric("*", step_metric=STEP)
 

@@ -207,9 +207,7 @@ def find(method: str | None, dataset: str, preset: str | None = None, *, anywher
     if anywhere:
         return candidates[0]
     served, instead = ", ".join(sorted({name for p in candidates for name in p.datasets})), default(wanted, dataset)
-    raise InputError(
-        f"preset {preset!r} is for {served}, not {dataset!r}; --preset {instead.name} serves it, or pass --anywhere"
-    )
+    raise InputError(f"preset {preset!r} is for {served}, not {dataset!r}: take --preset {instead.name}, or --anywhere")
 
 
 def named(name: str) -> list[Preset]:
