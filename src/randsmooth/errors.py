@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import shlex
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,19 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> InputError:
     hint = f"did you mean {lowered[near[0]]!r}? Expected" if near else "expected"
     quoted = repr(name) if len(repr(name)) < LONGEST else f"{str(name)[:LONGEST]!r}…"
     return InputError(f"unknown {kind} {quoted}: {hint} one of: {', '.join(known)}")
+
+
+def check_known(kind: str, known: Collection[Any], *names: object) -> None:
+    """Raise the error of `unknown` for the first of `names` that is not among the `known` ones.
+
+    Example:
+        >>> check_known("rule", ["fixed", "grid"], "grid", "gird")
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: unknown rule 'gird': did you mean 'grid'? Expected one of: fixed, grid
+    """
+    for name in names:
+        if name not in known:
+            raise unknown(kind, name, known)
 
 
 def setting(**values: Any) -> str:

@@ -8,7 +8,7 @@ from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
-from randsmooth.errors import InputError, Note, unknown
+from randsmooth.errors import InputError, Note, check_known
 
 T = TypeVar("T")
 
@@ -70,8 +70,7 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def check(self, name: str) -> None:
         """Raise InputError unless there is an entry called `name`, which is not imported for this."""
-        if name not in self:
-            raise unknown(self.kind, name, self)
+        check_known(self.kind, self, name)
 
     def source(self, name: str) -> str:
         """Who brings the entry: "randsmooth", the name of another package, or "this program" for what was added.

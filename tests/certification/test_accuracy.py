@@ -98,7 +98,7 @@ def test_what_cannot_be_is_refused_before_any_image(split: tuple[torch.Tensor, t
         ({"rule": "grid"}, "rule='grid' | measured by rules of its own"),
         ({"bound": "randomised"}, "bound='randomised'"),
         ({"within": 0.7}, "within=0.7"),
-        ({"radius": -1.0}, "radius=-1 must be"),
+        ({"radius": -1.0}, "radius -1.0 must be"),
         ({"radius": 9.0}, "cannot certify radius 9"),
         ({"out": tmp_path / "a.tsv"}, "must end in .parquet"),
     ]

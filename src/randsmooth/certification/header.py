@@ -33,9 +33,7 @@ WAY_ON = (
     "and wherever its certificates are used (--identity on the command line)"
 )
 # An absolute path on any system, behind the name of an argument or of a kind of model.
-ABSOLUTE = re.compile(
-    r"(?P<before>(?:[\w-]+=)?(?:hf:|timm:)?)(?:file://)?(?P<path>(?:/|[A-Za-z]:[/\\]|\\\\).*)", re.DOTALL
-)
+ABSOLUTE = re.compile(r"(?s)(?P<before>(?:[\w-]+=)?(?:hf:|timm:)?)(?:file://)?(?P<path>(?:/|[A-Za-z]:[/\\]|\\\\).*)")
 
 
 def made_with(engine: Engine, settings: CertificationSettings, shape: tuple[int, ...], **facts: Any) -> Header:

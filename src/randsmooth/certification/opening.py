@@ -39,17 +39,15 @@ def opened(model: object, model_args: Mapping[str, Any], num_classes: int | None
     return base
 
 
-def completed(
-    dataset: Any, settings: CertificationSettings, trained: dict[str, Any]
-) -> tuple[Any, CertificationSettings]:
-    """Data set and settings with what they leave open taken from how the model was `trained`; the seed is 0.
+def completed(dataset: Any, settings: CertificationSettings, how: dict[str, Any]) -> tuple[Any, CertificationSettings]:
+    """Data set and settings with what they leave open taken from `how` the model was trained; the seed is 0.
 
     Raises:
         InputError: neither says the data set or the noise, or one of them cannot be used.
     """
-    settings = under_noise(settings, trained)
-    if dataset is None and trained.get("dataset") is not None:
-        dataset = data.registered(trained["dataset"], "the model")
+    settings = under_noise(settings, how)
+    if dataset is None and how.get("dataset") is not None:
+        dataset = data.registered(how["dataset"], "the model")
     if dataset is None:
         raise InputError("the model does not say its dataset; give one (--dataset on the command line)")
     return dataset, settings.replace(seed=settings.seed or 0)

@@ -24,7 +24,7 @@ from randsmooth.certification.backends import Way, check_backend, slow_format
 from randsmooth.certification.opening import check_fit, class_names, completed, opened, words_of_noise
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, setting, unknown
+from randsmooth.errors import InputError, check_known, setting
 from randsmooth.frozen_record import settings_from
 from randsmooth.models.sources import told
 from randsmooth.noise import InDeviations
@@ -160,9 +160,7 @@ class Run:
     ) -> Self:
         """The run of these `options`, which are attributes of a run and fields of its settings. Errors as `certify`."""
         own = {each.name for each in fields(cls)}
-        for name in options:
-            if name not in own | {*CertificationSettings.model_fields}:
-                raise unknown("setting", name, own | {*CertificationSettings.model_fields})
+        check_known("setting", own | {*CertificationSettings.model_fields}, *options)
         given = {name: value for name, value in options.items() if name in own and value is not None}
         given |= {"shard": Shard.parse(given["shard"])} if "shard" in given else {}
         given |= {"command": tuple(given["command"])} if "command" in given else {}

@@ -16,7 +16,7 @@ from randsmooth.certificates import ABSTAIN, check_budget
 from randsmooth.certification.algorithm import ESTIMATE, SELECT, Ints, answered_samples, not_finite
 from randsmooth.certification.engine import Engine, SampleRange
 from randsmooth.certification.smoothed import SmoothedClassifier, whole
-from randsmooth.errors import InputError, unknown
+from randsmooth.errors import InputError, check_known
 from randsmooth.rules import check_samples
 
 Floats = NDArray[np.float64]
@@ -106,8 +106,7 @@ def certify_soft(
         raise InputError(f"betas={list(betas)} must be one or more inverse temperatures above 0, such as [1.0, 4.0]")
     check_samples("n0", n0)
     check_budget(n0, n, alpha)
-    if bound not in MEAN_BOUNDS:
-        raise unknown("bound", bound, MEAN_BOUNDS)
+    check_known("bound", MEAN_BOUNDS, bound)
     one = np.ones(1)
     if not MEAN_BOUNDS[bound](np.ones((1, n)), one, 0.0 * one, n, alpha)[0] > 0.5:
         raise InputError(f"the {bound} bound at alpha={alpha} needs more samples to certify anything; got n={n}")

@@ -112,7 +112,9 @@ def parse_size(name: str, value: Any) -> int | Sides | None:
         found = WRITTEN.fullmatch(value.strip())
         pair = [int(side) for side in found.groups() if side] if found else []
     if not 1 <= len(pair) <= 2 or any(type(side) is not int or not 1 <= side <= LONGEST_SIDE for side in pair):
-        raise InputError(f"{name}={shown(repr(value))} must be 1 to {LONGEST_SIDE:,} pixels, such as 224 or 224x192")
+        raise InputError(
+            f"{name}={shown(repr(value))} is no size: give 1 to {LONGEST_SIDE:,} pixels, as 224 or 224x192"
+        )
     return pair[0] if len(pair) == 1 and not isinstance(value, list | tuple) else (pair[0], pair[-1])
 
 

@@ -222,7 +222,7 @@ def _image(stream: IO[bytes], where: str) -> Iterator[Image.Image]:
 
 def _check_pixels(width: int, height: int, where: str) -> None:
     if width * height > MOST_PIXELS:
-        raise InputError(f"{where} is not decoded: {height} x {width} pixels, and at most {MOST_PIXELS:,} are read")
+        raise InputError(f"{where} is not decoded: {height} x {width} pixels are more than the {MOST_PIXELS:,} read")
 
 
 def _fitted(image: Image.Image, spec: DatasetSpec, where: str, draws: Sequence[float] | None) -> Image.Image:
@@ -283,7 +283,7 @@ def converted(image: Image.Image, channels: int, where: str) -> Image.Image:
     if image.has_transparency_data:
         image = image.convert("RGBA")
         if image.getchannel("A").getextrema()[0] != 255:
-            raise InputError(f"{where} has transparent pixels: save it on a background, without an alpha channel")
+            raise InputError(f"{where} has transparent pixels: put it on a background, without an alpha channel")
         image = image.convert("RGB")
     return image.convert("L" if channels == 1 else "RGB")
 

@@ -21,7 +21,7 @@ from randsmooth.data.labels import MOST_CLASSES, USUAL, ColumnNames, check_label
 from randsmooth.data.registry import DATASETS, HOME, dataset_path, readable, unknown_form
 from randsmooth.data.tables import DatasetRows, from_disk, from_hub, holds_files, is_saved, read_parquet
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, unknown
+from randsmooth.errors import InputError, check_known
 
 # Images, evenly spread, whose sizes, mean and standard deviation are looked at.
 PROBE = 10_000
@@ -72,8 +72,7 @@ def load(
         >>> load(x, "test").labelled
         False
     """
-    if split not in SPLITS:
-        raise unknown("split", split, SPLITS)
+    check_known("split", SPLITS, split)
     columns, fit = ColumnNames(image_column, label_column), Fit.of(resize, crop)
     return _loaded(dataset, Request(split, columns, fit, device, stream))
 

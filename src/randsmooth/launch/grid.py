@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from randsmooth.certificates import CertificationSettings
 from randsmooth.documents import parse_yaml, read_file, shown
-from randsmooth.errors import InputError, unknown
+from randsmooth.errors import InputError, check_known
 from randsmooth.training import TrainingSettings
 
 KEYS = ("datasets", "methods", "sigmas", "seeds", "train", "certify")
@@ -119,7 +119,7 @@ class Grid:
             randsmooth.errors.InputError: unknown key of a grid 'dataset': did you mean 'datasets'? Expected one of: ...
         """
         document = source if isinstance(source, Mapping) else _document(Path(source))
-        _check_known(document, {*KEYS}, "key of a grid")
+        check_known("key of a grid", KEYS, *document)
         for key in KEYS[:3]:
             if document.get(key) in (None, "", {}):
                 raise InputError(f"the grid is empty: it must name {key}, as it must {', '.join(KEYS[:3])}")
@@ -176,14 +176,8 @@ def _varied(settings: Sequence[Settings]) -> set[str]:
 
 def _certifications(document: Any) -> Iterator[tuple[str, Settings]]:
     for settings in [] if document == [] else crossed(document, "certify"):
-        _check_known(settings, CERTIFYING, "setting below certify:")
+        check_known("setting below certify:", CERTIFYING, *settings)
         yield slug("-".join(_words(settings))) or "certificates", settings
-
-
-def _check_known(values: Settings, known: set[str], what: str) -> None:
-    for key in values:
-        if key not in known:
-            raise unknown(what, shown(key), known)
 
 
 def by_title(named: Iterable[tuple[str, T]], where: str) -> dict[str, T]:

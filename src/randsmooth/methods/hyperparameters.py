@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_h
 
 import numpy as np
 
-from randsmooth.errors import InputError, unknown
+from randsmooth.errors import InputError, check_known
 from randsmooth.registry import Registry
 
 if TYPE_CHECKING:
@@ -61,9 +61,7 @@ def create(name: str, **hyperparameters: Any) -> Method:
     """
     method = METHODS[name]
     fields = {field.name: field for field in dataclasses.fields(method)}
-    for key in hyperparameters:
-        if key not in fields:
-            raise unknown(f"hyperparameter of {name}", key, fields)
+    check_known(f"hyperparameter of {name}", fields, *hyperparameters)
     for key, field in fields.items():
         required = field.default is field.default_factory is dataclasses.MISSING
         if required and key not in hyperparameters:

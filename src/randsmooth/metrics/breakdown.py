@@ -6,17 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from randsmooth.certificates import CertificatesLike, as_certificates
 from randsmooth.errors import InputError
 from randsmooth.metrics.accuracy import certified
-from randsmooth.metrics.estimate import require_images
+from randsmooth.metrics.estimate import Floats, Ints, require_images
 from randsmooth.metrics.p_a_estimates import p_a
 from randsmooth.metrics.paired import require_same_images
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,9 @@ from randsmooth import bounds
 from randsmooth.certificates import CertificatesLike, as_certificates, check_budget
 from randsmooth.errors import InputError
 from randsmooth.metrics.accuracy import check_radius
-from randsmooth.metrics.estimate import Estimate, mean, require_images
+from randsmooth.metrics.estimate import Estimate, Floats, Ints, mean, require_images
 from randsmooth.noise import Noise
 from randsmooth.rules import CONFIDENCE_BOUNDS
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def acr_at(table: CertificatesLike, n: int | None = None, alpha: float | None = None) -> Estimate:

@@ -18,11 +18,8 @@ from numpy.typing import NDArray
 from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
 from randsmooth.errors import InputError
 from randsmooth.metrics.accuracy import asked_radii, check_radius, farthest
-from randsmooth.metrics.estimate import CRITICAL, Estimate, mean_interval, paired_shares, require_images
+from randsmooth.metrics.estimate import CRITICAL, Estimate, Floats, Ints, mean_interval, paired_shares, require_images
 from randsmooth.metrics.paired import gain_bounds, gains, require_same_images
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 CROSSES = "crosses"
 AHEAD = "ahead"
@@ -56,8 +53,8 @@ class Difference:
     value: Floats
     low: Floats
     high: Floats
-    only_a: NDArray[np.int64]
-    only_b: NDArray[np.int64]
+    only_a: Ints
+    only_b: Ints
     whole: bool
 
     @property

@@ -12,6 +12,7 @@ from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 LEVEL = 0.95

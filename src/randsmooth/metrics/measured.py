@@ -8,16 +8,13 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 import numpy as np
-from numpy.typing import NDArray
 
 from randsmooth import bounds
 from randsmooth.certificates import Certificates, evidence_difference, rule_of
 from randsmooth.errors import InputError
 from randsmooth.metrics.accuracy import certified
-from randsmooth.metrics.estimate import LEVEL, require_images, require_labels
+from randsmooth.metrics.estimate import LEVEL, Ints, require_images, require_labels
 from randsmooth.rules import OneRadius, Screen
-
-Ints = NDArray[np.int64]
 
 TINY = 1e-9  # below which a printed end is not moved outward
 OF_THE_PASSES = ("rule", "guarantee", "notes", "selection", "data")  # what the two passes of one question differ in

@@ -15,9 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from randsmooth import bounds
 from randsmooth.certificates import Certificates, CertificatesLike, as_certificates, tells_p_a
 from randsmooth.errors import InputError
-from randsmooth.metrics.estimate import LEVEL, Estimate, require_images, share
-
-Floats = NDArray[np.float64]
+from randsmooth.metrics.estimate import LEVEL, Estimate, Floats, require_images, share
 
 
 @dataclass(frozen=True)

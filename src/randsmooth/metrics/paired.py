@@ -16,7 +16,6 @@ from randsmooth.metrics.estimate import LEVEL, Estimate, mean, paired_shares, re
 from randsmooth.noise import NORMS
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 SAME = ", so they cannot be compared image by image; certify both with the same --dataset, --split, --take or --skip"

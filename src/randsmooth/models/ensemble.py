@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, unknown
+from randsmooth.errors import InputError, check_known
 from randsmooth.models.base import Around, as_module, for_classes, foreign_parts, notes_of
 
 RULES = {
@@ -64,8 +64,7 @@ class Ensemble(Around):
         super().__init__()
         if not isinstance(members, Sequence) or isinstance(members, str) or len(members) < 2:
             raise InputError(f"an ensemble is a list of at least two members; got {shown(repr(members))}")
-        if rule not in RULES:
-            raise unknown("rule of an ensemble", rule, RULES)
+        check_known("rule of an ensemble", RULES, rule)
         if consensus is not None and not (type(consensus) is int and 2 <= consensus < len(members)):
             raise InputError(f"consensus={shown(repr(consensus))} must be a whole number from 2 to {len(members) - 1}")
         self.rule, self.consensus = rule, consensus

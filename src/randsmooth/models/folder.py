@@ -70,7 +70,9 @@ class StoredModel(nn.Module):
         try:
             written = json.dumps({"provenance": value}, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
-            raise InputError(f"provenance is not JSON ({shown(error)}): use str, int, float, list, dict") from None
+            raise InputError(
+                f"provenance is not plain JSON ({shown(error)}): use str, int, float, list, dict"
+            ) from None
         self.config["provenance"] = parse_json(written, "provenance")["provenance"]  # as it will be read back
 
     @classmethod

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, unknown
+from randsmooth.errors import InputError, check_known, unknown
 from randsmooth.models.base import Around, as_module, notes_of
 
 LUMA = (0.299, 0.587, 0.114)  # weights of red, green and blue in a grey value (ITU-R BT.601)
@@ -54,8 +54,7 @@ def _channels(x: Tensor, luma: Tensor, *, wanted: int | str) -> Tensor:
 
 def resize_step(size: int | Sequence[int], interpolation: str) -> Step:
     """Resizes to (H, W), or the shorter side to one length, as Pillow does: shrinking filters first."""
-    if interpolation not in INTERPOLATIONS:
-        raise unknown("interpolation", interpolation, INTERPOLATIONS)
+    check_known("interpolation", INTERPOLATIONS, interpolation)
     sides = _size("resize", size)
     to = " x ".join(map(str, sides)) if len(sides) == 2 else f"{sides[0]} on the shorter side"
     return Step(f"resized to {to} ({interpolation})", partial(_resize, new=sides, interpolation=interpolation))

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, unknown
+from randsmooth.errors import InputError
 from randsmooth.registry import Registry
 
 if TYPE_CHECKING:
@@ -47,8 +47,6 @@ def make_noise(text: str) -> Noise:
         randsmooth.errors.InputError: unknown noise 'unifrom': did you mean 'uniform'? Expected one of: ...
     """
     name, _, value = text.strip().partition("=")
-    if name not in NOISES:
-        raise unknown("noise", shown(name), NOISES)
     kind = NOISES[name]
     if not value:
         raise InputError(f"noise {shown(repr(text))} lacks its number: write {kind.usage}. {kind.help}")
@@ -68,7 +66,4 @@ def noise_from(facts: Mapping[str, Any]) -> Noise:
         >>> noise_from({"name": "uniform", "lam": 0.6})
         Uniform(lam=0.6)
     """
-    name = str(facts.get("name", ""))
-    if name not in NOISES:
-        raise unknown("noise", shown(name), NOISES)
-    return NOISES[name].from_facts({key: value for key, value in facts.items() if key != "name"})
+    return NOISES[str(facts.get("name", ""))].from_facts({key: value for key, value in facts.items() if key != "name"})

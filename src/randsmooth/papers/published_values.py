@@ -12,7 +12,7 @@ from operator import mul
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from randsmooth.errors import unknown
+from randsmooth.errors import check_known, unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -381,6 +381,5 @@ def find_object(name: str) -> PaperObject:
         'budget at which a constant classifier passes any ACR'
     """
     by_name = {candidate.name: candidate for candidate in OBJECTS}
-    if name not in by_name:
-        raise unknown("object", name, by_name)
+    check_known("object", by_name, name)
     return by_name[name]

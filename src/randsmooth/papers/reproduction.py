@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from randsmooth.atomic import claimed
-from randsmooth.errors import unknown
+from randsmooth.errors import check_known
 from randsmooth.launch.chains import Step, carry_out, chains_of
 from randsmooth.launch.slurm import Jobs, Resources, Submitted, check_slurm
 from randsmooth.launch.workers import Workers
@@ -266,8 +266,7 @@ def _made(thing: PaperObject, context: Context, missing: Sequence[PaperRow]) -> 
 def _looked_for(name: str, source: Path | str | None, out: Path | str, scale: str) -> tuple[PaperObject, Context]:
     """The object, and the certificates in the folders; one that formulas give needs none."""
     thing, folder = find_object(name), Path(out) / scale
-    if scale not in SCALES:
-        raise unknown("scale", scale, SCALES)
+    check_known("scale", SCALES, scale)
     places = [*([] if source is None else [Path(source)]), *([folder] if folder.is_dir() else [])]
     there = sum(map(scan_folder, places if thing.rows() else []), FolderScan())
     return thing, Context(there.found, SCALES[scale], folder, there.skipped)

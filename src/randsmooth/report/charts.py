@@ -43,10 +43,8 @@ class Look:
 def looks(count: int, baseline: int | None) -> list[Look]:
     """A look for each of `count` tables: grey for the baseline, the palette in order for the others."""
     others = [row for row in range(count) if row != baseline]
-    drawn = {
-        row: Look(PALETTE[i % len(PALETTE)], DASHES[i // len(PALETTE) % len(DASHES)]) for i, row in enumerate(others)
-    }
-    return [drawn.get(row, Look(BASELINE, "solid")) for row in range(count)]
+    drawn = [Look(PALETTE[i % len(PALETTE)], DASHES[i // len(PALETTE) % len(DASHES)]) for i in range(len(others))]
+    return [dict(zip(others, drawn, strict=True)).get(row, Look(BASELINE, "solid")) for row in range(count)]
 
 
 @dataclass(frozen=True)

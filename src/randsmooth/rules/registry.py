@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from randsmooth import bounds
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, unknown
+from randsmooth.errors import InputError, check_known
 from randsmooth.registry import Registry
 from randsmooth.rules.choices import CONFIDENCE_BOUNDS, check_samples
 
@@ -148,8 +148,7 @@ def kind_of_rule(text: str, *, n: int, bound: str = "clopper-pearson") -> tuple[
         ('radius', 0.5)
     """
     name, equals, number = text.partition("=")
-    if name not in RULES:
-        raise unknown("rule", shown(name), RULES)
+    check_known("rule", RULES, name)
     entry = RULES[name]
     kind = entry.load()
     check_samples("n", n, kind.most)
@@ -165,8 +164,7 @@ def kind_of_rule(text: str, *, n: int, bound: str = "clopper-pearson") -> tuple[
 
 def _taken(kind: type[Rule], name: str, bound: str) -> dict[str, Any]:
     """`bound`, if the class has such a field."""
-    if bound not in CONFIDENCE_BOUNDS:
-        raise unknown("bound", shown(bound), CONFIDENCE_BOUNDS)
+    check_known("bound", CONFIDENCE_BOUNDS, bound)
     own = {field.name for field in fields(kind)}
     if bound != CONFIDENCE_BOUNDS[0] and ("bound" not in own or bound not in kind.takes):
         raise InputError(f"bound={bound} is for the fixed rule; {name} has a bound of its own")

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from randsmooth import methods
 from randsmooth.data import DatasetSpec
-from randsmooth.errors import InputError, unknown
+from randsmooth.errors import InputError, check_known
 from randsmooth.methods import METHODS, Method
 from randsmooth.methods.denoising import OBJECTIVES, SOURCE
 from randsmooth.methods.hyperparameters import Noise as WhoseNoise
@@ -231,9 +231,7 @@ def _split(method: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], di
     """The values of `--set` that belong to the method, and those that belong to the optimisation."""
     own = {field.name for field in dataclasses.fields(METHODS[method])}
     known = own | {*Optimisation.model_fields} - {"epochs"}
-    for key in settings:
-        if key not in known:
-            raise unknown(f"setting of {method}", key, known)
+    check_known(f"setting of {method}", known, *settings)
     of_steps = {key: value for key, value in settings.items() if key not in own}
     Optimisation(epochs=1, **{"lr": 1.0} | of_steps)  # refuses what is out of range
     return {key: value for key, value in settings.items() if key in own}, of_steps

@@ -21,7 +21,7 @@ from randsmooth.certificates import ARITHMETICS, PRECISIONS, Precision
 from randsmooth.certificates.settings import AskedPrecision
 from randsmooth.certification.backends.registry import AUTO, BACKENDS, check_backend
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, unknown
+from randsmooth.errors import InputError, check_known
 from randsmooth.models import ForeignModel, foreign_parts
 
 ROUNDS = 5  # of a trial
@@ -212,8 +212,7 @@ def make_backend(name: str, model: nn.Module | ForeignModel, device: torch.devic
         ...     backend.logits(torch.zeros(3, 1, 2, 2)).shape
         torch.Size([3, 2])
     """
-    if precision not in PRECISIONS:
-        raise unknown("precision", str(precision), PRECISIONS)
+    check_known("precision", PRECISIONS, precision)
     check_backend(name)
     kind = BACKENDS[name]
     if not kind.accepts(model):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from randsmooth.errors import unknown
+from randsmooth.errors import check_known
 from randsmooth.registry import Registry
 
 if TYPE_CHECKING:
@@ -36,5 +36,4 @@ def check_backend(name: str | None) -> None:
         Traceback (most recent call last):
         randsmooth.errors.InputError: unknown backend 'touch': did you mean 'torch'? Expected one of: auto, ...
     """
-    if name is not None and name != AUTO and name not in BACKENDS:
-        raise unknown("backend", name, [*BACKENDS, AUTO])
+    check_known("backend", [*BACKENDS, AUTO], AUTO if name is None else name)

@@ -92,7 +92,7 @@ def import_checkpoint(
     if denoiser_size(found.network) is not None:
         raise HoldsDenoiser(f"{found.path} holds a denoiser, no classifier: randsmooth.models.import_denoiser reads it")
     if spec is None or dataset is None:
-        raise InputError(f"{found.path} names no data set: give its name or folder (dataset=, --dataset cifar10)")
+        raise InputError(f"{found.path} does not say which data set it is for: name it (dataset=, --dataset cifar10)")
     name = chosen_arch(arch, found.origin["arch"], found.network)
     settings: dict[str, Any] = {"arch": name, "classes": list(spec.classes), "shape": spec.shape}
     network = _with_weights(Classifier, found, our_tensors(name, found.network), settings).network
