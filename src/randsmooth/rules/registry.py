@@ -5,13 +5,15 @@ Listing them loads no NumPy.
 
 from __future__ import annotations
 
+import csv
 import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from importlib import metadata
+from importlib import metadata, resources
 from pkgutil import resolve_name
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from randsmooth import bounds
@@ -57,56 +59,14 @@ class RuleEntry:
         return loaded
 
 
-FIXED = RuleEntry(
-    "randsmooth.rules.fixed:Fixed",
-    "fixed",
-    "n samples of every image, and the radius that Clopper-Pearson proves from them.",
-)
-RADIUS = RuleEntry(
-    "randsmooth.rules.grid:OneRadius",
-    "radius=R",
-    "samples until radius R is proved or given up, by an exact sequential test that may stop at any of its looks.",
-    value="radius",
-    required=True,
-)
-SCREEN = RuleEntry(
-    "randsmooth.rules.grid:Screen",
-    "screen=R",
-    "as radius=R, but an image that is not decided early is left open: the first pass of `randsmooth accuracy`.",
-    value="radius",
-    required=True,
-)
-GRID = RuleEntry(
-    "randsmooth.rules.grid:Grid",
-    "grid[=STEP]",
-    "samples until the largest provable radius of 0, 0.25, 0.5, ... is found, by exact sequential tests, smallest "
-    "radius first; where the noise proves short radii only they are closer, in L0 whole.",
-    value="step",
-)
-DENSE = RuleEntry(
-    "randsmooth.rules.dense:Dense",
-    "dense[=P]",
-    "as grid, for radii so close that rounding hardly matters, as long as further samples gain P sigma (0.25) per n: "
-    "the largest mean radius for the samples.",
-    value="price",
-)
-ANYTIME = RuleEntry(
-    "randsmooth.rules.anytime:Anytime",
-    "anytime[=R]",
-    "samples until n, or until radius R is proved; the radius of its e-process holds at every sample at once.",
-    value="target",
-)
-EXACT = RuleEntry(
-    "randsmooth.rules.exact:Exact",
-    "exact",
-    "all copies of every image, where the noise has only so many (splitting=0.5: 255), so that nothing is left to "
-    "chance: the radius holds with certainty, and n, n0 and alpha are not asked for.",
-)
-RULES: Registry[RuleEntry] = Registry(
-    "rule",
-    "randsmooth.rules",
-    {name.lower(): f"{__name__}:{name}" for name in ("FIXED", "RADIUS", "SCREEN", "GRID", "DENSE", "ANYTIME", "EXACT")},
-)
+def _entry(line: dict[str, str]) -> RuleEntry:
+    """The rule of a line of own.csv."""
+    return RuleEntry(line["kind"], line["usage"], line["help"], line["value"] or None, bool(line["required"]))
+
+
+with resources.files("randsmooth.rules").joinpath("own.csv").open() as file:
+    OWN = SimpleNamespace(**{line["name"]: _entry(line) for line in csv.DictReader(file)})
+RULES: Registry[RuleEntry] = Registry("rule", "randsmooth.rules", {n: f"{__name__}:OWN.{n}" for n in vars(OWN)})
 
 
 @lru_cache(maxsize=64)  # the tables of a grid are worth keeping
