@@ -36,7 +36,10 @@ ALLOWED: dict[str, set[str]] = {
         *("data", "models", "methods"),  # what its measured objects hand from one to the other
     },
     "report": {"metrics", "certificates", "rules", "noise", "bounds"},
-    "app": {"certification", "models", "data", "noise", "report", "certificates", "bounds"},
+    "app": {
+        *("certification", "models", "data", "noise", "report", "certificates", "bounds"),
+        *("metrics", "launch"),  # what an assessment measures and plans
+    },
     "launch": {"training", "certification", "certificates", "rules", "noise", "bounds", "models", "methods", "data"},
     "testing": {
         *("methods", "models", "data", "certificates", "rules", "certification", "report", "metrics"),

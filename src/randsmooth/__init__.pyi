@@ -14,6 +14,7 @@ from . import report as report
 from . import rules as rules
 from . import testing as testing
 from . import training as training
+from .app import assess as assess
 from .app import explain as explain
 from .certificates import ABSTAIN as ABSTAIN
 from .certificates import Certificates as Certificates

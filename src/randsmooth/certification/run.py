@@ -36,7 +36,8 @@ OWN = 16  # of the run's own images, at most, whose answers are hashed
 LARGE_SIGMA = 8.0  # many times what anyone uses, and a quarter of the smallest that is usual in units of 0..255
 ASKED, TOO_FEW = 64, 20  # images that a model is asked about without noise, and so few that they say nothing
 NEAR = 0.15  # share of the errors of guessing that a model avoids which knows hardly more
-OPENED = ("_adapted", "_completed", "images", "base", "smoothed", "selected", "_behaviour")  # the same for every shard
+SHARED = ("_adapted", "images", "base")  # the same under any noise, on any of the images
+OPENED = (*SHARED, "_completed", "smoothed", "selected", "_behaviour")  # the same for every shard
 
 
 def certify(
@@ -183,9 +184,16 @@ class Run:
 
     def of_shard(self, shard: Shard) -> Run:
         """A shard of this run, for which nothing is opened again."""
-        part = replace(self, shard=shard)
-        vars(part).update({name: vars(self)[name] for name in OPENED if name in vars(self)})
-        return part
+        return self._changed(OPENED, shard=shard)
+
+    def on(self, settings: CertificationSettings, only: tuple[tuple[int, ...], str]) -> Run:
+        """The run of the images that `only` says, under `settings`; neither model nor data is opened again."""
+        return self._changed(SHARED, settings=settings, only=only, take=None, skip=None)
+
+    def _changed(self, kept: Sequence[str], **changes: Any) -> Run:
+        other = replace(self, **changes)
+        vars(other).update({name: vars(self)[name] for name in kept if name in vars(self)})
+        return other
 
     @cached_property
     def _adapted(self) -> models.BaseClassifier:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from randsmooth.errors import InputError
+from randsmooth.errors import CODE, InputError
 from randsmooth.escape import LONG, printable, say, shortened, to_csv, to_json
 
 FAILURE = 1
@@ -31,10 +31,14 @@ def say_lines(lines: Iterable[str]) -> None:
 
 
 def one_line(text: object) -> str:
-    """`text` on one printable line, with its middle left out where it is very long because it quotes a file."""
+    """`text` on one printable line, with its middle left out where it is very long because it quotes a file.
+
+    What it gives to be pasted follows on lines of its own.
+    """
     from randsmooth.urls import with_urls  # here, since --help needs neither URLs nor locks, which take long to load
 
-    return shortened(printable(with_urls(str(text))), LONGEST)
+    said, begins, code = str(text).partition(CODE)
+    return shortened(printable(with_urls(said)), LONGEST) + begins + "\n".join(map(printable, code.splitlines()))
 
 
 def explained(error: OSError, *, resumes: bool) -> str:

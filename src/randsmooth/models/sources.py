@@ -21,12 +21,23 @@ from typing import Any, NamedTuple
 from pydantic import Secret
 
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, unknown
+from randsmooth.errors import CODE, InputError, unknown
 from randsmooth.urls import fetched, is_url
 
 HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 NAMES_A_SECRET = re.compile(r"token|secret|passw|credential|api_?key", re.IGNORECASE)
 UNUSED = {"checkpoint.pt", "teacher.pt", "history.csv"}  # files of a training run that no model is made of
+
+OPENING = """import torch
+from my_code import MyNetwork
+
+
+def make():
+    model = MyNetwork()
+    held = torch.load({path!r}, map_location="cpu", weights_only=True)
+    model.load_state_dict(held.get("state_dict", held))
+    return model.eval()  # or randsmooth.wrap(model, mean=[...], std=[...]).eval(), if it takes normalised images
+"""
 
 
 class Form(NamedTuple):
@@ -108,13 +119,26 @@ def form_of(source: Path | str) -> Form:
     """
     name = "" if Path(source).is_dir() else str(source)
     found = next((form for form in FORMS if re.fullmatch(form.pattern, name, re.IGNORECASE | re.DOTALL)), None)
+    if found is None and Path(name).is_file():
+        raise weights_alone(name)
     if found is None:
         forms = ", ".join(f"{form.written} ({form.what})" for form in FORMS)
-        raise InputError(
-            f"{shown(str(source))} names no model: of a checkpoint or pickle, `randsmooth import` makes a model "
-            f"folder; else expected one of: {forms}"
-        )
+        raise InputError(f"{shown(str(source))} names no model: expected one of: {forms}")
     return found
+
+
+def weights_alone(path: Path | str, reason: str = "") -> InputError:
+    """The error for a file that holds weights, but not the network that they are of, with lines that open it.
+
+    Example:
+        >>> print(str(weights_alone("model.pth")).splitlines()[-1].strip())
+        return model.eval()  # or randsmooth.wrap(model, mean=[...], std=[...]).eval(), if it takes normalised images
+    """
+    return InputError(
+        f"{shown(str(path))} holds weights at most, not the network that they are of{reason}: write these lines into "
+        "model.py, with your network's class, and give model.py:make. (Of the networks of papers, `randsmooth import` "
+        f"makes a model folder.){CODE}{OPENING.format(path=str(Path(path).absolute()))}"
+    )
 
 
 def local_source(source: Path | str) -> Path | str:

@@ -13,6 +13,7 @@ from torch import Tensor, fx, nn
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
+from randsmooth.models.sources import weights_alone
 
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
@@ -75,11 +76,10 @@ def scripted(source: Path | str) -> torch.jit.ScriptModule:
         module: torch.jit.ScriptModule = torch.jit.load(str(source), map_location="cpu")
         return module
     except (RuntimeError, ValueError) as error:
-        raise InputError(
-            f"{source} is no TorchScript file that can be run ({_last_line(error)}): torch.jit.script(model).save(...) "
-            "writes one. Of a checkpoint, `randsmooth import` makes a model folder; a pickled module has to be saved "
-            "anew"
-        ) from error
+        why = (
+            f" (it is no TorchScript file that can be run, as torch.jit.script(model).save writes: {_last_line(error)})"
+        )
+        raise weights_alone(source, why) from error
 
 
 def exported(source: Path | str) -> Any:

@@ -1,0 +1,333 @@
+"""Assess a model that is there: clean, under noise, certified and attacked, in one go."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from randsmooth import data, metrics
+from randsmooth.app.explaining import attempt
+from randsmooth.app.one_image import Attempts, radius_by_samples
+from randsmooth.certificates import ABSTAIN, Certificates, CertificationSettings
+from randsmooth.certification import Run
+from randsmooth.certification.run import NEAR
+from randsmooth.errors import InputError
+from randsmooth.launch import plan
+from randsmooth.metrics import Estimate
+from randsmooth.models import provenance_of
+from randsmooth.noise import ANoise, Gaussian, Noise, noise_said
+from randsmooth.progress import Progress, Reporter, chosen_progress, clock
+
+SIGMAS = (0.12, 0.25, 0.5)
+LEAST = 20  # images, of which some choose the noise and the others are certified
+CLEAN = 1000  # images, at most, on which the network alone is tried
+PILOT, PILOT_N0, PILOT_N = 64, 20, 200  # images that choose the noise, and samples of each
+PLAN_N, PLAN_SECONDS = 100_000, 2.0  # the samples of the literature, which the plan is for; and its pilot's time
+BUDGETS = (10_000, 5_000, 2_000, 1_000, 500, 200)  # samples of an image, of which the first that fits the time is taken
+SECONDS = 30.0  # of the certification, about, at most; and, half of it, of the attacks
+ATTACKED = 20  # images, at most
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A noise that was tried.
+
+    Attributes:
+        noise: it.
+        accuracy: of the network, asked once under it: the mean over images of the share of right answers.
+        expected: mean certified accuracy over the radii from 0 to the one that matters, as those shares foretell it.
+
+    Example:
+        >>> Candidate(Gaussian(0.25), metrics.share([True]), metrics.share([True])).noise.text
+        'gaussian=0.25'
+    """
+
+    noise: Noise
+    accuracy: Estimate
+    expected: Estimate
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What `assess` found.
+
+    Attributes:
+        name: what to call the model.
+        images: how many the data set has.
+        shape: (C, H, W) of each.
+        clean: accuracy of the network alone, without noise.
+        candidates: the noises that were tried, on images other than those that were certified.
+        radius: the change that matters, in pixels in [0, 1]: what `expected` goes up to.
+        table: the certificates, under the noise that promised the most.
+        attempts: attacks on right and certified images, by their rows in the table.
+        nearest: the image (C, H, W) whose answer an attack changed by the smallest change; None where it changed none.
+        seconds_each: time of an answer with its certificate.
+        seconds_all: time of a certification of all images with 100,000 samples, by rule.
+        notes: on the run.
+
+    Example:
+        >>> from torch import nn
+        >>> _ = torch.manual_seed(0)
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
+        >>> found: Assessment = assess(model, "digits", sigmas=[0.25], take=20, n=200)
+        >>> found.noise.text, len(found.table), found.clean.images
+        ('gaussian=0.25', 20, 364)
+    """
+
+    name: str
+    images: int
+    shape: tuple[int, ...]
+    clean: Estimate
+    candidates: tuple[Candidate, ...]
+    radius: float
+    table: Certificates
+    attempts: dict[int, Attempts] = field(repr=False)
+    nearest: NDArray[np.float32] | None = field(repr=False)
+    seconds_each: float
+    seconds_all: dict[str, float]
+    notes: tuple[str, ...]
+
+    @property
+    def noise(self) -> Noise:
+        """Of the certificates."""
+        return self.chosen.noise
+
+    @property
+    def chosen(self) -> Candidate:
+        """The candidate of the largest `expected`; of several, the first."""
+        return max(self.candidates, key=lambda each: each.expected.value)
+
+    @property
+    def guesses(self) -> bool:
+        """Whether the network alone is right about hardly more images than guessing is."""
+        guess = 1.0 / len(self.table.header.classes or "01")
+        return self.clean.value <= guess + NEAR * (1.0 - guess)
+
+    @property
+    def right(self) -> int:
+        """How many of the images the vote answers rightly, with a certificate."""
+        return int(self.table.correct.sum())
+
+    @property
+    def abstained(self) -> int:
+        """On how many of them it declines to answer."""
+        return int((self.table.predict == ABSTAIN).sum())
+
+    @cached_property
+    def certified(self) -> dict[float, Estimate]:
+        """Certified accuracy at radius 0, at the radius that matters, at half of it, and at the usual ones."""
+        radii = {*metrics.usual_radii([self.table]), 0.0, self.radius / 2, self.radius}
+        return {r: metrics.certified_accuracy(self.table, r) for r in sorted(radii)}
+
+    @property
+    def failed(self) -> list[int]:
+        """Rows whose answer an attack changed within the certified radius, which shows that a certificate is wrong."""
+        return [row for row, tried in self.attempts.items() if tried.inside.predict not in (self._answer(row), ABSTAIN)]
+
+    @property
+    def changed(self) -> dict[int, float]:
+        """Of the rows whose answer an attack changed, the distance of the changed image."""
+        outside = ((row, tried.outside) for row, tried in self.attempts.items())
+        found = {row: each.distance for row, each in outside if each is not None}
+        return found | {row: self.attempts[row].inside.distance for row in self.failed}
+
+    def _answer(self, row: int) -> int:
+        return int(self.table.predict[row])
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures as plain numbers and words."""
+        header, rows = self.table.header, self.attempts
+        facts = {name: getattr(header, name) for name in ("dataset", "split", "selection", "n", "alpha", "seed")}
+        tried = [asdict(each) | {"noise": each.noise.text, "chosen": each is self.chosen} for each in self.candidates]
+        certified = [asdict(estimate) | {"radius": r} for r, estimate in self.certified.items()]
+        distance = {int(self.table.idx[row]): self.changed.get(row) for row in rows}
+        return {
+            **{"model": self.name, "images": self.images, **facts, "noise": self.noise.text, "norm": self.noise.norm},
+            **{"clean": asdict(self.clean), "noises": tried, "certified": certified},
+            **{
+                "right": self.right,
+                "abstained": self.abstained,
+                "wrong": len(self.table) - self.right - self.abstained,
+            },
+            **{"attacked": len(rows), "failed": len(self.failed), "changed_at": distance},
+            **{"seconds_each": self.seconds_each, "seconds_all": self.seconds_all, "notes": list(self.notes)},
+        }
+
+
+def assess(
+    model: object,
+    dataset: Any = None,
+    *,
+    sigmas: Sequence[float] | None = None,
+    noise: ANoise | None = None,
+    radius: float = 0.5,
+    take: int = 100,
+    n: int | None = None,
+    alpha: float = 0.001,
+    seed: int = 0,
+    name: str | None = None,
+    progress: Progress | bool | None = None,
+    **options: Any,
+) -> Assessment:
+    """What a model that is there can do: clean accuracy, accuracy under noise, certificates of some images, an attack.
+
+    Several sigmas are tried on 64 images, and the one with the largest mean certified accuracy over the radii from 0 to
+    `radius` is taken, as the shares of 200 noisy copies foretell it. Other images are certified under it, so that this
+    choice takes nothing from their certificates.
+
+    Args:
+        model, dataset: as for `certify`; the images need labels.
+        sigmas: to be tried; default: 0.12, 0.25 and 0.5, and the one that the model was trained with.
+        noise: another noise than Gaussian, which is then the only one; default: that of the model, if it names one.
+        radius: the change that matters, in pixels in [0, 1] and the norm of the noise.
+        take: certify so many images, two thirds of them all at most.
+        n: samples of each; default: from 200 to 10,000, as many as take half a minute by a plan.
+        alpha, seed: as for `certify`.
+        name: what to call the model; default: its own name.
+        progress: as for `certify`.
+        options: how model and images are opened, as for `certify`: split, image_column, label_column, resize, crop,
+            device, identity, num_classes, model_args.
+
+    Raises:
+        InputError: anything that cannot be used, named; images without labels, or fewer than 20.
+
+    Example:
+        >>> from torch import nn
+        >>> _ = torch.manual_seed(0)
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
+        >>> found = assess(model, "digits", sigmas=[0.12, 0.25], take=20, n=200)
+        >>> [each.noise.text for each in found.candidates], len(found.table)
+        (['gaussian=0.12', 'gaussian=0.25'], 20)
+    """
+    metrics.check_radius(radius)
+    if radius == 0.0 or take < 1:
+        raise InputError(f"radius={radius:g}, take={take}: give a radius above 0 that matters, and images to certify")
+    settings, show = CertificationSettings(alpha=alpha, seed=seed, n=n or BUDGETS[0]), chosen_progress(progress)
+    run = Run.of(model, dataset, settings.replace(sigma=0.25), **options)
+    noises = _noises(provenance_of(run.base), sigmas, noise)
+    chosen, others = _split(run.images, take, seed)
+    pilots = [run.on(settings.replace(n0=PILOT_N0, n=PILOT_N, noise=each), others) for each in noises]
+    clean = _clean(pilots[0], show)
+    with show("accuracy under noise", len(pilots) * len(others[0]), "images") as reporter:
+        reporter.say(f"clean accuracy {clean}")
+        tried = [_tried(pilot, radius, n or BUDGETS[0], reporter) for pilot in pilots]
+    best = max(tried, key=lambda each: each.expected.value)
+    settings = settings.replace(noise=best.noise)
+    planning = run.on(settings.replace(n=PLAN_N), chosen)
+    planned = plan(planning, seconds=PLAN_SECONDS, seed=seed, progress=_after(show, *map(_line, tried)))
+    sample, beside = planned.about["sample_seconds"], planned.about["image_seconds"]
+    size, total, n0 = len(chosen[0]), len(run.images), settings.n0
+    fitting = (budget for budget in BUDGETS if size * (n0 + budget) * sample <= SECONDS)
+    run = run.on(settings.replace(n=n or next(fitting, BUDGETS[-1])), chosen)
+    samples = n0 + run.settings.n
+    each = samples * sample + beside
+    what = f"{best.noise.text}: {size} images, {size * samples:,} samples, about {clock(size * each)}"
+    table = run.table(_after(show, what))
+    attempts = _attacked(run, table, seed, show)
+    whole = {rule: found["samples"].middle / size * sample for rule, found in planned.rules.items()}
+    name = name or (str(model) if isinstance(model, str | Path) else type(model).__name__)
+    found = Assessment(
+        *(name, total, run.images.spec.shape, clean, tuple(tried), radius, table, attempts, None, each),
+        *({rule: total * (seconds + beside) for rule, seconds in whole.items()}, run.notes),
+    )
+    if not found.changed:
+        return found
+    row = min(found.changed, key=lambda row: found.changed[row])
+    (x,), _ = run.images.batch(torch.tensor([table.idx[row]]))
+    return replace(found, nearest=x.cpu().numpy())
+
+
+def _line(tried: Candidate) -> str:
+    return f"{tried.noise.text}: accuracy {tried.accuracy}, expected mean certified accuracy {tried.expected.value:.3f}"
+
+
+def _after(show: Progress, *lines: str) -> Progress:
+    """Progress that first says `lines`, what was found before."""
+
+    @contextmanager
+    def shown(title: str, total: int, unit: str) -> Iterator[Reporter]:
+        with show(title, total, unit) as reporter:
+            for line in lines:
+                reporter.say(line)
+            yield reporter
+
+    return shown
+
+
+def _noises(trained: dict[str, Any], sigmas: Sequence[float] | None, noise: ANoise | None) -> list[Noise]:
+    """Those to be tried, ascending; each settings of its own validate it."""
+    if noise is not None:
+        if sigmas is not None:
+            raise InputError(f"sigma={list(sigmas)} and noise={noise}: give one of them")
+        return [CertificationSettings(noise=noise).smoothing]
+    own = noise_said(trained)
+    if sigmas is None and own is not None and not isinstance(own, Gaussian):
+        return [own]
+    given = sorted({*(sigmas or SIGMAS), *([own.sigma] if sigmas is None and isinstance(own, Gaussian) else [])})
+    return [CertificationSettings(sigma=sigma).smoothing for sigma in given]
+
+
+Chosen = tuple[tuple[int, ...], str]
+
+
+def _split(images: data.Images, take: int, seed: int) -> tuple[Chosen, Chosen]:
+    """Positions of images to certify, evenly spread, and of others to choose the noise by; each with their words."""
+    total = len(images)
+    if images.spec.features or not images.labelled or total < LEAST:
+        what = "features" if images.spec.features else "images" if images.labelled else "images without labels"
+        raise InputError(f"assess takes {LEAST} images with labels or more; {images.spec.name} has {total} {what}")
+    size = min(take, 2 * total // 3)
+    chosen = data.take(total, size).tolist()
+    left = np.setdiff1d(np.arange(total), chosen)
+    others = np.sort(np.random.default_rng(seed).permutation(left)[:PILOT]).tolist()
+    return (tuple(chosen), f"take {size} of {total}"), (tuple(others), f"{len(others)} others by chance of {total}")
+
+
+def _clean(run: Run, show: Progress) -> Estimate:
+    """Accuracy without noise, on at most so many images, evenly spread."""
+    images, engine = run.images, run.smoothed.engine
+    engine.prepare(images.spec.shape, PILOT * PILOT_N)
+    parts, right = data.take(len(images), min(len(images), CLEAN)).split(64), list[bool]()
+    with show("clean accuracy", sum(map(len, parts)), "images") as reporter:
+        for part, (x, _) in zip(parts, images.batches(parts), strict=True):
+            right += (engine.ask(x.cpu()).argmax(dim=1).cpu() == images.labels_at(part)).tolist()
+            reporter.advance(len(part))
+    return metrics.share(right)
+
+
+def _tried(run: Run, radius: float, n: int, reporter: Reporter) -> Candidate:
+    """A noise on the images of `run`: what n samples would prove if the shares stay those of the few drawn."""
+    shares, reached, noise = list[float](), list[float](), run.smoothed.settings.smoothing
+    for row in run.rows(run.indices):
+        votes, right = int(row.counts[row.label]), int(row.counts0.argmax()) == row.label
+        (far,) = radius_by_samples(votes, PILOT_N, [n], alpha=run.settings.alpha, noise=noise)
+        shares.append(votes / PILOT_N)
+        reached.append(right * min(float(far), radius) / radius)
+        reporter.advance(1)
+    return Candidate(noise, metrics.mean(shares, (0.0, 1.0)), metrics.mean(reached, (0.0, 1.0)))
+
+
+def _attacked(run: Run, table: Certificates, seed: int, show: Progress) -> dict[int, Attempts]:
+    """Attacks on some of the right images, chosen by chance, none begun once time is up."""
+    rows = np.flatnonzero(table.correct & (table.radius > 0.0))
+    rows = np.random.default_rng(seed).permutation(rows)[:ATTACKED]
+    start, found = time.perf_counter(), dict[int, Attempts]()
+    if not len(rows):
+        return found
+    elsewhere = run.images.batch(torch.from_numpy(table.idx[rows]))[0].cpu(), torch.from_numpy(table.predict[rows])
+    with show("attack", len(rows), "images") as reporter:
+        for row, x, y in zip(rows.tolist(), *elsewhere, strict=True):
+            found[row] = attempt(run.smoothed, x, int(y), float(table.radius[row]), elsewhere)
+            reporter.advance(1)
+            if time.perf_counter() - start > SECONDS / 2:
+                break
+    return found

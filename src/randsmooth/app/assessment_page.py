@@ -1,0 +1,198 @@
+"""The page on a model that was assessed: first for the person who decides, then its figures."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from randsmooth import bounds, metrics
+from randsmooth.app.assessing import PILOT_N, PLAN_N, Assessment
+from randsmooth.app.page import HELPERS, amplified, in_norm, said, ticks
+from randsmooth.atomic import write_atomically
+from randsmooth.certificates import write_parquet
+from randsmooth.escape import printable, setting, shortened
+from randsmooth.extras import versions
+from randsmooth.metrics import Estimate
+from randsmooth.progress import clock
+from randsmooth.report import Axes, Line, draw, web
+from randsmooth.report.charts import BASELINE, PALETTE, Look
+
+FILES = PAGE, FIGURE, TABLE = "assessment.html", "assessment.png", "certificates.parquet"
+POINTS = 200  # of each curve
+RHO = 0.001  # probability with which more certificates may be false than is said
+TONES = ("clean", "asked", "proved", "attacked")  # of the lines of the figure, as the style sheet has them
+COSTS, LOST = 0.1, 0.5  # shares of the clean accuracy: what noise may cost, and what says that it was not learnt
+
+
+def assessment_page(found: Assessment, *, command: str | None = None) -> str:
+    """The page as HTML with everything inlined.
+
+    Args:
+        found: what `assess` found.
+        command: what was typed to make the page, to be shown on it.
+
+    Example:
+        >>> import randsmooth as rs
+        >>> from torch import nn
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
+        >>> found = rs.assess(model, "digits", sigmas=[0.25], take=20, n=200)
+        >>> assessment_page(found).startswith("<!DOCTYPE html>")
+        True
+    """
+    axes, n = figure(found), len(found.table)
+    return web.page(
+        __package__,
+        "assessment.html.j2",
+        scripts=[],
+        styles=[web.asset(web.__name__, "base.css"), web.asset(__package__, "page.css")],
+        **HELPERS,
+        **{"amplified": amplified, "clock": clock, "percent": percent, "found": found, "n": n, "command": command},
+        name=shortened(printable(found.name), 60),
+        dataset=shortened(printable(str(found.table.header.dataset)), 60),
+        most_false=bounds.most_failures(n, found.table.header.alpha or 0.0, RHO),
+        values=math.prod(found.shape),
+        advice=advice(found),
+        chart=_in_percent(axes),
+        at=(found.radius / 2, found.radius),
+        attacked=_attacked(found),
+        pilot_n=PILOT_N,
+        plan_n=PLAN_N,
+        facts=_facts(found, command),
+    )
+
+
+def write_assessment(found: Assessment, folder: Path | str, *, command: str | None = None) -> None:
+    """Write the page, its figure as a PNG and the certificates into `folder`, each all or nothing.
+
+    Example:
+        >>> import tempfile
+        >>> import randsmooth as rs
+        >>> from torch import nn
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
+        >>> found = rs.assess(model, "digits", sigmas=[0.25], take=20, n=200)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_assessment(found, folder)
+        ...     sorted(file.name for file in Path(folder).iterdir())
+        ['assessment.html', 'assessment.png', 'certificates.parquet']
+    """
+    folder = Path(folder)
+    write_atomically(folder / PAGE, assessment_page(found, command=command).encode())
+    draw([figure(found)], folder / FIGURE)
+    write_parquet(found.table, folder / TABLE)
+
+
+def percent(estimate: Estimate | float) -> str:
+    """A share in whole percent, of which only all is 100% and only none is 0%.
+
+    Example:
+        >>> percent(0.974), percent(0.9996), percent(0.001), percent(1.0)
+        ('97%', '>99%', '<1%', '100%')
+    """
+    value = estimate.value if isinstance(estimate, Estimate) else estimate
+    return "<1%" if 0.0 < value < 0.005 else ">99%" if 0.995 <= value < 1.0 else f"{value:.0%}"
+
+
+def advice(found: Assessment) -> str:
+    """What stands in the way, if anything: "guesses", "unlearnt" (the noise), "costly", or "" for a model that is fit.
+
+    Example:
+        >>> import randsmooth as rs
+        >>> import torch
+        >>> from torch import nn
+        >>> _ = torch.manual_seed(0)
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
+        >>> advice(rs.assess(model, "digits", sigmas=[0.25], take=20, n=200))
+        'guesses'
+    """
+    clean, voted = found.clean.value, found.certified[0.0].value
+    if found.guesses:
+        return "guesses"
+    if voted < (1.0 - LOST) * clean:
+        return "unlearnt"
+    return "costly" if min(voted, found.chosen.accuracy.value) < (1.0 - COSTS) * clean else ""
+
+
+def figure(found: Assessment) -> Axes:
+    """Clean accuracy, accuracy under noise, certified accuracy by radius, and what the attacks left, in percent."""
+    table, changed = found.table, found.changed
+    far = float(np.max(table.radius * table.correct, initial=found.radius))
+    end = 1.1 * min(max([far, *changed.values()]), 3.0 * far)
+    x = np.linspace(0.0, end, POINTS)
+    shares = metrics.certified_shares(table, x)
+    low, high = metrics.wilson(np.round(shares * len(table)), len(table))
+    high = np.where(x > metrics.farthest(table), 0.0, high)  # beyond what so many samples can certify
+    ends = np.array([0.0, end])
+    lines = [
+        Line(f"network alone: {percent(found.clean)}", ends, _level(found.clean), look=Look(BASELINE, "dash")),
+        Line(
+            f"once under {said(found.noise)}: {percent(found.chosen.accuracy)}",
+            *(ends, _level(found.chosen.accuracy)),
+            look=Look(PALETTE[4], "dot"),
+        ),
+        Line(
+            "right and certified",
+            *(x, 100.0 * shares, "step"),
+            **{"low": 100.0 * low, "high": 100.0 * high},
+            look=Look(PALETTE[0], "solid"),
+        ),
+    ]
+    if found.attempts:
+        distances = np.array([changed.get(row, np.inf) for row in found.attempts])
+        left = shares[0] * (distances[None] > x[:, None]).mean(axis=1)
+        name = f"right under attack ({len(distances)})"
+        lines.append(Line(name, x, 100.0 * left, "step", look=Look(PALETTE[1], "solid")))
+    across = f"{in_norm(found.noise)} norm of the change"
+    return Axes(
+        f"{found.name} on {table.header.dataset}", across, "images (%)", lines, y_range=(0.0, 102.0), x_range=(0.0, end)
+    )
+
+
+def _level(estimate: Estimate) -> np.ndarray:
+    return np.full(2, 100.0 * estimate.value)
+
+
+def _in_percent(axes: Axes) -> dict[str, Any]:
+    """The figure for a box of 100 by 100, with y downwards: points of lines and bands, and marks of both axes."""
+    assert axes.x_range is not None
+    end = axes.x_range[1]
+
+    def points(x: Any, y: Any) -> str:
+        return " ".join(f"{100.0 * a / end:.2f},{100.0 - b:.2f}" for a, b in zip(x, y, strict=True))
+
+    lines = []
+    for line, tone in zip(axes.lines, TONES, strict=False):
+        band = "" if line.low is None else f"{points(line.x, line.low)} {points(line.x[::-1], line.high[::-1])}"
+        lines.append({"name": line.name, "points": points(line.x, line.y), "band": band, "tone": tone})
+    marks = [(100.0 * value / end, text) for value, text in ticks(end)]
+    return {"lines": lines, "x": marks, "y": [(100.0 - y, f"{y}") for y in range(0, 101, 25)], "across": axes.x}
+
+
+def _attacked(found: Assessment) -> dict[str, Any]:
+    """How many searches changed answers, and the nearest change there was, with its row."""
+    changed = found.changed
+    if not changed:
+        return {"changed": 0}
+    row = min(changed, key=lambda each: changed[each])
+    tried = found.attempts[row]
+    best = tried.inside if row in found.failed or tried.outside is None else tried.outside
+    return {"changed": len(changed), "row": row, "best": best, "radius": float(found.table.radius[row])}
+
+
+def _facts(found: Assessment, command: str | None) -> list[tuple[str, str]]:
+    header = found.table.header
+    facts: list[tuple[str, Any]] = [
+        ("model", found.name),
+        ("images", f"{header.dataset} ({header.split}), {header.selection}"),
+        ("noise", found.noise.text),
+        ("samples", f"{header.n0:,} that picked the class, {header.n:,} that bounded its probability"),
+        ("alpha", header.alpha),
+        ("seed of the noise", header.seed),
+        ("backend", header.backend),
+        ("versions", versions()),
+        *(("note", note) for note in found.notes),
+        *([("command", command)] if command else []),
+    ]
+    return [(name, setting(value)) for name, value in facts]

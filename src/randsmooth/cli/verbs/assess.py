@@ -1,0 +1,98 @@
+"""`randsmooth assess`."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+from pydantic import BeforeValidator
+
+from randsmooth.cli.certification import base_classifier, check_sources, default_out
+from randsmooth.cli.messages import FAILURE, say_lines, writing
+from randsmooth.cli.options import DATASET, Identified, NoiseNamed, certification_option, words_of
+from randsmooth.cli.settings import Argument, Given, numbers, option
+from randsmooth.escape import say, to_json
+from randsmooth.urls import name_of
+
+if TYPE_CHECKING:
+    from randsmooth.app import Assessment
+
+
+class Assess(Identified):
+    """Settings of `randsmooth assess`.
+
+    Attributes:
+        sigma: Standard deviations of Gaussian noise to try, such as 0.12,0.25. (default: 0.12,0.25,0.5, and that of the
+            model's training)
+        radius: The change that matters to you, in units of pixels in [0, 1]: the noise is chosen by the mean certified
+            accuracy up to there.
+        split: train or test.
+        take: Certify this many images, evenly spread, two thirds of all at most; others choose the noise.
+        n: Samples of each. (default: from 200 to 10,000, as many as take half a minute)
+        out: Folder for the page, its figure and the certificates. (default: MODEL-assessment)
+        overwrite: Replace an assessment in the folder.
+        format: Of the answer.
+    """
+
+    data: Argument[str | None] = option(DATASET + " (default: the data set by whose name the model was trained)")
+    sigma: Annotated[list[float] | None, BeforeValidator(numbers), Given(kind=str, metavar="S,S,...")] = None
+    noise: NoiseNamed = certification_option("noise")
+    radius: float = 0.5
+    split: str = "test"
+    take: int = 100
+    n: int | None = None
+    alpha: float = certification_option("alpha", 0.001)
+    seed: int = certification_option("seed", 0)
+    out: Path | None = None
+    overwrite: bool = False
+    format: Literal["text", "json"] = "text"
+
+
+def assess(settings: Assess) -> None:
+    """Assess a model that you have on images that you have, in one go: clean, under noise, certified, attacked.
+
+    The page begins with what the figures mean and what they do not, for whoever decides about the model. The noise is
+    chosen on images other than those certified. If an attack changes an answer within its certified radius, the exit
+    code is 1.
+
+    Example: randsmooth assess model.py:make photos
+    """
+    check_sources(settings.model, settings.denoiser, dataset=settings.data)
+    from randsmooth import app
+    from randsmooth.app.assessment_page import FILES
+    from randsmooth.progress import console, silent
+
+    out = settings.out or default_out(settings.model, settings.denoiser, "-assessment")
+    with writing([out / name for name in FILES], overwrite=settings.overwrite):
+        one = settings.sigma[0] if settings.sigma and len(settings.sigma) == 1 else None
+        model = base_classifier(settings.model, settings.model_arg, settings.denoiser, one)
+        left_out = {"model", "model_arg", "denoiser", "data", "sigma", "out", "overwrite", "format"}
+        how = settings.model_dump(exclude=left_out) | {"name": name_of(settings.model), "sigmas": settings.sigma}
+        progress = console if settings.format == "text" else silent
+        found = app.assess(model, settings.data, **how, progress=progress)
+        places = [settings.model, *([settings.data] if settings.data else [])]
+        words = words_of("assess", places, settings, {"model", "data", "sigma", "overwrite", "format"})
+        words += ["--sigma", ",".join(f"{sigma:g}" for sigma in settings.sigma)] if settings.sigma else []
+        app.write_assessment(found, out, command=shlex.join(["randsmooth", *words]))
+    if settings.format == "json":
+        say(to_json(found.to_dict() | {"files": [str(out / name) for name in FILES]}, indent=1))
+    else:
+        say_lines([*lines(found), *(str(out / name) for name in FILES)])
+    if found.failed:
+        raise typer.Exit(FAILURE)
+
+
+def lines(found: Assessment) -> Iterator[str]:
+    """The figures for a person to read."""
+    yield f"clean         {found.clean}"
+    for each in found.candidates:
+        mark = " <- taken" if each is found.chosen and len(found.candidates) > 1 else ""
+        yield f"under noise   {each.accuracy}  {each.noise.text}{mark}"
+    for r, accuracy in found.certified.items():
+        yield f"certified     {accuracy}  at radius {r:g}"
+    inside, changed = len(found.failed), len(found.changed)
+    attacked = f"{inside} changed within their radius{', so their certificates are WRONG' if inside else ''}"
+    yield f"attacked      {len(found.attempts)} images: {attacked}; {changed - inside} beyond it"

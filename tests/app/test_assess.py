@@ -1,0 +1,133 @@
+"""What `assess` finds of a model, and what its page says of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+import randsmooth as rs
+from chromium import chromium
+from nasty import NASTY
+from randsmooth import InputError
+from randsmooth.app import Assessment, assessing, assessment_page
+from randsmooth.app.assessment_page import FILES, advice
+from randsmooth.noise import Uniform
+
+MARGINS = {"clear": 0.2, "slight": 0.003}  # of an image's brightness from mid-grey
+TOO_WIDE = """[...document.querySelectorAll("body, main *")].filter((one) =>
+  one.getBoundingClientRect().right > innerWidth + 1 && !one.closest(".box")).length"""
+
+
+class Brightness(nn.Module):
+    """Class 1 for images brighter than mid-grey; of `wrong` the other class."""
+
+    def __init__(self, sign: float = 1.0) -> None:
+        super().__init__()
+        self.sign = nn.Parameter(torch.tensor(sign))
+
+    def forward(self, x: Tensor) -> Tensor:
+        mean = self.sign * (x.flatten(1).mean(dim=1) - 0.5)
+        return torch.stack([-mean, mean], dim=1)
+
+
+def images(margin: float, number: int = 60) -> tuple[Tensor, Tensor]:
+    y = torch.arange(number) % 2
+    levels = 0.5 + margin * (2.0 * y - 1.0) * (1.0 + torch.arange(number) / number)
+    return levels[:, None, None, None].expand(-1, 1, 8, 8).clone(), y
+
+
+def assessed(margin: float = 0.2, sign: float = 1.0, **options: object) -> Assessment:
+    how: dict[str, object] = {"n": 500, "take": 12, "sigmas": [0.25, 0.5]} | options
+    return rs.assess(Brightness(sign).eval(), images(margin), **how)  # type: ignore[arg-type]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quick() -> Iterator[None]:
+    """Less time for the plan and for attacks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(assessing, "PLAN_SECONDS", 0.05)
+        patch.setattr(assessing, "SECONDS", 1.0)
+        yield
+
+
+@pytest.fixture(scope="module")
+def found() -> Assessment:
+    return assessed()
+
+
+def test_the_certificates_are_those_of_certify_and_the_noise_was_chosen_on_other_images(found: Assessment) -> None:
+    own = rs.certify(Brightness().eval(), images(0.2), found.table.header.settings, take=12)
+    assert np.array_equal(own.counts, found.table.counts) and np.array_equal(own.idx, found.table.idx)
+    assert found.chosen is max(found.candidates, key=lambda each: each.expected.value)
+    assert found.clean.value == 1.0 and found.clean.images == 60
+    assert found.chosen.expected.images == 60 - 12  # all others, of which there are no more
+    assert found.right == 12 and not found.abstained and [*found.certified][:3] == [0.0, 0.25, 0.5]
+
+
+def test_attacks_change_answers_beyond_the_radius_alone(found: Assessment) -> None:
+    assert found.attempts and not found.failed and found.changed
+    radius = found.table.radius
+    assert all(distance > radius[row] for row, distance in found.changed.items())
+    row = min(found.changed, key=lambda row: found.changed[row])
+    wrong = replace(found.attempts[row].inside, predict=1 - int(found.table.predict[row]))
+    refuted = replace(found, attempts={row: replace(found.attempts[row], inside=wrong)})
+    assert refuted.failed == [row] and "these certificates are wrong" in assessment_page(refuted)
+
+
+def test_figures_reach_json_and_page(found: Assessment) -> None:
+    told = json.loads(json.dumps(found.to_dict()))
+    assert told["right"] + told["wrong"] + told["abstained"] == 12 and told["attacked"] == len(found.attempts)
+    assert [each["chosen"] for each in told["noises"]].count(True) == 1
+    page = assessment_page(found, command="randsmooth assess")
+    for part in ("provably keep the right answer within 0.25", "It is not proved that an answer is right", "<polyline"):
+        assert part in page, part
+    for name in (NASTY[each] for each in ("script", "double quote", "template")):
+        other = assessment_page(replace(found, name=name), command="randsmooth assess")
+        assert [other.count(mark) for mark in "<>"] == [page.count(mark) for mark in "<>"], name
+
+
+def test_the_page_says_what_stands_in_the_way() -> None:
+    table = {"": (0.2, 1.0), "unlearnt": (0.003, 1.0), "guesses": (0.2, -1.0)}
+    said = {"": "answer by the vote", "unlearnt": "not trained with noise", "guesses": "Before anything else"}
+    for word, (margin, sign) in table.items():
+        one = assessed(margin, sign, sigmas=[0.5], n=200)
+        assert (advice(one), said[word] in assessment_page(one)) == (word, True), word
+
+
+def test_one_noise_of_another_norm_is_not_chosen_but_taken() -> None:
+    one = assessed(sigmas=None, noise=Uniform(1.0))
+    assert [each.noise.text for each in one.candidates] == ["uniform=1"] and "L1 norm" in assessment_page(one)
+
+
+def test_what_cannot_be_assessed_is_refused() -> None:
+    x, y = images(0.2)
+    model = Brightness().eval()
+    table = [
+        ({"dataset": (x[:19], y[:19])}, "20 images with labels or more"),
+        ({"dataset": x}, "images without labels"),
+        ({"radius": 0.0}, "radius=0"),
+        ({"sigmas": [0.25], "noise": Uniform(1.0)}, "give one of them"),
+        ({"n": 5}, "n=5"),
+    ]
+    for options, part in table:
+        with pytest.raises(InputError) as refused:
+            rs.assess(model, **{"dataset": (x, y)} | options)  # type: ignore[arg-type]
+        assert part in str(refused.value), part
+
+
+@pytest.mark.slow
+def test_the_page_fits_a_phone_and_a_screen(found: Assessment, tmp_path: Path) -> None:
+    rs.app.write_assessment(found, tmp_path)
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted(FILES)
+    with chromium() as page:
+        for width in (390, 1280):
+            page.look(width, 900)
+            page.go((tmp_path / FILES[0]).as_uri())
+            assert (page.run(TOO_WIDE), page.asked(), page.errors()) == (0, [], []), width

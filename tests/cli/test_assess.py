@@ -1,0 +1,52 @@
+"""`randsmooth assess`, and what a file of weights alone is answered with."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from cli.processes import Run
+from randsmooth import certificates
+from randsmooth.app import assessing
+
+FEW = ("--sigma", "0.25", "--take", "10", "--n", "200")
+NETWORK = "from torch import nn\n\n\ndef MyNetwork():\n    return nn.Sequential(nn.Flatten(), nn.Linear(64, 10))\n"
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Less time for the plan and for attacks."""
+    monkeypatch.setattr(assessing, "PLAN_SECONDS", 0.05)
+    monkeypatch.setattr(assessing, "SECONDS", 0.1)
+
+
+def test_a_model_is_assessed_into_a_folder(cli: Run, made: Path) -> None:
+    done = cli("assess", made / "model", "digits", *FEW, "--out", "a", "--format", "json")
+    told = json.loads(done.out)
+    assert done.code == 0 and told["n"] == 200 and told["noise"] == "gaussian=0.25"
+    assert [Path(file).exists() for file in told["files"]] == [True] * 3
+    assert len(certificates.read(Path("a/certificates.parquet"))) == 10
+    assert (
+        f"randsmooth assess {made / 'model'} digits --take 10 --n 200 --out a --sigma 0.25"
+        in Path("a/assessment.html").read_text()
+    )
+    again = cli("assess", made / "model", "digits", *FEW, "--out", "a")
+    assert again.code == 2 and "--overwrite" in again.err
+    text = cli("assess", made / "model", *FEW, "--out", "a", "--overwrite")
+    assert text.code == 0 and "certified" in text.out and "a/assessment.html" in text.out
+
+
+def test_weights_alone_are_answered_with_lines_that_open_them(cli: Run) -> None:
+    network = nn.Sequential(nn.Flatten(), nn.Linear(64, 10))
+    Path("my_code.py").write_text(NETWORK)
+    for name, held in (("a.pth", network.state_dict()), ("b.pt", {"state_dict": network.state_dict(), "epoch": 3})):
+        torch.save(held, name)
+        refused = cli("assess", name, "digits", *FEW)
+        assert refused.code == 2 and "model.py:make" in refused.err, name
+        Path("model.py").write_text(re.split("# model.py\n", refused.err)[1])  # as it is printed
+        assert cli("assess", "model.py:make", "digits", *FEW, "--out", name + "-out").code == 0, name
