@@ -99,7 +99,7 @@ BAD = {
     "zoo.py:smal": "did you mean 'small'",
     "zoo.py:small --model-arg width": "--model-arg: 'width' must read key=value",
     "zoo.py:broken": "zoo.py:broken failed (KeyError: 'key', in ",
-    "net.pth": "of a checkpoint or pickle, `randsmooth import`",
+    "net.pth": "`randsmooth import`",
     "text.pt2": "text.pt2 is no exported program",
 }
 

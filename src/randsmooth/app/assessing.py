@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,9 +23,9 @@ from randsmooth.certification.run import NEAR
 from randsmooth.errors import InputError
 from randsmooth.launch import plan
 from randsmooth.metrics import Estimate
-from randsmooth.models import provenance_of
 from randsmooth.noise import ANoise, Gaussian, Noise, noise_said
 from randsmooth.progress import Progress, Reporter, chosen_progress, clock
+from randsmooth.urls import name_of
 
 SIGMAS = (0.12, 0.25, 0.5)
 LEAST = 20  # images, of which some choose the noise and the others are certified
@@ -69,7 +69,7 @@ class Assessment:
         radius: the change that matters, in pixels in [0, 1]: what `expected` goes up to.
         table: the certificates, under the noise that promised the most.
         attempts: attacks on right and certified images, by their rows in the table.
-        nearest: the image (C, H, W) whose answer an attack changed by the smallest change; None where it changed none.
+        pictures: the images (C, H, W) that were attacked, by the same.
         seconds_each: time of an answer with its certificate.
         seconds_all: time of a certification of all images with 100,000 samples, by rule.
         notes: on the run.
@@ -91,7 +91,7 @@ class Assessment:
     radius: float
     table: Certificates
     attempts: dict[int, Attempts] = field(repr=False)
-    nearest: NDArray[np.float32] | None = field(repr=False)
+    pictures: dict[int, NDArray[np.float32]] = field(repr=False)
     seconds_each: float
     seconds_all: dict[str, float]
     notes: tuple[str, ...]
@@ -116,6 +116,11 @@ class Assessment:
     def right(self) -> int:
         """How many of the images the vote answers rightly, with a certificate."""
         return int(self.table.correct.sum())
+
+    @property
+    def wrong(self) -> int:
+        """About how many of them it is wrong."""
+        return len(self.table) - self.right - self.abstained
 
     @property
     def abstained(self) -> int:
@@ -153,11 +158,7 @@ class Assessment:
         return {
             **{"model": self.name, "images": self.images, **facts, "noise": self.noise.text, "norm": self.noise.norm},
             **{"clean": asdict(self.clean), "noises": tried, "certified": certified},
-            **{
-                "right": self.right,
-                "abstained": self.abstained,
-                "wrong": len(self.table) - self.right - self.abstained,
-            },
+            **{"right": self.right, "wrong": self.wrong, "abstained": self.abstained},
             **{"attacked": len(rows), "failed": len(self.failed), "changed_at": distance},
             **{"seconds_each": self.seconds_each, "seconds_all": self.seconds_all, "notes": list(self.notes)},
         }
@@ -174,7 +175,6 @@ def assess(
     n: int | None = None,
     alpha: float = 0.001,
     seed: int = 0,
-    name: str | None = None,
     progress: Progress | bool | None = None,
     **options: Any,
 ) -> Assessment:
@@ -192,7 +192,6 @@ def assess(
         take: certify so many images, two thirds of them all at most.
         n: samples of each; default: from 200 to 10,000, as many as take half a minute by a plan.
         alpha, seed: as for `certify`.
-        name: what to call the model; default: its own name.
         progress: as for `certify`.
         options: how model and images are opened, as for `certify`: split, image_column, label_column, resize, crop,
             device, identity, num_classes, model_args.
@@ -212,8 +211,9 @@ def assess(
     if radius == 0.0 or take < 1:
         raise InputError(f"radius={radius:g}, take={take}: give a radius above 0 that matters, and images to certify")
     settings, show = CertificationSettings(alpha=alpha, seed=seed, n=n or BUDGETS[0]), chosen_progress(progress)
-    run = Run.of(model, dataset, settings.replace(sigma=0.25), **options)
-    noises = _noises(provenance_of(run.base), sigmas, noise)
+    run = Run.of(model, dataset, settings, **options)
+    noises = _noises(run.trained, sigmas, noise)
+    run = run.on(settings.replace(noise=noises[0]))  # which opens the images
     chosen, others = _split(run.images, take, seed)
     pilots = [run.on(settings.replace(n0=PILOT_N0, n=PILOT_N, noise=each), others) for each in noises]
     clean = _clean(pilots[0], show)
@@ -232,18 +232,12 @@ def assess(
     each = samples * sample + beside
     what = f"{best.noise.text}: {size} images, {size * samples:,} samples, about {clock(size * each)}"
     table = run.table(_after(show, what))
-    attempts = _attacked(run, table, seed, show)
-    whole = {rule: found["samples"].middle / size * sample for rule, found in planned.rules.items()}
-    name = name or (str(model) if isinstance(model, str | Path) else type(model).__name__)
-    found = Assessment(
-        *(name, total, run.images.spec.shape, clean, tuple(tried), radius, table, attempts, None, each),
-        *({rule: total * (seconds + beside) for rule, seconds in whole.items()}, run.notes),
-    )
-    if not found.changed:
-        return found
-    row = min(found.changed, key=lambda row: found.changed[row])
-    (x,), _ = run.images.batch(torch.tensor([table.idx[row]]))
-    return replace(found, nearest=x.cpu().numpy())
+    attacks = _attacked(run, table, seed, show)
+    rules = planned.rules.items()
+    whole = {rule: total * (found["samples"].middle / size * sample + beside) for rule, found in rules}
+    name = name_of(model) if isinstance(model, str | Path) else type(model).__name__
+    shape = run.images.spec.shape
+    return Assessment(name, total, shape, clean, tuple(tried), radius, table, *attacks, each, whole, run.notes)
 
 
 def _line(tried: Candidate) -> str:
@@ -316,18 +310,21 @@ def _tried(run: Run, radius: float, n: int, reporter: Reporter) -> Candidate:
     return Candidate(noise, metrics.mean(shares, (0.0, 1.0)), metrics.mean(reached, (0.0, 1.0)))
 
 
-def _attacked(run: Run, table: Certificates, seed: int, show: Progress) -> dict[int, Attempts]:
-    """Attacks on some of the right images, chosen by chance, none begun once time is up."""
+def _attacked(
+    run: Run, table: Certificates, seed: int, show: Progress
+) -> tuple[dict[int, Attempts], dict[int, NDArray[np.float32]]]:
+    """Attacks on some of the right images, chosen by chance, none begun once time is up; and these images."""
     rows = np.flatnonzero(table.correct & (table.radius > 0.0))
     rows = np.random.default_rng(seed).permutation(rows)[:ATTACKED]
-    start, found = time.perf_counter(), dict[int, Attempts]()
+    start, found, pictures = time.perf_counter(), dict[int, Attempts](), dict[int, NDArray[np.float32]]()
     if not len(rows):
-        return found
+        return found, pictures
     elsewhere = run.images.batch(torch.from_numpy(table.idx[rows]))[0].cpu(), torch.from_numpy(table.predict[rows])
     with show("attack", len(rows), "images") as reporter:
         for row, x, y in zip(rows.tolist(), *elsewhere, strict=True):
+            pictures[row] = x.numpy()
             found[row] = attempt(run.smoothed, x, int(y), float(table.radius[row]), elsewhere)
             reporter.advance(1)
             if time.perf_counter() - start > SECONDS / 2:
                 break
-    return found
+    return found, pictures

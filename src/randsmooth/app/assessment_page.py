@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from randsmooth import bounds, metrics
 from randsmooth.app.assessing import PILOT_N, PLAN_N, Assessment
@@ -42,26 +43,18 @@ def assessment_page(found: Assessment, *, command: str | None = None) -> str:
         >>> assessment_page(found).startswith("<!DOCTYPE html>")
         True
     """
-    axes, n = figure(found), len(found.table)
-    return web.page(
-        __package__,
-        "assessment.html.j2",
-        scripts=[],
-        styles=[web.asset(web.__name__, "base.css"), web.asset(__package__, "page.css")],
-        **HELPERS,
-        **{"amplified": amplified, "clock": clock, "percent": percent, "found": found, "n": n, "command": command},
-        name=shortened(printable(found.name), 60),
-        dataset=shortened(printable(str(found.table.header.dataset)), 60),
-        most_false=bounds.most_failures(n, found.table.header.alpha or 0.0, RHO),
-        values=math.prod(found.shape),
-        advice=advice(found),
-        chart=_in_percent(axes),
-        at=(found.radius / 2, found.radius),
-        attacked=_attacked(found),
-        pilot_n=PILOT_N,
-        plan_n=PLAN_N,
-        facts=_facts(found, command),
-    )
+    header, n = found.table.header, len(found.table)
+    content: dict[str, Any] = {"found": found, "n": n, "command": command, "at": (found.radius / 2, found.radius)}
+    content |= {"name": _short(found.name), "dataset": _short(header.dataset), "values": math.prod(found.shape)}
+    content |= {"advice": advice(found), "most_false": bounds.most_failures(n, header.alpha or 0.0, RHO)}
+    content |= {"chart": _in_percent(figure(found)), "attacked": _attacked(found), "facts": _facts(found, command)}
+    content |= {"percent": percent, "clock": clock, "amplified": amplified, "pilot_n": PILOT_N, "plan_n": PLAN_N}
+    styles = [web.asset(web.__name__, "base.css"), web.asset(__package__, "page.css")]
+    return web.page(__package__, "assessment.html.j2", scripts=[], styles=styles, **HELPERS, **content)
+
+
+def _short(name: object) -> str:
+    return shortened(printable(str(name)), 60)
 
 
 def write_assessment(found: Assessment, folder: Path | str, *, command: str | None = None) -> None:
@@ -125,19 +118,12 @@ def figure(found: Assessment) -> Axes:
     low, high = metrics.wilson(np.round(shares * len(table)), len(table))
     high = np.where(x > metrics.farthest(table), 0.0, high)  # beyond what so many samples can certify
     ends = np.array([0.0, end])
+    band: dict[str, Any] = {"low": 100.0 * low, "high": 100.0 * high}
+    once = f"once under {said(found.noise)}: {percent(found.chosen.accuracy)}"
     lines = [
         Line(f"network alone: {percent(found.clean)}", ends, _level(found.clean), look=Look(BASELINE, "dash")),
-        Line(
-            f"once under {said(found.noise)}: {percent(found.chosen.accuracy)}",
-            *(ends, _level(found.chosen.accuracy)),
-            look=Look(PALETTE[4], "dot"),
-        ),
-        Line(
-            "right and certified",
-            *(x, 100.0 * shares, "step"),
-            **{"low": 100.0 * low, "high": 100.0 * high},
-            look=Look(PALETTE[0], "solid"),
-        ),
+        Line(once, ends, _level(found.chosen.accuracy), look=Look(PALETTE[4], "dot")),
+        Line("right and certified", x, 100.0 * shares, "step", look=Look(PALETTE[0], "solid"), **band),
     ]
     if found.attempts:
         distances = np.array([changed.get(row, np.inf) for row in found.attempts])
@@ -150,7 +136,7 @@ def figure(found: Assessment) -> Axes:
     )
 
 
-def _level(estimate: Estimate) -> np.ndarray:
+def _level(estimate: Estimate) -> NDArray[np.float64]:
     return np.full(2, 100.0 * estimate.value)
 
 
@@ -164,7 +150,8 @@ def _in_percent(axes: Axes) -> dict[str, Any]:
 
     lines = []
     for line, tone in zip(axes.lines, TONES, strict=False):
-        band = "" if line.low is None else f"{points(line.x, line.low)} {points(line.x[::-1], line.high[::-1])}"
+        edge = [] if line.low is None or line.high is None else [*line.low, *reversed(line.high)]
+        band = points([*line.x, *reversed(line.x)], edge) if edge else ""
         lines.append({"name": line.name, "points": points(line.x, line.y), "band": band, "tone": tone})
     marks = [(100.0 * value / end, text) for value, text in ticks(end)]
     return {"lines": lines, "x": marks, "y": [(100.0 - y, f"{y}") for y in range(0, 101, 25)], "across": axes.x}

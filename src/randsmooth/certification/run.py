@@ -186,8 +186,8 @@ class Run:
         """A shard of this run, for which nothing is opened again."""
         return self._changed(OPENED, shard=shard)
 
-    def on(self, settings: CertificationSettings, only: tuple[tuple[int, ...], str]) -> Run:
-        """The run of the images that `only` says, under `settings`; neither model nor data is opened again."""
+    def on(self, settings: CertificationSettings, only: tuple[tuple[int, ...], str] | None = None) -> Run:
+        """This run under `settings`, on the images that `only` says; neither model nor data is opened again."""
         return self._changed(SHARED, settings=settings, only=only, take=None, skip=None)
 
     def _changed(self, kept: Sequence[str], **changes: Any) -> Run:
@@ -199,9 +199,14 @@ class Run:
     def _adapted(self) -> models.BaseClassifier:
         return opened(self.model, self.model_args, self.num_classes)
 
+    @property
+    def trained(self) -> dict[str, Any]:
+        """How the model was trained, as far as it says."""
+        return models.provenance_of(self._adapted)
+
     @cached_property
     def _completed(self) -> tuple[Any, CertificationSettings]:
-        return completed(self.dataset, self.settings, models.provenance_of(self._adapted))
+        return completed(self.dataset, self.settings, self.trained)
 
     @property
     def _reading(self) -> dict[str, Any]:

@@ -28,6 +28,7 @@ HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 NAMES_A_SECRET = re.compile(r"token|secret|passw|credential|api_?key", re.IGNORECASE)
 UNUSED = {"checkpoint.pt", "teacher.pt", "history.csv"}  # files of a training run that no model is made of
 
+CHECKPOINT = r"(?i)\.(pth|tar|ckpt|pkl|pickle|bin|th)$"
 OPENING = """import torch
 from my_code import MyNetwork
 
@@ -119,7 +120,7 @@ def form_of(source: Path | str) -> Form:
     """
     name = "" if Path(source).is_dir() else str(source)
     found = next((form for form in FORMS if re.fullmatch(form.pattern, name, re.IGNORECASE | re.DOTALL)), None)
-    if found is None and Path(name).is_file():
+    if found is None and re.search(CHECKPOINT, name) and Path(name).is_file():
         raise weights_alone(name)
     if found is None:
         forms = ", ".join(f"{form.written} ({form.what})" for form in FORMS)

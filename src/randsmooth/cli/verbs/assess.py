@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from pydantic import BeforeValidator
@@ -15,7 +15,6 @@ from randsmooth.cli.messages import FAILURE, say_lines, writing
 from randsmooth.cli.options import DATASET, Identified, NoiseNamed, certification_option, words_of
 from randsmooth.cli.settings import Argument, Given, numbers, option
 from randsmooth.escape import say, to_json
-from randsmooth.urls import name_of
 
 if TYPE_CHECKING:
     from randsmooth.app import Assessment
@@ -67,10 +66,14 @@ def assess(settings: Assess) -> None:
 
     out = settings.out or default_out(settings.model, settings.denoiser, "-assessment")
     with writing([out / name for name in FILES], overwrite=settings.overwrite):
-        one = settings.sigma[0] if settings.sigma and len(settings.sigma) == 1 else None
-        model = base_classifier(settings.model, settings.model_arg, settings.denoiser, one)
         left_out = {"model", "model_arg", "denoiser", "data", "sigma", "out", "overwrite", "format"}
-        how = settings.model_dump(exclude=left_out) | {"name": name_of(settings.model), "sigmas": settings.sigma}
+        how = settings.model_dump(exclude=left_out) | {"sigmas": settings.sigma}
+        model: Any = settings.model
+        if settings.denoiser is None:
+            how["model_args"] = settings.model_arg
+        else:
+            one = settings.sigma[0] if settings.sigma else None  # which a diffusion model must know
+            model = base_classifier(settings.model, settings.model_arg, settings.denoiser, one)
         progress = console if settings.format == "text" else silent
         found = app.assess(model, settings.data, **how, progress=progress)
         places = [settings.model, *([settings.data] if settings.data else [])]

@@ -36,8 +36,8 @@ WAY_OUT = (
 
 WAY_ON = (
     "known are the CIFAR ResNets, ResNet-50, wide ResNets, DenseNet-40 and MACER's LeNet. An architecture of another "
-    "package (randsmooth.architectures) is given by its name (arch=, --arch); any other network is opened by a "
-    "function of yours, whose lines `randsmooth assess` of this file prints"
+    "package (randsmooth.architectures) is given by its name (arch=, --arch); any other network can be certified from "
+    "Python: rs.certify(model, ...), or opened by the lines that `randsmooth assess` of this file prints"
 )
 LENET = {"conv1": "0", "conv2": "3", "fc1": "7", "fc2": "9"}  # the authors' layers -> places in our nn.Sequential
 
