@@ -1,6 +1,6 @@
-"""A mistyped name is answered with the nearest one, and settings are told as they are given."""
+"""A mistyped name is answered with the nearest one."""
 
-from randsmooth.errors import InputError, setting, unknown
+from randsmooth.errors import InputError, unknown
 
 KNOWN = ("gaussian", "amplify", "cat-rs", "E_t")
 NEAREST = {"gausian": "gaussian", "GAUSSIAN": "gaussian", "catrs": "cat-rs", "e_t": "E_t", "xyz": None, "": None}
@@ -13,7 +13,3 @@ def test_an_unknown_name_is_repeated_with_the_nearest_and_all_that_are_known() -
         hint = f"did you mean {near!r}? Expected" if near else "expected"
         assert str(error) == f"unknown method {name!r}: {hint} one of: E_t, amplify, cat-rs, gaussian"
     assert len(str(unknown("method", "9" * 5000, KNOWN))) < 300
-
-
-def test_a_flag_that_is_not_to_be_given_is_named() -> None:
-    assert setting(n=5, sound=False, resume=True) == ("n=5, sound=False, resume=True (--n 5 --resume, without --sound)")

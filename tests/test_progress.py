@@ -2,6 +2,7 @@
 
 import io
 import sys
+from contextlib import nullcontext
 
 import pytest
 from rich.console import Console
@@ -16,7 +17,7 @@ def test_a_line_tells_the_newest_figures(monkeypatch: pytest.MonkeyPatch, capsys
         reporter.advance(10, "loss 0.5")
         monkeypatch.setattr(progress, "LINE_EVERY", 0.0)
         reporter.advance(10)
-    assert "train  20/30 images" in (line := capsys.readouterr().out.splitlines()[-1])
+    assert "train  20/30 images" in (line := capsys.readouterr().err.splitlines()[-1])
     assert line.endswith("loss 0.5")
 
 
@@ -24,10 +25,19 @@ def test_a_narrow_terminal_cuts_the_figures_alone(monkeypatch: pytest.MonkeyPatc
     for width in (80, 120, 160):
         console = Console(file=io.StringIO(), force_terminal=True, width=width)
         with monkeypatch.context() as patch:
-            patch.setattr(sys.stdout, "isatty", lambda: True)
-            patch.setattr("rich.progress.get_console", lambda found=console: found)
+            patch.setattr(sys.stderr, "isatty", lambda: True)
+            patch.setattr("rich.console.Console", lambda found=console, **_: found)
             with progress.console("train cat-rs", 1000, "images") as reporter:
                 reporter.advance(420, INFO)
         told = console.file.getvalue()  # type: ignore[attr-defined]
         assert "train cat-rs" in told and "42%" in told and "images/s" in told and "━" in told, width
         assert ("sure_share" in told, "…" in told) == ((True, False) if width == 160 else (False, True)), width
+
+
+def test_whoever_asks_for_quiet_sees_no_progress(capsys: pytest.CaptureFixture[str]) -> None:
+    for quiet in (True, False):
+        with progress.quietly() if quiet else nullcontext(), progress.console("train", 1, "images") as reporter:
+            reporter.say("a note")
+            reporter.advance(1)
+        told = capsys.readouterr()
+        assert told.out == "" and (told.err == "") is quiet, told

@@ -80,7 +80,7 @@ def test_a_file_is_delivered_and_nothing_is_left_here(memory: MemoryFileSystem, 
     assert files_below(cache / "unsent") == []
     with pytest.raises(InputError) as refused, delivered(url):
         pass
-    assert url in str(refused.value) and "--resume" in str(refused.value) and "--overwrite" in str(refused.value)
+    assert url in str(refused.value) and "resume=True" in str(refused.value) and "overwrite=True" in str(refused.value)
     with delivered(url, resume=True) as path:
         assert path.read_bytes() == b"table"
     with pytest.raises(KeyboardInterrupt), delivered("memory://bucket/b.parquet") as path:
@@ -143,7 +143,7 @@ def test_what_a_store_does_not_do_is_told_and_the_finished_file_stays_here(
         Failing.faults = [None, broken]
         with pytest.raises(StoreError) as refused, delivered(url) as path:
             path.write_bytes(b"whole")
-        assert str(path) in str(refused.value) and "--resume" in str(refused.value), broken
+        assert str(path) in str(refused.value) and "resume=True" in str(refused.value), broken
         assert files_below(cache / "unsent") == ["failing/bucket/a.txt"]
         with delivered(url, resume=True) as path:
             assert path.read_bytes() == b"whole"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import shlex
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
@@ -80,23 +79,6 @@ def check_known(kind: str, known: Collection[Any], *names: object) -> None:
     for name in names:
         if name not in known:
             raise unknown(kind, name, known)
-
-
-def setting(**values: Any) -> str:
-    """Settings as they are given in Python and, in brackets, on the command line; flags to leave out come last.
-
-    Example:
-        >>> setting(n=5, resume=True)
-        'n=5, resume=True (--n 5 --resume)'
-        >>> setting(sound=False, n=5)
-        'sound=False, n=5 (--n 5, without --sound)'
-    """
-    in_python = ", ".join(f"{name}={value!r}" for name, value in values.items())
-    without = [f"without --{name.replace('_', '-')}" for name, value in values.items() if value is False]
-    flags = {f"--{name.replace('_', '-')}": value for name, value in values.items() if value is not False}
-    given = [flag if value is True else f"{flag} {shlex.quote(str(value))}" for flag, value in flags.items()]
-    on_the_line = ", ".join(filter(None, [" ".join(given), *without]))
-    return f"{in_python} ({on_the_line})" if on_the_line else in_python
 
 
 class Note(Warning):

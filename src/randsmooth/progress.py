@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal, plain lines in a log, nothing where a library call is no command."""
+"""Progress of long work on stderr: a bar on a terminal, lines in a log, nothing where a library call is no command."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import partial
 from typing import TYPE_CHECKING
 
 from randsmooth.escape import printable, say, shortened
@@ -92,7 +91,7 @@ class _Lines(_Shown):
         self.say("  ".join([*words, *([self.info] if self.info else [])]))
 
     def say(self, line: str) -> None:
-        say(line)
+        say(line, file=sys.stderr)
 
 
 def figure(value: float) -> str:
@@ -117,10 +116,37 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}"
 
 
+_quiet = False  # of the whole process
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Show neither progress nor notes meanwhile, whoever asks for them."""
+    global _quiet
+    before, _quiet = _quiet, True
+    try:
+        yield
+    finally:
+        _quiet = before
+
+
+def is_quiet() -> bool:
+    """Whether all but answers and errors is left out (see `quietly`).
+
+    Example:
+        >>> with quietly():
+        ...     is_quiet()
+        True
+    """
+    return _quiet
+
+
 @contextmanager
 def console(title: str, total: int, unit: str) -> Iterator[Reporter]:
-    """A reporter for `total` units of work named `title`: a bar where stdout is a terminal, else lines."""
-    if sys.stdout.isatty():
+    """A reporter for `total` units of work named `title`: a bar where stderr is a terminal, else lines on stderr."""
+    if is_quiet() or sys.stderr is None:
+        yield Silent()
+    elif sys.stderr.isatty():
         with _bar(title, total, unit) as bar:
             yield bar
     else:
@@ -128,8 +154,7 @@ def console(title: str, total: int, unit: str) -> Iterator[Reporter]:
 
 
 @contextmanager
-def _bar(title: str, total: int, unit: str, *, stderr: bool = False) -> Iterator[Reporter]:
-    """A bar of Rich. Two at a time are one to stdout, and one to stderr with a console of its own."""
+def _bar(title: str, total: int, unit: str) -> Iterator[Reporter]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
     from rich.table import Column
@@ -143,11 +168,8 @@ def _bar(title: str, total: int, unit: str, *, stderr: bool = False) -> Iterator
         TextColumn("{task.fields[info]}", markup=False, table_column=Column(ratio=1, no_wrap=True)),
     )
     # Expanded, so that the last column, which alone has a ratio, is what a narrow terminal cuts.
-    with Progress(*columns, console=Console(stderr=True) if stderr else None, expand=True) as bar:
+    with Progress(*columns, console=Console(stderr=True), expand=True) as bar:
         yield _Bar(bar, shortened(printable(title)), total, unit)
-
-
-bar_on_stderr = partial(_bar, stderr=True)  # so that what a script prints stays its own
 
 
 def chosen_progress(progress: Progress | bool | None) -> Progress:
@@ -162,7 +184,7 @@ def chosen_progress(progress: Progress | bool | None) -> Progress:
         (True, True)
     """
     if progress is None:
-        return bar_on_stderr if sys.stderr is not None and sys.stderr.isatty() else silent
+        return console if sys.stderr is not None and sys.stderr.isatty() else silent
     if isinstance(progress, bool):
         return console if progress else silent
     return progress

@@ -17,7 +17,7 @@ from typing import Any
 
 from randsmooth.atomic import cache_folder, claimed
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, setting
+from randsmooth.errors import InputError
 from randsmooth.extras import needs
 
 Place = Path | str
@@ -226,7 +226,7 @@ def _send(local: Path, url: str) -> None:
             if target != path:
                 fs.mv(target, path)
     except StoreError as error:
-        raise StoreError(f"{error}. What is finished is {local}: {setting(resume=True)} sends it") from error
+        raise StoreError(f"{error}. What is finished is {local}: resume=True sends it") from error
 
 
 def _discard_others(url: str, names: set[str]) -> None:
@@ -241,8 +241,7 @@ def _check_writable(url: str, exists: bool) -> None:
     """Write a few bytes beside `url` and remove them. InputError where that is refused, or where something `exists`."""
     if exists:
         raise InputError(
-            f"{url} exists. To go on with it: {setting(resume=True)}. To begin anew: {setting(overwrite=True)}, or "
-            "another out (--out)"
+            f"{url} exists. To go on with it: resume=True. To begin anew: overwrite=True, or another out (--out)"
         )
     with _opened(url, "written") as (fs, path):
         probe = f"{path}.probe"

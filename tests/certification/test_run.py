@@ -23,6 +23,7 @@ from randsmooth import data, models, read
 from randsmooth.atomic import claimed
 from randsmooth.certificates import Certificates, Header
 from randsmooth.certification import Run, SmoothedClassifier
+from randsmooth.certification.run import spread
 from randsmooth.data import TensorImages
 from randsmooth.models import Classifier
 from randsmooth.progress import Silent
@@ -132,7 +133,7 @@ def test_resuming_another_run_names_the_difference(model: Classifier, images: Te
     ]
     for name, (named, given, change) in itertools.product(("begun", "finished"), table):
         resume = partial(run, model, given, tmp_path / f"{name}.parquet", resume=True, **change)
-        check_refusals([(resume, f"begun differently | {named} | --overwrite")])
+        check_refusals([(resume, f"begun differently | {named} | overwrite=True")])
     not_chosen = one_pixel_off(images, 1)
     assert len(run(model, not_chosen, tmp_path / "begun.parquet", resume=True)) == len(INDICES)
 
@@ -148,7 +149,7 @@ def test_an_output_that_exists(model: Classifier, images: TensorImages, tmp_path
     first = run(model, images, out)
     interrupt(model, images, tmp_path / "b.parquet", 1)
     refused: list[tuple[Path, dict[str, Any], str]] = [
-        (out, {}, "--resume"),
+        (out, {}, "resume=True"),
         (out, {"resume": True, "overwrite": True}, "one of them"),
         (tmp_path / "b.parquet", {}, "b.parquet.partial exists"),
     ]
@@ -248,3 +249,12 @@ def test_what_cannot_be_certified_is_refused_and_leaves_nothing(
     out = {"out": tmp_path / "a.parquet"}
     check_refusals((partial(rs.certify, base, to, **out | how | more), said) for said, base, to, more in table)
     assert not list(tmp_path.iterdir())
+
+
+def test_every_beginning_of_a_run_is_spread_over_all_classes() -> None:
+    """A set that is sorted by class would otherwise show the figure of its first class for hours."""
+    images = spread(range(1000, 2000))
+    assert sorted(images) == [*range(1000, 2000)]
+    for done in (20, 50, 200, 777):
+        of_class = np.bincount([(at - 1000) // 100 for at in images[:done]], minlength=10)
+        assert of_class.max() - of_class.min() <= 2, (done, of_class)

@@ -16,6 +16,8 @@ from cli.processes import Run
 from randsmooth import certify, models, read
 from randsmooth.certification import Engine, backends, engine
 from randsmooth.certification.backends import Way, base
+from randsmooth.cli.command import settings_of, worded
+from randsmooth.cli.verbs import VERBS
 from randsmooth.cli.verbs.certify import suspicions
 from randsmooth.errors import InputError
 
@@ -49,7 +51,7 @@ def two(model: Path) -> tuple[Path, Path]:
 def test_several_models_are_certified_as_one(two: tuple[Path, Path], cli: Run) -> None:
     for rule, of in (("mean-logits", "logits"), ("mean-probabilities", "probabilities")):
         done = cli("certify", *two, "--ensemble", rule, "--take", 5, "--n", 300, "--overwrite")
-        assert done.code == 0 and f"an ensemble of 2: the mean of the members' {of}" in done.out, done.err
+        assert done.code == 0 and f"an ensemble of 2: the mean of the members' {of}" in done.err, done.err
         expected = certify(rs.Ensemble([*two], of), take=5, n=300, out=Path("same.parquet"), overwrite=True)
         assert same(read("m+other.parquet"), expected) and expected.header.sigma == 0.25, rule  # which both say
 
@@ -100,9 +102,9 @@ def test_a_run_says_where_the_processor_has_no_units_and_auto_weighs_precisions(
     monkeypatch.setattr(base, "features", lambda: {"avx2": True, "avx512_bf16": False})
     options = ("--take", 1, "--n", 50, "--overwrite", "--out", "a.parquet")
     slow = cli("certify", model, "--precision", "bf16", *options)
-    assert slow.code == 0 and "this processor has no units for bfloat16" in slow.out, slow
-    assert "--precision 32 with --backend auto is faster" in slow.out
-    assert "has no units" not in cli("certify", model, *options).out
+    assert slow.code == 0 and "this processor has no units for bfloat16" in slow.err, slow
+    assert "--precision 32 with --backend auto is faster" in slow.err
+    assert "has no units" not in cli("certify", model, *options).err
     for faster, chosen in ((0.9, "32"), (1.1, "bf16")):
         rate = lambda made, by=faster: 100.0 * by ** (made.backend.precision == "bf16")  # noqa: E731
         monkeypatch.setattr(Engine, "samples_a_second", rate)
@@ -117,7 +119,7 @@ def test_a_run_says_what_each_precision_gives_and_a_resumed_one_keeps_its_own(
     out, whole = Path("a.parquet"), Path("whole.parquet")
     options = ("--take", 3, "--n", 50, "--precision", "auto")
     monkeypatch.setattr(engine, "WORTH", 0)
-    told = cli("certify", model, *options, "--out", whole).out
+    told = cli("certify", model, *options, "--out", whole).err
     tried = r"note: backend torch( in bfloat16)?, batches of \d+ \(images per second: .*torch in bfloat16 \d"
     assert re.search(tried, told)
     other = {"float32": "bf16", "bfloat16": "32"}[str(read(whole).header.precision)]
@@ -169,7 +171,7 @@ def test_what_looks_like_a_mistake_is_said(cli: Run, model: Path) -> None:
 
 CERTIFY: dict[str, Any] = {"sigma": 0.25, "take": 2, "n": 50, "n0": 10}
 TRAIN: dict[str, Any] = {"sigma": 0.25, "epochs": 1, "take": 64}
-BEGIN = "To go on with it: resume=True (--resume). To begin anew: overwrite=True (--overwrite)"
+BEGIN = "To go on with it: --resume. To begin anew: --overwrite"
 CERTIFY_AGAIN: list[tuple[dict[str, Any], str]] = [
     ({"resume": True, "n": 60, "seed": 1}, "n: 50 in the file, 60 asked for; seed: 0 in the file, 1 asked for"),
     ({"resume": True, "take": 3}, "'take 2 of 364' in the file, 'take 3 of 364' asked for"),
@@ -177,9 +179,9 @@ CERTIFY_AGAIN: list[tuple[dict[str, Any], str]] = [
 ]
 TRAIN_AGAIN: list[tuple[dict[str, Any], str]] = [
     ({"sigma": 0.5, "seed": 1, "resume": True}, "seed: 0 in the file, 1 asked for; sigma: 0.25 in the file, 0.5"),
-    ({"sigma": 0.5, "resume": True}, "resume=True, accept_changes=True (--resume --accept-changes)"),
+    ({"sigma": 0.5, "resume": True}, "--resume, --accept-changes"),
     ({}, BEGIN),
-    ({"accept_changes": True}, "it needs resume=True (--resume)"),
+    ({"accept_changes": True}, "it needs --resume"),
 ]
 
 
@@ -199,4 +201,5 @@ def test_a_refused_run_says_the_same(made: Path, cli: Run) -> None:
             with pytest.raises(InputError) as python:
                 run(what, out=Path(out), **before | flags)
             code, _, err = cli(verb, what, "--out", out, *options(before | flags))
-            assert (code, err) == (2, f"randsmooth: {python.value}\n") and named in err, flags
+            said = worded(str(python.value), settings_of(VERBS[verb].load()))
+            assert (code, err) == (2, f"randsmooth: {said}\n") and named in err, flags

@@ -34,8 +34,8 @@ def here(cli: Run, parts: Path) -> None:
 def test_a_classifier_behind_a_denoiser(cli: Run) -> None:
     certified = cli("certify", "clean", "--denoiser", "denoiser", *CERTIFY)
     assert certified.code == 0 and "certificates in clean+denoiser.parquet" in certified.out
-    notes = [line for line in certified.out.splitlines() if "note:" in line]
-    assert notes == ["note: after noise: denoised by dncnn-3x4"]
+    notes = [line for line in certified.err.splitlines() if "note:" in line]
+    assert notes[0] == "note: after noise: denoised by dncnn-3x4" and "without noise" in notes[1]
     header = read("clean+denoiser.parquet").header
     model = header.model or {}
     assert (header.sigma, model["arch"], model["denoiser"]["objective"]) == (0.25, "small-cnn behind dncnn-3x4", "mse")
@@ -44,19 +44,19 @@ def test_a_classifier_behind_a_denoiser(cli: Run) -> None:
     wrong = cli(*attack)
     assert wrong.code == 2 and "is about another model" in wrong.err
     other = cli("certify", "clean", "--denoiser", "denoiser", "--sigma", 0.5, *CERTIFY, "--out", "b.parquet")
-    assert other.code == 0 and "note: the denoiser is for sigma 0.25, not 0.5" in other.out
+    assert other.code == 0 and "note: the denoiser is for sigma 0.25, not 0.5" in other.err
     alone = cli("certify", "clean", "--sigma", 0.5, *CERTIFY)
-    assert "note: the model was trained with sigma 0.0, not 0.5" in alone.out
+    assert "note: the model was trained with sigma 0.0, not 0.5" in alone.err
 
 
 def test_training_on_stability_and_resuming(cli: Run) -> None:
     how = ("--sigma", 0.25, "--arch", "dncnn-3x4", *SMALL, "--objective", "stability", "--classifier", "clean")
     words = ("train-denoiser", "digits", *how, "--start", "denoiser", "--out", "stable")
     first = cli(*words)
-    assert first.code == 0 and "dncnn-3x4" in first.out and "stability " in first.out
-    assert "randsmooth certify CLASSIFIER --denoiser stable" in first.out
+    assert first.code == 0 and "dncnn-3x4" in first.err and "stability " in first.err
+    assert "randsmooth certify CLASSIFIER --denoiser stable" in first.err
     again = cli(*words, "--resume")
-    assert again.code == 0 and "resumed after epoch 1 of 1" in again.out
+    assert again.code == 0 and "resumed after epoch 1 of 1" in again.err
     refused = cli(*words)
     assert refused.code == 2 and "--resume" in refused.err
     assert cli("train-denoiser", "--config", "stable/run.yaml", "--out", "other").code == 0

@@ -42,7 +42,7 @@ def test_the_report_says_what_is_here_and_names_neither_home_nor_secrets(
 
 
 def test_without_any_extra_it_says_what_to_install(tmp_path: Path) -> None:
-    done = without({*EXTRAS}, tmp_path, "doctor", "--quick", "--json")
+    done = without({*EXTRAS}, tmp_path, "doctor", "--quick", "--format", "json")
     assert done.returncode == 0, done.stderr + done.stdout
     found = json.loads(done.stdout)
     assert {*found["missing"]} == {*EXTRAS}
@@ -70,7 +70,7 @@ def test_what_is_broken_is_named_and_the_rest_is_looked_at(
 
 @pytest.mark.slow
 def test_backends_are_timed() -> None:
-    command = [sys.executable, "-m", "randsmooth", "doctor", "--json"]
+    command = [sys.executable, "-m", "randsmooth", "doctor", "--format", "json"]
     done = subprocess.run(command, env=os.environ, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     backends = json.loads(done.stdout)["backends"]

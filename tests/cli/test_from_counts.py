@@ -35,7 +35,7 @@ def test_what_cannot_be_is_refused_and_leaves_no_file(cli: Run, tmp_path: Path) 
     cases: list[tuple[str | None, str, str]] = [
         (None, "--sigma 0.5", "no file at a.csv"),
         (COUNTS, "--sigma 0.5 --rule gird", "unknown rule 'gird'"),
-        (COUNTS, "--sigma 0.5 --n 7", "n=7, and the counts of an image add up to 1000"),
+        (COUNTS, "--sigma 0.5 --n 7", "--n 7, and the counts of an image add up to 1000"),
         (COUNTS, "--sigma 0.5 --out a.tsv", "must end in .parquet"),
         (COUNTS.partition("\n")[0] + "\n", "--sigma 0.5", "counts has shape (0, 2)"),
     ]

@@ -79,8 +79,8 @@ def test_it_ranks_what_it_finds_names_what_it_skips_and_does_not_overwrite(cli: 
 
 def test_many_logs_are_read_with_progress(cli: Run, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compare, "MANY", 9)
-    assert "reading certificates  " in (told := cli("leaderboard", runs)).out and told.code == 0
-    assert "reading certificates  9/9 files" in told.out, told.out
+    assert "reading certificates  " in (told := cli("leaderboard", runs)).err and told.code == 0
+    assert "reading certificates  9/9 files" in told.err, told.err
 
 
 def test_bad_input_is_named(cli: Run, runs: Path, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_predict_answers_as_certified_and_by_no_other_model(model: Path, image: 
     like = cli(*predict, "--like", "a.parquet")
     (answer,) = json.loads(like.out)
     assert answer["label"] in CLASSES and answer["seed"] != header.seed == 0
-    assert like == cli(*predict, "--precision", "bf16", "--seed", answer["seed"])
+    assert like.out == cli(*predict, "--precision", "bf16", "--seed", answer["seed"]).out
     refused = cli(*predict, "--like", "a.parquet", "--sigma", 0.5)
     assert refused.code == 2 and "--sigma 0.5 is not what a.parquet was certified with (0.25)" in refused.err
     other = models.load(model)
@@ -45,10 +45,11 @@ def test_predict_answers_as_certified_and_by_no_other_model(model: Path, image: 
 
 def test_predict_draws_a_seed_that_nobody_knew_and_tells_it(model: Path, image: str, cli: Run) -> None:
     predict = ("predict", model, image, "--n", 200)
-    lines = [cli(*predict).out.splitlines() for _ in range(2)]
-    seeds = [int(last.split()[1].rstrip(":")) for *_, last in lines]
-    assert seeds[0] != seeds[1] and lines[0][-1] == f"seed {seeds[0]}: --seed {seeds[0]} repeats these answers"
-    assert cli(*predict, "--seed", seeds[0]).out.splitlines() == lines[0][:-1]  # who gives a seed knows it
+    told = [cli(*predict) for _ in range(2)]
+    seeds = [int(each.err.split()[2]) for each in told]
+    assert seeds[0] != seeds[1] and told[0].err == f"note: --seed {seeds[0]} repeats these answers\n"
+    again = cli(*predict, "--seed", seeds[0])
+    assert (again.out, again.err) == (told[0].out, "")  # who gives a seed knows it
     formats = {form: cli(*predict, "--seed", 7, "--format", form).out for form in ("csv", "json")}
     assert json.loads(formats["json"])[0].items() >= {"seed": 7, "sigma": 0.25, "n": 200, "alpha": 0.001}.items()
     head, row = formats["csv"].splitlines()
@@ -82,7 +83,7 @@ def test_a_file_is_explained_as_predict_certifies_it_and_the_page_says_how(cli: 
     again = cli("explain", model, *how)
     assert again.code == 2 and "explanation.html exists" in again.err
     done = cli("explain", model, "digits:3", "--n", 100, *quick, "--out", "b.html")
-    seed = done.out.split()[-4]  # seed S: --seed S repeats this answer
+    seed = done.err.split()[-4]  # note: --seed S repeats this answer
     assert seed.isdigit() and f"--no-training --seed {seed}<" in Path("b.html").read_text()
 
 
@@ -95,10 +96,10 @@ def test_what_cannot_be_explained_or_served_is_refused(cli: Run, model: Path) ->
             "explain m digits:364": "has 364 images, 0 to 363",
             "explain m digits:3 --certificate a.csv": "must end in .parquet",
             "serve none": "none names no model",
-            "serve m --seconds 0": "seconds=0.0 must be above 0",
+            "serve m --seconds 0": "--seconds 0.0 must be above 0",
             "serve m --host nowhere.invalid": "nothing can listen at nowhere.invalid (",
             f"serve m --host localhost --port {port}": f"nothing can listen at localhost:{port} (",
-            "serve m --space out --alpha 2": "alpha=2",
+            "serve m --space out --alpha 2": "--alpha 2",
             "serve m --space out --host 0.0.0.0": "--host is not for a Space",
             "serve m --space m": "is not empty",
             "serve m --space out --dataset images/": "no folder of yours",

@@ -66,7 +66,7 @@ def test_what_train_says_at_its_end_certifies_the_model(cli: Run, forms: dict[st
     how = ("--image-column", "file", "--label-column", "kind", "--resize", "20", "--crop", "16")
     trained = cli("train", forms["csv"], *how, "--sigma", "0.5", "--epochs", "1", "--out", "mine")
     assert trained.code == 0, trained.err
-    command = shlex.split(trained.out.rpartition("certify it with: randsmooth ")[2])
+    command = shlex.split(trained.err.rpartition("certify it with: randsmooth ")[2])
     assert command[:4] == ["certify", "mine", "--dataset", forms["csv"]]
     done = cli(*command, "--n", "200", "--n0", "20")
     assert done.code == 0, done.err
@@ -138,6 +138,6 @@ def test_features_are_certified_under_deviations_of_the_training_split(cli: Run,
         np.testing.assert_allclose(std, 0.25 * x[:40].std(axis=0), rtol=1e-5)
         assert cli(*how, *noise, "--out", "a.parquet", "--resume").code == 0
     done = cli(*how, "--sigma", 200, "--out", "b.parquet")
-    assert done.code == 0 and "--sigma 0.25std" in done.out, done
+    assert done.code == 0 and "--sigma 0.25std" in done.err, done
     assert "rows.npz" in cli("train", "rows.npz", "--method", "gaussian", "--sigma", 0.5).err
     assert "features of any scale" in cli("data", "describe", "rows.npz").out

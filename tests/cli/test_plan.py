@@ -50,8 +50,8 @@ def test_what_cannot_be_is_refused(cli: Run, model: Path) -> None:
         "plan --workers two": "two",
         "plan --pilot-seed -1": "--pilot-seed",
         "accuracy": "accuracy needs --radius",
-        "accuracy --radius 0.1 --within 2": "within=2.0 must lie strictly between 0 and 0.5",
-        "accuracy --radius 0.1 --rule grid": "No such option",
+        "accuracy --radius 0.1 --within 2": "--within 2.0 must lie strictly between 0 and 0.5",
+        "accuracy --radius 0.1 --rule grid": "no such option",
     }.items():
         verb, *more = words.split()
         ran = cli(verb, model, *more)

@@ -25,8 +25,8 @@ def test_the_time_is_said_before_the_first_training(
     monkeypatch.setattr(verb, "_trained_and_certified", stop)
     with pytest.raises(Trained):
         verb.quickstart(verb.Quickstart(out=tmp_path / "out", device="cpu"))
-    said = capsys.readouterr().out
-    assert said.startswith("This takes ") and said.rstrip().endswith("on this machine now.")
+    said = capsys.readouterr().err
+    assert said.startswith("note: this takes ") and said.rstrip().endswith("on this machine now")
 
 
 def test_an_earlier_one_is_refused_or_gone_on_with_before_anything_is_timed(

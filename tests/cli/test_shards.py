@@ -81,7 +81,7 @@ def test_the_commands_that_are_printed_make_what_is_missing(cli: Run) -> None:
 
 def test_shards_that_cannot_be_made(cli: Run) -> None:
     for words, named in {
-        "--shard 17/16": "shard='17/16' is not one of 16: number them from 1/16 to 16/16",
+        "--shard 17/16": "--shard '17/16' is not one of 16: number them from 1/16 to 16/16",
         "--shard 3": "must read NUMBER/OF, such as 3/16",
         "--shard 1/2 --workers 2": "leave out one of them",
     }.items():
@@ -97,7 +97,7 @@ def test_shards_that_cannot_be_merged(cli: Run) -> None:
     for words, named in {
         f"{first} u-2-of-2.parquet --out v.parquet": f"u-2-of-2.parquet is of another run than {first} (seed: 0 in",
         f"{first} u-2-of-2.parquet": "do not say what the whole is called: give --out",
-        f"{first} {second}": "t.parquet exists; use overwrite=True (--overwrite)",
+        f"{first} {second}": "t.parquet exists; use --overwrite",
     }.items():
         result = cli("merge", *words.split())
         assert result.code == 2 and named in result.err, words

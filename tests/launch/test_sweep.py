@@ -58,7 +58,7 @@ def test_a_sweep_makes_all_goes_on_and_grows(tmp_path: Path) -> None:
     assert [cell.state for cell in status(out)] == ["done"] * 2
     before = facts(out)
 
-    again = sweep(tmp_path, "grid.yaml").stdout
+    again = sweep(tmp_path, "grid.yaml").stderr
     assert "begin" not in again and facts(out) == before
 
     sweep(tmp_path, grid(tmp_path, sigmas=[0.25, 0.5]), "--out", out, "--workers", 2)
@@ -81,7 +81,8 @@ def test_what_fails_is_told_and_tried_again_and_the_rest_is_done(tmp_path: Path)
     sweep(tmp_path, grid(tmp_path, **changes | {"seeds": 1, "certify": []}))
     in_the_way.parent.mkdir()
     in_the_way.write_text("a file where a folder should be")
-    said = sweep(tmp_path, grid(tmp_path, **changes), code=1).stdout
+    ended = sweep(tmp_path, grid(tmp_path, **changes), code=1)
+    said = ended.stdout + ended.stderr
     assert f"failed digits-gaussian-0.25-seed0: {Path('runs/grid')}" in said and "is a file" in said
     assert "1 models failed; the same command tries them again, or one step alone:" in said
     assert "    randsmooth train digits --method gaussian --sigma 0.25 --seed 0" in said

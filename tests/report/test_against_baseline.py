@@ -18,7 +18,7 @@ from models.refusing import refusal
 from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates
 from randsmooth.noise import Gaussian
-from randsmooth.report import comparison_page, page_content, render
+from randsmooth.report import comparison_page, page_content, remarks, render
 from randsmooth.report.charts import plot
 from randsmooth.report.curves import budget_curve, radius_grid
 from randsmooth.report.page import comparison as summary
@@ -182,7 +182,8 @@ def test_lost_images_are_pictured_where_they_can_be_had(pair: list[Certificates]
 
 def test_tables_over_other_images_are_paired_on_the_common_ones(pair: list[Certificates]) -> None:
     assert "Against" not in comparison_page([pair[0]])
-    assert compare_all(build_sheet([pair[0].renamed("a"), pair[1]])) == ([], {})  # there is no baseline
+    three = [pair[0].renamed(name) for name in ("a", "b")] + [pair[1]]
+    assert compare_all(build_sheet(three)) == ([], {})  # there is no baseline
     every_other = np.arange(600) % 2 == 0
     half, common = pair[1].rows(every_other), pair[0].rows(every_other)
     content = build_sheet([pair[0], half], RADII)
@@ -196,10 +197,18 @@ def test_tables_that_share_no_image_are_refused(pair: list[Certificates]) -> Non
     elsewhere = replace(pair[1], idx=pair[1].idx + 10_000)
     for first in ("gaussian", "nameless"):
         assert "share no image" in refusal(partial(comparison_page, [pair[0].renamed(first), elsewhere]))
-    other = replace(pair[1], label=(pair[1].label + 1) % 3)
-    assert "image 0 has label" in refusal(lambda: comparison_page([pair[0], other]))
     (told,) = json.loads(render([pair[0], elsewhere], format="json"))["against"]
     assert told["name"] == "polar" and "share no image" in told["not_compared"]
+
+
+def test_tables_of_other_labels_are_drawn_and_not_paired(pair: list[Certificates]) -> None:
+    turned, other = np.roll(pair[1].label, 1), np.maximum(pair[1].label, 1)
+    for label, why in ((turned, "these are the same labels, in another order"), (other, "different data sets")):
+        tables = [pair[0], replace(pair[1], label=label)]
+        text = comparison_page(tables)
+        assert "polar is not compared with gaussian image by image: image " in text and why in text
+        assert 'id="radius"' in text and 'id="p_a"' in text and 'id="verdicts"' not in text
+        assert ("the same in another order" in remarks(tables)[0]) is (label is turned)
 
 
 def test_tables_that_are_not_sound_are_refused_by_name(log: Make) -> None:

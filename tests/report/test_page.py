@@ -23,7 +23,7 @@ class Read(reading.Read):
 
 def test_no_raw_float_is_printed_and_nothing_is_fetched(make: Make) -> None:
     model = {"method": "macer", "lr": {"first": 0.1 + 0.2}}
-    read = Read(comparison_page([make("a", model=model), make("b", seed=1)], radii=[0.1 + 0.2, 0.5]))
+    read = Read(comparison_page([make("a", model=model), make("b", seed=1), make("c", seed=2)], radii=[0.1 + 0.2, 0.5]))
     values = [value or "" for _, attrs in read.tags for value in attrs.values()]
     assert not [text for text in [read.text, *values] if re.search(r"\d\.\d{4,}", text)]
     assert not re.findall(r"\d\.\d{5,}", read.scripts[0])

@@ -52,17 +52,26 @@ def test_json_carries_the_evidence_and_the_facts(make: Make) -> None:
     assert second["header"]["model"]["sha256"] == "ab" * 32
 
 
-def test_best_second_and_below_the_baseline_are_marked(log: Make) -> None:
-    tables = [log([1.0, 0.5], "gaussian"), log([2.0, -1.0], "x"), log([0.9, 0.2], "y")]
-    lines = render(tables, radii=[0, 1.0], format="latex").splitlines()
+def test_marks_are_what_was_shown_against_the_baseline(log: Make) -> None:
+    """As on the page: a figure that is only printed as larger or smaller has none."""
+    first, alike = log([1.2] + [0.6] * 59, "gaussian"), log([1.2] + [0.6] * 58 + [0.5], "y")
+    better = log([1.2] * 20 + [-1.0] * 40, "x")
+    lines = render([first, better, alike], radii=[0, 1.0], format="latex").splitlines()
     rows = {line.split(" &")[0]: line for line in lines if line.endswith(r"\\")}
-    assert r"\underline{0.750}" in rows["gaussian"] and r"& \textbf{100.0} & \textbf{50.0} &" in rows["gaussian"]
-    assert r"\textbf{1.000}" in rows["x"] and r"& \textcolor{gray}{\underline{50.0}} & \textbf{50.0}" in rows["x"]
-    assert r"\textcolor{gray}{0.550}" in rows["y"] and r"\textcolor{gray}" not in rows["gaussian"]
-    assert r"& \textbf{100.0} & \textcolor{gray}{\underline{0.0}} &" in rows["y"]
-    text = render(tables[:2], radii=[0], format="md")
-    assert "| gaussian | 2 | <u>0.750</u> " in text and "| **100.0** |" in text
-    assert "| x | 2 | **1.000** " in text and "| <u>50.0</u> |" in text
+    assert r"& \textcolor{gray}{33.3} & \textbf{33.3} &" in rows["x"]
+    assert not any(mark in rows[name] for name in ("gaussian", "y") for mark in ("textbf", "gray"))
+    text = render([first, better], radii=[0, 1.0], format="md")
+    assert "| *33.3* | **33.3** |" in text and "Bold: shown to be above gaussian, italic: shown to be below" in text
+    assert "<u>" not in text and "underline" not in "".join(lines)
+
+
+def test_without_a_baseline_nothing_is_marked_and_the_way_to_name_one_is_said(log: Make) -> None:
+    tables = [log([0.6] * 60, "a"), log([1.2] * 60, "b"), log([0.3] * 60, "c")]
+    for form in ("text", "md", "latex"):
+        said = render(tables, radii=[0, 1.0], format=form)
+        assert "--baseline" in said and not any(mark in said for mark in ("**", "textbf", "gray}")), form
+        assert ("--baseline" in render(tables[:1], format=form)) is False, form
+    assert "Certified accuracy against a:" in render(tables[:2])
 
 
 def test_p_a_shares_are_told_where_they_are_known(make: Make, log: Make) -> None:
@@ -72,7 +81,11 @@ def test_p_a_shares_are_told_where_they_are_known(make: Make, log: Make) -> None
     assert counted["p_A"][1] == {"at_least": 0.75, **dataclasses.asdict(share)}
     assert logged["p_A"] == []
     text = render(tables).split("p_A>=0.5")[1]
-    assert f"{100 * share.value:.1f}" in text and "counted" in text and "logged" not in text
+    assert f"{100 * share.value:.1f}" in text and "counted" in text and "logged – – – –" in " ".join(text.split())
+    assert "p_A of logged is not known" in text and "--sigma, --n, --alpha" in text
+    for form, first in (("md", "p_A ≥ 0.5 |"), ("latex", r"$p_A \geq 0.5$ &")):
+        head = next(line for line in render(tables, format=form).splitlines() if "ACR" in line and first in line)
+        assert head.index(first) < head.index("ACR"), form
     rows = list(csv.DictReader(io.StringIO(render(tables, format="csv"))))
     assert float(rows[0]["p_A@0.75"]) == share.value
     assert rows[1]["p_A@0.75"] == ""

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
 
 from randsmooth import methods, testing
+from randsmooth.attacks import noisy_logits
 from randsmooth.methods import Loss, LossInputs, Method, Schedule
 from testing.refused import each_told
 
@@ -40,6 +42,13 @@ def changed(change: Callable[[Loss, nn.Module, Tensor, Any], Any]) -> Any:
 
 def times(factor: Tensor | float, loss: Loss) -> Loss:
     return Loss(loss.total * factor, {"all": (loss.total * factor).detach()}, {})
+
+
+def scrambled(self: Any, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs) -> Loss:
+    """Gaussian training with the labels of the copies in the order of images, not of noises."""
+    self.check_noise(x, noise)
+    logits = noisy_logits(model, x, noise).flatten(0, 1)
+    return Loss.of({}, ce=cross_entropy(logits, y.repeat_interleave(len(noise))))
 
 
 def and_(loss: Loss, *done: object) -> Loss:
@@ -83,6 +92,7 @@ METHODS: list[tuple[Any, str]] = [
     (changed(lambda loss, model, x, _: and_(loss, x.mul_(0.5))), "changes the images"),
     (changed(lambda loss, *_: times(np.random.default_rng().random(), loss)), "gives |, then | on the same"),
     (changed(lambda loss, model, x, inputs: times(inputs.u.mean(), loss)), "raises | without inputs.u"),
+    (made(loss=scrambled), "of the same images in another order|y.repeat(m), not y.repeat_interleave(m)"),
     (made(schedule=lambda self: ONE), "gives two runs one schedule"),
     (made(schedule=lambda self: None), "has a schedule() that returns no"),
     (made(schedule=lambda self: Losing(self)), "state() differs after restore()"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -99,6 +99,10 @@ def test_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     fine = RuleEntry(kind=HOME, usage="half[=SHARE]", help="half.", value="share")
     monkeypatch.setitem(RULES._added, "half", fine)
     testing.check_rule("half=0.5")
+    testing.check_rule(fine)
     for entry, words in ENTRIES:
         monkeypatch.setitem(RULES._added, "half", entry)
         assert words in told(testing.check_rule, "half")
+        assert words in told(testing.check_rule, entry) or "fixed" in words, words  # which by itself has that name
+    needy = replace(fine, required=True)
+    assert "needs a number" in told(testing.check_rule, needy)

@@ -194,7 +194,7 @@ def test_a_lost_run_goes_on_under_other_settings(tmp_path: Path) -> None:
     with pytest.raises(TrainingDiverged, match="2 epochs"):
         train("digits", diverging, out=tmp_path / "m")
     said = refusal(tmp_path / "m", saved, resume=True)
-    assert "lr_gamma: 1e+30 in the file, 0.1 asked for" in said and "--accept-changes" in said
+    assert "lr_gamma: 1e+30 in the file, 0.1 asked for" in said and "accept_changes=True" in said
     ways: list[dict[str, Any]] = [{"accept_changes": True}, {}]
     for flags in ways:  # once accepted, they are the run's own
         model = train("digits", saved, out=tmp_path / "m", resume=True, **flags)
@@ -217,14 +217,14 @@ def test_resuming_with_other_settings_names_them(whole: dict[str, Path]) -> None
         assert words in said and "run.yaml" in said and "accept_changes=True" in said, said
     for change in ({"seed": 1}, {"take": 100}, {"method": "gaussian", "set": {}}):
         said = refusal(whole["amplify"], AMPLIFY.replace(**change), resume=True, accept_changes=True)
-        assert "cannot change on the way" in said and "--overwrite" in said, said
+        assert "cannot change on the way" in said and "overwrite=True" in said, said
 
 
 def test_a_folder_in_use_or_a_strangers_is_refused(whole: dict[str, Path], tmp_path: Path) -> None:
     folder = whole["gaussian"]
-    assert all(words in refusal(folder) for words in ("holds a run", "--resume", "--overwrite"))
+    assert all(words in refusal(folder) for words in ("holds a run", "resume=True", "overwrite=True"))
     assert "one of them" in refusal(folder, resume=True, overwrite=True)
-    assert "--resume" in refusal(tmp_path / "m", accept_changes=True)
+    assert "resume=True" in refusal(tmp_path / "m", accept_changes=True)
     shutil.copytree(folder, tmp_path / "unfinished", ignore=shutil.ignore_patterns("config.json"))
     assert "holds a run" in refusal(tmp_path / "unfinished")
     files: list[tuple[str, dict[str, Any]]] = [("thesis.tex", {"overwrite": True}), ("README.md", {"resume": True})]

@@ -216,7 +216,7 @@ def curve(
         ('0.00,100.00 100.00,21.88', ['1.0', '0.5', '0'])
     """
     first, end = math.log(x[0]), math.log(x[-1] if last is None else last)
-    top = max(*y, limit or 0.0, 1e-9) / HIGHEST
+    top = (max(*y, limit or 0.0) or 1.0) / HIGHEST  # 1 where nothing is certified
 
     def across(value: float) -> float:
         return 100.0 * (math.log(value) - first) / max(1e-12, end - first)
@@ -259,7 +259,7 @@ def ruler(radius: float, distances: Sequence[tuple[str, float]]) -> dict[str, An
         >>> drawn["centre"], [(letter, round(at, 1)) for letter, at, _ in drawn["marks"]]
         (11.5, [('A', 31.5), ('B', 91.5)])
     """
-    farthest = max([radius * 1.5, *(distance for _, distance in distances), 1e-9])
+    farthest = max([radius * 1.5, *(distance for _, distance in distances)]) or 1.0
     room = 5.0 if radius < 0.05 * farthest else 1.5  # percent beside the ball, or beside the image alone
     unit = (91.5 - room) / (farthest + radius)
     centre, in_order = room + unit * radius, sorted(distances, key=lambda each: each[1])

@@ -102,7 +102,7 @@ def _check_absent(out: Path, overwrite: bool) -> None:
     journal = journal_path(out)
     if not overwrite and (out.exists() or (journal.exists() and journal.stat().st_size)):
         what = f"{out} exists" if out.exists() else f"{journal} holds the images of an unfinished run"
-        raise InputError(f"{what}; use overwrite=True (--overwrite), or another out (--out)")
+        raise InputError(f"{what}; use overwrite=True, or another out (--out)")
 
 
 @dataclass(frozen=True)

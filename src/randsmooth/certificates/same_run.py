@@ -51,8 +51,8 @@ def check_same_run(begun: Header, now: Header, path: Path, *, several: bool = Fa
     """
     if differs := _difference(begun, now, IN_THE_FILE, OF_THE_MACHINE if several else ()):
         raise InputError(
-            f"{path} was begun differently ({differs}). To go on with it: resume=True (--resume), with all of that as "
-            "in the file. To begin anew: overwrite=True (--overwrite), or another out (--out)"
+            f"{path} was begun differently ({differs}). To go on with it: resume=True, with all of that as "
+            "in the file. To begin anew: overwrite=True, or another out (--out)"
         )
 
 

@@ -24,7 +24,7 @@ from randsmooth.certification.backends import Way, check_backend, slow_format
 from randsmooth.certification.opening import check_fit, class_names, completed, opened, words_of_noise
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, check_known, setting
+from randsmooth.errors import InputError, check_known
 from randsmooth.frozen_record import settings_from
 from randsmooth.models.sources import told
 from randsmooth.noise import InDeviations
@@ -34,7 +34,8 @@ from randsmooth.urls import Place, delivered, is_url, place_of
 SCALES = 10  # times the smallest standard deviation of a feature, the largest at which one noise suits all
 OWN = 16  # of the run's own images, at most, whose answers are hashed
 LARGE_SIGMA = 8.0  # many times what anyone uses, and a quarter of the smallest that is usual in units of 0..255
-ASKED, TOO_FEW = 64, 20  # images that a model is asked about without noise, and so few that they say nothing
+ASKED, TOO_FEW = 256, 20  # images that a model is asked about without noise, and so few that they say nothing
+GOLDEN = (5**0.5 - 1) / 2
 NEAR = 0.15  # share of the errors of guessing that a model avoids which knows hardly more
 SHARED = ("_adapted", "images", "base")  # the same under any noise, on any of the images
 OPENED = (*SHARED, "_completed", "smoothed", "selected", "_behaviour")  # the same for every shard
@@ -91,8 +92,8 @@ def certify(
             raise InputError("workers, shard, resume and overwrite are about a file: give out='something.parquet'")
         return run.table(show)
     if workers is not None and run.shard is not None:
-        shard = setting(shard=str(run.shard))
-        raise InputError(f"{shard} is a share for one process, workers share a run themselves: leave out one of them")
+        shared = f"shard='{run.shard}' is a share for one process, workers share a run themselves"
+        raise InputError(f"{shared}: leave out one of them")
     check_parquet(out)
     out = place_of(out) if run.shard is None else run.shard.file(place_of(out))
     with delivered(out, resume=resume, overwrite=overwrite) as path:
@@ -341,21 +342,21 @@ class Run:
                 yield f"{words} {what} {was}, not {is_now}"
 
     def _guesses(self) -> Iterator[str]:
-        """A sentence where the model is right without noise about hardly more of the images than guessing is."""
-        if len(self.indices) < TOO_FEW:
-            return
+        """How many of the images the model is right about without noise, and what to look at if that is guessing."""
         some = torch.tensor(_some(self.indices, ASKED))
-        asked = torch.cat([x.cpu() for x, _ in self.images.batches(some.split(1))])
-        answers = self.smoothed.engine.ask(asked).argmax(dim=1).cpu()
+        asked = (x.cpu() for x, _ in self.images.batches(some.split(ASKED // 4)))
+        answers = torch.cat([self.smoothed.engine.ask(x).argmax(dim=1).cpu() for x in asked])
         right, total = int((answers == self.images.labels_at(some)).sum()), len(some)
         guess = 1 / self.smoothed.engine.classes
-        if right <= (guess + NEAR * (1 - guess)) * total:
+        said = f"without noise the model is right about {right} of {total} of these images ({right / total:.1%})"
+        if total >= TOO_FEW and right <= (guess + NEAR * (1 - guess)) * total:
             numbered = ", ".join(f"{place} {shown(name)}" for place, name in enumerate(self.images.spec.classes[:3]))
-            yield (
-                f"without noise the model is right about {right} of {total} of these images, hardly more often than "
-                f"guessing ({guess:.1%}): are its classes numbered as the data's ({numbered}, ...), and does it take "
+            said += (
+                f", hardly more often than guessing ({guess:.1%}): are its classes numbered as the data's "
+                f"({numbered}, ...), and does it take "
                 f"{'features in these units' if self.images.spec.features else 'images in [0, 1]'}?"
             )
+        yield said
 
     def check_model(self, table: Certificates) -> None:
         """Raise InputError for a model that is another than the one that the certificates in `table` are about."""
@@ -403,7 +404,7 @@ class Run:
         with show("certify", len(self.indices), "images") as reporter:
             for note in self.notes:
                 reporter.say(f"note: {note}")
-            for row in self.rows(self.indices):
+            for row in self.rows(spread(self.indices)):
                 found[row.idx] = row
                 reporter.advance(1)
         return table_of(self.header, [found[index] for index in self.indices])
@@ -435,7 +436,7 @@ class Run:
                     reporter.say(f"note: {note}")
                 done, right = {row.idx for row in journal.rows}, _settled(journal)
                 reporter.skip(len(done))
-                for row in self.rows([index for index in self.indices if index not in done]):
+                for row in self.rows([index for index in spread(self.indices) if index not in done]):
                     journal.append(row)
                     safe = journal.settle() if len(journal.rows) < len(self.indices) else journal.sync()
                     if safe:
@@ -493,6 +494,16 @@ def _some(indices: Sequence[int], most: int) -> list[int]:
     return torch.tensor(indices)[data.take(len(indices), min(most, len(indices)))].tolist()
 
 
+def spread(indices: Sequence[int]) -> list[int]:
+    """The `indices` in an order of which every beginning is spread evenly over all, whatever the order of classes.
+
+    Example:
+        >>> spread(range(0, 80, 10))
+        [0, 50, 20, 70, 40, 10, 60, 30]
+    """
+    return [indices[place] for place in sorted(range(len(indices)), key=lambda place: place * GOLDEN % 1)]
+
+
 def choose(total: int, take: int | None, skip: int | None) -> tuple[tuple[int, ...], str]:
     """Positions of the images to certify, and how they were chosen, in words."""
     if take is not None and skip is not None:
@@ -507,10 +518,10 @@ def choose(total: int, take: int | None, skip: int | None) -> tuple[tuple[int, .
 def check_flags(out: Path, *, resume: bool, overwrite: bool) -> None:
     """Raise InputError for both flags at once, or for neither where `out` or its journal exists."""
     if resume and overwrite:
-        raise InputError(f"{setting(resume=True)} goes on, {setting(overwrite=True)} begins anew: give one of them")
+        raise InputError("resume=True goes on, overwrite=True begins anew: give one of them")
     there = next((path for path in (out, journal_path(out), shards_path(out)) if path.exists()), None)
     if there is not None and not (resume or overwrite):
-        ways = f"{setting(resume=True)}. To begin anew: {setting(overwrite=True)}, or another out (--out)"
+        ways = "resume=True. To begin anew: overwrite=True, or another out (--out)"
         raise InputError(f"{there} exists. To go on with it: {ways}")
 
 

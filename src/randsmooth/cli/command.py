@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
+import re
 import sys
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,12 +19,15 @@ from typer.core import TyperCommand
 from randsmooth.cli.main import APPEARANCE
 from randsmooth.cli.messages import FAILURE, INTERRUPTED, explained, one_line
 from randsmooth.cli.settings import Given, Settings, as_given, kinds_in, read_config, validate, write_config
+from randsmooth.errors import InputError, SeveralErrors
 from randsmooth.escape import say
 from randsmooth.extras import needs
 from randsmooth.frozen_record import is_whole
+from randsmooth.progress import quietly
 from randsmooth.registry import Registry
 
 CONFIG = typer.Option("--config", metavar="FILE", help="Read settings from a YAML file; options given here win.")
+QUIET = typer.Option("--quiet", help="Print the answer and errors alone: no progress, no notes.")
 SAVE_CONFIG = typer.Option("--save-config", metavar="FILE", help="Write the settings to a YAML file for --config.")
 
 # Setting -> the registry of its names, for help and for the completion of shells. These modules load nothing heavy.
@@ -43,19 +48,34 @@ MORE = {
 }
 
 
+# Heading of help -> the options below it; what is below none stands first.
+GROUPS = {
+    "What": "dataset split noise sigma model_arg num_classes identity denoiser ensemble consensus image_column "
+    "label_column resize crop",
+    "How sure": "alpha rule bound label_aware sound seed",
+    "How many": "n0 n take skip shard batch",
+    "Where": "device backend precision devices nodes workers ray dask slurm array parallel partition time gpus cpus "
+    "mem account qos constraint setup slurm_arg",
+    "Output": "out title format plan resume accept_changes overwrite config save_config quiet help",
+}
+
+
 class VerbCommand(TyperCommand):
-    """A command whose help lists arguments by name alone, and options with their types."""
+    """A command whose help lists arguments by name alone, and options with their types, in groups."""
 
     def format_options(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
-        shown: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}
-        for parameter in self.get_params(ctx):
+        heads = {name: head for head, names in GROUPS.items() for name in names.split()}
+        shown: dict[str, list[tuple[str, str]]] = {head: [] for head in ("Arguments", "Options", *GROUPS)}
+        for parameter in sorted(self.get_params(ctx), key=lambda each: [*heads, each.name].index(str(each.name))):
             name, help = parameter.get_help_record(ctx) or ("", "")
-            kind = parameter.param_type_name
             help = " ".join(filter(None, [help, _from_other_packages(str(parameter.name))]))
-            shown[kind].append((str(parameter.metavar) if kind == "argument" else name, help))
-        for kind, lines in shown.items():
+            if parameter.param_type_name == "argument":
+                shown["Arguments"].append((str(parameter.metavar), help))
+            else:
+                shown[heads.get(str(parameter.name), "Options")].append((name, help))
+        for head, lines in shown.items():
             if lines:
-                with formatter.section(f"{kind.title()}s"):
+                with formatter.section(head):
                     formatter.write_dl(lines)
 
 
@@ -64,22 +84,59 @@ def make_command(verb: str, run: Callable[[Any], None]) -> Any:
     settings = settings_of(run)
 
     def callback(**given: Any) -> None:
-        config, save = given.pop("config", None), given.pop("save_config", None)
+        config, save, quiet = (given.pop(name, None) for name in ("config", "save_config", "quiet"))
         stated = {key: value for key, value in given.items() if value not in (None, [], ())}
-        chosen = validate(settings, verb, (read_config(config, verb) if config else {}) | stated)
-        if save:
-            write_config(chosen, verb, save)
-        with needs(f"randsmooth {verb}"):
+        with quietly() if quiet else nullcontext(), _in_words_of(settings), needs(f"randsmooth {verb}"):
+            chosen = validate(settings, verb, (read_config(config, verb) if config else {}) | stated)
+            if save:
+                write_config(chosen, verb, save)
             _run(run, chosen)
 
     parameters = [_parameter(name, field, settings) for name, field in settings.model_fields.items()]
     if settings.in_files:
         parameters += [_keyword("config", Path, CONFIG), _keyword("save_config", Path, SAVE_CONFIG)]
+    parameters.append(_keyword("quiet", bool, QUIET))
     callback.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     callback.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     app = typer.Typer(**APPEARANCE)
     app.command(verb, cls=VerbCommand, help=paragraphs(run.__doc__ or ""), epilog=settings.epilog() or None)(callback)
     return typer.main.get_command(app)
+
+
+@contextmanager
+def _in_words_of(settings: type[Settings]) -> Iterator[None]:
+    """Errors say settings as the command line gives them."""
+    try:
+        yield
+    except InputError as error:
+        faults = error.faults if isinstance(error, SeveralErrors) else [str(error)]
+        raise SeveralErrors(worded(fault, settings) for fault in faults) from error
+
+
+def worded(text: str, settings: type[Settings]) -> str:
+    """An error of the library in words of the command line; what was typed stays as it is.
+
+    Example:
+        >>> from randsmooth.cli.verbs.certify import Certify
+        >>> worded("alpha=0.001 needs n >= 10; got n=5. To go on: resume=True, or another out (--out)", Certify)
+        '--alpha 0.001 needs --n >= 10; got --n 5. To go on: --resume, or another --out'
+    """
+    typed = " ".join(sys.argv[1:])
+
+    def said(found: re.Match[str]) -> str:
+        name, brackets, flag = found["name"], found["brackets"], as_given(found["name"], settings).partition("/")[0]
+        value = (found["value"] or "").rstrip(".")
+        if brackets and not (value and brackets == flag):
+            return brackets
+        if ("=" in found[0] and found[0] in typed) or not (value or found["compared"] is not None or "_" in name):
+            return found[0]
+        spelled = {"": flag, "True": flag, "False": f"without {flag}", "None": f"without {flag}"}
+        return spelled.get(value, f"{flag} {value}") + "." * (found["value"] or "").endswith(".")
+
+    names = "|".join(sorted(settings.model_fields, key=len, reverse=True))
+    named = rf"(?<![\w.'\"/-])(?<!--set )(?<!--model-arg )(?P<name>{names})\b"
+    value = r"(?:=(?P<value>(?>'[^']*'|[^\s,;:()\[\]{}/'\"]+)(?!/))|(?P<compared>(?= [<>]=? ))|(?![=\w]))"
+    return re.sub(rf"{named}{value}(?: \((?P<brackets>--[^()]*)\))?", said, text.replace(" on the command line", ""))
 
 
 def settings_of(run: Callable[[Any], None]) -> type[Settings]:

@@ -24,6 +24,7 @@ APPEARANCE: dict[str, Any] = {
     "pretty_exceptions_enable": False,
     "context_settings": {"help_option_names": ["-h", "--help"], "max_content_width": 110},
 }
+USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]  # of whose kinds typer exports only this one
 OF_VERBS: dict[str, Any] = {**APPEARANCE, "subcommand_metavar": "VERB [ARGS]...", "no_args_is_help": True}
 
 
@@ -91,9 +92,11 @@ def main() -> None:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show  # type: ignore[assignment]  # its last arguments are Python's own
-            app()
-    except KeyboardInterrupt:  # before a verb had begun
+            sys.exit(app(standalone_mode=False))
+    except (KeyboardInterrupt, typer.Abort):  # before a verb had begun
         sys.exit(_stop("randsmooth: interrupted", INTERRUPTED))
+    except USAGE_ERROR as error:
+        sys.exit(_stop(_misused(error), BAD_INPUT))
     except InputError as error:
         faults = error.faults if isinstance(error, SeveralErrors) else [error]
         sys.exit(_stop("\n".join(f"randsmooth: {one_line(fault)}" for fault in faults), BAD_INPUT))
@@ -103,6 +106,15 @@ def main() -> None:
         sys.exit(_stop(f"randsmooth: {one_line(explained(error, resumes=False))}", FAILURE))
     except RuntimeError as error:
         sys.exit(_stop(f"randsmooth: {type(error).__name__}: {one_line(error)}", FAILURE))
+
+
+def _misused(error: Any) -> str:
+    """What is said of an option that there is not, or that lacks its value; the help where nothing was given at all."""
+    said = str(error.format_message())
+    if said.startswith("Usage:"):
+        return said
+    path = error.ctx.command_path if error.ctx else "randsmooth"
+    return f"randsmooth: {said[0].lower()}{one_line(said[1:].rstrip('.'))}; see `{path} --help`"
 
 
 def _show(message: Warning | str, category: type[Warning], filename: str, lineno: int, *more: Any) -> None:

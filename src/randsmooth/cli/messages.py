@@ -10,6 +10,7 @@ from typing import Any
 
 from randsmooth.errors import CODE, InputError
 from randsmooth.escape import LONG, printable, say, shortened, to_csv, to_json
+from randsmooth.progress import is_quiet
 
 FAILURE = 1
 BAD_INPUT = 2
@@ -20,8 +21,9 @@ Answers = list[dict[str, Any]]
 
 
 def note(text: object) -> None:
-    """Print something that a user may want to know, on one line of stderr."""
-    say(f"note: {one_line(text)}", file=sys.stderr)
+    """Print something that a user may want to know, on one line of stderr, unless asked to be quiet."""
+    if not is_quiet():
+        say(f"note: {one_line(text)}", file=sys.stderr)
 
 
 def say_lines(lines: Iterable[str]) -> None:

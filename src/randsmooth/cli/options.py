@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Secret
 
 from randsmooth.certificates import CertificationSettings
+from randsmooth.cli.messages import say_lines
 from randsmooth.cli.settings import Argument, Given, Listed, Pairs, Settings, as_given, numbers, option
+from randsmooth.documents import parse_json
 from randsmooth.errors import InputError
+from randsmooth.escape import say, to_json
 from randsmooth.extras import needs
 from randsmooth.models.sources import secret_arguments
 from randsmooth.noise import ANoise
 from randsmooth.urls import Place
 
 if TYPE_CHECKING:
+    from randsmooth.certificates import Certificates
     from randsmooth.launch import Workers
     from randsmooth.launch.slurm import Resources
 
@@ -52,6 +56,30 @@ def certification_option(name: str, default: Any = None, *, stands_for: str | No
     if default is not None or stands_for is not None:
         help = help.partition(DEFAULT)[0]
     return option(help + (f"{DEFAULT}{stands_for})" if stands_for else ""), default)
+
+
+class Answered(Settings):
+    """How a verb prints its answer.
+
+    Attributes:
+        format: Of the answer.
+    """
+
+    format: Literal["text", "json"] = "text"
+
+    def answer(self, lines: Iterable[str], content: Callable[[], Any]) -> None:
+        """Print the answer: `lines` for a person, or what `content()` gives, as JSON alone."""
+        if self.format == "json":
+            say(to_json(content(), indent=1))
+        else:
+            say_lines(lines)
+
+    def answer_tables(self, tables: Sequence[Certificates], *lines: str, **content: object) -> None:
+        """Print what was measured of `tables`, as `evaluate` does, then `lines`; as JSON with `content` in front."""
+        from randsmooth.report import render
+
+        measured = (*render(tables).splitlines(), *lines) if self.format == "text" else ()
+        self.answer(measured, lambda: {**content, **parse_json(render(tables, format="json"), "the tables")})
 
 
 class Columns(Settings):
@@ -163,7 +191,7 @@ class Compared(Judged):
     """How certificate files are judged beside each other.
 
     Attributes:
-        baseline: Name of the row that the others are compared with. (default: the Gaussian one)
+        baseline: Name of the row that the others are compared with. (default: the Gaussian one, or the first of two)
     """
 
     files: Argument[list[Place]] = option(FILES, ...)

@@ -15,7 +15,7 @@ from randsmooth.certificates import Certificates, Header, Shard, merge, read_par
 from randsmooth.certificates.journal import journal_path, shards_path
 from randsmooth.certification.run import Run, check_flags
 from randsmooth.documents import parse_json, read_file
-from randsmooth.errors import InputError, setting
+from randsmooth.errors import InputError
 from randsmooth.launch.chains import Chain, Step
 from randsmooth.launch.slurm import Jobs, Resources, Submitted, check_slurm
 from randsmooth.launch.workers import Workers, watched
@@ -168,7 +168,7 @@ def _make_all(folder: ShardFolder, run: Run, workers: Workers, look: Callable[[]
         if not (done := look()):  # nothing to resume: do not stand in the way of the next try
             shutil.rmtree(folder.path)
             raise
-        raise InputError(f"{error}; {done} images are certified. To go on: {setting(resume=True)}") from error
+        raise InputError(f"{error}; {done} images are certified. To go on: resume=True") from error
 
 
 def discard(out: Path) -> None:

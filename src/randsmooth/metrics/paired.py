@@ -154,7 +154,9 @@ def pair(a: CertificatesLike, b: CertificatesLike) -> tuple[Certificates, Certif
     wrong = np.flatnonzero(first.label != second.label)
     if len(wrong):
         labels = f"label {first.label[wrong[0]]} in {a.name} and {second.label[wrong[0]]} in {b.name}"
-        raise InputError(f"image {first.idx[wrong[0]]} has {labels}: they are about different data sets or splits")
+        same = np.array_equal(np.sort(first.label), np.sort(second.label))
+        why = "these are the same labels, in another order" if same else "they are about different data sets or splits"
+        raise InputError(f"image {first.idx[wrong[0]]} has {labels}: {why}")
     return first, second
 
 

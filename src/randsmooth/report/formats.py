@@ -15,11 +15,10 @@ from randsmooth.report.sheet import (
     UNKNOWN_FIGURE,
     AgainstBaseline,
     Column,
-    Mark,
     Sheet,
     build_sheet,
-    column,
     compare_all,
+    shown_apart,
 )
 
 CURVE_POINTS = 800  # at least, of a curve of differences, which is judged at all its radii
@@ -28,6 +27,7 @@ LEGEND = "ACR and certified accuracy (%) at each {}; 95% intervals below the fig
 OUT_OF_REACH = (
     "A dash at a radius: the table's rule, noise, n and alpha certify no image there, whatever the classifier."
 )
+UNJUDGED = "No verdicts: nothing says which table is the baseline; name it with --baseline NAME."
 P_A_LEGEND = (
     "Share of images (%) whose p_A, the label's probability under noise, is at least x: every image weighs the same."
 )
@@ -95,11 +95,14 @@ def _text(sheet: Sheet) -> str:
         *([OUT_OF_REACH] if any(column.out_of_reach for column in sheet.accuracy) else []),
     ]
     lines = [*_grid(sheet.titles, sheet.columns, images), "", *legend, *map(printable, sheet.remarks)]
-    known = [(name, shares) for name, shares in zip(sheet.titles, sheet.p_a, strict=True) if shares]
-    if known:
-        columns = [column(f"p_A>={x:g}", [shares[x] for _, shares in known]) for x in known[0][1]]
-        lines += ["", *_grid([name for name, _ in known], columns), "", P_A_LEGEND]
-    return "\n".join([*lines, *_verdict_lines(sheet)]) + "\n"
+    if sheet.p_a_columns:
+        lines += ["", *_grid(sheet.titles, sheet.p_a_columns), "", P_A_LEGEND]
+    return "\n".join([*lines, *map(printable, _lacking(sheet)), *_verdict_lines(sheet)]) + "\n"
+
+
+def _lacking(sheet: Sheet) -> list[str]:
+    """Sentences on the tables whose p_A is not known: why, and what would tell it."""
+    return [f"p_A of {', '.join(names)} is not known: {why}." for why, names in sheet.without_p_a.items()]
 
 
 def _grid(names: Sequence[str], columns: Sequence[Column], *first: list[str]) -> list[str]:
@@ -112,10 +115,12 @@ def _grid(names: Sequence[str], columns: Sequence[Column], *first: list[str]) ->
 
 
 def _verdict_lines(sheet: Sheet) -> list[str]:
-    """Every table against the baseline, in one line each."""
+    """Every table against the baseline, in one line each; where there is none, how it is named."""
+    if sheet.baseline is None:
+        return ["", UNJUDGED] if len(sheet.tables) > 1 else []
     against, refused = compare_all(sheet)
     verdicts = {sheet.tables[one.row].name: one.verdict for one in against} | refused
-    if sheet.baseline is None or not verdicts:
+    if not verdicts:
         return []
     head = f"Certified accuracy against {sheet.tables[sheet.baseline].name}:"
     lines = [f"  {line}" for line in aligned([[f"{name} ", words] for name, words in verdicts.items()])]
@@ -124,48 +129,48 @@ def _verdict_lines(sheet: Sheet) -> list[str]:
 
 
 def _marked(
-    sheet: Sheet, mark: Callable[[str, Mark], str], interval: str, name: Callable[[str], str], count: str = ","
+    sheet: Sheet, mark: Callable[[str, int], str], interval: str, name: Callable[[str], str], count: str = ","
 ) -> list[list[str]]:
-    """A row of cells for each table: name, images, ACR with its interval, and the other columns."""
-    rows = []
+    """A row of cells for each table: name, images, shares by p_A, ACR with its interval, and the other columns."""
+    rows, shown = [], shown_apart(sheet, compare_all(sheet)[0])
     for row, table in enumerate(sheet.tables):
-        cells = [mark(column.figures[row], column.marks[row]) for column in sheet.columns]
+        shares = [mark(column.figures[row], 0) for column in sheet.p_a_columns]
+        cells = [mark(column.figures[row], at) for column, at in zip(sheet.columns, shown[row], strict=True)]
         cells[0] += interval.format(", ".join(sheet.acr.ends[row])) if sheet.acr.ends[row] else ""
-        rows.append([name(sheet.titles[row]), f"{len(table):{count}}", *cells])
+        rows.append([name(sheet.titles[row]), f"{len(table):{count}}", *shares, *cells])
     return rows
 
 
+def _legend(sheet: Sheet, below: str, escaped: Callable[[str], str] = printable) -> list[str]:
+    """What the figures and marks mean, and what to know; a figure shown to be below the baseline is `below`."""
+    marks = UNJUDGED
+    if sheet.baseline is not None:
+        name = escaped(sheet.tables[sheet.baseline].name)
+        marks = f"Bold: shown to be above {name}, {below}: shown to be below it, all at once with 95% confidence."
+    shares = [P_A_LEGEND] * bool(sheet.p_a_columns)
+    figures = f"ACR with its 95% interval; certified accuracy in % at each {sheet.norm.title}."
+    return [figures, *[marks] * (len(sheet.tables) > 1), *shares, *map(escaped, [*sheet.remarks, *_lacking(sheet)])]
+
+
 def _markdown(sheet: Sheet) -> str:
-    """A pipe table, best in bold and second best underlined, with what the marks mean below it."""
-    titles = ["name", "images", "ACR [95%]", *(c.title for c in sheet.accuracy), "abstain"]
-
-    def mark(figure: str, at: Mark) -> str:
-        return f"**{figure}**" if at.best else f"<u>{figure}</u>" if at.second else figure
-
-    rows = _marked(sheet, mark, " [{}]", escape.markdown)
-    marks = "Best in bold, second best underlined, as printed (no test)."
-    legend = f"Certified accuracy in % at each {sheet.norm.title}. {marks}"
-    below = " ".join([legend, *map(escape.markdown, sheet.remarks)])
+    """A pipe table; in bold what is shown to be above the baseline, in italics what is shown to be below it."""
+    first = ["name", "images", *(f"p_A ≥ {c.title.partition('=')[2]}" for c in sheet.p_a_columns)]
+    titles = [*first, "ACR [95%]", *(c.title for c in sheet.accuracy), "abstain"]
+    rows = _marked(sheet, lambda figure, at: ("{}", "**{}**", "*{}*")[at].format(figure), " [{}]", escape.markdown)
+    below = " ".join(_legend(sheet, "italic", escape.markdown))
     return "\n".join([*pipes([titles, *rows], [False] + [True] * (len(titles) - 1)), "", below]) + "\n"
 
 
 def _latex(sheet: Sheet) -> str:
-    r"""A tabular that needs only xcolor: best \textbf, second \underline, below the baseline \textcolor{gray}."""
-    titles = ["Method", "Images", "ACR", *(column.title for column in sheet.accuracy), "Abstain"]
+    r"""A tabular that needs only xcolor: \textbf shown to be above the baseline, \textcolor{gray} to be below it."""
+    first = ["Method", "Images", *(rf"$p_A \geq {c.title.partition('=')[2]}$" for c in sheet.p_a_columns)]
+    titles = [*first, "ACR", *(c.title for c in sheet.accuracy), "Abstain"]
 
-    def mark(figure: str, at: Mark) -> str:
-        text = figure.replace(UNKNOWN_FIGURE, "--")
-        if at.best or at.second:
-            text = rf"\{'textbf' if at.best else 'underline'}{{{text}}}"
-        return rf"\textcolor{{gray}}{{{text}}}" if at.below else text
+    def mark(figure: str, at: int) -> str:
+        return ("{}", r"\textbf{{{}}}", r"\textcolor{{gray}}{{{}}}")[at].format(figure.replace(UNKNOWN_FIGURE, "--"))
 
     rows = _marked(sheet, mark, r" {{\scriptsize [{}]}}", escape.latex, "d")
-    comments = [
-        r"% needs \usepackage{xcolor}; ACR with its 95% interval",
-        f"% certified accuracy in % at each {sheet.norm.title}",
-        "% bold: best, underlined: second best, gray: below the baseline; as printed, which is no test",
-        *(f"% {printable(remark)}" for remark in sheet.remarks),
-    ]
+    comments = [r"% needs \usepackage{xcolor}", *(f"% {line}" for line in _legend(sheet, "gray"))]
     return "\n".join([*comments, *tabular([titles, *rows], [False] + [True] * (len(titles) - 1)), ""])
 
 

@@ -21,7 +21,16 @@ from randsmooth.escape import LONG, NOT_RECORDED, NUMBER, printable, setting, sh
 from randsmooth.metrics import P_A_LEVELS, Comparison, Estimate
 from randsmooth.noise import NORMS
 from randsmooth.report import web
-from randsmooth.report.sheet import Mark, column, converted_words, find_baseline, joint_scope, sure_of, verdict_words
+from randsmooth.report.sheet import (
+    Mark,
+    column,
+    converted_words,
+    find_gaussian,
+    joint_scope,
+    rank,
+    sure_of,
+    verdict_words,
+)
 
 NAMED = 5  # files that a note names
 FILTERS = ("dataset", "noise", "method", "repository", "rule")
@@ -318,7 +327,7 @@ def _against_gaussian(tables: Sequence[Certificates], radii: Sequence[float]) ->
     None for the Gaussian table itself; None for all where there is no such table, where a table repeats an image, or
     where there are more than MOST_COMPARED.
     """
-    reference = find_baseline(tables)
+    reference = find_gaussian(tables)
     if reference is None or len(tables) > MOST_COMPARED:
         return [None] * len(tables)
     others = [row for row in range(len(tables)) if row != reference]
@@ -336,7 +345,7 @@ def _cells(
     """The figures of a column, marked unless all are equal; those that are not known stay out of the ranking."""
     found = column("", estimates, scale, decimals)
     figures = [figure if ends else "" for figure, ends in zip(found.figures, found.ends, strict=True)]
-    marks = found.ranked(None).marks if ranked and len({*figures} - {""}) > 1 else found.marks
+    marks = rank(figures) if ranked else [Mark()] * len(figures)
     return [Shown(*cell) for cell in zip(figures, found.ends, marks, strict=True)]
 
 

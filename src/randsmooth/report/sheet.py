@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, combinations, count
 from typing import NamedTuple
 
@@ -150,7 +150,9 @@ def _common(tables: Sequence[Certificates]) -> str:
     places = set.intersection(*(set(table.idx.tolist()) for table in tables))
     images = set.intersection(*(set(zip(table.idx.tolist(), table.label.tolist(), strict=True)) for table in tables))
     relabelled = len(places) - len(images)
-    other = f"; {relabelled:,} more have one idx but different labels" if relabelled else ""
+    order = len({np.sort(table.label).tobytes() for table in tables}) == 1
+    other = f"; {relabelled:,} more have one idx but different labels{', the same in another order' * order}"
+    other *= bool(relabelled)
     return f"{len(images):,} of which are in every table{other}"
 
 
@@ -163,7 +165,6 @@ class Mark(NamedTuple):
 
     best: bool = False
     second: bool = False
-    below: bool = False
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,6 @@ class Column:
         estimates: one for each table; None where the table does not give the metric.
         figures: the estimates as printed, a dash for None and for a row in `out_of_reach`.
         ends: both ends of each 95% interval as printed; empty where `figures` has a dash.
-        marks: one for each table; all empty in a column that is not ranked.
         out_of_reach: the rows whose rule, noise, n and alpha certify no image at this radius, whatever the classifier.
             Their estimate is 0 by definition and measures nothing: tables print a dash, CSV and JSON keep the 0.
     """
@@ -184,15 +184,7 @@ class Column:
     estimates: Sequence[Estimate | None]
     figures: list[str]
     ends: list[tuple[str, ...]]
-    marks: list[Mark]
     out_of_reach: frozenset[int] = frozenset()
-
-    def ranked(self, baseline: int | None) -> Column:
-        """The same with its figures marked as best, second best, and below that of the row `baseline`."""
-        rows = [row for row, ends in enumerate(self.ends) if ends]
-        marks = rank([self.figures[row] for row in rows], rows.index(baseline) if baseline in rows else None)
-        by_row = dict(zip(rows, marks, strict=True))
-        return replace(self, marks=[by_row.get(row, Mark()) for row in range(len(self.figures))])
 
 
 def column(
@@ -202,24 +194,25 @@ def column(
     decimals: int = 1,
     out_of_reach: frozenset[int] = frozenset(),
 ) -> Column:
-    """A column without marks; a figure is printed as value * scale with so many decimals."""
+    """A column whose figures are printed as value * scale with so many decimals."""
     known = [None if row in out_of_reach else estimate for row, estimate in enumerate(estimates)]
     figures = [f"{e.value * scale:.{decimals}f}" if e else UNKNOWN_FIGURE for e in known]
     ends = [tuple(f"{x * scale:.{decimals}f}" for x in (e.low, e.high)) if e else () for e in known]
-    return Column(title, estimates, figures, ends, [Mark()] * len(figures), out_of_reach)
+    return Column(title, estimates, figures, ends, out_of_reach)
 
 
-def rank(printed: Sequence[str], baseline: int | None) -> list[Mark]:
-    """A mark for each printed figure of a column: the higher the better, and equal figures share a place.
+def rank(printed: Sequence[str]) -> list[Mark]:
+    """A mark for each printed figure of a column, empty where unknown: the higher the better, equal ones share a place.
 
-    Figures are ranked as printed, so that a reader sees why. A single figure is not called best.
-
-    Args:
-        baseline: the place of the baseline's figure in `printed`; None: no figure is called below it.
+    Figures are ranked as printed, so that a reader sees why. A single figure, or one that all share, is not called
+    best; of two, none is called second best.
     """
-    figures = [float(text) for text in printed]
-    first, second, *_ = [*sorted(set(figures), reverse=True), None, None] if len(figures) > 1 else (None, None)
-    return [Mark(at == first, at == second, baseline is not None and at < figures[baseline]) for at in figures]
+    figures = [float(text or "nan") for text in printed]
+    known = [at for at, text in zip(figures, printed, strict=True) if text]
+    if len({*known}) < 2:
+        return [Mark()] * len(printed)
+    first, second, *_ = sorted({*known}, reverse=True)
+    return [Mark(at == first, at == second and len(known) > 2) for at in figures]
 
 
 @dataclass(frozen=True)
@@ -231,7 +224,7 @@ class Sheet:
         norm: of all radii.
         radii: of the certified accuracies.
         baseline: the row that the others are compared with; None if there is none.
-        acr, accuracy, abstention: the columns; `accuracy` has one for each radius. All but abstention are ranked.
+        acr, accuracy, abstention: the columns; `accuracy` has one for each radius.
         p_a: for each table, its shares of images with p_A >= x by x; empty where its p_A is not known.
         class_names: the name of each label that occurs in a table.
         settings: for each table its noise, n and alpha, as far as the tables differ in them.
@@ -254,6 +247,21 @@ class Sheet:
     def columns(self) -> list[Column]:
         """All columns, in the order that they are printed in."""
         return [self.acr, *self.accuracy, self.abstention]
+
+    @property
+    def p_a_columns(self) -> list[Column]:
+        """The shares of images by p_A, a column each; none where no table knows its p_A."""
+        levels = next(filter(None, self.p_a), ())
+        return [column(f"p_A>={x:g}", [shares.get(x) for shares in self.p_a]) for x in levels]
+
+    @property
+    def without_p_a(self) -> dict[str, list[str]]:
+        """Why p_A is not known, and what would tell it -> the names of the tables, as far as these have labels."""
+        said: dict[str, list[str]] = {}
+        for table in self.tables:
+            if table.labelled and (why := metrics.p_a_unknown(table)):
+                said.setdefault(why, []).append(table.name)
+        return said
 
     @property
     def titles(self) -> list[str]:
@@ -284,14 +292,14 @@ def build_sheet(
 
     def accuracy(r: float) -> Column:
         out_of_reach = frozenset(i for i, table in enumerate(named) if not metrics.can_certify(table, r))
-        return column(f"{r:g}", [s.accuracy[r] for s in summaries], out_of_reach=out_of_reach).ranked(row)
+        return column(f"{r:g}", [s.accuracy[r] for s in summaries], out_of_reach=out_of_reach)
 
     return Sheet(
         named,
         NORMS[named[0].norm],
         at,
         row,
-        acr=column("ACR", [s.acr for s in summaries], 1.0, 5 if named[0].norm == "linf" else 3).ranked(row),
+        acr=column("ACR", [s.acr for s in summaries], 1.0, 5 if named[0].norm == "linf" else 3),
         accuracy=list(map(accuracy, at)),
         abstention=column("abstain", [s.abstention for s in summaries]),
         p_a=[s.p_a for s in summaries],
@@ -341,9 +349,7 @@ def _require_sound(tables: Sequence[Certificates]) -> None:
 def find_baseline(tables: Sequence[Certificates], name: str | None = None) -> int | None:
     """The row of the table that the others are compared with; None if it is not clear which one that is.
 
-    Without a `name` it is the only table whose header says that the method is gaussian, else the only one named
-    gaussian, else the only one whose name contains the word. Where two tables qualify, neither is taken: a guess
-    would mark the wrong figures.
+    Without a `name` it is the Gaussian one (see `find_gaussian`), or the first of two.
 
     Raises:
         InputError: no table is called `name`.
@@ -353,13 +359,20 @@ def find_baseline(tables: Sequence[Certificates], name: str | None = None) -> in
         if name not in names:
             raise errors.unknown("baseline", name, names)
         return names.index(name)
+    found = find_gaussian(tables)
+    return 0 if found is None and len(tables) == 2 else found
+
+
+def find_gaussian(tables: Sequence[Certificates]) -> int | None:
+    """The row of the only table whose header says that the method is gaussian, else that is named gaussian, else whose
+    name contains the word. None where several qualify: a guess would mark the wrong figures.
+    """
+    names = [table.name for table in tables]
     by_method = [(table.header.model or {}).get("method") == BASELINE_METHOD for table in tables]
     by_name = [given.lower() == BASELINE_METHOD for given in names]
     by_part = [BASELINE_METHOD in given.lower() for given in names]
-    for fits in (by_method, by_name, by_part):
-        if any(fits):
-            return fits.index(True) if sum(fits) == 1 else None
-    return None
+    fits = next(filter(any, (by_method, by_name, by_part)), [])
+    return fits.index(True) if sum(fits) == 1 else None
 
 
 def _settings(tables: Sequence[Certificates]) -> list[str]:
@@ -452,6 +465,14 @@ def _against(sheet: Sheet, row: int, ours: Certificates, theirs: Certificates, o
         farthest.tolist(),
         pictured.r,
     )
+
+
+def shown_apart(sheet: Sheet, against: Sequence[AgainstBaseline]) -> list[list[int]]:
+    """At [row][column] 1 or -1 where a figure is shown to be above or below the baseline's, else 0."""
+    shown = [[0] * len(sheet.columns) for _ in sheet.tables]
+    for one in against:
+        shown[one.row] = [one.comparison.acr_shown, *(at.shown if at else 0 for at in one.points), 0]
+    return shown
 
 
 def verdict_words(one: Comparison) -> str:

@@ -23,7 +23,8 @@ def check_method(method: str | type[Method], **hyperparameters: Any) -> None:
     """Check a training method: its dataclass, its loss and its schedule.
 
     The loss must be a finite scalar with gradients for the weights, the sum of its terms, the same when it is
-    computed again, and computed without drawing random numbers or leaving a trace on the model and its inputs.
+    computed again, the same whatever the order of the images (which finds labels that are not those of their copies),
+    and computed without drawing random numbers or leaving a trace on the model and its inputs.
 
     Args:
         method: a name in METHODS, or the class.
@@ -112,8 +113,25 @@ def _of_loss(method: Method) -> Checks:
     yield arrive and any(map(torch.any, gradients)), "has a loss without finite gradients for all weights"
     again = problem.loss(method).total
     yield torch.equal(again, loss.total), f"gives {total:g}, then {again:g} on the same images"
+    yield from _of_pairing(method)
     problem.noise = torch.zeros(method.m + 1, *problem.x.shape)
     yield refusal("noise of m + 1 samples", partial(problem.loss, method))
+
+
+def _of_pairing(method: Method) -> Checks:
+    """That copies, labels and noise of an image stay together: in another order of the images the loss is the same."""
+    more: dict[str, Any] = {"m": max(2, method.m)} if "m" in vars(method) else {}  # one copy cannot be mistaken
+    several = dataclasses.replace(method, **more)
+    problem = _Problem(several.m)
+    first, order = float(problem.loss(several).total.detach()), torch.arange(IMAGES).roll(1)
+    problem.x, problem.y, problem.noise = problem.x[order], problem.y[order], problem.noise[:, order]
+    u, target = problem.inputs.given("u")[order], problem.inputs.given("target")[order]
+    second = float(problem.loss(several, problem.inputs._replace(u=u, target=target)).total.detach())
+    said = (
+        f"has the loss {first:g}, and {second:g} of the same images in another order: noise.flatten(0, 1) holds all "
+        "images once for each noise, so that labels of the copies are y.repeat(m), not y.repeat_interleave(m)"
+    )
+    yield abs(first - second) <= 1e-4 * max(1.0, abs(first)), said
 
 
 def _of_inputs(method: Method) -> Checks:

@@ -19,7 +19,7 @@ PATHS = 1000  # images that are simulated at each radius
 RADII = (0.0, 0.25, 0.5)  # at which a wrong certificate is tried for
 
 
-def check_rule(rule: str | Rule, *, n: int = 500) -> None:
+def check_rule(rule: str | Rule | RuleEntry, *, n: int = 500) -> None:
     """Check a certification rule: when it looks, what it claims, and how often it errs.
 
     Images whose true radius is a hair below 0, 0.25, 0.5 and the radii that the rule asks about are simulated,
@@ -27,8 +27,9 @@ def check_rule(rule: str | Rule, *, n: int = 500) -> None:
     That finds rules that err about twice as often as they may; it does not prove that a rule is right.
 
     Args:
-        rule: as on the command line, such as "grid=0.5", tried with Gaussian(0.5) and alpha=0.05; or a rule itself.
-        n: the most samples an image may take, of a rule that is given by its name. More take longer.
+        rule: as on the command line, such as "grid=0.5", tried with Gaussian(0.5) and alpha=0.05; a rule itself; or the
+            entry of one that needs no number.
+        n: the most samples an image may take, of a rule that is given by its name or entry. More take longer.
 
     Raises:
         AssertionError: saying what does not hold.
@@ -36,15 +37,20 @@ def check_rule(rule: str | Rule, *, n: int = 500) -> None:
     Example:
         >>> check_rule("fixed")
     """
-    run(f"rule {rule if isinstance(rule, str) else type(rule).__name__!r}", _of_rule(rule, n))
+    name = rule if isinstance(rule, str) else rule.usage if isinstance(rule, RuleEntry) else type(rule).__name__
+    run(f"rule {name!r}", _of_rule(rule, n))
 
 
 def _of_rule(rule: Any, n: int) -> Checks:
     made = rule
     if isinstance(rule, str):
-        yield from _of_entry(rule)
+        yield from _of_entry(RULES[rule.partition("=")[0]], rule.partition("=")[0])
         made = make_rule(rule, noise=NOISE, n=n, alpha=ALPHA)
         yield made.name == rule.partition("=")[0], f"has a class of the name {made.name!r}"
+    elif isinstance(rule, RuleEntry):
+        yield not rule.required, f"needs a number: check the name with one, as {rule.usage!r}, or the rule itself"
+        made = rule.load()(NOISE, n=n, alpha=ALPHA)
+        yield from _of_entry(rule, made.name)
     yield isinstance(made, Rule), f"is a {type(made).__name__}, no subclass of rules.Rule"
     sentence, level = made.guarantee(), f"Each certificate is wrong with probability at most {made.alpha:g}"
     single = one_line(sentence) and sentence.endswith(".") and not re.search(r"\.\s", sentence)
@@ -57,9 +63,7 @@ def _of_rule(rule: Any, n: int) -> Checks:
     yield from _of_errors(made)
 
 
-def _of_entry(text: str) -> Checks:
-    name = text.partition("=")[0]
-    entry = RULES[name]
+def _of_entry(entry: RuleEntry, name: str) -> Checks:
     yield isinstance(entry, RuleEntry), f"is a {type(entry).__name__}, expected rules.RuleEntry"
     yield entry.usage.startswith(name), f"has usage={entry.usage!r}, which begins with another name"
     yield one_line(entry.help) and entry.help.endswith("."), "needs a help of one sentence"

@@ -33,7 +33,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from randsmooth import models
 from randsmooth.atomic import write_atomically
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, setting
+from randsmooth.errors import InputError
 from randsmooth.training.recipe import Recipe
 
 T = TypeVar("T")
@@ -128,7 +128,7 @@ def placed(
     if devices > 1 and kind == "cuda" and (seen < devices or ":" in device):
         raise InputError(
             f"devices={devices} asks for {devices} GPUs by device={device!r}, and torch sees {seen}: take "
-            f"device='cuda' and at most {setting(devices=seen)}, or processes on the CPU: {setting(device='cpu')}"
+            f"device='cuda' and at most devices={seen}, or processes on the CPU: device='cpu'"
         )
     if devices > 1 and kind == "cpu" and sync_batch_norm:
         raise InputError("sync_batch_norm=True needs GPUs, as torch's SyncBatchNorm does: leave it out on the CPU")
@@ -238,7 +238,7 @@ def _together(act: Callable[[], object]) -> None:
 
 def ended(who: str, how: str) -> str:
     """The sentence for the end of a run whose rank `who` ended early."""
-    return f"{who} was {how}, and the run ended with it; to go on after its last checkpoint: {setting(resume=True)}"
+    return f"{who} was {how}, and the run ended with it; to go on after its last checkpoint: resume=True"
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from randsmooth.atomic import is_scrap
-from randsmooth.errors import InputError, setting
+from randsmooth.errors import InputError
 from randsmooth.training.checkpoint import Checkpoint, load
 from randsmooth.training.recipe import Change, Recipe
 from randsmooth.training.settings import READING
@@ -23,7 +23,7 @@ TRACKED = "loggers.json"  # which loggers the run was begun with, and as what th
 FIRST = (SETTINGS, EVENTS, METRICS, TRACKED, TEACHER)  # may exist before the first checkpoint
 # Settings that a resumed run cannot change: the weights or the state of its schedule would no longer fit.
 LASTING = ("dataset", *READING, "take", "arch", "method", "noise", "seed")
-ANEW = f"To begin anew: {setting(overwrite=True)}, or another out (--out)"
+ANEW = "To begin anew: overwrite=True, or another out (--out)"
 OWN = (CHECKPOINT, HISTORY, *FIRST, *MODEL)
 
 
@@ -39,9 +39,9 @@ def check(
             training run wrote; or the checkpoint is damaged, or of another recipe (the settings that differ are named).
     """
     if resume and overwrite:
-        raise InputError(f"{setting(resume=True)} goes on, {setting(overwrite=True)} discards: give one of them")
+        raise InputError("resume=True goes on, overwrite=True discards: give one of them")
     if accept_changes and not resume:
-        raise InputError(f"{setting(accept_changes=True)} changes a run that goes on: it needs {setting(resume=True)}")
+        raise InputError("accept_changes=True changes a run that goes on: it needs resume=True")
     if folder.is_file():
         raise InputError(f"{folder} is a file; --out names a folder")
     if resume and (folder / CHECKPOINT).exists():
@@ -52,7 +52,7 @@ def check(
     begun = {*present} <= {*FIRST}  # killed before its first checkpoint
     if present and not (overwrite or (resume and begun)):
         what = "a run" if CHECKPOINT in present or {*MODEL} <= {*present} else present[0]
-        on = "There is no checkpoint to go on from" if resume else f"To go on with it: {setting(resume=True)}"
+        on = "There is no checkpoint to go on from" if resume else "To go on with it: resume=True"
         raise InputError(f"{folder} holds {what}. {on}. {ANEW}")
     if strangers:
         raise InputError(f"{folder} holds {strangers[0]}, which no training run wrote; use another --out")
@@ -77,9 +77,9 @@ def _changes(path: Path, checkpoint: Checkpoint, recipe: Recipe, accept: bool) -
     fixed = [change.setting for change in changes if change.setting in LASTING]
     if not changes or (accept and not fixed):
         return changes
-    way = f"{setting(resume=True, accept_changes=True)} changes them on the way"
+    way = "resume=True, accept_changes=True changes them on the way"
     raise InputError(
-        f"{path} was begun differently ({'; '.join(map(str, changes))}). To go on with it: {setting(resume=True)} with "
+        f"{path} was begun differently ({'; '.join(map(str, changes))}). To go on with it: resume=True with "
         f"the settings in {path.with_name(SETTINGS)}; "
         + (f"{', '.join(fixed)} cannot change on the way" if fixed else way)
         + f". {ANEW}"

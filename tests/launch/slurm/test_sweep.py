@@ -34,8 +34,8 @@ def test_the_models_are_made_and_what_failed_is_submitted_again(folder: Path, co
     in_the_way.parent.mkdir(parents=True)
     in_the_way.write_text("a file where a folder should be")
 
-    said = command(SWEEP).stdout
-    assert said.startswith("3 models submitted now\n") and "randsmooth sweep status out" in said
+    said = command(SWEEP)
+    assert said.stdout.startswith("3 models submitted now\n") and "randsmooth sweep status out" in said.stderr
     assert "are queued or running in Slurm" in command("sweep grid.yaml --out out", code=2).stderr
     wait(folder / "out", PATIENCE)
     assert len(read(first / "n=300-take=12.parquet")) == 12
@@ -55,8 +55,8 @@ def test_the_models_are_made_and_what_failed_is_submitted_again(folder: Path, co
 def test_what_a_figure_lacks_is_submitted_and_then_drawn(folder: Path, command: Command) -> None:
     figure = "reproduce cat-rs/table7 --scale tiny --out drawn"
     assert "--slurm needs --time" in command(f"{figure} --slurm", code=2).stderr
-    said = command(f"{figure} --slurm --time 10").stdout
-    assert said.startswith("4 models submitted now\n") and "the same command without --slurm" in said
+    said = command(f"{figure} --slurm --time 10")
+    assert said.stdout.startswith("4 models submitted now\n") and "the same command without --slurm" in said.stderr
     assert "are queued or running in Slurm" in command(f"{figure} --run", code=2).stderr
     wait(folder / "drawn" / "tiny", PATIENCE)
     assert command(f"{figure} --slurm --time 10").stdout.startswith("nothing is missing")

@@ -5,22 +5,21 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from pydantic import BeforeValidator
 
 from randsmooth.cli.certification import base_classifier, check_sources, default_out
-from randsmooth.cli.messages import FAILURE, say_lines, writing
-from randsmooth.cli.options import DATASET, Identified, NoiseNamed, certification_option, words_of
+from randsmooth.cli.messages import FAILURE, writing
+from randsmooth.cli.options import DATASET, Answered, Identified, NoiseNamed, certification_option, words_of
 from randsmooth.cli.settings import Argument, Given, numbers, option
-from randsmooth.escape import say, to_json
 
 if TYPE_CHECKING:
     from randsmooth.app import Assessment
 
 
-class Assess(Identified):
+class Assess(Answered, Identified):
     """Settings of `randsmooth assess`.
 
     Attributes:
@@ -33,7 +32,6 @@ class Assess(Identified):
         n: Samples of each. (default: from 200 to 10,000, as many as take half a minute)
         out: Folder for the page, its figure and the certificates. (default: MODEL-assessment)
         overwrite: Replace an assessment in the folder.
-        format: Of the answer.
     """
 
     data: Argument[str | None] = option(DATASET + " (default: the data set by whose name the model was trained)")
@@ -47,7 +45,6 @@ class Assess(Identified):
     seed: int = certification_option("seed", 0)
     out: Path | None = None
     overwrite: bool = False
-    format: Literal["text", "json"] = "text"
 
 
 def assess(settings: Assess) -> None:
@@ -62,7 +59,7 @@ def assess(settings: Assess) -> None:
     check_sources(settings.model, settings.denoiser, dataset=settings.data)
     from randsmooth import app
     from randsmooth.app.assessment_page import FILES
-    from randsmooth.progress import console, silent
+    from randsmooth.progress import console
 
     out = settings.out or default_out(settings.model, settings.denoiser, "-assessment")
     with writing([out / name for name in FILES], overwrite=settings.overwrite):
@@ -74,16 +71,13 @@ def assess(settings: Assess) -> None:
         else:
             one = settings.sigma[0] if settings.sigma else None  # which a diffusion model must know
             model = base_classifier(settings.model, settings.model_arg, settings.denoiser, one)
-        progress = console if settings.format == "text" else silent
-        found = app.assess(model, settings.data, **how, progress=progress)
+        found = app.assess(model, settings.data, **how, progress=console)
         places = [settings.model, *([settings.data] if settings.data else [])]
         words = words_of("assess", places, settings, {"model", "data", "sigma", "overwrite", "format"})
         words += ["--sigma", ",".join(f"{sigma:g}" for sigma in settings.sigma)] if settings.sigma else []
         app.write_assessment(found, out, command=shlex.join(["randsmooth", *words]))
-    if settings.format == "json":
-        say(to_json(found.to_dict() | {"files": [str(out / name) for name in FILES]}, indent=1))
-    else:
-        say_lines([*lines(found), *(str(out / name) for name in FILES)])
+    files = [str(out / name) for name in FILES]
+    settings.answer([*lines(found), *files], lambda: found.to_dict() | {"files": files})
     if found.failed:
         raise typer.Exit(FAILURE)
 

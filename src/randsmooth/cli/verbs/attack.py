@@ -63,14 +63,13 @@ def attack(settings: Attack) -> None:
     Example: randsmooth attack runs/gaussian gaussian.parquet --take 100
     """
     from randsmooth import certificates, certification
-    from randsmooth.progress import console, silent
+    from randsmooth.progress import console
 
     check_sources(settings.model, settings.denoiser)
     table = certificates.read(settings.certificates)
     values = settings.model_dump(exclude={"model", "model_arg", "denoiser", "certificates", "dataset", "format"})
-    progress = console if settings.format == "text" else silent  # progress lines would break CSV and JSON
     base = base_classifier(settings.model, settings.model_arg, settings.denoiser, table.header.sigma)
-    attacks = certification.attack(base, table, settings.dataset, **values, progress=progress)
+    attacks = certification.attack(base, table, settings.dataset, **values, progress=console)
     answers = [answer(attacks, table, row) for row in range(len(attacks))]
     if settings.format == "text":
         say("\n".join([*summary(attacks, table), *grid(answers)]))

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from pydantic import BeforeValidator, Field, PositiveInt
@@ -23,10 +23,10 @@ from randsmooth.cli.certification import (
     run_of,
 )
 from randsmooth.cli.messages import BAD_INPUT, note, say_lines
-from randsmooth.cli.options import NoiseNamed, Slurm, Where, certification_option, words_of
-from randsmooth.cli.settings import Argument, Given, Settings, words
+from randsmooth.cli.options import Answered, NoiseNamed, Slurm, Where, certification_option, words_of
+from randsmooth.cli.settings import Argument, Given, words
 from randsmooth.errors import InputError
-from randsmooth.escape import printable, say, to_json
+from randsmooth.escape import printable, say
 from randsmooth.noise import round_down
 from randsmooth.progress import Progress, clock
 from randsmooth.urls import Place, is_url
@@ -42,10 +42,10 @@ FEW_SAMPLES = 100  # of an image, which leave even good models undecided
 MANY = 3 / 4  # of the certified images, which one class gets only by mistake where no label has half of the images
 
 # How a run is shared out, which its shards need not know.
-NOT_OF_A_SHARD = {*Slurm.model_fields, "array", "parallel", "plan"}
+NOT_OF_A_SHARD = {*Slurm.model_fields, "array", "parallel", "plan", "format"}
 
 
-class Certify(Slurm, WhatToCertify):
+class Certify(Answered, Slurm, WhatToCertify):
     """Settings of `randsmooth certify`.
 
     Attributes:
@@ -66,23 +66,21 @@ class Certify(Slurm, WhatToCertify):
     plan: bool = False
 
 
-class Plan(WhatToCertify):
+class Plan(Answered, WhatToCertify):
     """Settings of `randsmooth plan`.
 
     Attributes:
         workers: Also say how long so many workers take, each like this process: 8, or 8,16,50.
         seconds: Begin no image of the pilot later.
         pilot_seed: Seed of the choice of the pilot's images.
-        format: Of the answer.
     """
 
     workers: Annotated[list[PositiveInt] | None, BeforeValidator(words), Given(kind=str, metavar="K,K,...")] = None
     seconds: Annotated[float, Field(gt=0.0, allow_inf_nan=False)] = 30.0
     pilot_seed: Annotated[int, Field(ge=0)] = 0
-    format: Literal["text", "json"] = "text"
 
 
-class Merge(Settings):
+class Merge(Answered):
     """Settings of `randsmooth merge`.
 
     Attributes:
@@ -115,14 +113,8 @@ def certify(settings: Certify) -> None:
         table = run(settings, console)
         for suspicion in suspicions(table):
             note(suspicion)
-        _show(table, out_file(settings))
-
-
-def _show(table: Certificates, out: Place) -> None:
-    from randsmooth.report import render
-
-    say(render([table]), end="")
-    say(printable(f"certificates in {out}"))
+        out = out_file(settings)
+        settings.answer_tables([table], f"certificates in {out}", certificates=str(out))
 
 
 def out_file(settings: Certify) -> Place:
@@ -170,8 +162,9 @@ def submit(settings: Certify) -> None:
     if settings.overwrite:
         discard(out)
     what = run_of(settings), out, settings.array, command_of(settings), resources
-    say_lines(submit_shards(*what, at_once=settings.parallel).lines("tasks"))
-    say(printable(f"the last merges what the others make into {out}; the same command says how far they are"))
+    jobs = submit_shards(*what, at_once=settings.parallel)
+    settings.answer(jobs.lines("tasks"), jobs._asdict)
+    note(f"the last merges what the others make into {out}; the same command says how far they are")
 
 
 def suspicions(table: Certificates) -> list[str]:
@@ -218,7 +211,7 @@ def plan(settings: Plan) -> None:
     Example: randsmooth plan runs/gaussian --rule grid --n 1e5 --workers 8
     """
     workers = settings.workers or []
-    show_plan(settings, settings.format, workers=workers, seconds=settings.seconds, seed=settings.pilot_seed)
+    show_plan(settings, workers=workers, seconds=settings.seconds, seed=settings.pilot_seed)
 
 
 def merge(settings: Merge) -> None:
@@ -240,7 +233,7 @@ def merge(settings: Merge) -> None:
         say("\n".join(f"randsmooth: {printable(fault)}" for fault in [*error.faults, *made_by]), file=sys.stderr)
         say_lines(error.commands)
         raise typer.Exit(BAD_INPUT) from None
-    _show(table, out)
+    settings.answer_tables([table], f"certificates in {out}", certificates=str(out))
 
 
 def _whole(shards: list[Place]) -> Place:
@@ -253,16 +246,15 @@ def _whole(shards: list[Place]) -> Place:
     return whole
 
 
-def show_plan(settings: WhatToCertify, format: str = "text", **asked: Any) -> None:
+def show_plan(settings: Certify | Plan, **asked: Any) -> None:
     """Print the plan of a certification, in words or as JSON alone; `asked` is what `launch.plan` is told."""
     check_names(settings, settings.backend, settings.shard)
     from randsmooth.launch import plan
 
     found = plan(run_of(settings), **asked)
-    if format == "json":
-        say(to_json({"model": settings.model, **found.to_dict()}, indent=1))
-    else:
-        say_lines(plan_lines(found))
+    settings.answer(plan_lines(found), lambda: {"model": settings.model, **found.to_dict()})
+    for remark in found.notes:
+        note(remark)
 
 
 def plan_lines(plan: Planned) -> Iterator[str]:
@@ -287,7 +279,6 @@ def plan_lines(plan: Planned) -> Iterator[str]:
     chosen = f"{pilot['images']:,} images that chance chose (seed {pilot['seed']}){f', {cut} cut short' if cut else ''}"
     speed = f"{1.0 / max(about['sample_seconds'], 1e-9):,.0f} samples a second"
     yield from ("", f"from {chosen}: {pilot['samples']:,} samples in {clock(pilot['seconds'])}, {speed}")
-    yield from (f"note: {note}" for note in plan.notes)
 
 
 def _span(span: Span, words: Callable[[float], str]) -> str:
@@ -307,7 +298,7 @@ def count(number: float) -> str:
     return f"{value:.{(3 - len(str(int(value)))) if place else 0}f}{' kMGT'[place]}".rstrip()
 
 
-class Accuracy(Where, ModelAndImages):
+class Accuracy(Answered, Where, ModelAndImages):
     """Settings of `randsmooth accuracy`.
 
     Attributes:
@@ -318,7 +309,6 @@ class Accuracy(Where, ModelAndImages):
             goes to OUT-open.parquet. (default: MODEL-accuracy-R.parquet)
         resume: Go on with an interrupted run into these files.
         overwrite: Discard what is in these files.
-        format: Of the answer.
     """
 
     radius: float
@@ -335,7 +325,6 @@ class Accuracy(Where, ModelAndImages):
     out: Place | None = None
     resume: bool = False
     overwrite: bool = False
-    format: Literal["text", "json"] = "text"
 
 
 def accuracy(settings: Accuracy) -> None:
@@ -350,19 +339,15 @@ def accuracy(settings: Accuracy) -> None:
     check_names(settings, settings.backend)
     workers = settings.where()
     from randsmooth.certification import measure_accuracy
-    from randsmooth.progress import console, silent
+    from randsmooth.progress import console
 
     ending = f"-accuracy-{settings.radius:g}.parquet"
     out = settings.out or default_out(settings.model, settings.denoiser, ending)
     model, arguments = model_of(settings, settings.sigma)
     left_out = {"model", "model_arg", "ensemble", "consensus", "denoiser", "dataset", "ray", "dask", "format"}
     how = settings.model_dump(exclude=left_out) | {"workers": workers, "model_args": arguments, "out": out}
-    progress = console if settings.format == "text" else silent
-    measured = measure_accuracy(model, settings.dataset, **how, progress=progress)
-    if settings.format == "json":
-        say(to_json(asdict(measured), indent=1))
-    else:
-        say("\n".join([*_told(measured), printable(f"certificates in {out}")]))
+    measured = measure_accuracy(model, settings.dataset, **how, progress=console)
+    settings.answer([*_told(measured), f"certificates in {out}"], lambda: asdict(measured))
 
 
 def _told(measured: MeasuredAccuracy) -> list[str]:

@@ -16,7 +16,7 @@ from randsmooth.atomic import write_atomically
 from randsmooth.certificates.files import OTHERS, grouped, names_of
 from randsmooth.cli import reading
 from randsmooth.cli.messages import note, writing
-from randsmooth.cli.options import Compared, Judged
+from randsmooth.cli.options import Answered, Compared, Judged
 from randsmooth.cli.settings import Argument, Given, words
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, about
@@ -49,7 +49,7 @@ class Evaluate(Compared):
     overwrite: bool = False
 
 
-class Compare(Compared):
+class Compare(Answered, Compared):
     """Settings of `randsmooth compare`.
 
     Attributes:
@@ -111,13 +111,14 @@ def compare(settings: Compare) -> None:
         report.write_comparison(tables, settings.out, **how, command="randsmooth " + shlex.join(sys.argv[1:]))
         for remark in report.remarks(tables):
             note(remark)
+        written = []
         for path, what in wanted.items():
             try:
                 _write(what, path, tables, settings)
+                written.append(str(path))
             except InputError as reason:
                 note(f"no {path.name}: {reason}")
-            else:
-                say(path)
+        settings.answer(written, lambda: {"written": written})
 
 
 def _loaded(settings: Compared) -> list[Certificates]:
@@ -186,7 +187,7 @@ def pictures_of(tables: Sequence[Certificates]) -> Pictures:
     return pixels
 
 
-class Leaderboard(Judged):
+class Leaderboard(Answered, Judged):
     """Settings of `randsmooth leaderboard`.
 
     Attributes:
@@ -232,8 +233,7 @@ def leaderboard(settings: Leaderboard) -> None:
         command = "randsmooth " + shlex.join(sys.argv[1:])
         how = {"radii": settings.radii, "title": settings.title, "command": command, "left_out": left_out}
         report.write_leaderboard(entries, settings.out, **how)
-    for path in pages:
-        say(path)
+    settings.answer(map(str, pages), lambda: {"written": [*map(str, pages)]})
 
 
 def _measured(settings: Leaderboard) -> tuple[list[Entry], dict[str, list[str]]]:

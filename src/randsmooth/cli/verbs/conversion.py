@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,10 +11,18 @@ from randsmooth import bounds
 from randsmooth.certificates import CertificationSettings
 from randsmooth.cli.certification import check_sources, default_out
 from randsmooth.cli.messages import note, writing
-from randsmooth.cli.options import DATASET, DEVICE, Images, ModelArgs, NoiseNamed, OneModel, certification_option
-from randsmooth.cli.settings import Argument, Given, Settings, option
+from randsmooth.cli.options import (
+    DATASET,
+    DEVICE,
+    Answered,
+    Images,
+    ModelArgs,
+    NoiseNamed,
+    OneModel,
+    certification_option,
+)
+from randsmooth.cli.settings import Argument, Given, option
 from randsmooth.errors import InputError
-from randsmooth.escape import printable, say
 from randsmooth.urls import Place, delivered, is_url, name_of
 
 if TYPE_CHECKING:
@@ -22,7 +31,7 @@ if TYPE_CHECKING:
 ENDINGS = re.compile(r"(\.(tar|pth|pt|ckpt|torch|safetensors))+$")
 
 
-class Import(Settings):
+class Import(Answered):
     """Settings of `randsmooth import`.
 
     Attributes:
@@ -68,21 +77,23 @@ def import_(settings: Import) -> None:
     from randsmooth.progress import console
 
     out = settings.out or Path("runs") / ENDINGS.sub("", settings.checkpoint.name)
-    values = settings.model_dump(exclude={"checkpoint", "dataset", "out"})
+    values = settings.model_dump(exclude={"checkpoint", "dataset", "out", "format"})
     try:
         model = models.import_checkpoint(settings.checkpoint, settings.dataset, **values, out=out, progress=console)
     except models.HoldsDenoiser:
         told = settings.model_dump(include={"dataset", "sigma", "overwrite"})
         denoiser = models.import_denoiser(settings.checkpoint, **told, out=out)
-        say(printable(f"denoiser {denoiser.arch} in {out}"))
-        say(printable(f"put it before a classifier with: randsmooth certify CLASSIFIER --denoiser {out}"))
+        content = {"denoiser": str(out), "arch": denoiser.arch}
+        settings.answer([f"denoiser {denoiser.arch} in {out}"], lambda: content)
+        note(f"put it before a classifier with: randsmooth certify CLASSIFIER --denoiser {out}")
         return
-    layer = model.provenance["normalisation"]
-    say(printable(f"{model.arch} for {model.num_classes} classes; normalisation {layer['layer']}: {layer['why']}"))
-    say(printable(f"model in {out}; certify it with: randsmooth certify {out}"))
+    layer, facts = model.provenance["normalisation"], {"arch": model.arch, "num_classes": model.num_classes}
+    found = f"{model.arch} for {model.num_classes} classes; normalisation {layer['layer']}: {layer['why']}"
+    settings.answer([found, f"model in {out}"], lambda: {"model": str(out), **facts, "normalisation": layer})
+    note(f"certify it with: randsmooth certify {out}")
 
 
-class FromCounts(Settings):
+class FromCounts(Answered):
     """Settings of `randsmooth from-counts`.
 
     Attributes:
@@ -140,16 +151,13 @@ def from_counts(settings: FromCounts) -> None:
     from randsmooth import certificates
 
     with writing([out], overwrite=settings.overwrite):
-        facts = settings.model_dump(exclude={"file", "out", "overwrite"})
+        facts = settings.model_dump(exclude={"file", "out", "overwrite", "format"})
         table = certificates.from_counts(settings.file, **facts, name=out.stem)
         certificates.write_parquet(table, out)
-    from randsmooth.report import render
-
-    say(render([table]), end="")
-    say(printable(f"certificates in {out}"))
+    settings.answer_tables([table], f"certificates in {out}", certificates=str(out))
 
 
-class Export(Settings):
+class Export(Answered):
     """Settings of `randsmooth export`.
 
     Attributes:
@@ -212,7 +220,7 @@ def export_table(settings: Export) -> None:
     with delivered(out, overwrite=overwrite) as path, writing([path], overwrite=overwrite or is_url(out)):
         (table,) = reading.load([settings.file], n=settings.n, alpha=settings.alpha)
         write_tsv(table, path)
-    say(out)
+    settings.answer([str(out)], lambda: {"written": [str(out)]})
     facts = {name: getattr(table.header, name) for name in ("sigma", "n", "alpha")}
     options = " ".join(f"--{name} {value}" for name, value in facts.items() if value is not None)
     if options:
@@ -237,11 +245,13 @@ def export_model(settings: Export) -> None:
         shape = None if settings.dataset is None else data.describe(settings.dataset).shape
         how = settings.model_dump(include={"onnx", "torch_export", "fold", "tolerance"})
         apart = certification.export_model(model, **how, shape=shape)
-    for written, share in apart.items():
-        say(printable(f"{written}: logits on noisy images differ by at most {share:.1e} of the largest one"))
+    of = "logits on noisy images differ by at most"
+    lines = (f"{path}: {of} {share:.1e} of the largest one" for path, share in apart.items())
+    content = {str(path): {"largest_difference": share} for path, share in apart.items()}
+    settings.answer(lines, lambda: {"written": content})
 
 
-class Quantise(Images, OneModel):
+class Quantise(Answered, Images, OneModel):
     """Settings of `randsmooth quantise`.
 
     Attributes:
@@ -281,13 +291,14 @@ def quantise(settings: Quantise) -> None:
     check_sources(settings.model, dataset=settings.dataset)
     from randsmooth import certification
 
-    values = settings.model_dump(exclude={"model_arg", "overwrite"}) | {"out": out}
+    values = settings.model_dump(exclude={"model_arg", "overwrite", "format"}) | {"out": out}
     beside = [out.with_suffix(".bin")] if out.suffix == ".xml" else []
     with writing([out, *beside], overwrite=settings.overwrite):
         made = certification.quantise(**values, model_args=settings.model_arg, progress=console)
-    say(printable(f"int8 model in {made.path}: randsmooth certify {made.path}"))
-    if made.agreement is not None:
-        say(printable(f"{made.agreement.images} noisy {made.split} images: {told(made.agreement)}"))
+    found, lines = made.agreement, [f"int8 model in {made.path}"]
+    lines += [] if found is None else [f"{found.images} noisy {made.split} images: {told(found)}"]
+    settings.answer(lines, lambda: {"model": str(made.path), "split": made.split, "agreement": found and asdict(found)})
+    note(f"certify it with: randsmooth certify {made.path}")
 
 
 def told(found: Agreement) -> str:

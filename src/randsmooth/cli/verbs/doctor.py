@@ -13,17 +13,17 @@ from functools import partial
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from randsmooth import __version__
 from randsmooth.atomic import cache_folder
-from randsmooth.cli.messages import FAILURE, say_lines
-from randsmooth.cli.settings import Given, Unsaved
+from randsmooth.cli.messages import FAILURE
+from randsmooth.cli.options import Answered
+from randsmooth.cli.settings import Unsaved
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
-from randsmooth.escape import say, to_json
 from randsmooth.extras import EXTRAS, install_command, installed_from
 
 USER_INFO = re.compile(r"//[^@\s]+@")  # a name and a password in a URL; keys of S3 may hold slashes
@@ -32,16 +32,14 @@ SHAPE = (1, 28, 28)  # of the noisy images that are timed
 Facts = dict[str, str]
 
 
-class Doctor(Unsaved):
+class Doctor(Unsaved, Answered):
     """Settings of `randsmooth doctor`.
 
     Attributes:
         quick: Measure nothing, and import no more than it takes to name the devices.
-        json_: Print JSON.
     """
 
     quick: bool = False
-    json_: Annotated[bool, Given(flag="json")] = False
 
 
 def doctor(settings: Doctor) -> None:
@@ -57,10 +55,7 @@ def doctor(settings: Doctor) -> None:
     Example: randsmooth doctor > doctor.txt
     """
     found = examine(quick=settings.quick)
-    if settings.json_:
-        say(to_json(found))
-    else:
-        say_lines(_lines(found))
+    settings.answer(_lines(found), lambda: found)
     if found["broken"]:
         raise typer.Exit(FAILURE)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from randsmooth.cli.messages import COMPLETION, say_lines
-from randsmooth.cli.options import DATASET, Images
+from randsmooth.cli.messages import COMPLETION
+from randsmooth.cli.options import DATASET, Answered, Images
 from randsmooth.cli.settings import Argument, Unsaved, option
 from randsmooth.cli.verbs import first_paragraph
 from randsmooth.escape import LONG, printable, say, shortened, to_json
@@ -35,7 +35,7 @@ Indented: rows of ablation tables. `randsmooth methods NAME` says all of one pre
 """
 
 
-class Methods(Unsaved):
+class Methods(Unsaved, Answered):
     """Settings of `randsmooth methods`.
 
     Attributes:
@@ -54,15 +54,37 @@ def methods(settings: Methods) -> None:
     """
     from randsmooth.methods import METHODS
 
-    if settings.name and "/" in settings.name:
-        say_lines(explained_preset(settings.name))
+    name, chosen = settings.name, [settings.name] if settings.name else [*METHODS]
+    if name and "/" in name:
+        settings.answer(explained_preset(name), lambda: _presets(lambda preset: preset.base == name))
         return
-    if settings.name:
-        METHODS.check(settings.name)
+    if name:
+        METHODS.check(name)
     if settings.presets:
-        say_lines(presets([settings.name] if settings.name else [*METHODS]))
+        settings.answer(presets(chosen), lambda: _presets(lambda preset: preset.method in chosen))
     else:
-        say_lines(explained_method(settings.name) if settings.name else listing())
+        settings.answer(explained_method(name) if name else listing(), lambda: [_method(each) for each in chosen])
+
+
+def _method(name: str) -> dict[str, Any]:
+    """A method for a program."""
+    from randsmooth.methods import METHODS
+
+    method = METHODS[name]
+    summary, source = summary_of(method)
+    defaults = {f.name: None if f.default is dataclasses.MISSING else f.default for f in dataclasses.fields(method)}
+    return {"name": name, "summary": summary, "source": source, "defaults": defaults}
+
+
+def _presets(chosen: Callable[[Preset], bool]) -> list[dict[str, Any]]:
+    """Presets for a program."""
+    from randsmooth.training.presets import PRESETS
+
+    facts = ("name", "method", "arch", "source")
+    return [
+        {fact: getattr(preset, fact) for fact in facts} | {"datasets": _served(preset), "set": values_by_sigma(preset)}
+        for preset in filter(chosen, PRESETS)
+    ]
 
 
 def listing() -> Iterator[str]:
@@ -178,11 +200,11 @@ def _joined(values: Sequence[Any]) -> str:
     return words[0] if len(set(words)) == 1 else "|".join(words)
 
 
-class List(Unsaved):
+class List(Unsaved, Answered):
     """`randsmooth data list` has no settings."""
 
 
-class Describe(Images):
+class Describe(Answered, Images):
     """Settings of `randsmooth data describe`."""
 
     dataset: Argument[str] = option(DATASET, ...)
@@ -192,9 +214,8 @@ def list_(settings: List) -> None:
     """List the named data sets. A name is looked for in `$RANDSMOOTH_DATA/NAME/{train,test}.parquet` first."""
     from randsmooth import data
 
-    for name in data.DATASETS:
-        words = data.DATASETS.describe(name, partial(_line, data.DATASETS.credit(name)))
-        say(f"{name:15} {words}")
+    said = {name: data.DATASETS.describe(name, partial(_line, data.DATASETS.credit(name))) for name in data.DATASETS}
+    settings.answer((f"{name:15} {words}" for name, words in said.items()), lambda: said)
 
 
 def _line(credit: str, spec: DatasetSpec) -> str:
@@ -205,23 +226,31 @@ def describe(settings: Describe) -> None:
     """Describe a data set: image shape, classes, normalisation, augmentation, usual architecture, origin."""
     from randsmooth import data
 
-    name, how = settings.dataset, settings.model_dump(exclude={"dataset"}, exclude_none=True)
+    name, how = settings.dataset, settings.model_dump(exclude={"dataset", "format"}, exclude_none=True)
     named = name in data.DATASETS and not how
     spec = data.DATASETS[name] if named else data.describe(name, **how)  # which loads torch
     axes = ", features of any scale" if spec.features else " (channels, height, width), pixels in [0, 1]"
     classes = ", ".join(spec.classes[:10]) + (", ..." if spec.num_classes > 10 else "")
-    for key, value in (
-        ("name", spec.name),
-        ("what", spec.description),
-        ("images", ", ".join(f"{count:,} {split}" for split, count in spec.sizes.items())),
-        ("shape", " x ".join(map(str, spec.shape)) + axes),
-        ("classes", f"{spec.num_classes}: {classes}" if classes else "none: the images have no labels"),
-        ("normalisation", "none" if spec.mean is None else f"mean {spec.mean}, std {spec.std} (inside the model)"),
-        ("augmentation", spec.augment),
-        ("architecture", spec.arch),
-        ("hub", spec.hub or "not on the hub"),
-    ):
-        say(f"{key:14} {shortened(printable(str(value)), LONG)}")
+    said = {
+        "name": spec.name,
+        "what": spec.description,
+        "images": ", ".join(f"{count:,} {split}" for split, count in spec.sizes.items()),
+        "shape": " x ".join(map(str, spec.shape)) + axes,
+        "classes": f"{spec.num_classes}: {classes}" if classes else "none: the images have no labels",
+        "normalisation": "none" if spec.mean is None else f"mean {spec.mean}, std {spec.std} (inside the model)",
+        "augmentation": spec.augment,
+        "architecture": spec.arch,
+        "hub": spec.hub or "not on the hub",
+    }
+    facts = {
+        "images": dict(spec.sizes),
+        "shape": spec.shape,
+        "classes": spec.classes,
+        "mean": spec.mean,
+        "std": spec.std,
+    }
+    lines = (f"{key:14} {shortened(printable(str(value)), LONG)}" for key, value in said.items())
+    settings.answer(lines, lambda: said | facts | {"hub": spec.hub})
 
 
 class Cite(Unsaved):

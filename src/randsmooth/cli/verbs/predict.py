@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from randsmooth.cli.certification import base_classifier, check_sources
-from randsmooth.cli.messages import Answers, show_answers, writing
-from randsmooth.cli.options import Identified, NoiseNamed, certification_option, words_of
+from randsmooth.cli.messages import Answers, note, show_answers, writing
+from randsmooth.cli.options import Answered, Identified, NoiseNamed, certification_option, words_of
 from randsmooth.cli.settings import Argument
 from randsmooth.errors import InputError
-from randsmooth.escape import printable, say
 from randsmooth.noise import round_down
 
 if TYPE_CHECKING:
@@ -100,8 +99,8 @@ def predict(settings: Predict) -> None:
         label = None if predicted < 0 else spec.classes[predicted]
         answers.append({"image": name, "label": label, "radius": radius, **facts})
     show_answers(answers, settings.format)
-    if settings.format == "text" and settings.seed is None:
-        say(f"seed {result.seed}: --seed {result.seed} repeats these answers")
+    if settings.seed is None:
+        note(f"--seed {result.seed} repeats these answers")
 
 
 def completed(
@@ -163,7 +162,7 @@ def images_at(path: Path, spec: DatasetSpec, settings: OneClassifier) -> list[tu
     return [(images.name_of(index), each) for index, each in enumerate(x)]
 
 
-class Explain(OneClassifier):
+class Explain(Answered, OneClassifier):
     """Settings of `randsmooth explain`.
 
     Attributes:
@@ -224,13 +223,13 @@ def explain(settings: Explain) -> None:
         explained = _explained(model, found, settings)
         seed = explained.certified.seed
         _write(explained, found, settings)
-    label = None if explained.abstains else printable(explained.name_of(explained.predict))
-    answer = "abstains" if label is None else f"{label}  radius {round_down(explained.radius, 4)}"
-    say(f"{printable(explained.name)}  {answer}")
-    for path in wanted:
-        say(path)
+    label, radius = None if explained.abstains else explained.name_of(explained.predict), explained.radius
+    answer = "abstains" if label is None else f"{label}  radius {round_down(radius, 4)}"
+    written = [*map(str, wanted)]
+    content = {"image": explained.name, "label": label, "radius": radius, "seed": seed, "written": written}
+    settings.answer([f"{explained.name}  {answer}", *written], lambda: content)
     if settings.seed is None:
-        say(f"seed {seed}: --seed {seed} repeats this answer")
+        note(f"--seed {seed} repeats this answer")
 
 
 def in_dataset(text: str) -> tuple[str, int] | None:
@@ -292,7 +291,7 @@ def _write(explained: Explanation, found: FoundImage, settings: Explain) -> None
     from randsmooth import app
     from randsmooth.certificates import write_parquet
 
-    given = words_of("explain", [settings.model, settings.image], settings, {"model", "image", "seed"})
+    given = words_of("explain", [settings.model, settings.image], settings, {"model", "image", "seed", "format"})
     command = shlex.join(["randsmooth", *given, "--seed", str(explained.certified.seed)])  # which repeats the page
     app.write_explanation(explained, settings.out, command=command)
     if settings.certificate is not None:

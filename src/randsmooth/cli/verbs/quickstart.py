@@ -6,10 +6,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from randsmooth.cli.options import DEVICE
-from randsmooth.cli.settings import Settings, option
+from randsmooth.cli.messages import note
+from randsmooth.cli.options import DEVICE, Answered
+from randsmooth.cli.settings import option
 from randsmooth.errors import InputError
-from randsmooth.escape import printable, say
 from randsmooth.extras import MissingPackage
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ METHODS: dict[str, dict[str, Any]] = {
 REST = 10.0  # seconds for models, files and the report, on a processor of 2.5 GHz
 
 
-class Quickstart(Settings):
+class Quickstart(Answered):
     """Settings of `randsmooth quickstart`.
 
     Attributes:
@@ -57,15 +57,14 @@ def quickstart(settings: Quickstart) -> None:
         outputs = [settings.out / f"{method}{ending}" for method in METHODS for ending in ("", ".parquet")]
         if there := [path for path in outputs if path.exists() and not settings.overwrite]:
             raise InputError(f"{there[0]} exists: --resume goes on with it, --overwrite discards it; or another --out")
-        say(f"This takes {in_words(expected_seconds(settings))} on this machine now.")
+        note(f"this takes {in_words(expected_seconds(settings))} on this machine now")
     tables = [_trained_and_certified(settings, method) for method in METHODS]
 
     gaussian, amplify = tables
-    say("\n" + report.render(tables))
-    say(report.what_acr_hides(amplify, gaussian))
     page = settings.out / "report.html"
     report.write_comparison(tables, page, title="Gaussian and Amplify on digits", command="randsmooth quickstart")
-    say("\n" + printable(f"report in {page}"))
+    lines = ["", report.what_acr_hides(amplify, gaussian), "", f"report in {page}"]
+    settings.answer_tables(tables, *lines, report=str(page))
 
 
 def expected_seconds(settings: Quickstart) -> float:

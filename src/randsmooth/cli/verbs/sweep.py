@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from randsmooth.cli.messages import FAILURE, say_lines
-from randsmooth.cli.options import Slurm
+from randsmooth.cli.messages import FAILURE, note
+from randsmooth.cli.options import Answered, Slurm
 from randsmooth.cli.settings import Argument, Given
 from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import InputError
-from randsmooth.escape import printable, say, shortened, to_json
+from randsmooth.escape import printable, shortened
 from randsmooth.progress import clock
 
 if TYPE_CHECKING:
     from randsmooth.launch import Step, Swept
+    from randsmooth.launch.forecast import GraphPlan
     from randsmooth.launch.sweeping import Status
-    from randsmooth.papers.reproduction import Reproduction
+    from randsmooth.papers.reproduction import Reproduction, Survey
 
 STATUS = "status"
 LONGEST = 160  # characters of what a table says of one model
@@ -30,21 +32,19 @@ SUPPOSED = (
 )
 
 
-class Sweep(Slurm):
+class Sweep(Answered, Slurm):
     """Settings of `randsmooth sweep`.
 
     Attributes:
         grid: YAML file of a grid; or `status` and the folder of a sweep, to see how far it is.
         out: Folder of the sweep. (default: runs/GRID)
         plan: Say how long what is not done takes on this machine, in place of doing it.
-        format: Of `sweep status`.
     """
 
     goes_on = "the same command goes on"
     grid: Argument[list[str]]
     out: Path | None = None
     plan: bool = False
-    format: Literal["text", "json"] = "text"
 
 
 def sweep(settings: Sweep) -> None:
@@ -60,7 +60,7 @@ def sweep(settings: Sweep) -> None:
     """
     first, *rest = settings.grid
     if first == STATUS and len(rest) == 1:
-        _status(Path(rest[0]), settings.format)
+        _status(Path(rest[0]), settings)
         return
     if rest or (first == STATUS and not Path(first).exists()):
         raise InputError(f"{shortened(' '.join(settings.grid))}: give one grid, or `status` and the folder of a sweep")
@@ -71,30 +71,42 @@ def sweep(settings: Sweep) -> None:
 
     grid, out = Grid.read(Path(first)), settings.out or Path("runs") / Path(first).stem
     if settings.plan:
-        say_lines(steps_plan(steps_of(grid, out), settings.workers or 1))
+        answer_plan(settings, steps_of(grid, out))
         return
     if resources is not None:
-        say_lines([*submit_sweep(grid, out, resources).lines("models"), f"to watch: randsmooth sweep status {out}"])
+        jobs = submit_sweep(grid, out, resources)
+        settings.answer(jobs.lines("models"), jobs._asdict)
+        note(f"to watch: randsmooth sweep status {out}")
         return
     from randsmooth.launch import sweep as run
     from randsmooth.progress import console
 
     swept = run(grid, out=out, workers=workers, progress=console)
-    say("\n".join(map(printable, summary(swept))))
+    settings.answer(summary(swept), lambda: ended(swept))
     if swept.outcome.failed:
         raise typer.Exit(FAILURE)
 
 
-def _status(folder: Path, format: str) -> None:
+def ended(swept: Swept) -> dict[str, Any]:
+    """How a sweep ended, for a program."""
+    page, failed = swept.leaderboard, swept.outcome.failed
+    return {
+        "leaderboard": page and str(page),
+        "ranking": [] if page is None else read_json(page.with_suffix(".json")),
+        "failed": {name: str(why) for name, why in failed.items()},
+        "not_tried": [*swept.outcome.blocked],
+    }
+
+
+def _status(folder: Path, settings: Sweep) -> None:
     from randsmooth.launch.sweeping import status
 
+    def told(step: Step) -> dict[str, Any]:
+        return {"name": step.name, "done": step.is_done(), "command": step.command()}
+
     models = status(folder)
-    if format == "text":
-        say("\n".join(status_lines(models)))
-        return
-    steps = [[{"name": s.name, "done": s.is_done(), "command": s.command()} for s in model.steps] for model in models]
-    told = zip(models, steps, strict=True)
-    say(to_json([{"name": m.name, "state": m.state, "says": m.words, "steps": its} for m, its in told]))
+    parts = ({"name": m.name, "state": m.state, "says": m.words, "steps": [*map(told, m.steps)]} for m in models)
+    settings.answer(status_lines(models), lambda: [*parts])
 
 
 def status_lines(models: Sequence[Status]) -> Iterator[str]:
@@ -126,9 +138,13 @@ def summary(swept: Swept) -> Iterator[str]:
         yield f"not tried, as they need what failed: {', '.join(outcome.blocked)}"
 
 
+def read_json(path: Path) -> Any:
+    return parse_json(read_file(path), path)
+
+
 def ranking(path: Path) -> Iterator[str]:
     """The tables of a leaderboard in its order, one block for each setting in which they can be compared."""
-    for setting, found in groupby(parse_json(read_file(path), path), key=lambda record: record["setting"]):
+    for setting, found in groupby(read_json(path), key=lambda record: record["setting"]):
         records = list(found)
         width = max(len(record["file"]) for record in records)
         yield from (setting, f"  {'':{width}}  {'accuracy':>8}  {'ACR':>6}")
@@ -139,11 +155,17 @@ def ranking(path: Path) -> Iterator[str]:
         yield ""
 
 
-def steps_plan(steps: Iterable[Step], workers: int = 1) -> Iterator[str]:
-    """The lines of a plan: each step that is not done, and all together."""
+def answer_plan(settings: Sweep | Reproduce, steps: Iterable[Step]) -> None:
+    """Print how long the steps take that are not done."""
     from randsmooth.launch.forecast import plan_steps
 
-    planned = plan_steps(step for step in steps if not step.is_done())
+    planned, workers = plan_steps(step for step in steps if not step.is_done()), settings.workers or 1
+    content = {**asdict(planned), "seconds": planned.on_workers(workers), "workers": workers}
+    settings.answer(steps_plan(planned, workers), lambda: content)
+
+
+def steps_plan(planned: GraphPlan, workers: int) -> Iterator[str]:
+    """The lines of a plan: each step, and all together."""
     width = max(map(len, planned.steps), default=0)
     yield from (f"{name:{width}}  {clock(seconds)}" for name, seconds in planned.steps.items())
     training, certification, together = map(clock, planned.sums)
@@ -152,6 +174,14 @@ def steps_plan(steps: Iterable[Step], workers: int = 1) -> Iterator[str]:
     if planned.unknown:
         yield f"not foretold: {', '.join(planned.unknown)}"
     yield SUPPOSED
+
+
+def show_objects(settings: Reproduce) -> None:
+    """Print all tables and figures of the papers, and what each needs, or how long that takes."""
+    from randsmooth.papers.published_values import OBJECTS
+
+    told = [{"object": t.name, "title": t.title, "models": len(t.rows()), "trains": t.needs_models} for t in OBJECTS]
+    settings.answer(objects_plan(settings.scale) if settings.plan else listing(), lambda: told)
 
 
 def objects_plan(scale: str) -> Iterator[str]:
@@ -172,7 +202,7 @@ def objects_plan(scale: str) -> Iterator[str]:
     yield SUPPOSED
 
 
-class Reproduce(Slurm):
+class Reproduce(Answered, Slurm):
     """Settings of `randsmooth reproduce`.
 
     Attributes:
@@ -209,7 +239,7 @@ def reproduce(settings: Reproduce) -> None:
     Train and certify everything that it needs, at the smallest size: randsmooth reproduce acr/table3 --scale tiny --run
     """
     if settings.show:
-        say_lines(objects_plan(settings.scale) if settings.plan else listing())
+        show_objects(settings)
         return
     folder = settings.source if settings.object is None else Path(settings.object)
     if folder is None:
@@ -220,7 +250,7 @@ def reproduce(settings: Reproduce) -> None:
                 f"{folder} is a folder: of its certificates all tables are listed, without --from and --run; name a "
                 "table beside --from, as in randsmooth reproduce acr/table2 --from FOLDER"
             )
-        say_lines(surveyed(folder, settings.out))
+        show_survey(folder, settings)
         return
     assert settings.object is not None
     from randsmooth.papers.published_values import find_object
@@ -233,24 +263,41 @@ def reproduce(settings: Reproduce) -> None:
 
     name, how = settings.object, settings.model_dump(include={"source", "out", "scale"})
     if settings.plan:
-        say_lines(steps_plan(reproduction.missing_steps(name, **how), settings.workers or 1))
+        answer_plan(settings, reproduction.missing_steps(name, **how))
     elif resources is not None:
-        say_lines(reproduction.submit_missing(name, **how, resources=resources).lines("models"))
-        say("once they have ended, the same command without --slurm draws what there is")
+        jobs = reproduction.submit_missing(name, **how, resources=resources)
+        settings.answer(jobs.lines("models"), jobs._asdict)
+        note("once they have ended, the same command without --slurm draws what there is")
     else:
         result = reproduction.reproduce(name, **how, run_missing=settings.run, workers=workers, progress=console)
-        say("\n".join(described(result)))
+        content = {"object": name, "files": [*map(str, result.files)], "missing": result.missing[0]}
+        content |= {"commands": [step.command() for step in result.steps], "failed": dict(result.failed)}
+        settings.answer("\n".join(described(result)).split("\n"), lambda: content)
+        for sentence in [*(result.made.notes if result.made else []), *result.skipped]:
+            note(sentence)
         if result.failed:
             raise typer.Exit(FAILURE)
 
 
-def surveyed(folder: Path, out: Path) -> Iterator[str]:
-    """What a person reads of the tables that a folder fills; their cells are written to `out`."""
+def show_survey(folder: Path, settings: Reproduce) -> None:
+    """Print what the tables are that a folder fills; their cells are written to --out."""
     from randsmooth.papers.output import write_cells
-    from randsmooth.papers.published_values import named
-    from randsmooth.papers.reproduction import kinds, survey
+    from randsmooth.papers.reproduction import survey
 
     found = survey(folder)
+    cells = settings.out / f"{folder.resolve().name}-cells.csv"
+    written = [str(write_cells(found.frame(), cells))] if found.drawn else []
+    rows = [{"object": t.object.name, "rows": len(t.filled), "of": len(t.cells.rows)} for t in found.drawn]
+    settings.answer([*surveyed(found), *written], lambda: {"tables": rows, "written": written})
+    for sentence in found.skipped:
+        note(sentence)
+
+
+def surveyed(found: Survey) -> Iterator[str]:
+    """What a person reads of the tables that a folder fills."""
+    from randsmooth.papers.published_values import named
+    from randsmooth.papers.reproduction import kinds
+
     for table in found.drawn:
         chance = " and chance" * any(one is not None and not one.same_images for one in table.cells.agreed)
         yield f"{table.object.name}: {table.object.title}"
@@ -262,9 +309,6 @@ def surveyed(folder: Path, out: Path) -> Iterator[str]:
         yield from ("", f"nothing at all of {', '.join(empty)}")
     yield f"{len(found.files):,} certificate tables, {len(found.unused):,} of which stand in no row of these tables"
     yield from [f"  {kinds(found.unused)}"] * bool(found.unused)
-    yield from (f"note: {sentence}" for sentence in found.skipped)
-    if found.drawn:
-        yield str(write_cells(found.frame(), out / f"{folder.resolve().name}-cells.csv"))
 
 
 def listing() -> Iterator[str]:
@@ -285,9 +329,7 @@ def described(result: Reproduction) -> Iterator[str]:
     yield from (f"{result.object.name}: {result.object.title}", "")
     if result.made is not None:
         yield from map(to_text, result.made.tables.values())
-        yield from [*(f"note: {printable(note)}" for note in result.made.notes), ""] if result.made.notes else []
         yield from map(str, result.files)
-    yield from ["", *(f"note: {printable(sentence)}" for sentence in result.skipped)] if result.skipped else []
     missing, total = result.missing
     if missing:
         yield from ("", f"missing: {missing} of {total} models. To make them (--run does; each can be resumed):")

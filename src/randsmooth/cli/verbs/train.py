@@ -6,16 +6,16 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from randsmooth.cli.options import NoiseNamed, Trained
+from randsmooth.cli.messages import note
+from randsmooth.cli.options import Answered, NoiseNamed, Trained
 from randsmooth.cli.settings import Argument, Pairs, option
-from randsmooth.escape import printable, say
 from randsmooth.training import DenoiserSettings, TrainingSettings
 from randsmooth.urls import Place, name_of
 
 DATASET = "Name (see `randsmooth data list`), or path to a folder of images or Parquet files."
 
 
-class Train(Trained, TrainingSettings):
+class Train(Answered, Trained, TrainingSettings):
     """Settings of `randsmooth train`: those of training, and where to train and to write.
 
     Attributes:
@@ -28,7 +28,7 @@ class Train(Trained, TrainingSettings):
     out: Place | None = None
 
 
-class TrainDenoiser(Trained, DenoiserSettings):
+class TrainDenoiser(Answered, Trained, DenoiserSettings):
     """Settings of `randsmooth train-denoiser`: those of training, and where to train and to write.
 
     Attributes:
@@ -64,12 +64,13 @@ def train(settings: Train) -> None:
     from randsmooth.training.devices import leads
 
     what = settings.preset.replace("/", "-") if settings.preset else settings.method or "gaussian"
-    values = settings.model_dump() | {
+    values = settings.model_dump(exclude={"format"}) | {
         "out": settings.out or _folder(settings.dataset, what, settings.sigma, settings.noise)
     }
     run(**values, progress=console)
     if leads():
-        say(printable(f"model in {values['out']}; certify it with: randsmooth certify {_to_certify(settings, values)}"))
+        settings.answer([f"model in {values['out']}"], lambda: {"model": str(values["out"])})
+        note(f"certify it with: randsmooth certify {_to_certify(settings, values)}")
 
 
 def _to_certify(settings: Train, values: dict[str, Any]) -> str:
@@ -103,10 +104,11 @@ def train_denoiser(settings: TrainDenoiser) -> None:
     from randsmooth.training.devices import leads
 
     out = settings.out or _folder(settings.dataset, f"denoiser-{settings.objective}", settings.sigma)
-    values = settings.model_dump() | {"out": out}
+    values = settings.model_dump(exclude={"format"}) | {"out": out}
     run(**values, progress=console)
     if leads():
-        say(printable(f"denoiser in {out}: randsmooth certify CLASSIFIER --denoiser {out}"))
+        settings.answer([f"denoiser in {out}"], lambda: {"denoiser": str(out)})
+        note(f"put it before a classifier with: randsmooth certify CLASSIFIER --denoiser {out}")
 
 
 def _folder(dataset: str, what: str, sigma: float | None, noise: Any = None) -> Path:

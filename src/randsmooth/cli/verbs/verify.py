@@ -8,17 +8,17 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import typer
 
 from randsmooth.atomic import is_scrap
 from randsmooth.cli.command import settings_of
-from randsmooth.cli.messages import FAILURE, say_lines
-from randsmooth.cli.settings import Argument, Settings, read_config, read_document, validate
+from randsmooth.cli.messages import FAILURE
+from randsmooth.cli.options import Answered
+from randsmooth.cli.settings import Argument, read_config, read_document, validate
 from randsmooth.cli.verbs import DATA_VERBS, VERBS
 from randsmooth.errors import ForeignFile, InputError, Note, unknown
-from randsmooth.escape import say, to_json
 from randsmooth.urls import Place, fetched, with_urls
 
 STATES = ("verified", "read", "refused", "unknown")  # by its digests; without; not as it should be; not one of ours
@@ -26,16 +26,14 @@ MODEL = {"config.json", "model.safetensors"}  # the two that make a folder a mod
 FIRST = 4096  # bytes at the beginning of a file that show what it is
 
 
-class Verify(Settings):
+class Verify(Answered):
     """Settings of `randsmooth verify`.
 
     Attributes:
         files: Files, model folders, or folders in which both are looked for; or URLs of these.
-        format: Of the answer.
     """
 
     files: Argument[list[Place]]
-    format: Literal["text", "json"] = "text"
 
 
 class Found(NamedTuple):
@@ -60,10 +58,7 @@ def verify(settings: Verify) -> None:
     """
     found = [examined(path) for path in _named(settings.files)]
     found = [one._replace(file=with_urls(one.file), finding=with_urls(one.finding)) for one in found]
-    if settings.format == "json":
-        say(to_json([one._asdict() for one in found]))
-    else:
-        say_lines(_lines(found))
+    settings.answer(_lines(found), lambda: [one._asdict() for one in found])
     named = {str(place).rstrip("/") for place in settings.files}
     if any(one.state == "refused" or (one.state == "unknown" and one.file in named) for one in found):
         raise typer.Exit(FAILURE)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from randsmooth import data
 from randsmooth.atomic import claimed
 from randsmooth.data import DatasetSpec, Images
-from randsmooth.errors import InputError, setting
+from randsmooth.errors import InputError
 from randsmooth.models.base import pick_device
 from randsmooth.models.classifier import Classifier
 from randsmooth.models.denoised import Denoiser
@@ -180,7 +180,7 @@ def _folder(out: Path | str | None, overwrite: bool, sigma: float | None) -> Pat
     if foreign := [name for name in present if name not in (CARD, CONFIG, WEIGHTS)]:
         raise InputError(f"{folder} holds {foreign[0]}, which no import wrote; use another --out")
     if present and not overwrite:
-        raise InputError(f"{folder} holds a model. To replace it: {setting(overwrite=True)}, or another out (--out)")
+        raise InputError(f"{folder} holds a model. To replace it: overwrite=True, or another out (--out)")
     return folder
 
 

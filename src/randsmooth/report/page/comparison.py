@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,14 @@ from randsmooth.report.page.panels import PANELS, PageContent, Pictures
 from randsmooth.report.sheet import AgainstBaseline, Sheet, budget_remarks, build_sheet, compare_all, sure_of
 
 
-def sentences(sheet: Sheet, against: Sequence[AgainstBaseline] = ()) -> list[str]:
-    """One table: its figures. More: whose budgets differ, who leads in ACR, `what_acr_hides`, then the verdicts."""
+def sentences(
+    sheet: Sheet, against: Sequence[AgainstBaseline] = (), refused: Mapping[str, str] | None = None
+) -> list[str]:
+    """One table: its figures. More: whose budgets differ, who leads in ACR, `what_acr_hides`, then the verdicts.
+
+    Args:
+        refused: why tables cannot be compared with the baseline image by image, by name.
+    """
     names, tables, acr = [table.name for table in sheet.tables], sheet.tables, sheet.acr
     known = [row for row, table in enumerate(tables) if table.labelled]
     if len(known) < min(2, len(tables)):
@@ -48,13 +54,17 @@ def sentences(sheet: Sheet, against: Sequence[AgainstBaseline] = ()) -> list[str
     try:
         said.append(what_acr_hides(*metrics.pair(tables[others[0]], tables[second]), judged))
     except InputError as reason:
-        said.append(f"What ACR hides cannot be said here: {reason}.")
+        if str(reason) not in (refused or {}).values():  # which is said below
+            said.append(f"What ACR hides cannot be said here: {reason}.")
     verdicts: dict[str, list[str]] = {}
     for one in against:
         verdicts.setdefault(one.verdict, []).append(names[one.row])
     clauses = "; ".join(f"{', '.join(called)}: {verdict}" for verdict, called in verdicts.items())
     reference = names[sheet.baseline or 0]
-    return [*said, f"By certified accuracy, against {reference}: {clauses}."] if clauses else said
+    said += [f"By certified accuracy, against {reference}: {clauses}."] * bool(clauses)
+    return said + [
+        f"{name} is not compared with {reference} image by image: {why}." for name, why in (refused or {}).items()
+    ]
 
 
 def _ahead(first: Certificates, second: Certificates) -> bool:
@@ -193,7 +203,7 @@ def comparison_page(
         scripts=["".join(scripts)],
         plots=True,
         title=title or "Certified robustness compared",
-        summary=sentences(content.sheet, content.against),
+        summary=sentences(content.sheet, content.against, content.refused),
         panels=printed,
         norm=content.sheet.norm,
         sure=sure_of(content.sheet.tables),
@@ -226,12 +236,15 @@ def page_content(
     looks = charts.looks(len(sheet.tables), sheet.baseline)
     radius_chart = curves.radius_chart(sheet.tables, looks)
     against, refused = compare_all(sheet)
-    unpaired = [refused[t.name] for t in sheet.tables if t.name in refused and t.labelled]
-    if unpaired and sheet.tables[sheet.baseline or 0].labelled:
-        raise InputError(unpaired[0])
+    reference = sheet.tables[sheet.baseline or 0]
+    for table in sheet.tables:
+        apart = metrics.differing_source(table, reference) or not np.isin(table.idx, reference.idx).any()
+        if table.name in refused and table.labelled and reference.labelled and apart:
+            raise InputError(refused[table.name])
     known = {row: table for row, table in enumerate(sheet.tables) if metrics.knows_p_a(table)}
     p_a_chart = curves.p_a_chart(known, looks) if known else None
-    return PageContent(sheet, against, looks, radius_chart, p_a_chart, pictures, command)
+    refused = {} if sheet.baseline is None else refused
+    return PageContent(sheet, against, looks, radius_chart, p_a_chart, pictures, command, refused)
 
 
 def write_comparison(tables: Sequence[Certificates], path: Path | str, **options: Any) -> None:

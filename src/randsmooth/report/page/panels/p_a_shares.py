@@ -9,11 +9,7 @@ from randsmooth.report.page.panels import PageContent, PanelView
 def view(content: PageContent) -> PanelView:
     """The curves of the tables whose p_A is known; of the others, why it is not, and what would make it known."""
     tables, chart = content.sheet.tables, content.p_a_chart
-    lacking: dict[str, list[str]] = {}
-    for table in tables:
-        if table.labelled and (why := metrics.p_a_unknown(table)):
-            lacking.setdefault(why, []).append(table.name)
     from_one_half = any(table.is_log and metrics.knows_p_a(table) for table in tables)
     own = len({table.header.noise_name for table in tables}) > 1
-    printed = {"lacking": lacking, "from_one_half": from_one_half, "drawn": chart is not None, "own": own}
+    printed = {"from_one_half": from_one_half, "drawn": chart is not None, "own": own}
     return PanelView(printed, {"p_a": chart} if chart else {})
