@@ -1,4 +1,4 @@
-"""The reference of the public names: ```{room} metrics``` describes those of a room from their docstrings.
+"""The reference of the public names: ```{room} metrics``` opens a room, and describes the names that are its body.
 
 Docstrings are plain text with `names` in backticks: those of public names become links, all others code.
 """
@@ -8,8 +8,9 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from docutils import nodes
@@ -19,11 +20,14 @@ from sphinx.util.docutils import SphinxDirective
 
 import randsmooth
 from randsmooth.extras import MissingPackage
+from randsmooth.registry import Registry
 
 ROOT = Path(randsmooth.__file__).parent
 CALL = re.compile(r"(?s)(?P<name>[A-Za-z_][\w.]*)(?:\(.*\))?")
 SPAN = re.compile(r"(?<![`:\w])`([^`\n]+)`(?![`_\w])")
 NAMES = re.compile(r"^( {4}[\w*, ]+,)\n +(?=[\w*, ]+: )", re.MULTILINE)  # of arguments, on more than one line
+ALIASED = re.compile(r"TypeAliasForwardRef\('(\w+)'\)|Annotated\[~?typing\.(Any), .*?when_used=always\)\]", re.DOTALL)
+HERE_ALONE = re.compile(r"typing\.|collections\.abc\.| at 0x[0-9a-f]+")  # of values, what no reader types
 SPECIAL = re.compile(r"(?<=\w)_(?=\W|$)|[*|\\]")
 
 
@@ -97,6 +101,23 @@ def rewrite(app: Sphinx, what: str, name: str, obj: object, options: object, lin
         example = bool(line.strip()) and (example or line.lstrip().startswith(">>> "))
         if not example:
             lines[i] = restructured(line, room)
+    if what == "property":
+        lines[:0] = [
+            "..",
+            "",
+        ]  # an empty comment: napoleon takes what stands before a colon of the first line for a type
+
+
+def by_alias(
+    app: Sphinx, what: str, name: str, obj: object, options: object, *texts: str | None
+) -> tuple[str | None, ...]:
+    """Signature and returned type with aliases by their names, in place of what stands behind them."""
+    return tuple(text and ALIASED.sub(lambda found: found[1] or found[2], text) for text in texts)
+
+
+def unsaid(app: Sphinx, what: str, name: str, obj: object, skip: bool, options: object) -> bool | None:
+    """Leave out members of which nobody wrote anything: the fields of named tuples, pydantic's own."""
+    return name == "model_config" or (inspect.getdoc(obj) or "").startswith("Alias for field") or None
 
 
 def parsed(directive: SphinxDirective, lines: list[str]) -> list[nodes.Node]:
@@ -105,22 +126,30 @@ def parsed(directive: SphinxDirective, lines: list[str]) -> list[nodes.Node]:
 
 
 class Room(SphinxDirective):
-    """The reference of a room; of `rs`, the public face, it is a list of names that leads into the rooms."""
+    """What a room is for; with a body, the reference of the names in it, and of `rs` a list that leads into the rooms."""
 
     required_arguments = 1
+    has_content = True
 
     def run(self) -> list[nodes.Node]:
-        room = self.arguments[0]
+        room, names = self.arguments[0], " ".join(self.content).split()
         if room == "rs":
-            own = [name for name, module in FACE.items() if module not in ROOMS]
-            links = [f"* :py:obj:`rs.{name} <{PLACES[name]}>`" for name in FACE]
-            return parsed(self, [*links, "", *(line for name in own for line in described(PLACES[name]))])
+            return parsed(self, [line for name in names for line in listing(name)])
         for stub in ("__init__.pyi", "__init__.py"):
             self.env.note_dependency(str(ROOT / room / stub))
-        opening = inspect.getdoc(getattr(randsmooth, room)) or ""
-        lines = [f".. py:module:: randsmooth.{room}", "", *(restructured(line, room) for line in opening.splitlines())]
-        names = [line for name in ROOMS[room] for line in described(PLACES[f"{room}.{name}"])]
-        return parsed(self, [*lines, "", *names])
+        if names:
+            return parsed(self, [line for name in names for line in described(f"randsmooth.{room}.{name}")])
+        opening = (inspect.getdoc(getattr(randsmooth, room)) or "").splitlines()
+        return parsed(self, [f".. py:module:: randsmooth.{room}", "", *(restructured(line, room) for line in opening)])
+
+
+def listing(name: str) -> Iterator[str]:
+    """A name of the public face with the first sentence about it; what lives in no room is described here."""
+    if FACE[name] not in ROOMS:
+        yield from described(PLACES[name])
+        return
+    opening = (inspect.getdoc(found(PLACES[name])) or "").partition("\n\n")[0]
+    yield from (f"* :py:obj:`rs.{name} <{PLACES[name]}>`: {restructured(' '.join(opening.split()))}", "")
 
 
 def described(place: str) -> Iterator[str]:
@@ -132,9 +161,18 @@ def described(place: str) -> Iterator[str]:
         yield from (f".. autofunction:: {place}", "")
     else:
         room, _, name = place.rpartition(".")
-        text = " ".join(repr(value).split())
-        short = text if len(text) <= 80 else f"{text[:77]}..."
-        yield from (f".. py:data:: {name}", f"   :module: {room}", f"   :value: {short}", "")
+        yield from (f".. py:data:: {name}", f"   :module: {room}")
+        if isinstance(value, ModuleType):
+            yield from ("", f"   {restructured((inspect.getdoc(value) or '').partition(chr(10))[0])}", "")
+        else:
+            yield from (f"   :value: {shown(value)}", "")
+
+
+def shown(value: object) -> str:
+    """A constant on a line; of a registry or a mapping the names in it."""
+    text = ", ".join(value) if isinstance(value, Mapping | Registry) else " ".join(repr(value).split())
+    text = HERE_ALONE.sub("", text)
+    return text if len(text) <= 120 else f"{text[:117]}..."
 
 
 def of_a_module(app: Sphinx, env: Any, link: addnodes.pending_xref, text: nodes.Node) -> nodes.Node | None:
@@ -153,6 +191,8 @@ def of_a_module(app: Sphinx, env: Any, link: addnodes.pending_xref, text: nodes.
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("autodoc-process-docstring", rewrite, priority=400)  # before napoleon
+    app.connect("autodoc-process-signature", by_alias)
+    app.connect("autodoc-skip-member", unsaid)
     app.connect("missing-reference", of_a_module)
     app.add_directive("room", Room)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
