@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 import tomllib
 from pathlib import Path
+from typing import ClassVar
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
 
 from pygments.lexers.shell import BashLexer  # noqa: E402
+from pygments.token import Name  # noqa: E402
 from sphinx.application import Sphinx  # noqa: E402
 
 import randsmooth  # noqa: E402
@@ -74,6 +76,13 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 
+class Console(BashLexer):
+    """Commands are written without a prompt, so that a # begins a comment; an option is one word, never broken."""
+
+    tokens: ClassVar = BashLexer.tokens | {
+        "basic": [(r"(?<=\s)--?[a-zA-Z][\w-]*", Name.Attribute), *BashLexer.tokens["basic"]]
+    }
+
+
 def setup(app: Sphinx) -> None:
-    """Commands are written without a prompt, so that a # begins a comment."""
-    app.add_lexer("console", BashLexer)
+    app.add_lexer("console", Console)

@@ -2,8 +2,8 @@
 
     python docs/_checks/look.py SITE OUT [PAGE ...]
 
-It fails where a page writes an error to the console, asks another host for anything, or is wider than the window. The
-pictures lie in OUT.
+It fails where a page writes an error to the console, asks another host for anything, or is wider than the window, and
+where the search does not find what a newcomer looks for. The pictures lie in OUT.
 """
 
 from __future__ import annotations
@@ -17,7 +17,13 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
 from chromium import Page, chromium
 
-SOUGHT = "abstain"  # by the search
+SOUGHT = {
+    "abstain": "abstains",
+    "license": "citing",
+    "cite": "citing",
+    "jpeg folder": "data",
+    "colab": "install",
+}  # -> page
 OVERFLOW = """(() => {
   const wide = document.documentElement.clientWidth;
   const inside = (e) => { for (let p = e.parentElement; p; p = p.parentElement)
@@ -43,8 +49,12 @@ def faults(site: Path, out: Path, only: list[str]) -> Iterator[str]:
                 browser.picture(picture)
                 for fault in [*browser.run(OVERFLOW), *browser.errors(), *browser.asked()]:
                     yield f"{name} at {width}: {fault}"
-        opened(browser, f"{(site / 'search.html').as_uri()}?q={SOUGHT}")
-        browser.until("document.querySelectorAll('ul.search li').length > 0", seconds=10)
+        for words, page in SOUGHT.items():
+            opened(browser, f"{(site / 'search.html').as_uri()}?q={words.replace(' ', '+')}")
+            browser.until("document.querySelectorAll('ul.search li').length > 0", seconds=10)
+            found = browser.run("[...document.querySelectorAll('ul.search li a')].map((e) => e.getAttribute('href'))")
+            if not any(f"{page}.html" in link for link in found[:3]):
+                yield f"search: {words} finds {found[:3]}, not {page}"
 
 
 def opened(browser: Page, address: str) -> None:

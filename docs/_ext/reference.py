@@ -126,7 +126,7 @@ def parsed(directive: SphinxDirective, lines: list[str]) -> list[nodes.Node]:
 
 
 class Room(SphinxDirective):
-    """What a room is for; with a body, the reference of the names in it, and of `rs` a list that leads into the rooms."""
+    """What a room is for; with a body, the reference of the names in it, of `rs` a list that leads into the rooms."""
 
     required_arguments = 1
     has_content = True
