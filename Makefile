@@ -72,7 +72,7 @@ docs-look: docs
 bench: $(DEV)
 	$(BIN)/pip install --quiet --editable '.[dev,bench]'
 	@missed=0; for benchmark in "pages.py startup" "engine.py loops" "engine.py peak" "engine.py drawing" "engine.py int8" \
-		training.py "savings.py rules" fewest_samples.py "savings.py accuracy" "savings.py bounds" "wallclock.py savings" \
+		training.py "savings.py rules" "savings.py accuracy" "savings.py bounds" "wallclock.py savings" \
 		"wallclock.py plan" "engine.py memory" "pages.py report" "pages.py leaderboard"; do \
 		$(BIN)/python benchmarks/$$benchmark || missed=1; \
 	done; exit $$missed
