@@ -98,7 +98,7 @@ def _spent(looks: Ints, level: float, share: float, power: float) -> Floats:
     return np.asarray(spent)
 
 
-# This comes within a tenth of the fewest samples that any test with these errors takes (results/bench/fewest-samples.json).
+# This comes within a tenth of the fewest samples of any test with these errors (results/bench/fewest-samples.json).
 # What runs long lies near its threshold, and most of that is better given up before the cap: an image whose p is
 # c_K / N, which the cap itself would certify every other time, is given up every fifth time.
 LATE = Spending(share=0.4, power=0.7, beta=0.2, beta_share=1.0, beta_power=1.0)
