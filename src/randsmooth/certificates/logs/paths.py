@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -43,33 +45,10 @@ PLAIN = {"train", "test", "data", "certify", "best_models", "ours", "ablation"} 
 PHRASES = {"sigma": "sigma", "n": "n", "alpha": "alpha", "dataset": "data set", "split": "split", "method": "method"}
 
 # A notation of settings each, and the method that it names. A group is called as the setting is here; `*_256` is a size
-# in 1/256 of a pixel's range.
-NOTATIONS = tuple(
-    (re.compile(form.replace("{X}", NUMBER), re.IGNORECASE), method)
-    for form, method in (
-        ("num_(?P<m>{X})", ""),  # noises per image
-        (r"(?P<m>\d+)-multitrain", ""),
-        *((f"{name}_(?P<{name}>{{X}})", "") for name in ("lbd", "eta", "gamma", "beta")),
-        ("tau_(?P<eta>{X})", ""),  # SmoothMix's paper and code call it eta
-        ("weight_(?P<weight>{X})", ""),  # of the unlabelled images in self-training
-        ("eps_(?P<eps_256>{X})", ""),
-        (
-            r"(?P<more>self_training_)?(?P<attack>PGD|DDN)_(?P<T>\d+)steps?(?:_(?P<epochs>\d+)epochs)?"
-            r"(?P<several>_multinoise(?:samples)?)?(?:_baseAttackExp)?",
-            "smoothadv",
-        ),
-        (r"salman_(?P<eps_256>{X})_(?P<T>\d+)(?:_(?P<warmup>\d+))?", "smoothadv"),
-        (r"(?:pgd|adv)_(?P<eps_256>{X})_(?P<T>\d+)(?:_(?P<warmup>\d+))?", ""),
-        (r"macer_deferred(?P<deferred>\d+)", "macer"),
-        (r"smix_(?P<alpha>{X})_(?P<T>\d+)_m(?P<start_steps>\d+)(?:_max(?P<max_norm>{X}))?", "smoothmix"),
-        (r"(?P<eps>{X})_(?P<T>\d+)_pgd_radius_(?P<norm>l2|linf)", ""),  # Amplify's attack
-        (r"ds_(?P<E_t>\d+)_(?P<p_t>{X})", ""),  # and its discarding
-        (r"dataset_weight_(?P<reweight_every>\d+)", ""),
-        (r"finetune_cifar_from_(?P<pretrained>\w+)", ""),
-        ("(?P<more>self_training)", ""),
-        ("(?P<attacked>with_noise|without_noise)", ""),
-    )
-)
+# in 1/256 of a pixel's range, {X} a number.
+with resources.files("randsmooth.certificates.logs").joinpath("notations.csv").open() as file:
+    LINES = list(csv.DictReader(file))
+NOTATIONS = tuple((re.compile(each["form"].replace("{X}", NUMBER), re.IGNORECASE), each["method"]) for each in LINES)
 PIXEL = 256.0  # by what the released codes divide the size of an attack
 TOPS = ("data", "data_cohen", "test", "logs")  # folders at the top of a repository, below which its logs lie
 
