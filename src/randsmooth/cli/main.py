@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from randsmooth import __version__
 from randsmooth.cli.messages import BAD_INPUT, COMPLETION, FAILURE, INTERRUPTED, explained, note, one_line
 from randsmooth.cli.verbs import DATA_VERBS, VERBS, Verb
-from randsmooth.errors import InputError, Note, SeveralErrors, unknown
+from randsmooth.errors import InputError, Note, SeveralErrors, check_known
 from randsmooth.escape import say
 
 # Plain help: Rich's panels cost more to import than everything that the help itself needs.
@@ -41,8 +41,7 @@ class AllVerbs(TyperGroup):
         """The command of a verb, built from its settings. Raises InputError for a name that is not a verb's."""
         if cmd_name in self.commands:
             return self.commands[cmd_name]
-        if cmd_name not in self.verbs:
-            raise unknown("verb", cmd_name, self.list_commands(ctx))
+        check_known("verb", self.list_commands(ctx), cmd_name)
         if self.lists:
             return TyperCommand(cmd_name, help=self.verbs[cmd_name].help)
         from randsmooth.cli.command import make_command

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 
 from randsmooth.atomic import write_atomically
 from randsmooth.documents import parse_yaml, read_file, shown
-from randsmooth.errors import InputError, unknown
+from randsmooth.errors import InputError, check_known
 from randsmooth.frozen_record import FrozenRecord
 from randsmooth.urls import is_url, place_of
 
@@ -105,9 +105,8 @@ def option(help: str, default: Any = None) -> Any:
 
 def validate(settings: type[S], verb: str, values: Mapping[str, Any]) -> S:
     """The settings in `values`; InputError names the key that is unknown, missing or wrong."""
+    check_known(f"setting of `{verb}`", settings.model_fields, *values)
     for key, value in values.items():
-        if key not in settings.model_fields:
-            raise unknown(f"setting of `{verb}`", shown(key), settings.model_fields)
         if any("\0" in str(each) for each in (value if isinstance(value, list) else [value])):
             raise InputError(f"{as_given(key, settings)} must not hold the character \\0")  # no name of a file does
     try:

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import resources
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -37,15 +38,8 @@ RESTARTS = 5  # how often a task that was killed, as for want of memory, is trie
 
 # What follows the command in the batch script: srun reports 128 + the signal that killed a task. One that ran out of
 # time has then been queued again already. A task is named by its array: one of them has the job id of all.
-AGAIN_IF_KILLED = [
-    "code=$?",
-    f'if [ $code -gt 128 ] && [ $code -lt 193 ] && [ "${{SLURM_RESTART_COUNT:-0}}" -lt {RESTARTS} ]; then',
-    '  echo "killed by signal $((code - 128)): this task is queued again"',
-    "  task=${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID}",
-    '  scontrol requeue "${task:-$SLURM_JOB_ID}"',
-    "fi",
-    "exit $code",
-]
+SCRIPT = resources.files("randsmooth.launch").joinpath("again_if_killed.sh").read_text()
+AGAIN_IF_KILLED = SCRIPT.replace("RESTARTS", str(RESTARTS)).splitlines()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ from randsmooth.cli.messages import FAILURE
 from randsmooth.cli.options import Answered
 from randsmooth.cli.settings import Argument, read_config, read_document, validate
 from randsmooth.cli.verbs import DATA_VERBS, VERBS
-from randsmooth.errors import ForeignFile, InputError, Note, unknown
+from randsmooth.errors import ForeignFile, InputError, Note, check_known
 from randsmooth.urls import Place, fetched, with_urls
 
 STATES = ("verified", "read", "refused", "unknown")  # by its digests; without; not as it should be; not one of ours
@@ -138,8 +138,7 @@ def check_configuration(path: Path) -> str:
     """That the file names a verb of randsmooth, and settings that this verb takes."""
     verbs = {**VERBS, **DATA_VERBS}
     verb = read_document(path).get("verb")
-    if verb not in verbs:
-        raise unknown("verb", str(verb), verbs)
+    check_known("verb", verbs, str(verb))
     validate(settings_of(verbs[verb].load()), verb, read_config(path, verb))
     return f"configuration of `randsmooth {verb}`; it has no digest; its keys and their types are those of the verb"
 
