@@ -259,4 +259,4 @@ def test_counts_do_not_depend_on_the_workers(backend: str, two_threads: None) ->
         assert engine.backend.workers == threads
     np.testing.assert_array_equal(counts[0], counts[1])
     other_channels = partial(count_classes, engine, torch.rand(3, 8, 8), [("a", 10)])
-    check_refusals([(other_channels, "refuses images of shape")])  # a worker's error reaches the caller
+    check_refusals([(other_channels, "refuses inputs of shape")])  # a worker's error reaches the caller

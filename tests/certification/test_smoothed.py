@@ -100,7 +100,7 @@ def test_what_cannot_be_certified_is_refused() -> None:
         (lambda: plain(n0=0, rule="grid"), "n0=0"),
         (lambda: plane.predict(IMAGE, n=10, alpha=0.001), "n >= 11 to predict anything; got n=10"),
         (lambda: SmoothedClassifier(training, sigma=SIGMA), "1 is in train mode | model.eval()"),
-        (lambda: smooth(flat).certify(torch.rand(2, 1, 4, 4), n=100), "refuses images of shape (1, 4, 4)"),
+        (lambda: smooth(flat).certify(torch.rand(2, 1, 4, 4), n=100), "refuses inputs of shape (1, 4, 4)"),
         (lambda: next(watch(plane, IMAGE.repeat(2, 1, 1, 1))), "one image"),
         (lambda: next(watch(plane, IMAGE, rule="radius=0.5", n0=0)), "n0=0"),
         (lambda: plain(n=5000, rule="fixed", until=lambda claim, samples: True), "decides once"),

@@ -240,6 +240,12 @@ def test_inputs_that_do_not_fit_are_refused() -> None:
         Uniform(0.5).numbered(torch.empty(1, 2), torch.zeros(2), 0, 0)
 
 
+def test_no_number_is_no_proof() -> None:
+    for noise in (Gaussian(0.5), Uniform(0.5), Laplace(0.5), Splitting(0.5), Ablation(3, 16)):
+        for q, q_next in ((np.nan, None), (0.1, np.nan), (np.nan, 0.1)):
+            assert not noise.radius(q, q_next) > 0.0, (noise, q, q_next)
+
+
 def test_a_noise_of_another_package_keeps_the_contract(monkeypatch: pytest.MonkeyPatch) -> None:
     folder = Path(randsmooth.__file__).parents[2] / "examples" / "exponential_noise"
     project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
+import randsmooth as rs
 from randsmooth.errors import InputError
 from randsmooth.noise import Splitting
 
@@ -94,6 +95,9 @@ def test_a_certificate_holds_for_every_move_of_one_coordinate_on_the_grid() -> N
 
 
 def test_what_cannot_be_counted_is_refused() -> None:
+    with pytest.raises(InputError, match=r"splitting=0.5 is for inputs in \[0, 1\]; got values from 0 to 17.5"):
+        features = np.array([[0.0, 17.5, 1.0]] * 2), [0, 1]
+        rs.certify(lambda x: x[:, :2], features, noise=Splitting(0.5), n=100, n0=10, identity="the first two")
     out, x = torch.empty(5, 2), torch.zeros(2)
     for lam, first, image, words in (
         (0.33, 0, x, "lam=0.33"),

@@ -66,9 +66,11 @@ DRAWS: list[tuple[Any, str]] = [
 RADII: list[tuple[Any, str]] = [
     (but(Uniform(0.5), radius=lambda self, q, q_next=None: np.abs(0.5 - np.asarray(q))), "p > 1/2 is needed"),
     (but(Uniform(0.5), radius=lambda self, q, q_next=None: float(np.min(q))), "fails when it is tried"),
-    (but(Uniform(0.5), tail=lambda self, r: 0.5 * Uniform.tail(self, r)), "has tails"),
-    (but(Laplace(0.5), radius=lambda self, q, q_next=None: 0.5 * Laplace.radius(self, q)), "has tails"),
+    (but(Uniform(0.5), tail=lambda self, r: 0.5 * Uniform.tail(self, r)), "has the tail"),
+    (but(Laplace(0.5), radius=lambda self, q, q_next=None: 0.5 * Laplace.radius(self, q)), "has the tail"),
     (but(Uniform(0.5), norm="l3"), "has the norm 'l3'"),
+    (but(Uniform(0.5), norm="l2"), "norms=('l1', 'linf'), whose first is another"),
+    (but(Uniform(0.5), radius=lambda self, q, q_next=None: np.nan_to_num(Uniform.radius(self, q), nan=0.5)), "q = NaN"),
     (but(Uniform(0.5), facts=lambda self: {"name": "uniform", "lam": 0.6}), "made from its facts"),
     ({"a": 1}, "is a dict, no subclass of noise.Noise"),
 ]
@@ -77,7 +79,8 @@ LEVEL: list[tuple[Any, str]] = [
     (times(Uniform(0.5), 1.01), "claims radius|in l1|does not hold"),
     (times(Laplace(0.5), 1.01), "claims radius|in l1|does not hold"),
     (times(Splitting(0.33), 1.01), "claims radius|in l1|does not hold"),
-    (but(Splitting(0.5), numbered=moving), "of all copies, which change at"),  # thresholds that depend on the image
+    (but(Splitting(0.5), numbered=moving), "copies, of which"),  # thresholds that depend on the image
+    (but(Splitting(0.5), exact_radius=lambda *counts: 1.2 * Splitting.exact_radius(*counts)), "has exact_radius="),
     (times(Uniform(0.5), 2.0), "does not hold"),  # a factor that is missing
     (but(Uniform(0.5), norm="l2", norms=("l2",)), "in l2|does not hold"),
     (but(Gaussian(0.5), norm="linf", norms=("linf",)), "in linf|does not hold"),

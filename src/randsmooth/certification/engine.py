@@ -235,6 +235,7 @@ class Engine:
 
     def receive(self, x: Tensor) -> Tensor:
         """An image (C, H, W) on the device, checked; the engine is ready for its shape. Errors as `prepare`."""
+        self.noise.check(x)
         if self.settings.sound:
             check_on_grid(x)
         x = x.to(self.device, torch.float32)

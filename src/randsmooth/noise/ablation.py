@@ -53,7 +53,9 @@ class Ablation(Noise):
 
     def __post_init__(self) -> None:
         for name, value in (("k", self.k), ("d", self.d)):
-            if (value is not None or name == "k") and not (isinstance(value, int | np.integer) and value >= 1):
+            if (value is not None or name == "k") and not (
+                isinstance(value, int | np.integer) and value is not True and value >= 1
+            ):
                 raise InputError(f"{name}={value!r} must be a number of pixels, 1 or more; k is usually d / 20 or so")
         if self.d is not None and self.k > self.d:
             raise InputError(f"k={self.k} pixels cannot be kept of d={self.d}: keep fewer, usually d / 20 or so")
@@ -133,12 +135,14 @@ class Ablation(Noise):
         """
         tails = _tails(self.k, self._known())
         mean = both(q, q_next) / 2.0
-        return np.asarray(np.maximum(0.0, np.searchsorted(-tails, -mean, side="right") - 1.0))
+        found = np.maximum(0.0, np.searchsorted(-tails, -mean, side="right") - 1.0)
+        return np.asarray(np.where(np.isnan(mean), 0.0, found))
 
     def tail(self, radius: ArrayLike) -> Floats:
         """q = 1/2 - D; D is rounded up, and so is a radius that is not whole."""
         tails = np.append(_tails(self.k, self._known()), 0.0)
-        return np.asarray(tails[np.minimum(np.ceil(np.asarray(radius, np.float64)), len(tails) - 1).astype(np.int64)])
+        pixels = np.fmin(np.ceil(np.asarray(radius, np.float64)), len(tails) - 1.0)
+        return np.asarray(tails[pixels.astype(np.int64)])
 
     def _known(self) -> int:
         if self.d is None:

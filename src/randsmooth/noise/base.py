@@ -198,6 +198,9 @@ class Noise(ABC):
         """
         return x
 
+    def check(self, x: Tensor) -> None:  # noqa: B027 most noises are about any input
+        """Raise InputError where `x`, of any shape, is no input that the noise is about."""
+
     @property
     def ready(self) -> bool:
         """Whether radii can be asked for; else `of` completes the noise first."""

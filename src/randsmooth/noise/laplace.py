@@ -91,9 +91,9 @@ class Laplace(Noise):
             q = np.asarray(q, np.float64)
             other = np.minimum(np.asarray(q_next, np.float64), q)
             ratio = (np.log1p(-q) - np.log(other)) / 2.0
-        return below(self.b * np.where(q < 1.0, np.maximum(least, ratio), 0.0))
+        return below(self.b * np.where(q >= 1.0, 0.0, np.maximum(least, ratio)))
 
     def tail(self, radius: ArrayLike) -> Floats:
         """q = exp(-radius / b) / 2."""
         r = np.asarray(radius, np.float64)
-        return np.asarray(np.where(r > 0.0, below(np.exp(-r / self.b) / 2.0), 0.5))
+        return np.asarray(np.where(r <= 0.0, 0.5, below(np.exp(-r / self.b) / 2.0)))

@@ -195,8 +195,8 @@ class InDeviations(Noise):
 
     def _unknown(self, *_: Any, **__: Any) -> NoReturn:
         raise InputError(
-            f"{self.text} is known once there are training data, as `randsmooth.certify` has them; elsewhere give "
-            f"noise=rs.noise.GaussianPerCoordinate({self.times:g} * x_train.std(axis=0))"
+            f"{self.text} is known once there are training data, as certification has them; else "
+            f"give rs.noise.GaussianPerCoordinate({self.times:g} * x_train.std(axis=0)), or gaussian=FILE.npy of it"
         )
 
     scale = property(_unknown)

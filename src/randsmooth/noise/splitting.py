@@ -64,6 +64,15 @@ class Splitting(Noise):
         number = round(2 * LEVELS * self.lam)
         return number if number and abs(2 * LEVELS * self.lam - number) < 1e-9 * number else None
 
+    def check(self, x: Tensor) -> None:
+        """As `Noise.check`: beyond [0, 1] all inputs look alike, so that no radius would say anything."""
+        if not bool(((x >= 0.0) & (x <= 1.0)).all()):
+            least, most = float(x.min()), float(x.max())
+            raise InputError(
+                f"{self.text} is for inputs in [0, 1]; got values from {least:.6g} to {most:.6g}: scale them, or take "
+                "uniform noise, whose radii are in L1 too"
+            )
+
     def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
         """As `Noise.draw`, with a threshold of its own for every coordinate of every copy.
 

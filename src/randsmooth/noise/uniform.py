@@ -100,13 +100,13 @@ class Uniform(Noise):
 def share(q: ArrayLike, q_next: ArrayLike | None) -> Floats:
     """1 - q - q_next, never below 0 and never rounded up: twice the share of copies that may change."""
     s = both(q, q_next)
-    return np.asarray(np.where(s > 0.0, below(1.0 - s), 1.0))
+    return np.asarray(np.where(s <= 0.0, 1.0, below(1.0 - s)))
 
 
 def tail_of_share(radius: ArrayLike, lam: float) -> Floats:
     """The largest q with lam * share(q) >= radius; 0 where there is none."""
     r = np.asarray(radius, np.float64) / lam
-    return np.asarray(np.where(r > 0.0, below((1.0 - r) / 2.0), 0.5))
+    return np.asarray(np.where(r <= 0.0, 0.5, below((1.0 - r) / 2.0)))
 
 
 def fill_uniform(out: Tensor, stream: Stream) -> None:

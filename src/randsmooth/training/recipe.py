@@ -189,6 +189,8 @@ def resolve(
             f"sigma=0 trains without noise, and {preset.method} needs some: take method={WITHOUT_NOISE!r} (--method "
             f"{WITHOUT_NOISE}), or a sigma above 0"
         )
+    if noise is not None:
+        _check_takes(METHODS[preset.method], preset.method, noise)
     arch = settings.arch or preset.arch or spec.arch
     schedule = preset.schedule(spec.name, arch)
     usual = schedule.model_dump() | _hyperparameters(preset, like, schedule.epochs, schedule.epochs)
@@ -207,9 +209,9 @@ def resolve(
     return recipe, [*notes, *([] if named else [f"sigma={sigma:g}, as none was named"])]
 
 
-def _check_takes(method: Method, name: str, noise: Noise) -> None:
+def _check_takes(method: Method | type[Method], name: str, noise: Noise) -> None:
     """Raise InputError where the formula of `method` is of Gaussian noise alone."""
-    if method.gaussian_only:
+    if method.gaussian_only is True:  # of a class whose settings decide it is a property
         others = ", ".join(sorted(each for each in METHODS if METHODS[each].gaussian_only is not True))
         with_ = f" with eps={method.eps}" if hasattr(method, "eps") and name in others else ""
         raise InputError(f"{name}{with_} is for Gaussian noise, --sigma SIGMA; under {noise.text} take one of {others}")

@@ -296,7 +296,7 @@ class EstimatorModel(PythonModel):
             found = np.asarray(self.estimator.predict(table))
         except Exception as error:  # an estimator may raise anything
             what = f"shape {tuple(noisy.shape[1:])}, which are {features.shape[1]} features"
-            raise InputError(f"the model refuses images of {what} ({shown(error)})") from error
+            raise InputError(f"the model refuses inputs of {what} ({shown(error)})") from error
         places = torch.from_numpy(self.places[np.searchsorted(self.known, found)])
         return votes(places, self.num_classes).to(noisy.device)
 
