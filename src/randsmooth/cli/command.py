@@ -73,6 +73,8 @@ class VerbCommand(TyperCommand):
                 shown["Arguments"].append((str(parameter.metavar), help))
             else:
                 shown[heads.get(str(parameter.name), "Options")].append((name, help))
+        for head in [head for head in GROUPS if len(shown[head]) == 1]:
+            shown["Options"] += shown.pop(head)  # which needs no heading of its own
         for head, lines in shown.items():
             if lines:
                 with formatter.section(head):
