@@ -137,8 +137,8 @@ def _is_log(path: Path) -> bool:
 def check_configuration(path: Path) -> str:
     """That the file names a verb of randsmooth, and settings that this verb takes."""
     verbs = {**VERBS, **DATA_VERBS}
-    verb = read_document(path).get("verb")
-    check_known("verb", verbs, str(verb))
+    verb = str(read_document(path).get("verb"))
+    check_known("verb", verbs, verb)
     validate(settings_of(verbs[verb].load()), verb, read_config(path, verb))
     return f"configuration of `randsmooth {verb}`; it has no digest; its keys and their types are those of the verb"
 
