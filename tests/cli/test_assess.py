@@ -23,12 +23,13 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Less time for the plan and for attacks."""
     monkeypatch.setattr(assessing, "PLAN_SECONDS", 0.05)
     monkeypatch.setattr(assessing, "SECONDS", 0.1)
+    monkeypatch.setattr(assessing, "FEWEST", 1)
 
 
 def test_a_model_is_assessed_into_a_folder(cli: Run, made: Path) -> None:
-    done = cli("assess", made / "model", "digits", *FEW, "--out", "a", "--format", "json")
+    done = cli("assess", made / "model", "digits", *FEW, "--out", "a", "--format", "json", "--quiet")
     told = json.loads(done.out)
-    assert done.code == 0 and told["n"] == 200 and told["noise"] == "gaussian=0.25"
+    assert done.err == "" and done.code == 0 and told["n"] == 200 and told["noise"] == "gaussian=0.25"
     assert [Path(file).exists() for file in told["files"]] == [True] * 3
     assert len(certificates.read(Path("a/certificates.parquet"))) == 10
     assert (

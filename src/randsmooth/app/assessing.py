@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from randsmooth import data, metrics
 from randsmooth.app.explaining import attempt
 from randsmooth.app.one_image import Attempts, radius_by_samples
-from randsmooth.certificates import ABSTAIN, Certificates, CertificationSettings
+from randsmooth.certificates import ABSTAIN, Certificates, CertificationSettings, JournalRow
 from randsmooth.certification import Run
 from randsmooth.certification.run import NEAR
 from randsmooth.errors import InputError
@@ -33,8 +33,8 @@ CLEAN = 1000  # images, at most, on which the network alone is tried
 PILOT, PILOT_N0, PILOT_N = 64, 20, 200  # images that choose the noise, and samples of each
 PLAN_N, PLAN_SECONDS = 100_000, 2.0  # the samples of the literature, which the plan is for; and its pilot's time
 BUDGETS = (10_000, 5_000, 2_000, 1_000, 500, 200)  # samples of an image, of which the first that fits the time is taken
-SECONDS = 30.0  # of the certification, about, at most; and, half of it, of the attacks
-ATTACKED = 20  # images, at most
+SECONDS = 30.0  # of the certification, about, at most; after as many no attack is begun
+FEWEST, ATTACKED = 3, 20  # images, at least and at most, if as many are right
 
 
 @dataclass(frozen=True)
@@ -219,16 +219,17 @@ def assess(
     clean = _clean(pilots[0], show)
     with show("accuracy under noise", len(pilots) * len(others[0]), "images") as reporter:
         reporter.say(f"clean accuracy {clean}")
-        tried = [_tried(pilot, radius, n or BUDGETS[0], reporter) for pilot in pilots]
+        seen = [_seen(pilot, reporter) for pilot in pilots]
+    sample = sum(row.seconds for rows in seen for row in rows) / (len(pilots) * len(others[0]) * (PILOT_N0 + PILOT_N))
+    fitting = (budget for budget in BUDGETS if len(chosen[0]) * (settings.n0 + budget) * sample <= SECONDS)
+    settings = settings.replace(n=n or next(fitting, BUDGETS[-1]))
+    tried = [_tried(noise, rows, radius, settings) for noise, rows in zip(noises, seen, strict=True)]
     best = max(tried, key=lambda each: each.expected.value)
-    settings = settings.replace(noise=best.noise)
-    planning = run.on(settings.replace(n=PLAN_N), chosen)
+    run = run.on(settings.replace(noise=best.noise), chosen)
+    planning = run.on(run.settings.replace(n=PLAN_N), chosen)
     planned = plan(planning, seconds=PLAN_SECONDS, seed=seed, progress=_after(show, *map(_line, tried)))
     sample, beside = planned.about["sample_seconds"], planned.about["image_seconds"]
-    size, total, n0 = len(chosen[0]), len(run.images), settings.n0
-    fitting = (budget for budget in BUDGETS if size * (n0 + budget) * sample <= SECONDS)
-    run = run.on(settings.replace(n=n or next(fitting, BUDGETS[-1])), chosen)
-    samples = n0 + run.settings.n
+    size, total, samples = len(chosen[0]), len(run.images), settings.n0 + settings.n
     each = samples * sample + beside
     what = f"{best.noise.text}: {size} images, {size * samples:,} samples, about {clock(size * each)}"
     table = run.table(_after(show, what))
@@ -298,15 +299,22 @@ def _clean(run: Run, show: Progress) -> Estimate:
     return metrics.share(right)
 
 
-def _tried(run: Run, radius: float, n: int, reporter: Reporter) -> Candidate:
-    """A noise on the images of `run`: what n samples would prove if the shares stay those of the few drawn."""
-    shares, reached, noise = list[float](), list[float](), run.smoothed.settings.smoothing
+def _seen(run: Run, reporter: Reporter) -> list[JournalRow]:
+    rows = list[JournalRow]()
     for row in run.rows(run.indices):
+        rows.append(row)
+        reporter.advance(1)
+    return rows
+
+
+def _tried(noise: Noise, rows: Sequence[JournalRow], radius: float, settings: CertificationSettings) -> Candidate:
+    """A noise by its rows: what the samples of `settings` would prove if the shares stay those of the few drawn."""
+    shares, reached = list[float](), list[float]()
+    for row in rows:
         votes, right = int(row.counts[row.label]), int(row.counts0.argmax()) == row.label
-        (far,) = radius_by_samples(votes, PILOT_N, [n], alpha=run.settings.alpha, noise=noise)
+        (far,) = radius_by_samples(votes, PILOT_N, [settings.n], alpha=settings.alpha, noise=noise)
         shares.append(votes / PILOT_N)
         reached.append(right * min(float(far), radius) / radius)
-        reporter.advance(1)
     return Candidate(noise, metrics.mean(shares, (0.0, 1.0)), metrics.mean(reached, (0.0, 1.0)))
 
 
@@ -325,6 +333,6 @@ def _attacked(
             pictures[row] = x.numpy()
             found[row] = attempt(run.smoothed, x, int(y), float(table.radius[row]), elsewhere)
             reporter.advance(1)
-            if time.perf_counter() - start > SECONDS / 2:
+            if len(found) >= FEWEST and time.perf_counter() - start > SECONDS:
                 break
     return found, pictures

@@ -136,7 +136,7 @@ def weights_alone(path: Path | str, reason: str = "") -> InputError:
         return model.eval()  # or randsmooth.wrap(model, mean=[...], std=[...]).eval(), if it takes normalised images
     """
     return InputError(
-        f"{shown(str(path))} holds weights at most, not the network that they are of{reason}: write these lines into "
+        f"{shown(str(path))} holds weights, not the network that they are of{reason}: write these lines into "
         "model.py, with your network's class, and give model.py:make. (Of the networks of papers, `randsmooth import` "
         f"makes a model folder.){CODE}{OPENING.format(path=str(Path(path).absolute()))}"
     )
