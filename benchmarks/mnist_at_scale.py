@@ -99,10 +99,11 @@ class Job:
                 folder.mkdir(parents=True, exist_ok=True)
             for command in self.commands():
                 self.call(command)
-            training = float(pd.read_csv(self.model / "history.csv")["seconds"].sum())
+            history = pd.read_csv(self.model / "history.csv")
             certifying = float(read(self.certificates).seconds.sum())
-            seconds = {"train": round(training, 1), "certify": round(certifying, 1)}
-            told.write_text(json.dumps({"method": self.name, "sigma": self.sigma, **seconds}) + "\n")
+            seconds = {"train": round(float(history["seconds"].sum()), 1), "certify": round(certifying, 1)}
+            facts = {"method": self.name, "sigma": self.sigma, "epochs": len(history)}
+            told.write_text(json.dumps(facts | seconds) + "\n")
             print(f"{self.name} at sigma {self.sigma:g}: {seconds}", flush=True)
         return dict(json.loads(told.read_text()))
 
