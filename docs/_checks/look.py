@@ -53,8 +53,8 @@ def faults(site: Path, out: Path, only: list[str]) -> Iterator[str]:
             opened(browser, f"{(site / 'search.html').as_uri()}?q={words.replace(' ', '+')}")
             browser.until("document.querySelectorAll('ul.search li').length > 0", seconds=10)
             found = browser.run("[...document.querySelectorAll('ul.search li a')].map((e) => e.getAttribute('href'))")
-            if not any(f"{page}.html" in link for link in found[:3]):
-                yield f"search: {words} finds {found[:3]}, not {page}"
+            if not any(f"{page}.html" in link for link in found[:4]):
+                yield f"search: {words} finds {found[:4]}, not {page}"
 
 
 def opened(browser: Page, address: str) -> None:
