@@ -123,9 +123,10 @@ def gallery(logs: str = "") -> None:
         "gallery/compare-p-a": "section:has(#p_a)",
         "gallery/compare-accuracy": "section:has(#radius)",
         "gallery/compare-against": "section:has(#against-baseline) | #paired-differences",
-        "gallery/compare-table": "section:has(#table)",
     }
     photographed(ROOT / WORK / "compare.html", parts, 1000)
+    wide = "document.body.style.maxWidth = 'none'"  # so that all radii are seen
+    photographed(ROOT / WORK / "compare.html", {"gallery/compare-table": "section:has(#table)"}, 1280, wide)
     put("evaluate", run("evaluate", *COMPARED, "--radii", "0,1,2"))
     run("leaderboard", METHODS, "--out", f"{WORK}/leaderboard.html", "--overwrite")
     photographed(ROOT / WORK / "leaderboard.html", {"gallery/leaderboard": "main"}, 1000, PRESS)
