@@ -88,7 +88,9 @@ def _torch(empty: Environment) -> None:
     empty.run("randsmooth", "evaluate", "model.parquet")
     empty.run("randsmooth", "cite", "model", "model.parquet")
     empty.run("randsmooth", "methods", "amplify")
-    empty.run("randsmooth", "verify", "model", "model.parquet")
+    empty.run("randsmooth", "verify", "model", "model.parquet", "demo", "demo-amplify")
+    empty.run("randsmooth", "certify", "demo", "--take", "4", "--n", "1000")
+    empty.run("randsmooth", "explain", "demo", "digits:17", "--n", "1000")
     empty.run("randsmooth", "doctor")
 
 

@@ -110,7 +110,9 @@ def test_a_run_that_was_silent_for_too_long_learns_that_its_lock_is_gone(tmp_pat
 
 def test_an_output_that_cannot_be_locked_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(OSError) as refused, claimed(tmp_path / "file" / "a.parquet"):
+    with pytest.raises(InputError, match=r"file cannot be made .*choose another"), claimed(tmp_path / "file" / "a"):
         pass
-    assert refused.value.filename == str(tmp_path / "file" / "a.parquet")
-    assert not isinstance(refused.value, InputError)
+    (tmp_path / ".a.lock").mkdir()
+    with pytest.raises(OSError) as refused, claimed(tmp_path / "a"):
+        pass
+    assert refused.value.filename == str(tmp_path / "a") and not isinstance(refused.value, InputError)

@@ -55,6 +55,21 @@ def write_atomically(path: Path, data: bytes) -> None:
         sync_folder(path.parent)
 
 
+def make_folder(folder: Path) -> None:
+    """Make `folder`, and those above it, unless they are there. InputError, with the reason, where it cannot be made.
+
+    Example:
+        >>> make_folder(Path(__file__) / "runs")
+        Traceback (most recent call last):
+        ...
+        randsmooth.errors.InputError: the folder .../atomic.py/runs cannot be made (...): choose another place
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"the folder {folder} cannot be made ({error.strerror}): choose another place") from None
+
+
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
     """Let an OSError name `path`: a failed write names no file, and a temporary file's name would help nobody."""
@@ -91,12 +106,13 @@ def claimed(out: Path, *, output: Path | str | None = None, kind: str = "lock") 
 
     Raises:
         InUse: another run is writing it.
+        InputError: the folder that it is to lie in cannot be made.
         OSError: no lock can be made beside it.
     """
     path, named = out.absolute(), output or out
     lock = SoftFileLease(path.with_name(f".{path.name}.{kind}"), lease_duration=LEASE, heartbeat_interval=BEAT)
+    make_folder(out.parent)
     with naming(out):
-        path.parent.mkdir(parents=True, exist_ok=True)
         _acquire(lock, named)
 
     def check() -> None:

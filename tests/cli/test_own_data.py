@@ -13,7 +13,8 @@ from PIL import Image
 
 import randsmooth as rs
 from cli.processes import Run
-from randsmooth import models
+from randsmooth import data, models
+from randsmooth.app import Served
 from randsmooth.certificates import NO_LABEL
 
 X = np.random.default_rng(0).integers(0, 256, (6, 8, 8), dtype=np.uint8)
@@ -71,9 +72,23 @@ def test_what_train_says_at_its_end_certifies_the_model(cli: Run, forms: dict[st
     done = cli(*command, "--n", "200", "--n0", "20")
     assert done.code == 0, done.err
     header = rs.read("mine.parquet").header
-    assert (header.resize, header.crop) == ("20", "16")
+    assert (header.resize, header.crop) == ("20", "16") and "--resize" not in command  # the model knows
+    assert "brought to size as in the model's training: resize 20, crop 16" in done.out + done.err
+    Image.new("RGB", (40, 30), (250, 10, 80)).save("photo.png")
+    few = ("--n", "200", "--n0", "20", "--seed", "1")
+    for words in (("predict", "mine", "photo.png"), ("explain", "mine", "photo.png", "--no-attack")):
+        single = cli(*words, *few)
+        assert single.code == 0, single.err
+        assert "photo.png is brought from 30x40 to 16x16 before any noise (resize 20, crop 16" in single.err, words
+    x, _ = data.load("flat", "test", resize=20, crop=16).batch(torch.tensor([2]))
+    served = Served.of("mine", "mine")
+    assert torch.equal(served.read("flat/2.png"), x[0]) and served.read("photo.png").shape == x[0].shape
+    asked = Served.of("mine", "mine", resize=16).read("flat/2.png")
+    assert asked.shape == x[0].shape and not torch.equal(asked, x[0])
     other = cli(*command[:4], *how[:4], "--resize", "16", "--n", "200", "--n0", "20", "--out", "other.parquet")
     assert "the model was trained with resize 20, not 16" in other.out + other.err
+    like = cli("predict", "mine", "photo.png", "--like", "other.parquet", *few[:4])
+    assert like.code == 0 and "(resize 16, crop 16" in like.err, like.err
     judged = cli("evaluate", "mine.parquet", "other.parquet").out
     assert "(resize 16, resize 20 crop 16) radii of images of different sizes" in " ".join(judged.split())
 

@@ -182,7 +182,7 @@ def test_what_is_no_model_folder_is_refused(saved: Path, tmp_path: Path) -> None
         [
             (lambda: load(tmp_path / "none"), "is not a folder"),
             (lambda: load(tmp_path / "file"), "is not a folder"),
-            (lambda: save(_model(), tmp_path / "file"), "a file is in the way"),
+            (lambda: save(_model(), tmp_path / "file"), "cannot be made"),
             (lambda: save(_model().half(), tmp_path / "half"), "torch.float16 | model.float()"),
             (lambda: load(saved, device="gpu"), "device 'gpu' cannot be used | device='cpu'"),
             (lambda: load(saved, device="cuda:99"), "device 'cuda:99' cannot be used"),

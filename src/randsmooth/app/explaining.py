@@ -16,7 +16,7 @@ from randsmooth.certificates import ABSTAIN, CertificationSettings
 from randsmooth.certification import Certified, SmoothedClassifier, check_fit
 from randsmooth.certification.algorithm import ESTIMATE, first_samples
 from randsmooth.certification.engine import SampleRange
-from randsmooth.certification.opening import opened, under_noise
+from randsmooth.certification.opening import opened, reading_of, under_noise
 from randsmooth.certification.refutation import predict_anywhere
 from randsmooth.certification.searching import Search, ball_under, make_search
 from randsmooth.data import Images
@@ -152,7 +152,7 @@ def _training(training: Any, base: models.BaseClassifier) -> tuple[Images | None
         return None, "The model does not name a data set, so that no training images are compared (--dataset)."
     if not data.is_at_hand(known):
         return None, f"The training images of {known} are not on this machine (RANDSMOOTH_DATA), so none are compared."
-    return data.load(known, "train", stream=True), ""
+    return data.load(known, "train", stream=True, **reading_of(base, known, {})), ""
 
 
 def _attempts(

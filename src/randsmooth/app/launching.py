@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from randsmooth.app.served import Limits, Served
+from randsmooth.atomic import make_folder
 from randsmooth.certificates import CertificationSettings
 from randsmooth.certification.opening import under_noise
 from randsmooth.data import DATASETS
@@ -154,7 +155,7 @@ def write_space(
     with needs("a Space"):
         versions = {"gradio": metadata.version("gradio")}
     versions["python"] = f"{sys.version_info.major}.{sys.version_info.minor}"
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(folder.parent)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".space-") as place:
         written = Path(place) / "space"
         trained = _copy(model, written / MODEL)

@@ -19,7 +19,6 @@ from randsmooth.certificates.settings import AskedPrecision
 from randsmooth.certification import SmoothedClassifier, Watched, watch
 from randsmooth.certification.opening import images_taken, opened, under_noise
 from randsmooth.data import DatasetSpec
-from randsmooth.data.dataset_spec import Fit
 from randsmooth.data.decode import form
 from randsmooth.data.decode import opened as opened_file
 from randsmooth.errors import InputError
@@ -28,7 +27,6 @@ from randsmooth.models import BaseClassifier
 from randsmooth.noise import Gaussian, Noise, fresh_seed
 from randsmooth.report import web
 
-LUMA = (0.299, 0.587, 0.114)  # of red, green and blue in the grey of an image, as Pillow has it (ITU-R 601)
 LEAST = 200  # samples, below which hardly any radius is certified
 
 
@@ -135,6 +133,8 @@ class Served:
         name: str,
         *,
         dataset: str | None = None,
+        resize: Any = None,
+        crop: Any = None,
         denoiser: Path | str | None = None,
         sigma: float | None = None,
         noise: Noise | str | None = None,
@@ -151,6 +151,7 @@ class Served:
             model: as for `certify`.
             name: what to call it.
             dataset: the data set that it is for; default: what it says.
+            resize, crop: how pictures are brought to size, as for `data.load`; default: as in the model's training.
             denoiser: folder of a denoiser that every noisy image passes first.
             sigma, noise, alpha, backend, precision, device, num_classes: as for `certify`.
             limits: of a visitor; default: `Limits()`.
@@ -161,7 +162,7 @@ class Served:
         base = opened(model, {}, num_classes)
         if denoiser is not None:
             base = models.Denoised(models.load_denoiser(denoiser, sigma=sigma), base)
-        spec = images_taken(base, name, dataset, num_classes)
+        spec = images_taken(base, name, dataset, num_classes, resize=resize, crop=crop)
         base = models.for_classes(base, spec.classes) if dataset and not spec.open_ended else base
         limits = limits or Limits()
         how: dict[str, Any] = {"alpha": alpha, "backend": backend, "precision": precision}
@@ -202,14 +203,10 @@ class Served:
         if height * width > self.limits.pixels:
             most = f"{self.limits.pixels:,}"
             raise InputError(f"the image has {height} x {width} pixels, more than the {most} that are read")
-        channels, H, W = self.spec.shape
-        fit = Fit.of(resize=H if H == W else (H, W), crop=(H, W))
-        spec = dataclasses.replace(self.spec, fit=fit, convert=True, shape=(3 if channels == 1 else channels, H, W))
         try:
-            x = data.read_image(path, spec)
+            return data.read_picture(path, self.spec)[0]
         except InputError as error:  # which need not tell strangers where files are kept
             raise InputError(str(error).replace(str(path), "the file")) from None
-        return x if channels != 1 else torch.tensordot(torch.tensor(LUMA), x * 255.0, dims=1)[None].round() / 255.0
 
     def watched(self, x: Tensor, sigma: float, n: int) -> Iterator[Moment]:
         """The certificate of an image (C, H, W) at every look, until n samples or the limit of time.

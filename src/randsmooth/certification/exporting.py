@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth import models
+from randsmooth.atomic import make_folder
 from randsmooth.certification.backends import fold_batch_norm, make_backend, own_copy, usual_backend
 from randsmooth.certification.opening import check_eval_mode
 from randsmooth.documents import shown
@@ -128,7 +129,7 @@ def _write_onnx(program: Any, path: Path, *, optimize: bool) -> None:
 
 def _written(path: Path, write: Any, program: Any, noisy: Tensor, expected: Tensor, tolerance: float) -> float:
     """Write, read back and compare; the file is put in place where it agrees. How far its logits are off."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".export-") as folder:
         made = Path(folder) / path.name
         write(program, made)

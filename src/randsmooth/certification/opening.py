@@ -15,7 +15,7 @@ from randsmooth import data, models
 from randsmooth.certificates import CertificationSettings
 from randsmooth.certification.backends import Backend
 from randsmooth.data import DatasetSpec, Images
-from randsmooth.data.dataset_spec import own
+from randsmooth.data.dataset_spec import Fit, own
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.models import Classifier, Denoised, ForeignModel
@@ -96,6 +96,7 @@ def load_model(source: Path | str, **model_args: Any) -> models.BaseClassifier:
     | written | what it is |
     | --- | --- |
     | `FOLDER`, `user/name` | a model folder, here or on the Hugging Face hub |
+    | `demo`, `demo-amplify` | one of digits that comes with randsmooth, where there is no model folder of that name |
     | `NET.onnx`, `NET.xml` | an ONNX file, an OpenVINO IR; arguments: `output`, `layout` (see `models.OnnxModel`) |
     | `NET.pt2`, `NET.pt` | what `torch.export.save` or `torch.jit.save` wrote |
     | `package.module:NAME`, `file.py:NAME` | a function that returns any model, called with `model_args`; or a model |
@@ -120,8 +121,29 @@ def load_model(source: Path | str, **model_args: Any) -> models.BaseClassifier:
     return models.adapt(models.open_source(source, **model_args))
 
 
+def reading_of(model: object, dataset: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """`asked`, arguments of `data.load`; where neither resize nor crop is given, with those of the model's training.
+
+    Of data that are named, that is: whoever gives arrays has brought them to size.
+
+    Example:
+        >>> trained = {"resize": "32x32", "crop": None}
+        >>> model = Classifier(arch="small-cnn", classes=["a", "b"], shape=[1, 8, 8], provenance=trained)
+        >>> reading_of(model, "photos", {"label_column": "y"}), reading_of(model, "photos", {"resize": 64})
+        ({'label_column': 'y', 'resize': '32x32', 'crop': None}, {'resize': 64})
+    """
+    if not isinstance(dataset, str | Path) or any(asked.get(name) is not None for name in ("resize", "crop")):
+        return dict(asked)
+    trained = models.provenance_of(model)
+    return {**asked, "resize": trained.get("resize"), "crop": trained.get("crop")}
+
+
 def images_taken(
-    model: models.BaseClassifier, called: object, dataset: str | None = None, num_classes: int | None = None
+    model: models.BaseClassifier,
+    called: object,
+    dataset: str | None = None,
+    num_classes: int | None = None,
+    **reading: Any,
 ) -> DatasetSpec:
     """The spec of `dataset` or of the registered one that the model names, else one made from the model's shape.
 
@@ -130,6 +152,7 @@ def images_taken(
         called: what to call it in the error.
         dataset: name or folder of the data set that it is for.
         num_classes: K, for a function that answers with labels.
+        reading: how its images are read and brought to size, as for `reading_of`.
 
     Raises:
         InputError: nothing says what the images are.
@@ -141,19 +164,21 @@ def images_taken(
         >>> spec.shape, spec.classes
         ((1, 8, 8), ('cat', 'dog'))
     """
-    if dataset is not None:
-        return data.describe(dataset)
-
     recorded = getattr(model, "provenance", {}).get("dataset")
+    reading = reading_of(model, dataset or str(recorded), reading)
+    if dataset is not None:
+        return data.describe(dataset, **reading)
+    fit = {name: reading.get(name) for name in ("resize", "crop")}
     if isinstance(recorded, str) and recorded in data.DATASETS:
-        return data.DATASETS[recorded]
+        return data.describe(recorded, **fit)
     shape = getattr(model, "shape", None)
     if isinstance(shape, tuple) and not data.is_image(shape):
         raise InputError(f"{called} takes inputs of shape {shape}, no images (C, H, W): certify arrays or a table")
     if not isinstance(shape, tuple):
         raise InputError(f"{called} does not say what images it takes: name the data set that it is for (--dataset)")
     numbers = map(str, range(num_classes or getattr(model, "num_classes", None) or MOST_CLASSES))
-    spec = own(str(recorded or "the model's images"), {"test": 1}, tuple(getattr(model, "classes", None) or numbers))
+    known = tuple(getattr(model, "classes", None) or numbers)
+    spec = own(str(recorded or "the model's images"), {"test": 1}, known, Fit.of(**fit))
     return replace(spec, shape=shape, arch=getattr(model, "arch", ""))
 
 

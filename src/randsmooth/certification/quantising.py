@@ -26,10 +26,11 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth import data, models
+from randsmooth.atomic import make_folder
 from randsmooth.certificates import CertificationSettings
 from randsmooth.certification.backends import BACKENDS, frozen, make_backend, own_copy, usual_backend
 from randsmooth.certification.exporting import CPU, export_model
-from randsmooth.certification.opening import check_fit, completed, opened
+from randsmooth.certification.opening import check_fit, completed, opened, reading_of
 from randsmooth.data import Images
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, article
@@ -139,6 +140,7 @@ def quantise(
     _check_quantisable(base, path.suffix)
     trained = models.provenance_of(base)
     dataset, settings = completed(dataset, CertificationSettings(sigma=sigma, noise=noise), trained)
+    columns = reading_of(base, dataset, columns)
     calibration = _training_images(dataset, split, images, columns)
     settings = settings.of(calibration.spec.shape)
     under, said = settings.smoothing, settings.model_dump(include={"sigma", "noise"}, exclude_none=True)
@@ -147,7 +149,7 @@ def quantise(
     facts = {"bits": 8, "of": models.weights_hash(base), "by": f"{by} {version(by)}"}
     facts |= {"images": len(calibration), "dataset": calibration.spec.name, "seed": seed} | said
     record = {"trained": {"dataset": calibration.spec.name} | trained | said, "quantised": facts}
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     with (
         show(f"quantise {path.name}", len(calibration), "images") as reporter,
         tempfile.TemporaryDirectory(dir=path.parent, prefix=".quantise-") as folder,

@@ -21,7 +21,7 @@ from randsmooth.certificates.journal import check_parquet, journal_path, shards_
 from randsmooth.certification import header as headers
 from randsmooth.certification.algorithm import ImageEvidence, Job, Scheduler, certify_steps, uniform_number
 from randsmooth.certification.backends import Way, check_backend, slow_format
-from randsmooth.certification.opening import check_fit, class_names, completed, opened, words_of_noise
+from randsmooth.certification.opening import check_fit, class_names, completed, opened, reading_of, words_of_noise
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, check_known
@@ -116,7 +116,8 @@ class Run:
         model, dataset, settings: as in `certify`.
         split: train or test.
         image_column, label_column, resize, crop: as for `data.load`. Images are resized and cropped before any noise is
-            added, and certificates are about the images that result; the header says how.
+            added, and certificates are about the images that result; the header says how. Without resize and crop,
+            data that are named are brought to size as the model's were in training, if it says how.
         take, skip: certify `take` images evenly spread over the file, or every `skip`-th; default: all.
         only: positions of the images, and how they were chosen in words, in place of take and skip.
         shard: certify a share of these images only, such as "3/16": the third of every sixteen. It goes to a file of
@@ -211,7 +212,8 @@ class Run:
 
     @property
     def _reading(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("image_column", "label_column", "resize", "crop")}
+        asked = {name: getattr(self, name) for name in ("image_column", "label_column", "resize", "crop")}
+        return reading_of(self._adapted, self._completed[0], asked)
 
     @cached_property
     def images(self) -> data.Images:
@@ -301,6 +303,9 @@ class Run:
             way = f"if it is meant for pixels in 0..255, give {sigma / 255:.3g}"
             yield f"sigma={sigma:g} is {sigma:g} times the range of a pixel, which is from 0 to 1: {way}"
         yield from self._other_training()
+        if self._reading["resize"] != self.resize or self._reading["crop"] != self.crop:
+            how = (f"{name} {size}" for name in ("resize", "crop") if (size := getattr(header, name)) is not None)
+            yield f"images are brought to size as in the model's training: {', '.join(how)}"
         if engine.settings.chooses:
             rates = ", ".join(f"{way} {rate:,.0f}" for way, rate in engine.rates.items())
             why = f"images per second: {rates}" if rates else "no trial: the run is short, or there is no choice"

@@ -95,18 +95,22 @@ class Columns(Settings):
     label_column: str | None = None
 
 
-class Images(Columns):
-    """How images are read, and brought to the size that a model takes.
+class Resized(Settings):
+    """How images are brought to the size that a model takes.
 
     Attributes:
-        resize: Scale every image before noise is added: the shorter side's pixels, or HEIGHTxWIDTH. (default: no
-            scaling)
-        crop: Cut the centre of every image, after scaling, before noise: a side's pixels, or HEIGHTxWIDTH. (default:
-            all)
+        resize: Scale every image before noise is added: the shorter side's pixels, or HEIGHTxWIDTH. (default: as in
+            the model's training, or no scaling)
+        crop: Cut the centre of every image, after scaling, before noise: a side's pixels, or HEIGHTxWIDTH. (default: as
+            in the model's training, or all)
     """
 
     resize: str | None = None
     crop: str | None = None
+
+
+class Images(Resized, Columns):
+    """How images are read, and brought to the size that a model takes."""
 
     def reading(self) -> dict[str, Any]:
         """The settings as `data.load` takes them."""
@@ -118,7 +122,8 @@ class OneModel(Settings):
 
     Attributes:
         model: Model folder, `user/name` on the Hugging Face hub, ONNX file, OpenVINO IR (.xml), TorchScript (.pt),
-            exported program (.pt2), or code that makes the model: `package.module:NAME`, `file.py:NAME`.
+            exported program (.pt2), or code that makes the model: `package.module:NAME`, `file.py:NAME`. Or demo or
+            demo-amplify, which come with randsmooth and know handwritten digits.
         model_arg: Argument of what makes or opens the model, such as depth=20, read as YAML reads it. Repeatable. Of
             secret:NAME=VALUE, and of names such as token, tables hold a hash.
     """

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import IO, Any
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 from torch import Generator, Tensor
 
-from randsmooth.data.dataset_spec import RESIZE, DatasetSpec, Sides
+from randsmooth.data.dataset_spec import RESIZE, DatasetSpec, Fit, Sides
 from randsmooth.data.labels import NO_LABEL
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
@@ -46,6 +47,7 @@ COLOUR = ("P", "PA", "RGB", "RGBA", "RGBX", "CMYK")
 # A 16-bit image all of whose values are smaller holds fewer bits than its file: 12, say, of a camera's sensor.
 FEWER_BITS = 2**12
 
+LUMA = (0.299, 0.587, 0.114)  # weights of red, green and blue in a grey value (ITU-R BT.601)
 ORIENTATION = 0x0112  # the EXIF tag
 WRONG_CHANNELS = {
     1: "is in colour (mode {mode}), and the data set is grey: convert it to grey, or the others to RGB",
@@ -173,6 +175,43 @@ def read_image(path: str | Path, spec: DatasetSpec) -> Tensor:
         raise InputError(f"no image file at {path}")
     with opened(path) as stream:
         return torch.tensor(decode(stream, spec, str(path))).float() / 255
+
+
+def read_picture(path: str | Path, spec: DatasetSpec) -> tuple[Tensor, str]:
+    """A picture of any size, in grey or colour, in the form that is certified, and in words how it came to that size.
+
+    What is like the images of the data set is read as by `read_image`, and the words are empty. Any other picture is
+    turned upright and scaled as `spec` says, else until it covers H x W; then its centre is cut, and turned grey where
+    `spec` is grey.
+
+    Raises:
+        InputError: as `read_image`, but for the size and for colours.
+
+    Example:
+        >>> import tempfile
+        >>> from randsmooth.data import DATASETS
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "photo.png")
+        ...     Image.new("RGB", (40, 30)).save(path)
+        ...     x, words = read_picture(path, DATASETS["digits"])
+        >>> x.shape, words
+        (torch.Size([1, 8, 8]), 'brought from 30x40 to 8x8 before any noise (resize 8, crop 8, grey)')
+    """
+    path, (channels, H, W) = Path(path), spec.shape
+    fit = Fit((spec.fitting or Fit(H if H == W else (H, W))).resize, (H, W))
+    try:
+        x = read_image(path, spec)
+    except InputError:
+        x = read_image(path, replace(spec, fit=fit, convert=True, shape=(3 if channels == 1 else channels, H, W)))
+        if channels == 1:
+            x = torch.tensordot(torch.tensor(LUMA), x * 255.0, dims=1)[None].round() / 255.0
+    with opened(path) as stream:
+        mode, *sides = form(stream, str(path))
+    grey = ["grey"] if channels == 1 and mode not in GREY else []
+    if sides == [H, W] and not grey:
+        return x, ""
+    how = [f"{name} {size}" for name, size in fit.words().items() if size is not None]
+    return x, f"brought from {sides[0]}x{sides[1]} to {H}x{W} before any noise ({', '.join([*how, *grey])})"
 
 
 def decode(stream: IO[bytes], spec: DatasetSpec, where: str, draws: Sequence[float] | None = None) -> NDArray[np.uint8]:

@@ -164,7 +164,8 @@ def _training(recipe: Recipe, images: int, speed: Passes) -> float:
 def _samples(step: Step, recipe: Recipe) -> int:
     """All that the images may take."""
     options, usual = step.options, CertificationSettings.model_fields
-    total = data.describe(str(options.get("dataset") or recipe.dataset)).sizes[str(options.get("split", "test"))]
+    spec = data.describe(str(options.get("dataset") or recipe.dataset), **recipe.reading)
+    total = spec.sizes[str(options.get("split", "test"))]
     images = options.get("take") or math.ceil(total / (options.get("skip") or 1))
     return int(images * sum(int(options.get(key, usual[key].default)) for key in ("n0", "n")))
 

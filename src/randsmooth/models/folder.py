@@ -17,11 +17,11 @@ from huggingface_hub import snapshot_download
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
-from randsmooth.atomic import naming, sync_folder, write_atomically
+from randsmooth.atomic import make_folder, naming, sync_folder, write_atomically
 from randsmooth.documents import parse_json, read_file, shown
 from randsmooth.errors import InputError
 from randsmooth.escape import markdown, setting
-from randsmooth.models.sources import check_place
+from randsmooth.models.sources import check_place, shipped
 from randsmooth.models.weights import COUNTER
 from randsmooth.noise import Noise, noise_from
 from randsmooth.urls import fetched, is_url
@@ -130,7 +130,7 @@ def save(model: StoredModel, folder: Path | str) -> None:
     never a mixture. On return the files are on the disk.
 
     Raises:
-        InputError: `folder` is a file, or the weights are not float32.
+        InputError: `folder` cannot be made, or the weights are not float32.
 
     Example:
         >>> from randsmooth.models import Classifier
@@ -148,10 +148,7 @@ def save(model: StoredModel, folder: Path | str) -> None:
     config = model.config | {HASH: f"sha256:{hashlib.sha256(weights).hexdigest()}"}
     content = json.dumps(config | {DIGEST: _digest(config)}, sort_keys=True, indent=2).encode()
     files = {WEIGHTS: weights, CARD: card(model).encode(), CONFIG: content}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError):
-        raise InputError(f"{folder} cannot be a model folder, a file is in the way: choose another") from None
+    make_folder(folder)
     with naming(folder), tempfile.TemporaryDirectory(dir=folder, prefix=".saving-", suffix=".tmp") as written:
         for name, content in files.items():
             write_atomically(Path(written) / name, content)
@@ -227,8 +224,8 @@ were saved'
 
 
 def local(folder: Path | str) -> Path:
-    """`folder` itself, or a folder on this machine with the files of a URL or the hub. InputError where none is."""
-    folder = fetched(folder) if is_url(folder) else folder
+    """`folder`, or one on this machine with the files of a URL, the hub or a demo. InputError where none is."""
+    folder = fetched(folder) if is_url(folder) else shipped(folder)
     check_place(folder)
     return here(str(folder), [CONFIG, WEIGHTS], "FOLDER")
 

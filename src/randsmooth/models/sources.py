@@ -27,6 +27,7 @@ from randsmooth.urls import fetched, is_url
 HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 NAMES_A_SECRET = re.compile(r"token|secret|passw|credential|api_?key", re.IGNORECASE)
 UNUSED = {"checkpoint.pt", "teacher.pt", "history.csv"}  # files of a training run that no model is made of
+DEMOS = ("demo", "demo-amplify")  # models of digits that come with the package, in folders beside this file
 
 CHECKPOINT = r"(?i)\.(pth|tar|ckpt|pkl|pickle|bin|th)$"
 OPENING = """import torch
@@ -60,6 +61,17 @@ class Form(NamedTuple):
     opener: str
 
 
+def shipped(place: Path | str) -> Path | str:
+    """`place`, or the folder of the model in DEMOS that it names; a model folder of that name here comes first.
+
+    Example:
+        >>> Path(shipped("demo-amplify")).parent.name, shipped("runs/demo")
+        ('models', 'runs/demo')
+    """
+    ours = str(place) in DEMOS and not Path(place, "config.json").is_file()
+    return Path(__file__).with_name(str(place)) if ours else place
+
+
 def check_place(folder: Path | str) -> None:
     """Raise InputError unless `folder` is a folder that is there, or may be a model's id on the Hugging Face hub.
 
@@ -69,7 +81,7 @@ def check_place(folder: Path | str) -> None:
         Traceback (most recent call last):
         randsmooth.errors.InputError: nomodel is not a folder: expected a model folder or a hub id such as user/name
     """
-    if not Path(folder).is_dir() and (Path(folder).exists() or not HUB_ID.fullmatch(str(folder))):
+    if not Path(shipped(folder)).is_dir() and (Path(folder).exists() or not HUB_ID.fullmatch(str(folder))):
         raise InputError(f"{folder} is not a folder: expected a model folder or a hub id such as user/name")
 
 
@@ -95,7 +107,7 @@ _TRANSFORMERS, _TIMM, _CODE = "hub:from_transformers", "hub:from_timm", "sources
 FORMS = (
     Form("hf:user/name or hf:FOLDER", "an image classifier of transformers", "hf:.*", _made_later, _TRANSFORMERS),
     Form("timm:NAME", "an image classifier of timm", "timm:.*", _made_later, _TIMM),
-    Form("FOLDER", "a model folder", "", check_place, "classifier:load"),
+    Form(f"FOLDER, {' or '.join(DEMOS)}", "a model folder", "", check_place, "classifier:load"),
     Form("file.py:NAME", "what returns the model, or is it", r".*\.py:[A-Z_][\w.]*", check_file, _CODE),
     Form("package.module:NAME", "the same in a module", r"[A-Z_][\w.]*:[A-Z_][\w.]*", _made_later, _CODE),
     Form("NET.onnx", "an ONNX file", r".*\.onnx", check_file, "adapters.graph_file:OnnxModel"),
@@ -143,14 +155,14 @@ def weights_alone(path: Path | str, reason: str = "") -> InputError:
 
 
 def local_source(source: Path | str) -> Path | str:
-    """`source`, or of a URL the path of a copy on this machine, without what only training needs.
+    """`source`, of one of DEMOS its folder, of a URL the path of a copy on this machine without what training needs.
 
     Example:
         >>> local_source("user/name")
         'user/name'
     """
     if not is_url(source):
-        return source
+        return shipped(source)
     return fetched(source, lambda path: path.name not in UNUSED and "events" not in path.parts)
 
 

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from randsmooth.data.decode import LUMA
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, check_known, unknown
 from randsmooth.models.base import Around, as_module, notes_of
 
-LUMA = (0.299, 0.587, 0.114)  # weights of red, green and blue in a grey value (ITU-R BT.601)
 CHANNELS: dict[int | str, str] = {
     1: "grey values of red, green and blue",
     3: "a grey channel repeated as red, green and blue",

@@ -18,7 +18,7 @@ from lightning_fabric.loggers.logger import Logger
 from torch import Tensor, nn
 
 from randsmooth import data, models
-from randsmooth.atomic import claimed, write_atomically
+from randsmooth.atomic import claimed, make_folder, write_atomically
 from randsmooth.data import Images, TensorImages
 from randsmooth.data.dataset_spec import IN_MEMORY_BYTES
 from randsmooth.data.images import numbered
@@ -322,7 +322,7 @@ def take_folder(stack: ExitStack, run: Run, *, begun: bool) -> None:
     Kept are a teacher's predictions, which may have taken hours and are used only if they fit and, with `resume`, under
     which ids the loggers' trackers know a run that was killed before its first checkpoint.
     """
-    run.folder.mkdir(parents=True, exist_ok=True)
+    make_folder(run.folder)
     stack.enter_context(claimed(run.folder))
     teacher = "of the model" in run.recipe.folders().values()  # which predicts under its own noise
     clear(run.folder, keep=OWN if begun else [TEACHER] * teacher + [TRACKED] * run.flags["resume"])

@@ -16,6 +16,7 @@ from randsmooth.cli.options import DATASET, Answered, Images
 from randsmooth.cli.settings import Argument, Unsaved, option
 from randsmooth.cli.verbs import first_paragraph
 from randsmooth.escape import LONG, printable, say, shortened, to_json
+from randsmooth.models.sources import shipped
 from randsmooth.urls import fetched, is_url
 
 if TYPE_CHECKING:
@@ -276,7 +277,7 @@ def cite(settings: Cite) -> None:
     """
     from randsmooth.papers import cited
 
-    found = cited([fetched(thing) if is_url(thing) else thing for thing in settings.things])
+    found = cited([fetched(thing) if is_url(thing) else shipped(thing) for thing in settings.things])
     if settings.format == "json":
         say(to_json(found.to_dict()))
     else:

@@ -79,6 +79,8 @@ def predict(settings: Predict) -> None:
     asked = settings.asked()
     table = None if settings.like is None else certificates.read(settings.like)
     sigma = settings.sigma if table is None else table.header.sigma
+    if table is not None and settings.resize is settings.crop is None:
+        settings = settings.model_copy(update={"resize": table.header.resize, "crop": table.header.crop})
     model = base_classifier(settings.model, settings.model_arg, settings.denoiser, sigma)
     spec = spec_of(model, settings)
     classes = spec.classes if settings.dataset and not spec.open_ended else table and table.header.classes
@@ -134,25 +136,27 @@ def spec_of(model: BaseClassifier, settings: OneClassifier) -> DatasetSpec:
     """What the model's images look like, as --dataset or the model itself says. InputError where nothing does."""
     from randsmooth.certification.opening import images_taken
 
-    return images_taken(model, settings.model, settings.dataset, settings.num_classes)
+    return images_taken(model, settings.model, settings.dataset, settings.num_classes, **settings.reading())
 
 
 def images_at(path: Path, spec: DatasetSpec, settings: OneClassifier) -> list[tuple[str, Tensor]]:
     """The image (C, H, W) in a file, or those of a folder or file of many, each with what to call it.
 
     Raises:
-        InputError: they are missing, or not of the model's shape.
+        InputError: they are missing, or those of many are not of the model's shape.
     """
     import torch
 
     from randsmooth import data
-    from randsmooth.data.dataset_spec import Fit
     from randsmooth.data.registry import is_source
 
     if not is_source(path):
-        fit = Fit.of(settings.resize, settings.crop) or spec.fit
-        return [(str(path), data.read_image(path, dataclasses.replace(spec, fit=fit)))]
-    images = data.load(str(path), "test", stream=True, **settings.reading())
+        x, words = data.read_picture(path, spec)
+        if words:
+            note(f"{path} is {words}")
+        return [(str(path), x)]
+    fit = {} if spec.fit is None else {"resize": spec.fit.resize, "crop": spec.fit.crop}
+    images = data.load(str(path), "test", stream=True, **settings.reading() | fit)
     if images.spec.shape != tuple(spec.shape):
         raise InputError(
             f"the images of {path} have the shape {images.spec.shape}, and the model takes {tuple(spec.shape)}: ask "
@@ -258,6 +262,7 @@ def found_image(model: BaseClassifier, settings: Explain) -> FoundImage:
     import torch
 
     from randsmooth import data
+    from randsmooth.certification.opening import reading_of
 
     named = in_dataset(settings.image)
     if named is None:
@@ -265,7 +270,7 @@ def found_image(model: BaseClassifier, settings: Explain) -> FoundImage:
         ((name, x),) = images_at(Path(settings.image), spec, settings)
         return FoundImage(name, x, () if spec.open_ended else spec.classes)
     dataset, index = named
-    images = data.load(dataset, settings.split, stream=True, **settings.reading())
+    images = data.load(dataset, settings.split, stream=True, **reading_of(model, dataset, settings.reading()))
     if index >= len(images):
         last = len(images) - 1
         raise InputError(f"{settings.image}: {dataset} ({settings.split}) has {len(images)} images, 0 to {last}")
@@ -276,11 +281,13 @@ def found_image(model: BaseClassifier, settings: Explain) -> FoundImage:
 
 def _explained(model: BaseClassifier, found: FoundImage, settings: Explain) -> Explanation:
     from randsmooth import app, data
+    from randsmooth.certification.opening import reading_of
     from randsmooth.progress import console
 
     training: Any = False if settings.no_training else None
     if settings.dataset is not None and not settings.no_training:
-        training = data.load(settings.dataset, "train", stream=True, **settings.reading())
+        how_read = reading_of(model, settings.dataset, settings.reading())
+        training = data.load(settings.dataset, "train", stream=True, **how_read)
     how = settings.model_dump(include={"device", "num_classes"}) | {"attack": not settings.no_attack}
     known: dict[str, Any] = {"label": found.label, "classes": found.classes, "name": found.name}
     asked = completed(settings.asked(), settings, model)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from randsmooth.cli.certification import check_sources
 from randsmooth.cli.messages import note
-from randsmooth.cli.options import Model, NoiseNamed, certification_option
+from randsmooth.cli.options import Model, NoiseNamed, Resized, certification_option
 from randsmooth.cli.settings import as_given
 from randsmooth.errors import InputError
 from randsmooth.escape import say
@@ -15,7 +15,7 @@ from randsmooth.urls import name_of
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-class Serve(Model):
+class Serve(Resized, Model):
     """Settings of `randsmooth serve`.
 
     Attributes:
@@ -64,7 +64,7 @@ def serve(settings: Serve) -> None:
     limits = app.Limits(samples=settings.most_samples, **how)
     title = settings.title or name_of(settings.model)
     same = settings.model_dump(include={"denoiser", "dataset", "sigma", "noise", "alpha"})
-    more = settings.model_dump(include={"backend", "precision", "device", "num_classes"})
+    more = settings.model_dump(include={"backend", "precision", "device", "num_classes", "resize", "crop"})
     if settings.space is not None:
         given = settings.model_dump(include={"model_arg", "host", "port", *more}, exclude_defaults=True)
         if given:

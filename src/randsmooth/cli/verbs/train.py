@@ -80,7 +80,7 @@ def _to_certify(settings: Train, values: dict[str, Any]) -> str:
     words = [str(values["out"])]
     if settings.dataset not in DATASETS:
         words += ["--dataset", settings.dataset]
-    for name in ("image_column", "label_column", "resize", "crop"):
+    for name in ("image_column", "label_column"):
         if values[name] is not None:
             words += [f"--{name.replace('_', '-')}", str(values[name])]
     return shlex.join(words) + (" --denoiser DENOISER" if settings.sigma == 0 else "")

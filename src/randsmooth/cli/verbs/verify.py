@@ -19,6 +19,7 @@ from randsmooth.cli.options import Answered
 from randsmooth.cli.settings import Argument, read_config, read_document, validate
 from randsmooth.cli.verbs import DATA_VERBS, VERBS
 from randsmooth.errors import ForeignFile, InputError, Note, check_known
+from randsmooth.models.sources import shipped
 from randsmooth.urls import Place, fetched, with_urls
 
 STATES = ("verified", "read", "refused", "unknown")  # by its digests; without; not as it should be; not one of ours
@@ -89,7 +90,7 @@ def examined(path: Path) -> Found:
 def _named(files: list[Place]) -> list[Path]:
     """Each file once; for a folder the files in it that are of a known kind, and for a file of a model its folder."""
     paths: list[Path] = []
-    for path in map(fetched, files):
+    for path in (fetched(shipped(place)) for place in files):
         if path.is_dir():
             paths += below(path) or [path]
         else:

@@ -1,0 +1,63 @@
+"""The two models that come with the package: sound, small, and taken wherever a model is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+import randsmooth as rs
+from cli.processes import Run
+from randsmooth import models
+from randsmooth.models.sources import DEMOS, shipped
+
+MOST = 150_000  # bytes of one
+FEWEST = {"demo": 0.9, "demo-amplify": 0.7}  # share of the test digits that it gets right without noise
+
+
+def test_both_are_small_whole_and_know_digits() -> None:
+    images = rs.data.load("digits", "test")
+    x, y = images.batch(torch.arange(len(images)))
+    methods = {"demo": "gaussian", "demo-amplify": "amplify"}
+    for name in DEMOS:
+        folder = Path(shipped(name))
+        assert sum(path.stat().st_size for path in folder.iterdir()) < MOST, name
+        assert "as they were saved" in models.check_folder(name), name
+        model = models.load(name)
+        known = {"dataset": "digits", "sigma": 0.5, "seed": 0, "method": methods[name]}
+        assert known.items() <= model.provenance.items(), name
+        with torch.inference_mode():
+            assert float((model(x).argmax(1) == y).float().mean()) > FEWEST[name], name
+
+
+def test_a_model_folder_of_that_name_comes_first_and_nothing_else_is_in_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("demo").mkdir()
+    assert len(rs.load_model("demo").classes) == 10  # a folder that holds no model
+    models.save(models.Classifier(arch="small-cnn", classes=["cat", "dog"], shape=[1, 8, 8]), "demo")
+    assert rs.load_model("demo").classes == ["cat", "dog"]
+    assert len(rs.load_model("demo-amplify").classes) == 10
+    with pytest.raises(rs.InputError, match=r"demos.* demo or demo-amplify"):
+        rs.load_model("demos")
+
+
+def test_every_verb_takes_them(cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    few = "--n 300 --n0 20"
+    for words in (
+        f"certify demo --take 4 {few}",
+        f"certify demo demo-amplify --ensemble vote --take 2 {few} --out both.parquet",
+        "attack demo demo.parquet --take 1 --n 300 --steps 1 --m 4",
+        f"explain demo-amplify digits:17 {few} --no-attack",
+        "accuracy demo --radius 0.25 --take 4 --n 300 --out accuracy.parquet",
+        "plan demo --take 4 --n 300 --seconds 1",
+        "verify demo demo-amplify demo.parquet",
+        "cite demo",
+    ):
+        done = cli(*words.split())
+        assert done.code == 0, f"{words}: {done.err}"
+    assert len(rs.certify("demo", "digits", n=300, n0=20, take=2)) == 2
+    assert Path("explanation.html").is_file() and not Path("demo").exists()
