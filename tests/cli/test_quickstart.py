@@ -40,6 +40,12 @@ def test_an_earlier_one_is_refused_or_gone_on_with_before_anything_is_timed(
         refused = cli("quickstart", "--out", tmp_path / name.replace("/", "-"), "--device", "cpu")
         assert refused.code == 2 and refused.out == "" and name.partition("/")[0] in refused.err, name
         assert "--resume" in refused.err and "--overwrite" in refused.err, name
+        assert f"--out {tmp_path / name.replace('/', '-')}-2" in refused.err, name
+    (path.parent / "report.html").touch()
+    refused = cli("quickstart", "--out", path.parent, "--device", "cpu")
+    assert refused.code == 2 and f"is finished, look at {path.parent / 'report.html'}" in refused.err
+    refused = cli("quickstart", "--out", path / "below", "--device", "cpu")
+    assert refused.code == 2 and f"{path / 'below'} cannot be made" in refused.err and "--resume" not in refused.err
     monkeypatch.setattr(verb, "_trained_and_certified", stop)
     with pytest.raises(Trained):
         verb.quickstart(verb.Quickstart(out=path.parent, device="cpu", resume=True))
