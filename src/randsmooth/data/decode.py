@@ -206,12 +206,12 @@ def read_picture(path: str | Path, spec: DatasetSpec) -> tuple[Tensor, str]:
         if channels == 1:
             x = torch.tensordot(torch.tensor(LUMA), x * 255.0, dims=1)[None].round() / 255.0
     with opened(path) as stream:
-        mode, *sides = form(stream, str(path))
-    grey = ["grey"] if channels == 1 and mode not in GREY else []
-    if sides == [H, W] and not grey:
-        return x, ""
-    how = [f"{name} {size}" for name, size in fit.words().items() if size is not None]
-    return x, f"brought from {sides[0]}x{sides[1]} to {H}x{W} before any noise ({', '.join([*how, *grey])})"
+        mode, height, width = form(stream, str(path))
+    larger = fit.scaled((height, width))
+    words = {"resize": larger != (height, width), "crop": larger != (H, W)}
+    how = [f"{name} {fit.words()[name]}" for name, done in words.items() if done]
+    how += ["grey"] if channels == 1 and mode not in GREY else []
+    return x, f"brought from {height}x{width} to {H}x{W} before any noise ({', '.join(how)})" if how else ""
 
 
 def decode(stream: IO[bytes], spec: DatasetSpec, where: str, draws: Sequence[float] | None = None) -> NDArray[np.uint8]:
