@@ -36,10 +36,10 @@ def test_a_model_folder_of_that_name_comes_first_and_nothing_else_is_in_the_way(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("demo").mkdir()
-    assert len(rs.load_model("demo").classes) == 10  # a folder that holds no model
+    assert len(models.load("demo").classes) == 10  # a folder that holds no model
     models.save(models.Classifier(arch="small-cnn", classes=["cat", "dog"], shape=[1, 8, 8]), "demo")
-    assert rs.load_model("demo").classes == ["cat", "dog"]
-    assert len(rs.load_model("demo-amplify").classes) == 10
+    assert models.load("demo").classes == ["cat", "dog"]
+    assert len(models.load("demo-amplify").classes) == 10
     with pytest.raises(rs.InputError, match=r"demos.* demo or demo-amplify"):
         rs.load_model("demos")
 
