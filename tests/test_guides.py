@@ -43,7 +43,12 @@ TINY = {
     "evaluate": "--n 300",
     "compare": "--n 300",
 }
-QUICKSTART = {"EPOCHS": 1, "IMAGES": 6, "N": 200, "METHODS": {"gaussian": {}, "amplify": {"E_t": 0, "T": 1}}}
+QUICKSTART = {
+    "EPOCHS": 1,
+    "IMAGES": 6,
+    "N": 200,
+    "METHODS": {"gaussian": {}, "amplify": {"discard": False, "E_t": 0, "T": 1}},
+}
 LOG = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n"
 IDS = {path: path.relative_to(DOCS if path.is_relative_to(DOCS) else ROOT).as_posix() for path in PAGES}
 PYTHON = [
