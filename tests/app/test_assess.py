@@ -16,8 +16,8 @@ import randsmooth as rs
 from chromium import chromium
 from nasty import NASTY
 from randsmooth import InputError
-from randsmooth.app import Assessment, assessing, assessment_page
-from randsmooth.app.assessment_page import FILES, advice
+from randsmooth.app import Assessment, assessing
+from randsmooth.app.assessment_page import FILES, advice, assessment_page
 from randsmooth.noise import Uniform
 
 MARGINS = {"clear": 0.2, "slight": 0.003}  # of an image's brightness from mid-grey

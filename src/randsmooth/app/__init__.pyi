@@ -1,7 +1,6 @@
 from .assessing import Assessment as Assessment
 from .assessing import Candidate as Candidate
 from .assessing import assess as assess
-from .assessment_page import assessment_page as assessment_page
 from .assessment_page import write_assessment as write_assessment
 from .explaining import explain as explain
 from .explaining import nearest as nearest

@@ -34,14 +34,6 @@ def assessment_page(found: Assessment, *, command: str | None = None) -> str:
     Args:
         found: what `assess` found.
         command: what was typed to make the page, to be shown on it.
-
-    Example:
-        >>> import randsmooth as rs
-        >>> from torch import nn
-        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
-        >>> found = rs.assess(model, "digits", sigmas=[0.25], take=20, n=200)
-        >>> assessment_page(found).startswith("<!DOCTYPE html>")
-        True
     """
     header, n = found.table.header, len(found.table)
     content: dict[str, Any] = {"found": found, "n": n, "command": command, "at": (found.radius / 2, found.radius)}
@@ -89,17 +81,7 @@ def percent(estimate: Estimate | float) -> str:
 
 
 def advice(found: Assessment) -> str:
-    """What stands in the way, if anything: "guesses", "unlearnt" (the noise), "costly", or "" for a model that is fit.
-
-    Example:
-        >>> import randsmooth as rs
-        >>> import torch
-        >>> from torch import nn
-        >>> _ = torch.manual_seed(0)
-        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
-        >>> advice(rs.assess(model, "digits", sigmas=[0.25], take=20, n=200))
-        'guesses'
-    """
+    """What stands in the way: "guesses", "unlearnt" (the noise), "costly", or "" for a model that is fit."""
     clean, voted = found.clean.value, found.certified[0.0].value
     if found.guesses:
         return "guesses"
