@@ -40,19 +40,8 @@ class Verb(NamedTuple):
 
 # In the order in which a beginner meets them.
 _NAMES = (
-    *(
-        "quickstart",
-        "train",
-        "train-denoiser",
-        "import",
-        "certify",
-        "assess",
-        "accuracy",
-        "plan",
-        "merge",
-        "predict",
-        "explain",
-    ),
+    *("quickstart", "train", "train-denoiser", "import", "certify", "assess", "accuracy", "plan", "merge"),
+    *("predict", "explain"),
     *("serve", "attack", "from-counts", "evaluate", "compare", "leaderboard", "sweep", "reproduce", "export"),
     *("quantise", "verify", "methods", "cite", "doctor", "completion"),
 )
