@@ -162,8 +162,8 @@ def images_at(path: Path, spec: DatasetSpec, settings: OneClassifier) -> list[tu
             f"the images of {path} have the shape {images.spec.shape}, and the model takes {tuple(spec.shape)}: ask "
             "for it with --resize and --crop"
         )
-    x = [each for batch, _ in images.batches(torch.arange(len(images)).split(256)) for each in batch]
-    return [(images.name_of(index), each) for index, each in enumerate(x)]
+    found = [each for batch, _ in images.batches(torch.arange(len(images)).split(256)) for each in batch]
+    return [(images.name_of(index), each) for index, each in enumerate(found)]
 
 
 class Explain(Answered, OneClassifier):
