@@ -27,7 +27,7 @@ from randsmooth.data import is_image
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import settings_from
 from randsmooth.models import ForeignModel, provenance_of
-from randsmooth.noise import Copies, Stream, address_of, check_on_grid, check_sigma, grid_sampler, noise_said
+from randsmooth.noise import Copies, Stream, address_of, check_sigma, grid_sampler, noise_said
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -236,8 +236,6 @@ class Engine:
     def receive(self, x: Tensor) -> Tensor:
         """An image (C, H, W) on the device, checked; the engine is ready for its shape. Errors as `prepare`."""
         self.noise.check(x)
-        if self.settings.sound:
-            check_on_grid(x)
         x = x.to(self.device, torch.float32)
         self.prepare(x.shape)
         return x

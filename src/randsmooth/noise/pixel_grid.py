@@ -89,6 +89,10 @@ class GridSampler:
         self.table = self.thresholds.first_looks()
         self._on_device: dict[torch.device, GridOnDevice] = {}
 
+    def check(self, x: Tensor) -> None:
+        """As `check_on_grid`."""
+        check_on_grid(x)
+
     def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
         """Set `out` (n, C, H, W), contiguous float32, to noisy copies of `x` (C, H, W), whose pixels are k/255.
 
