@@ -6,7 +6,7 @@ import math
 import numpy as np
 from scipy import stats
 
-from randsmooth.bounds.finite import assured_accuracy, most_failures
+from randsmooth.bounds.finite_populations import assured_accuracy, most_failures
 
 GRID = list(itertools.product([1, 10, 500, 10_000], [1e-6, 0.001, 0.05, 0.5], [1e-9, 0.001, 0.05, 0.5]))
 PATHS = 20_000

@@ -10,7 +10,7 @@ import pytest
 
 from cli.processes import Run
 from cli.test_leaderboard import LOG, certificates
-from randsmooth.cli import reading
+from randsmooth.cli import certificate_files
 
 DAMAGED = {
     "flipped.parquet": "flipped.parquet",
@@ -76,4 +76,4 @@ def test_namesakes_are_told_apart_by_their_folders(tmp_path: Path) -> None:
         for file in map(tmp_path.joinpath, files):
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(LOG)
-        assert [table.name for table in reading.load([tmp_path / file for file in files])] == names
+        assert [table.name for table in certificate_files.load([tmp_path / file for file in files])] == names

@@ -11,7 +11,7 @@ import pytest
 
 from cli.processes import Run
 from randsmooth.cli.main import main
-from randsmooth.cli.messages import explained
+from randsmooth.cli.output import explained
 
 
 def test_a_full_disk_costs_a_sentence(cli: Run, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

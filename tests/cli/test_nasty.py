@@ -15,7 +15,7 @@ from cli.processes import Run
 from nasty import NASTY
 from randsmooth import progress
 from randsmooth.certificates import Header, from_evidence, write_parquet
-from randsmooth.cli.messages import Answers, show_answers
+from randsmooth.cli.output import Answers, show_answers
 from randsmooth.errors import InputError, Note
 
 
@@ -77,7 +77,7 @@ def test_an_error_quotes_it_on_one_line(monkeypatch: pytest.MonkeyPatch, cli: Ru
             warnings.warn(f"read {text}", Note, stacklevel=1)
             raise InputError(f"{text} cannot be read")
 
-        monkeypatch.setattr("randsmooth.cli.reading.load", fail)
+        monkeypatch.setattr("randsmooth.cli.certificate_files.load", fail)
         code, out, err = cli("evaluate", "a.parquet")
         assert code == 2 and out == "" and quiet(err) and len(err) < 20_000, name
         assert [line.split(":")[0] for line in err.splitlines()] == ["note", "randsmooth"], name

@@ -30,7 +30,7 @@ from randsmooth.certificates import (
     write_tsv,
 )
 from randsmooth.certificates.parquet import KEY, _parts_in, digests
-from randsmooth.cli import reading
+from randsmooth.cli import certificate_files
 from randsmooth.errors import InputError, Note
 from randsmooth.noise import Gaussian
 from randsmooth.report import render
@@ -104,7 +104,7 @@ class Table(Reader):
     def read(self, folder: Path) -> Any:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", ".* is a part of a run", Note)
-            (table,) = reading.load([folder / NAME])
+            (table,) = certificate_files.load([folder / NAME])
         render([table], format="json")
         return meaning(table)
 
@@ -195,7 +195,7 @@ class Log(Reader):
         return [{LOG: form.encode()} for form in forms]
 
     def read(self, folder: Path) -> Any:
-        (table,) = reading.load([folder / LOG], sigma=SIGMA, n=N, alpha=ALPHA)
+        (table,) = certificate_files.load([folder / LOG], sigma=SIGMA, n=N, alpha=ALPHA)
         render([table], format="json")
         return meaning(table) | {"cells": cells_of((folder / LOG).read_bytes())}
 

@@ -38,17 +38,17 @@ from .classes import FOR_THE_PAIR as FOR_THE_PAIR
 from .classes import pairwise_bounds as pairwise_bounds
 from .classes import top_k_bounds as top_k_bounds
 from .classes import two_sided_bounds as two_sided_bounds
-from .finite import assured_accuracy as assured_accuracy
-from .finite import enough_drawn as enough_drawn
-from .finite import finite_share_interval as finite_share_interval
-from .finite import most_failures as most_failures
-from .limits import (
+from .finite_populations import assured_accuracy as assured_accuracy
+from .finite_populations import enough_drawn as enough_drawn
+from .finite_populations import finite_share_interval as finite_share_interval
+from .finite_populations import most_failures as most_failures
+from .levels import (
     check_alpha as check_alpha,
 )
-from .limits import (
+from .levels import (
     check_level as check_level,
 )
-from .limits import (
+from .levels import (
     smallest_n as smallest_n,
 )
 from .means import (

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from randsmooth.bounds.binomial import Floats, check_counts
-from randsmooth.bounds.limits import check_alpha
+from randsmooth.bounds.levels import check_alpha
 from randsmooth.errors import InputError
 
 ROUNDING = 1e-6  # nats; the error of `log_e` at ten million samples is below a tenth of it

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from randsmooth.bounds.limits import check_alpha
+from randsmooth.bounds.levels import check_alpha
 from randsmooth.errors import InputError
 
 Floats = NDArray[np.float64]

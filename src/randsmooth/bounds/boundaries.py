@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from randsmooth.bounds.binomial import Floats, Ints
-from randsmooth.bounds.limits import check_alpha, check_level, check_probability
+from randsmooth.bounds.levels import check_alpha, check_level, check_probability
 from randsmooth.bounds.schedule import LATE, Spending, check_looks
 from randsmooth.errors import InputError
 

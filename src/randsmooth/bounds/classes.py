@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from randsmooth.bounds.binomial import Floats, Ints, q_upper, upper
-from randsmooth.bounds.limits import check_alpha
+from randsmooth.bounds.levels import check_alpha
 from randsmooth.errors import InputError
 
 FOR_THE_PAIR = 0.1  # share of alpha for what the two classes hold together; the rest is for how they divide it

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from randsmooth.bounds.binomial import Floats, check_counts
-from randsmooth.bounds.limits import check_alpha
+from randsmooth.bounds.levels import check_alpha
 from randsmooth.errors import InputError
 
 ROUNDING = 1e-9  # what float64 sums of a million values in [0, 1] may be off by

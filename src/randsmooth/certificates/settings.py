@@ -19,7 +19,7 @@ from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import FrozenRecord
 from randsmooth.noise import ANoise, Gaussian, Noise, check_sigma, instead, make_noise, one_form
-from randsmooth.noise.limits import LENGTHS
+from randsmooth.noise.lengths import LENGTHS
 from randsmooth.rules import ANY_CLASS, CONFIDENCE_BOUNDS, ConfidenceBound, check_samples, kind_of_rule, make_rule
 
 if TYPE_CHECKING:

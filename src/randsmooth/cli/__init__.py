@@ -1,0 +1,1 @@
+"""The command line: `main` finds verbs, `verbs` has them, `command` makes one of settings."""

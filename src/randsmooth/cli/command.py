@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from typer.core import TyperCommand
 
 from randsmooth.cli.main import APPEARANCE
-from randsmooth.cli.messages import FAILURE, INTERRUPTED, explained, one_line
+from randsmooth.cli.output import FAILURE, INTERRUPTED, explained, one_line
 from randsmooth.cli.settings import Given, Settings, as_given, kinds_in, read_config, validate, write_config
 from randsmooth.errors import InputError, SeveralErrors
 from randsmooth.escape import say

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from randsmooth import __version__
-from randsmooth.cli.messages import BAD_INPUT, COMPLETION, FAILURE, INTERRUPTED, explained, note, one_line
+from randsmooth.cli.output import BAD_INPUT, COMPLETION, FAILURE, INTERRUPTED, explained, note, one_line
 from randsmooth.cli.verbs import DATA_VERBS, VERBS, Verb
 from randsmooth.errors import InputError, Note, SeveralErrors, check_known
 from randsmooth.escape import say

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Secret
 
 from randsmooth.certificates import CertificationSettings
-from randsmooth.cli.messages import say_lines
+from randsmooth.cli.output import say_lines
 from randsmooth.cli.settings import Argument, Given, Listed, Pairs, Settings, as_given, numbers, option
 from randsmooth.documents import parse_json
 from randsmooth.errors import InputError

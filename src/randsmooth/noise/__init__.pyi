@@ -11,7 +11,7 @@ from .gaussian import Gaussian as Gaussian
 from .gaussian import draw as draw
 from .in_norm import InNorm as InNorm
 from .laplace import Laplace as Laplace
-from .limits import check_sigma as check_sigma
+from .lengths import check_sigma as check_sigma
 from .norms import NORMS as NORMS
 from .norms import Norm as Norm
 from .per_coordinate import GaussianPerCoordinate as GaussianPerCoordinate

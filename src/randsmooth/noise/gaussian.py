@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from randsmooth.errors import InputError
 from randsmooth.noise.base import Floats, Noise, below, check_shape, number
-from randsmooth.noise.limits import LENGTHS, check_sigma
+from randsmooth.noise.lengths import LENGTHS, check_sigma
 
 if TYPE_CHECKING:
     import torch

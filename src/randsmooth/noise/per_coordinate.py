@@ -16,7 +16,7 @@ from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.noise.base import Floats, Noise, below, in_place
 from randsmooth.noise.gaussian import STD, Gaussian, fill
-from randsmooth.noise.limits import LENGTHS, check_length
+from randsmooth.noise.lengths import LENGTHS, check_length
 
 if TYPE_CHECKING:
     from torch import Tensor

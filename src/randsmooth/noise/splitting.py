@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from randsmooth.errors import InputError
 from randsmooth.noise.base import Floats, Noise, in_place
-from randsmooth.noise.limits import check_length
+from randsmooth.noise.lengths import check_length
 from randsmooth.noise.streams import Stream
 from randsmooth.noise.uniform import fill_uniform, share, tail_of_share
 

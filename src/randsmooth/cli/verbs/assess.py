@@ -1,4 +1,4 @@
-"""`randsmooth assess`."""
+"""`randsmooth assess`: what a model that is there can do, in one go, as a page."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import typer
 from pydantic import BeforeValidator
 
 from randsmooth.cli.certification import base_classifier, check_sources, default_out
-from randsmooth.cli.messages import FAILURE, writing
 from randsmooth.cli.options import DATASET, Answered, Identified, NoiseNamed, certification_option, words_of
+from randsmooth.cli.output import FAILURE, writing
 from randsmooth.cli.settings import Argument, Given, numbers, option
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""`randsmooth attack`."""
+"""`randsmooth attack`: searches the certified balls of a table for what a certificate rules out."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from randsmooth.cli.certification import base_classifier, check_sources
-from randsmooth.cli.messages import FAILURE, Answers, show_answers
 from randsmooth.cli.options import DATASET, Columns, OnDevice, certification_option
+from randsmooth.cli.output import FAILURE, Answers, show_answers
 from randsmooth.cli.settings import Argument, option
 from randsmooth.escape import printable, say, shortened
 from randsmooth.noise import NORMS, round_down

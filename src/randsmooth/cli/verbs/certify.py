@@ -22,8 +22,8 @@ from randsmooth.cli.certification import (
     model_of,
     run_of,
 )
-from randsmooth.cli.messages import BAD_INPUT, note, say_lines
 from randsmooth.cli.options import Answered, NoiseNamed, Slurm, Where, certification_option, words_of
+from randsmooth.cli.output import BAD_INPUT, note, say_lines
 from randsmooth.cli.settings import Argument, Given, words
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say

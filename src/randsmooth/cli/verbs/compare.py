@@ -14,9 +14,9 @@ from pydantic import BeforeValidator
 from randsmooth import certificates
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates.files import OTHERS, grouped, names_of
-from randsmooth.cli import reading
-from randsmooth.cli.messages import note, writing
+from randsmooth.cli import certificate_files
 from randsmooth.cli.options import Answered, Compared, Judged
+from randsmooth.cli.output import note, writing
 from randsmooth.cli.settings import Argument, Given, words
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, about
@@ -122,7 +122,9 @@ def compare(settings: Compare) -> None:
 
 
 def _loaded(settings: Compared) -> list[Certificates]:
-    return reading.load(settings.files, **settings.model_dump(include={"sigma", "n", "alpha", "norm", "dimension"}))
+    return certificate_files.load(
+        settings.files, **settings.model_dump(include={"sigma", "n", "alpha", "norm", "dimension"})
+    )
 
 
 def _rendered(tables: Sequence[Certificates], settings: Compared, format: str) -> str:
@@ -225,7 +227,7 @@ def leaderboard(settings: Leaderboard) -> None:
             f"--out {settings.out}: name the page, such as leaderboard.html; its JSON is written beside it"
         )
     pages = [settings.out, settings.out.with_suffix(".json")]
-    reading.check_asked(settings.sigma, settings.n, settings.alpha)
+    certificate_files.check_asked(settings.sigma, settings.n, settings.alpha)
     if settings.n is not None and settings.alpha is not None:
         certificates.check_budget(1, settings.n, settings.alpha)
     with writing(pages, overwrite=settings.overwrite):
@@ -253,7 +255,7 @@ def _measured(settings: Leaderboard) -> tuple[list[Entry], dict[str, list[str]]]
             file = certificates.read_file_of(path, sigma=settings.sigma, n=settings.n, alpha=settings.alpha)
             name = path.relative_to(below).as_posix()
             try:
-                table = file.table and reading.in_norm(file.table, settings.norm, settings.dimension)
+                table = file.table and certificate_files.in_norm(file.table, settings.norm, settings.dimension)
                 entries += [] if table is None else [report.measure(table, name)]
             except InputError as reason:
                 file = replace(file, fault=about(path, reason))

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 from randsmooth import bounds
 from randsmooth.certificates import CertificationSettings
 from randsmooth.cli.certification import check_sources, default_out
-from randsmooth.cli.messages import note, writing
 from randsmooth.cli.options import (
     DATASET,
     DEVICE,
@@ -21,6 +20,7 @@ from randsmooth.cli.options import (
     OneModel,
     certification_option,
 )
+from randsmooth.cli.output import note, writing
 from randsmooth.cli.settings import Argument, Given, option
 from randsmooth.errors import InputError
 from randsmooth.urls import Place, delivered, is_url, name_of
@@ -210,7 +210,7 @@ def export(settings: Export) -> None:
 
 def export_table(settings: Export) -> None:
     from randsmooth.certificates import write_tsv
-    from randsmooth.cli import reading
+    from randsmooth.cli import certificate_files
 
     folder = isinstance(settings.file, Path) and settings.file.is_dir()
     if not str(settings.file).endswith(".parquet") and (folder or settings.model_arg or settings.dataset):
@@ -218,7 +218,7 @@ def export_table(settings: Export) -> None:
     beside = Path(name_of(settings.file)) if is_url(settings.file) else Path(settings.file)
     out, overwrite = settings.out or beside.with_suffix(".tsv"), settings.overwrite
     with delivered(out, overwrite=overwrite) as path, writing([path], overwrite=overwrite or is_url(out)):
-        (table,) = reading.load([settings.file], n=settings.n, alpha=settings.alpha)
+        (table,) = certificate_files.load([settings.file], n=settings.n, alpha=settings.alpha)
         write_tsv(table, path)
     settings.answer([str(out)], lambda: {"written": [str(out)]})
     facts = {name: getattr(table.header, name) for name in ("sigma", "n", "alpha")}

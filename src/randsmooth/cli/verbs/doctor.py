@@ -19,8 +19,8 @@ import typer
 
 from randsmooth import __version__
 from randsmooth.atomic import cache_folder
-from randsmooth.cli.messages import FAILURE
 from randsmooth.cli.options import Answered
+from randsmooth.cli.output import FAILURE
 from randsmooth.cli.settings import Unsaved
 from randsmooth.documents import shown
 from randsmooth.errors import InputError

@@ -11,8 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from randsmooth.cli.messages import COMPLETION
 from randsmooth.cli.options import DATASET, Answered, Images
+from randsmooth.cli.output import COMPLETION
 from randsmooth.cli.settings import Argument, Unsaved, option
 from randsmooth.cli.verbs import first_paragraph
 from randsmooth.escape import LONG, printable, say, shortened, to_json

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from randsmooth.cli.certification import base_classifier, check_sources
-from randsmooth.cli.messages import Answers, note, show_answers, writing
 from randsmooth.cli.options import Answered, Identified, NoiseNamed, certification_option, words_of
+from randsmooth.cli.output import Answers, note, show_answers, writing
 from randsmooth.cli.settings import Argument
 from randsmooth.errors import InputError
 from randsmooth.noise import round_down

@@ -1,4 +1,4 @@
-"""`randsmooth quickstart`."""
+"""`randsmooth quickstart`: two methods trained, certified and compared in two minutes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from randsmooth.atomic import make_folder
-from randsmooth.cli.messages import note
 from randsmooth.cli.options import DEVICE, Answered
+from randsmooth.cli.output import note
 from randsmooth.cli.settings import option
 from randsmooth.errors import InputError
 from randsmooth.extras import MissingPackage

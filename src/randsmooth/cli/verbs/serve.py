@@ -1,12 +1,12 @@
-"""`randsmooth serve`."""
+"""`randsmooth serve`: pages on single images from a web server on this machine."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from randsmooth.cli.certification import check_sources
-from randsmooth.cli.messages import note
 from randsmooth.cli.options import Model, NoiseNamed, Resized, certification_option
+from randsmooth.cli.output import note
 from randsmooth.cli.settings import as_given
 from randsmooth.errors import InputError
 from randsmooth.escape import say

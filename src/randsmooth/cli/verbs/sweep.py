@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from randsmooth.cli.messages import FAILURE, note
 from randsmooth.cli.options import Answered, Slurm
+from randsmooth.cli.output import FAILURE, note
 from randsmooth.cli.settings import Argument, Given
 from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import InputError

@@ -6,8 +6,8 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from randsmooth.cli.messages import note
 from randsmooth.cli.options import Answered, NoiseNamed, Trained
+from randsmooth.cli.output import note
 from randsmooth.cli.settings import Argument, Pairs, option
 from randsmooth.training import DenoiserSettings, TrainingSettings
 from randsmooth.urls import Place, name_of

@@ -14,8 +14,8 @@ import typer
 
 from randsmooth.atomic import is_scrap
 from randsmooth.cli.command import settings_of
-from randsmooth.cli.messages import FAILURE
 from randsmooth.cli.options import Answered
+from randsmooth.cli.output import FAILURE
 from randsmooth.cli.settings import Argument, read_config, read_document, validate
 from randsmooth.cli.verbs import DATA_VERBS, VERBS
 from randsmooth.errors import ForeignFile, InputError, Note, check_known

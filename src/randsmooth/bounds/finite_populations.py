@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from randsmooth.bounds.binomial import Floats, check_counts
-from randsmooth.bounds.limits import check_alpha
+from randsmooth.bounds.levels import check_alpha
 from randsmooth.errors import InputError
 
 NEAR_HALF = 400  # the most numbers of hits about half of those drawn at which the length is checked
