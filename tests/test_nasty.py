@@ -151,17 +151,18 @@ def test_markdown_shows_it() -> None:
 
 
 COMMANDS = {
-    *("begin", "end", "hline", "textbf", "underline", "textcolor", "scriptsize"),
+    *("begin", "end", "hline", "textbf", "textcolor", "scriptsize"),
     *("textbackslash", "textasciicircum", "textasciitilde", "textless", "textgreater"),
 }
 
 
 def test_latex_has_no_command_but_ours_and_sets_every_string(written: dict[str, str]) -> None:
-    body = [line for line in written["latex"].split("\n") if not line.startswith("%")]
+    formulas = re.sub(r"\$p_A \\geq [\d.]+\$", "", written["latex"])  # heads of our own
+    body = [line for line in formulas.split("\n") if not line.startswith("%")]
     assert {*re.findall(r"\\([a-zA-Z]+)", "\n".join(body))} <= COMMANDS
     assert not re.findall(r"[\\$#%_^~]", re.sub(r"\\[a-zA-Z]+(\{\})?|\\[\\{}$&#%_]", "", "\n".join(body)))
     rows = [line for line in body if line.endswith(r" \\")]
-    assert len(rows) == len(STRINGS) + 1 and {len(re.findall(r"(?<!\\)&", row)) for row in rows} == {5}
+    assert len(rows) == len(STRINGS) + 1 and {len(re.findall(r"(?<!\\)&", row)) for row in rows} == {9}
     assert not [row for row in rows if row.startswith(("[", "*"))]
     spelled = {**escape.LATEX, "*": "{*}"}
     pattern = "|".join(re.escape(way) for way in spelled.values())

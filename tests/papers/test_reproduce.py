@@ -216,7 +216,7 @@ def test_a_scan_names_what_it_cannot_read_and_goes_on(tmp_path: Path) -> None:
         log(tmp_path / "cohen" / f"{i}.tsv", [(0.5, True)])
     result = reproduce("acr/table2", source=tmp_path, out=tmp_path / "out")
     assert result.missing == (19, 21)
-    said = "\n".join(described(result))
+    said = "\n".join(result.skipped)
     assert f"skipped: {damaged}, line 2: radius='far'" in said
     assert f"skipped as logs of predictions, which certify nothing: {tmp_path / 'predictions'}" in said
     assert "and 2 more: nothing says the data set and sigma" in said

@@ -29,6 +29,17 @@ def times(noise: Noise, factor: float) -> Noise:
     )
 
 
+def next_radius(noise: Noise, radius: Callable[..., Any]) -> Noise:
+    """The noise with another `radius` where a next class has less than what the class leaves."""
+    kind = type(noise)
+
+    def either(self: Noise, q: Any, q_next: Any = None) -> Any:
+        given = kind.radius(self, q)
+        return given if q_next is None else np.where(np.less(q_next, q), radius(self, q, q_next), given)
+
+    return but(noise, radius=either)
+
+
 def after(noise: Noise, change: Callable[..., Any]) -> Noise:
     """The noise whose copies are changed in place by `change(out, x)`."""
     kind = type(noise)
@@ -81,6 +92,8 @@ LEVEL: list[tuple[Any, str]] = [
     (times(Splitting(0.33), 1.01), "claims radius|in l1|does not hold"),
     (but(Splitting(0.5), numbered=moving), "copies, of which"),  # thresholds that depend on the image
     (but(Splitting(0.5), exact_radius=lambda *counts: 1.2 * Splitting.exact_radius(*counts)), "has exact_radius="),
+    (next_radius(Uniform(0.5), lambda noise, q, q_next: Uniform.radius(noise, q_next)), "where the next class has"),
+    (next_radius(Gaussian(0.5), lambda noise, q, q_next: 1.03 * Gaussian.radius(noise, q, q_next)), "the next class"),
     (times(Uniform(0.5), 2.0), "does not hold"),  # a factor that is missing
     (but(Uniform(0.5), norm="l2", norms=("l2",)), "in l2|does not hold"),
     (but(Gaussian(0.5), norm="linf", norms=("linf",)), "in linf|does not hold"),

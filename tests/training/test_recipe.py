@@ -140,7 +140,7 @@ def test_what_cannot_be_used_is_named() -> None:
 
 
 def test_the_command_line_has_an_option_for_every_setting_and_run_yaml_repeats_the_run(tmp_path: Path) -> None:
-    own = {"dataset", "device", "devices", "nodes", "sync_batch_norm", "logger", "out"}
+    own = {"dataset", "device", "devices", "nodes", "sync_batch_norm", "logger", "out", "format"}
     own |= {"resume", "accept_changes", "overwrite"}
     assert Train.model_fields.keys() == TrainingSettings.model_fields.keys() | own
     assert all(field.description for field in Train.model_fields.values())
