@@ -192,6 +192,10 @@ def test_a_log_of_another_run_is_not_shown_over_one_that_agrees(tmp_path: Path) 
     assert len(scanned) == 3 and shown is not None and shown.path == own and not context.lacks(printed_as)
     (note,) = (note for note in context.notes_on([printed_as]) if "logs that fit" in note)
     assert "smoothadv.tsv" in note
+    for name in ("acr/figure3", "acr/figure6", "acr/section7", "acr/budget"):  # which show the runs of the table
+        (same,) = (r for r in find_object(name).rows() if (r.method, r.sigma) == ("smoothadv", 0.5))
+        shown = context.certificates_of(same)
+        assert shown is not None and shown.path == own, name
     filed = tuple(found for found in scanned if found.place is not None and found.place.filed_by_user)
     only = Context(filed, SCALES["paper"], tmp_path)
     assert only.certificates_of(printed_as) is not None and only.lacks(printed_as)

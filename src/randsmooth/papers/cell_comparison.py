@@ -56,7 +56,7 @@ class Agreement:
 
 def agreement_of(row: PaperRow, found: CertificateFile, columns: Sequence[str] | None = None) -> Agreement:
     """How well the figures of the certificates, by default those that the row has, agree with those of the row."""
-    same = not row.figures or row.images in (None, len(found.table))
+    same = row.images in (None, len(found.table))
     here = figures(found, tuple(row.figures) if columns is None else columns)
     told = [m for m in here if m in row.figures and informative(row, found, m)]
     differences = {m: here[m] - row.figures[m] for m in told}

@@ -354,8 +354,7 @@ def _described(line: dict[str, str]) -> PaperObject:
 
     def rows() -> list[PaperRow]:
         every = [row for table in line["tables"].split() for row in rows_of(paper, table)]
-        own = [r for r in every if line["sigma"] in ("", f"{r.sigma:g}") and line["method"] in ("", r.method)]
-        return [replace(row, figures={}) for row in own] if "alone" in shows else own
+        return [r for r in every if line["sigma"] in ("", f"{r.sigma:g}") and line["method"] in ("", r.method)]
 
     found = PaperObject(line["name"], line["title"], line["maker"], rows, "models" in shows)
     found = replace(found, formula="formula" in shows, note=line["note"])
