@@ -42,6 +42,21 @@ def test_a_model_is_assessed_into_a_folder(cli: Run, made: Path) -> None:
     assert text.code == 0 and "certified" in text.out and "a/assessment.html" in text.out
 
 
+def test_what_is_stopped_keeps_its_certificates_and_what_is_refused_leaves_no_folder(
+    cli: Run, made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(assessing, "attempt", stop)
+    stopped = cli("assess", made / "model", "digits", *FEW, "--out", "a")
+    assert stopped.code == 130 and "a/certificates.parquet" in stopped.err
+    assert [path.name for path in Path("a").iterdir()] == ["certificates.parquet"]
+    assert len(certificates.read(Path("a/certificates.parquet"))) == 10
+    assert cli("assess", made / "model", "digits", "--take", "0", "--out", "b").code == 2
+    assert not Path("b").exists()
+
+
 def test_weights_alone_are_answered_with_lines_that_open_them(cli: Run) -> None:
     network = nn.Sequential(nn.Flatten(), nn.Linear(64, 10))
     Path("my_code.py").write_text(NETWORK)

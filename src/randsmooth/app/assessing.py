@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -176,6 +176,7 @@ def assess(
     alpha: float = 0.001,
     seed: int = 0,
     progress: Progress | bool | None = None,
+    keep: Callable[[Certificates], None] | None = None,
     **options: Any,
 ) -> Assessment:
     """What a model that is there can do: clean accuracy, accuracy under noise, certificates of some images, an attack.
@@ -193,6 +194,7 @@ def assess(
         n: samples of each; default: from 200 to 10,000, as many as take half a minute by a plan.
         alpha, seed: as for `certify`.
         progress: as for `certify`.
+        keep: called with the certificates as soon as they are there, before the attack.
         options: how model and images are opened, as for `certify`: split, image_column, label_column, resize, crop,
             device, identity, num_classes, model_args.
 
@@ -233,6 +235,8 @@ def assess(
     each = samples * sample + beside
     what = f"{best.noise.text}: {size} images, {size * samples:,} samples, about {clock(size * each)}"
     table = run.table(_after(show, what))
+    if keep is not None:
+        keep(table)
     attacks = _attacked(run, table, seed, show)
     rules = planned.rules.items()
     whole = {rule: total * (found["samples"].middle / size * sample + beside) for rule, found in rules}

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth import bounds, metrics
+from randsmooth import metrics
 from randsmooth.app.assessing import PILOT_N, PLAN_N, Assessment
 from randsmooth.app.page import HELPERS, amplified, in_norm, said, ticks
 from randsmooth.atomic import write_atomically
+from randsmooth.bounds import most_failures
 from randsmooth.certificates import write_parquet
 from randsmooth.escape import printable, setting, shortened
 from randsmooth.extras import versions
@@ -38,7 +39,7 @@ def assessment_page(found: Assessment, *, command: str | None = None) -> str:
     header, n = found.table.header, len(found.table)
     content: dict[str, Any] = {"found": found, "n": n, "command": command, "at": (found.radius / 2, found.radius)}
     content |= {"name": _short(found.name), "dataset": _short(header.dataset), "values": math.prod(found.shape)}
-    content |= {"advice": advice(found), "most_false": bounds.most_failures(n, header.alpha or 0.0, RHO)}
+    content |= {"advice": advice(found), "most_false": most_failures(n, header.alpha or 0.0, RHO)}
     content |= {"chart": _in_percent(figure(found)), "attacked": _attacked(found), "facts": _facts(found, command)}
     content |= {"percent": percent, "clock": clock, "amplified": amplified, "pilot_n": PILOT_N, "plan_n": PLAN_N}
     styles = [web.asset(web.__name__, "base.css"), web.asset(__package__, "page.css")]

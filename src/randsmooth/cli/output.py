@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,7 @@ def explained(error: OSError, *, resumes: bool) -> str:
 
 @contextmanager
 def writing(paths: Sequence[Path], *, overwrite: bool) -> Iterator[None]:
-    """Be the one run that writes `paths`, of which the first stands for all of them.
+    """Be the one run that writes `paths`, of which the first stands for all of them; no folder is left empty.
 
     Raises:
         InputError: another run is writing them, or without `overwrite` one of them exists.
@@ -66,11 +66,18 @@ def writing(paths: Sequence[Path], *, overwrite: bool) -> Iterator[None]:
             raise InputError(f"{there[0]} exists; use --overwrite or another --out")
 
     refuse_existing()
-    with claimed(paths[0]):
-        refuse_existing()  # another run may have ended since
-        for path in paths:
-            sweep(path)
-        yield
+    folder = paths[0].parent
+    made = not folder.exists()
+    try:
+        with claimed(paths[0]):
+            refuse_existing()  # another run may have ended since
+            for path in paths:
+                sweep(path)
+            yield
+    finally:
+        if made:
+            with suppress(OSError):  # something was written
+                folder.rmdir()
 
 
 def show_answers(answers: Answers, format: str) -> None:

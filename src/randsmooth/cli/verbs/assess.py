@@ -12,7 +12,7 @@ from pydantic import BeforeValidator
 
 from randsmooth.cli.certification import base_classifier, check_sources, default_out
 from randsmooth.cli.options import DATASET, Answered, Identified, NoiseNamed, certification_option, words_of
-from randsmooth.cli.output import FAILURE, writing
+from randsmooth.cli.output import FAILURE, note, writing
 from randsmooth.cli.settings import Argument, Given, numbers, option
 
 if TYPE_CHECKING:
@@ -58,11 +58,20 @@ def assess(settings: Assess) -> None:
     """
     check_sources(settings.model, settings.denoiser, dataset=settings.data)
     from randsmooth import app
-    from randsmooth.app.assessment_page import FILES
+    from randsmooth.app.assessment_page import FILES, TABLE
+    from randsmooth.certificates import Certificates, write_parquet
     from randsmooth.progress import console
 
     out = settings.out or default_out(settings.model, settings.denoiser, "-assessment")
-    with writing([out / name for name in FILES], overwrite=settings.overwrite):
+    files = [out / name for name in FILES]
+
+    def keep(table: Certificates) -> None:
+        for file in files:
+            file.unlink(missing_ok=True)  # of an assessment that this one replaces
+        write_parquet(table, out / TABLE)
+        note(f"the certificates are in {out / TABLE}, whatever becomes of the attack and the page")
+
+    with writing(files, overwrite=settings.overwrite):
         left_out = {"model", "model_arg", "denoiser", "data", "sigma", "out", "overwrite", "format"}
         how = settings.model_dump(exclude=left_out) | {"sigmas": settings.sigma}
         model: Any = settings.model
@@ -71,13 +80,13 @@ def assess(settings: Assess) -> None:
         else:
             one = settings.sigma[0] if settings.sigma else None  # which a diffusion model must know
             model = base_classifier(settings.model, settings.model_arg, settings.denoiser, one)
-        found = app.assess(model, settings.data, **how, progress=console)
+        found = app.assess(model, settings.data, **how, progress=console, keep=keep)
         places = [settings.model, *([settings.data] if settings.data else [])]
         words = words_of("assess", places, settings, {"model", "data", "sigma", "overwrite", "format"})
         words += ["--sigma", ",".join(f"{sigma:g}" for sigma in settings.sigma)] if settings.sigma else []
         app.write_assessment(found, out, command=shlex.join(["randsmooth", *words]))
-    files = [str(out / name) for name in FILES]
-    settings.answer([*lines(found), *files], lambda: found.to_dict() | {"files": files})
+    written = list(map(str, files))
+    settings.answer([*lines(found), *written], lambda: found.to_dict() | {"files": written})
     if found.failed:
         raise typer.Exit(FAILURE)
 
