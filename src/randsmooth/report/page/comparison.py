@@ -38,16 +38,23 @@ def sentences(
         clean = "".join(f"{c.figures[0]}% at radius {c.title}, " for c in sheet.accuracy[:1])
         return [f"{names[0]}: {clean}ACR {acr.figures[0]} ({' to '.join(acr.ends[0])}), on {len(tables[0]):,} images."]
     by_acr = sorted(known, key=lambda row: -acr.estimates[row].value)  # type: ignore[union-attr]
-    tied = [by_acr[0], *(row for row in by_acr[1:] if not _ahead(tables[by_acr[0]], tables[row]))]
+    ahead = {row: _ahead(tables[by_acr[0]], tables[row]) for row in by_acr[1:]}
+    apart = [row for row, leads in ahead.items() if leads is None]
+    tied = [by_acr[0], *(row for row, leads in ahead.items() if leads is False)]
     figures = ", ".join(f"{names[row]} {acr.figures[row]}" for row in tied)
-    none, highest = ("neither", "higher") if len(names) == 2 else ("none", "highest")
+    tested = len(names) - len(apart)
+    none, highest = ("neither", "higher") if tested == 2 else ("none", "highest")
     leads = (
         f"{names[tied[0]]} has the {highest} ACR" if len(tied) == 1 else f"{none} has the {highest} ACR beyond chance"
     )
-    said = [
-        *budget_remarks(tables),
-        f"Of {len(names)} tables, {leads} ({figures if len(tied) > 1 else acr.figures[tied[0]]}).",
-    ]
+    said = budget_remarks(tables)
+    if len(apart) < len(ahead):
+        those = " that can be paired" * bool(apart)
+        said.append(f"Of {tested} tables{those}, {leads} ({figures if len(tied) > 1 else acr.figures[tied[0]]}).")
+    if apart:
+        untested = ", ".join(f"{names[row]} {acr.figures[row]}" for row in apart)
+        first = f"{names[by_acr[0]]} {acr.figures[by_acr[0]]}"
+        said.append(f"ACR is not compared between {first} and {untested}: no test pairs their images.")
     others = [row for row in by_acr if row != sheet.baseline]
     second = others[1] if sheet.baseline is None else sheet.baseline
     judged = next((one.comparison for one in against if one.row == others[0]), None)
@@ -67,12 +74,12 @@ def sentences(
     ]
 
 
-def _ahead(first: Certificates, second: Certificates) -> bool:
-    """Whether the first's ACR is the higher one beyond chance, on the images that both have."""
+def _ahead(first: Certificates, second: Certificates) -> bool | None:
+    """Whether the first's ACR is the higher one beyond chance, on the images that both have; None without a pair."""
     try:
         ours, theirs = metrics.pair(first, second)
     except InputError:
-        return False
+        return None
     return metrics.acr_difference(ours, theirs).low > 0.0
 
 
