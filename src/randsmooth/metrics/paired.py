@@ -155,8 +155,11 @@ def pair(a: CertificatesLike, b: CertificatesLike) -> tuple[Certificates, Certif
     if len(wrong):
         labels = f"label {first.label[wrong[0]]} in {a.name} and {second.label[wrong[0]]} in {b.name}"
         same = np.array_equal(np.sort(first.label), np.sort(second.label))
-        why = "these are the same labels, in another order" if same else "they are about different data sets or splits"
-        raise InputError(f"image {first.idx[wrong[0]]} has {labels}: {why}")
+        few = 10 * len(wrong) < len(first)  # two data sets of ten classes agree in one of ten by chance
+        why = "perhaps one file is damaged" if few else "perhaps they are about different data sets or splits"
+        why = "these are the same labels, in another order" if same else why
+        differ = f"{len(wrong):,} of {len(first):,} labels {'differs' if len(wrong) == 1 else 'differ'}"
+        raise InputError(f"image {first.idx[wrong[0]]} has {labels}; {differ}: {why}")
     return first, second
 
 

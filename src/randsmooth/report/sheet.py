@@ -151,7 +151,8 @@ def _common(tables: Sequence[Certificates]) -> str:
     images = set.intersection(*(set(zip(table.idx.tolist(), table.label.tolist(), strict=True)) for table in tables))
     relabelled = len(places) - len(images)
     order = len({np.sort(table.label).tobytes() for table in tables}) == 1
-    other = f"; {relabelled:,} more have one idx but different labels{', the same in another order' * order}"
+    has = "has the same idx but another label" if relabelled == 1 else "have the same idx but different labels"
+    other = f"; {relabelled:,} more {has}{', the same in another order' * order}"
     other *= bool(relabelled)
     return f"{len(images):,} of which are in every table{other}"
 
