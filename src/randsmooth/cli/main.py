@@ -109,7 +109,7 @@ def main() -> None:
 
 def _misused(error: Any) -> str:
     """What is said of an option that there is not, or that lacks its value; the help where nothing was given at all."""
-    said = str(error.format_message())
+    said = str(error.format_message()).replace("Value error, ", "")  # pydantic's words for a value of a list
     if said.startswith("Usage:"):
         return said
     path = error.ctx.command_path if error.ctx else "randsmooth"

@@ -117,7 +117,8 @@ def validate(settings: type[S], verb: str, values: Mapping[str, Any]) -> S:
             raise InputError(str(first["ctx"]["error"])) from None
         option = as_given(str(first["loc"][0]) if first["loc"] else verb, settings)
         if first["type"] == "value_error":  # ours, from reading the option
-            raise InputError(f"{option}: {first['ctx']['error']}") from None
+            said = str(first["ctx"]["error"])
+            raise InputError(said if said.startswith(f"{first['loc'][0]}=") else f"{option}: {said}") from None
         if first["type"] == "missing":
             raise InputError(f"{verb} needs {option}; see `randsmooth {verb} --help`") from None
         raise InputError(f"{option}: {first['msg']}; got {shown(repr(first['input']))}") from None
