@@ -71,7 +71,7 @@ def test_a_folder_fills_tables_row_by_row(cli: Run, clone: Path) -> None:
     at = lines.index("acr/table2: certified accuracy and ACR on CIFAR-10, all methods")
     assert lines[at + 1].startswith("  1 of 21 rows; ") and "of 9 cells as printed, to rounding" in lines[at + 1]
     assert lines[at + 2] == "  only logs of other runs: macer at sigma 0.5"
-    assert lines[at + 3].startswith("  missing: gaussian, macer, smoothadv")
+    assert lines[at + 3].startswith("  nothing at hand: gaussian, macer, smoothadv")
     assert "3 certificate tables, 1 of which stand in no row of these tables" in told.out
     assert "  gaussian on fashion-mnist (1)" in lines
     assert any(line.startswith("nothing at all of acr/table5, ") for line in lines)

@@ -42,6 +42,7 @@ def test_table_2_from_the_published_logs(logs: Path, tmp_path: Path) -> None:
     assert (gaussian["published"], round(gaussian["here"], 3)) == (0.562, 0.571)
     assert result.missing == (16, 21)  # of two there are only logs of other runs
     text = "\n".join(described(result))
+    assert "only logs of other runs: gaussian, smoothadv at sigma 0.5" in text
     assert "missing: 16 of 21 models" in text and "cifar10-acr-amplify-0.25" in text
     assert "--preset acr/smoothadv --sigma 0.5" in text and "--preset acr/amplify --sigma 0.5" not in text
     assert {path.name for path in result.files} == {f"acr-table2.{suffix}" for suffix in ("txt", "md", "tex", "csv")}
@@ -55,6 +56,18 @@ def test_figures_from_the_published_logs(logs: Path, tmp_path: Path) -> None:
         assert {line.name for line in shown[0].lines} >= {"gaussian", "amplify", "cat-rs"}, name
         sizes = [path.stat().st_size for path in result.files if path.suffix in (".png", ".pdf", ".html")]
         assert min(sizes) > 5000, name
+
+
+def test_a_log_that_tells_no_p_a_is_named_and_missing(tmp_path: Path) -> None:
+    log(tmp_path / "cifar10-sigma1" / "gaussian.tsv", [(1.2, True)] * 3 + [(0.3, True), (0.0, False)])  # n unknown
+    log(tmp_path / "cifar10-sigma0.5" / "gaussian.tsv", [(1.91, True), (1.91, True), (0.5, False)])
+    for name in ("acr/figure3", "acr/budget"):
+        result = reproduce(name, source=tmp_path, out=tmp_path / "out")
+        assert result.made is not None and result.missing == (20, 21), name
+        notes = [note for note in result.made.notes if "not drawn" in note]
+        assert notes == ["gaussian at sigma 1 is not drawn: a published log does not say its n, alpha"], name
+        assert [row.sigma for row in result.lacking["certificates that do not tell p_A"]] == [1.0], name
+        assert any("images here, 10,000 in the paper" in note for note in result.made.notes), name
 
 
 def test_every_object_has_rows_that_presets_train() -> None:
@@ -189,7 +202,7 @@ def test_a_log_of_another_run_is_not_shown_over_one_that_agrees(tmp_path: Path) 
     printed_as, scanned = without_acr(row), scan_folder(tmp_path).found
     context = Context(tuple(scanned), SCALES["paper"], tmp_path / "runs")
     shown = context.certificates_of(printed_as)
-    assert len(scanned) == 3 and shown is not None and shown.path == own and not context.lacks(printed_as)
+    assert len(scanned) == 3 and shown is not None and shown.path == own and not context.lack(printed_as)
     (note,) = (note for note in context.notes_on([printed_as]) if "logs that fit" in note)
     assert "smoothadv.tsv" in note
     for name in ("acr/figure3", "acr/figure6", "acr/section7", "acr/budget"):  # which show the runs of the table
@@ -198,7 +211,7 @@ def test_a_log_of_another_run_is_not_shown_over_one_that_agrees(tmp_path: Path) 
         assert shown is not None and shown.path == own, name
     filed = tuple(found for found in scanned if found.place is not None and found.place.filed_by_user)
     only = Context(filed, SCALES["paper"], tmp_path)
-    assert only.certificates_of(printed_as) is not None and only.lacks(printed_as)
+    assert only.certificates_of(printed_as) is not None and only.lack(printed_as)
 
 
 def test_500_images_are_where_every_share_is_a_multiple_of_a_fifth() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from randsmooth import metrics
 from randsmooth.launch.chains import Step
 from randsmooth.papers.cell_comparison import agreement_of
 from randsmooth.papers.find_certificates import CertificateFile, certificates_for
@@ -134,10 +135,13 @@ class Context:
         fit = self._fitting(row)
         return fit[0] if len(fit) == 1 else min(fit, key=lambda found: _order(row, found), default=None)
 
-    def lacks(self, row: PaperRow) -> bool:
-        """Whether there are no certificates of the row, or only a log of another run."""
-        found = self.certificates_of(row)
-        return found is None or agreement_of(row, found).another_run
+    def lack(self, row: PaperRow, *, p_a: bool = False) -> str:
+        """Why the certificates at hand are not enough for the row, which may need p_A; empty where they are."""
+        if (found := self.certificates_of(row)) is None:
+            return "nothing at hand"
+        if agreement_of(row, found).another_run:
+            return "only logs of other runs"
+        return "certificates that do not tell p_A" * (p_a and not metrics.knows_p_a(found.table))
 
     def notes_on(self, rows: Sequence[PaperRow]) -> list[str]:
         """What was inferred about the rows' logs or changed in them, and which rows had several logs to choose from."""

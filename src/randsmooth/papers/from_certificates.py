@@ -33,12 +33,18 @@ def table(context: Context, rows: list[PaperRow], beyond: Sequence[dict[str, flo
 def curves(context: Context, rows: list[PaperRow]) -> Output:
     """Certified accuracy against the radius, one panel per sigma; published figures as crosses."""
     panels = [_curves(f"sigma = {sigma:g}", part, context) for sigma, part in by_sigma(rows)]
-    return figure_output(panels, *_crosses(context))
+    return figure_output(panels, *_findings(context, rows), *_crosses(context))
 
 
 def ablations(context: Context, rows: list[PaperRow]) -> Output:
     """Certified accuracy against the radius, one panel for each setting that an ablation varies."""
-    return figure_output([_curves(what, part, context) for what, part in by_setting(rows)], *_crosses(context))
+    panels = [_curves(what, part, context) for what, part in by_setting(rows)]
+    return figure_output(panels, *_findings(context, rows), *_crosses(context))
+
+
+def _findings(context: Context, rows: Sequence[PaperRow]) -> list[str]:
+    """How the rows' certificates differ from the paper's figures, which their curves do too."""
+    return findings(compare_cells(rows, [context.certificates_of(row) for row in rows]))
 
 
 def _crosses(context: Context) -> list[str]:
@@ -70,9 +76,14 @@ def p_a(context: Context, rows: list[PaperRow]) -> Output:
                 shares = metrics.p_a_curve(found.table, x)
                 lines.append(Line(row.name, x[~np.isnan(shares)], 100.0 * shares[~np.isnan(shares)], "step"))
             else:
-                notes.append(f"{found.path.name}: samples that stopped early tell no p_A")
+                notes.append(_undrawn(row, found))
         panels.append(Axes(f"sigma = {sigma:g}", "p_A", "images with at least this p_A (%)", tuple(lines)))
-    return figure_output(panels, *notes)
+    return figure_output(panels, *_findings(context, rows), *notes)
+
+
+def _undrawn(row: PaperRow, found: CertificateFile) -> str:
+    why = metrics.p_a_unknown(found.table).partition(";")[0] or "its samples do not tell what fewer would have"
+    return f"{named([row])} is not drawn: {why}"
 
 
 def trade_off_at_2(context: Context, rows: list[PaperRow]) -> Output:
@@ -111,12 +122,12 @@ def _named(measure: str) -> str:
 
 def budget(context: Context, rows: list[PaperRow]) -> Output:
     """ACR against the samples spent, exact from the stored counts: the order of two methods may depend on it."""
-    panels, lines, notes = [], [], []
+    panels, lines, notes = [], [], _findings(context, rows)
     for sigma, part in by_sigma(rows):
         drawn = []
         for row, found in _found(context, part):
             if (curve := budget_curve(found.table)) is None:
-                notes.append(f"{found.path.name}: its samples do not tell what fewer would have")
+                notes.append(_undrawn(row, found))
                 continue
             drawn.append(Line(row.name, np.array(curve.n, np.float64), np.array(curve.acr)))
             lines += [(sigma, row.name, n, acr) for n, acr in zip(curve.n, curve.acr, strict=True)]

@@ -264,9 +264,9 @@ def is_main(preset: str) -> bool:
 
 
 def named(rows: Sequence[PaperRow]) -> str:
-    """`gaussian, macer at sigma 0.5; macer at sigma 1`."""
+    """`gaussian, amplify/E_t=50 at sigma 0.5; macer at sigma 1`."""
     sigmas = dict.fromkeys(row.sigma for row in rows)
-    names = {sigma: ", ".join(row.name for row in rows if row.sigma == sigma) for sigma in sigmas}
+    names = {s: ", ".join(row.name.replace(", ", "/") for row in rows if row.sigma == s) for s in sigmas}
     return "; ".join(f"{name} at sigma {sigma:g}" for sigma, name in names.items())
 
 
@@ -289,6 +289,7 @@ class PaperObject:
             nothing, and gives panels or a table.
         rows: the models that it is about; none where formulas alone give it.
         needs_models: whether the models themselves are needed, not only their certificates.
+        needs_p_a: whether the certificates have to tell p_A.
         more_rows: further models, shown where there are certificates of them.
         formula: whether formulas alone give it.
         note: what a reader of such a figure has to know.
@@ -305,6 +306,7 @@ class PaperObject:
     maker: str
     rows: Callable[[], list[PaperRow]] = list
     needs_models: bool = False
+    needs_p_a: bool = False
     more_rows: Callable[[Context], list[PaperRow]] = lambda context: []
     formula: bool = False
     note: str = ""
@@ -320,10 +322,14 @@ class PaperObject:
         return (figure_output if isinstance(made, list) else table_output)(made, *filter(None, [self.note]))
 
     def missing(self, context: Context) -> list[PaperRow]:
-        """The rows without certificates of their own run, or without a model where the object needs one."""
+        """The rows without certificates of their own run that tell enough, or without a model where one is needed."""
+        return [row for row in self.rows() if self.lack(context, row)]
+
+    def lack(self, context: Context, row: PaperRow) -> str:
+        """What is at hand of a missing row, in words; empty where it is not missing."""
         if self.needs_models:
-            return [row for row in self.rows() if context.model(row) is None]
-        return [row for row in self.rows() if context.lacks(row)]
+            return "no model" * (context.model(row) is None)
+        return context.lack(row, p_a=self.needs_p_a)
 
     def unfinished(self, context: Context) -> list[PaperRow]:
         """The rows for which `--run` has work left: the missing ones, and models of its own not yet certified."""
@@ -356,7 +362,7 @@ def _described(line: dict[str, str]) -> PaperObject:
         every = [row for table in line["tables"].split() for row in rows_of(paper, table)]
         return [r for r in every if line["sigma"] in ("", f"{r.sigma:g}") and line["method"] in ("", r.method)]
 
-    found = PaperObject(line["name"], line["title"], line["maker"], rows, "models" in shows)
+    found = PaperObject(line["name"], line["title"], line["maker"], rows, "models" in shows, "p_A" in shows)
     found = replace(found, formula="formula" in shows, note=line["note"])
     return replace(found, rows=_imagenet, more_rows=_more_imagenet) if found.name == "acr/imagenet" else found
 

@@ -168,6 +168,7 @@ class Reproduction:
         files: those written.
         steps: those that would make the missing rows.
         missing: how many rows are missing, and of how many.
+        lacking: the missing rows by what is at hand of them, in words.
         skipped: a sentence for each file that could not be used.
         failed: model that was tried -> why it failed.
 
@@ -185,6 +186,7 @@ class Reproduction:
     files: tuple[Path, ...]
     steps: tuple[Step, ...]
     missing: tuple[int, int]
+    lacking: Mapping[str, Sequence[PaperRow]]
     skipped: tuple[str, ...] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
 
@@ -230,12 +232,14 @@ def reproduce(
         with claimed(folder / "runs", output=folder), chosen_progress(progress)(name, total, "steps") as reporter:
             failed = carry_out(chains, workers, reporter).failed
         thing, context = _looked_for(name, source, out, scale)
-    missing = thing.missing(context)
+    missing, lacking = thing.missing(context), dict[str, list[PaperRow]]()
+    for row in missing:
+        lacking.setdefault(thing.lack(context, row), []).append(row)
     made = _made(thing, context, missing)
     files = [] if made is None else write(made, out / thing.name.replace("/", "-"))
     total = len(thing.rows())
     steps = tuple(steps_for_rows(missing, context))
-    return Reproduction(thing, made, tuple(files), steps, (len(missing), total), context.skipped, failed)
+    return Reproduction(thing, made, tuple(files), steps, (len(missing), total), lacking, context.skipped, failed)
 
 
 def submit_missing(

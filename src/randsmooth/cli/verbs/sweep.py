@@ -303,7 +303,7 @@ def surveyed(found: Survey) -> Iterator[str]:
         yield f"{table.object.name}: {table.object.title}"
         rows = f"{len(table.filled)} of {len(table.cells.rows)} rows"
         yield f"  {rows}; {table.explained} of {table.compared} cells as printed, to rounding{chance}"
-        for what, theirs in (("only logs of other runs", table.other_runs), ("missing", table.missing)):
+        for what, theirs in (("only logs of other runs", table.other_runs), ("nothing at hand", table.missing)):
             yield from [f"  {what}: {named(theirs)}"] * bool(theirs)
     if empty := [table.object.name for table in found.tables if table not in found.drawn]:
         yield from ("", f"nothing at all of {', '.join(empty)}")
@@ -325,6 +325,7 @@ def listing() -> Iterator[str]:
 def described(result: Reproduction) -> Iterator[str]:
     """What a person reads of it, with line breaks in its tables."""
     from randsmooth.papers.output import to_text
+    from randsmooth.papers.published_values import named
 
     yield from (f"{result.object.name}: {result.object.title}", "")
     if result.made is not None:
@@ -332,7 +333,9 @@ def described(result: Reproduction) -> Iterator[str]:
         yield from map(str, result.files)
     missing, total = result.missing
     if missing:
-        yield from ("", f"missing: {missing} of {total} models. To make them (--run does; each can be resumed):")
+        yield from ("", f"missing: {missing} of {total} models")
+        yield from (f"  {what}: {named(rows)}" for what, rows in result.lacking.items())
+        yield "To make them (--run does; each can be resumed):"
         yield from (f"  {step.command()}" for step in result.steps)
     if result.failed:
         yield from ("", f"{len(result.failed)} of these failed; what does not need them was done all the same:")
