@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ import torch
 from PIL import Image
 
 from data.making import seeded
+from randsmooth.data import DATASETS, read_picture
 from randsmooth.data.decode import crop_draws, random_resized_crop
 from randsmooth.data.images import PADDING, random_crop, random_flip
 
@@ -51,3 +54,15 @@ def test_random_resized_crop() -> None:
     assert 0.2 < (red[:, -1] < red[:, 0]).mean() < 0.8
     assert np.ptp(red, axis=1).min() > 50 and (np.ptp(green, axis=1) > 50).all()
     assert len({tuple(row) for row in red}) == 40
+
+
+def test_a_picture_of_another_size_covers_the_models_and_keeps_its_proportions(tmp_path: Path) -> None:
+    path, spec = tmp_path / "a.png", replace(DATASETS["digits"], shape=(1, 48, 40))
+    for (height, width), said in (
+        ((90, 120), "brought from 90x120 to 48x40 before any noise (resize 48, crop 48x40, grey)"),
+        ((120, 90), "brought from 120x90 to 48x40 before any noise (resize 40, crop 48x40, grey)"),
+        ((48, 40), "turned grey before any noise"),
+    ):
+        Image.new("RGB", (width, height)).save(path)
+        x, words = read_picture(path, spec)
+        assert tuple(x.shape) == (1, 48, 40) and words == said, said

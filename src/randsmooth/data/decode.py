@@ -198,20 +198,27 @@ def read_picture(path: str | Path, spec: DatasetSpec) -> tuple[Tensor, str]:
         (torch.Size([1, 8, 8]), 'brought from 30x40 to 8x8 before any noise (resize 8, crop 8, grey)')
     """
     path, (channels, H, W) = Path(path), spec.shape
-    fit = Fit((spec.fitting or Fit(H if H == W else (H, W))).resize, (H, W))
+    if not path.is_file():
+        raise InputError(f"no image file at {path}")
+    with opened(path) as stream:
+        mode, height, width = form(stream, str(path))
+    short = min(height, width)
+    covering = max(-(-H * short // height), -(-W * short // width))  # of the shorter side, rounded up
+    fit = Fit((spec.fitting or Fit(covering)).resize, (H, W))
     try:
         x = read_image(path, spec)
     except InputError:
         x = read_image(path, replace(spec, fit=fit, convert=True, shape=(3 if channels == 1 else channels, H, W)))
         if channels == 1:
             x = torch.tensordot(torch.tensor(LUMA), x * 255.0, dims=1)[None].round() / 255.0
-    with opened(path) as stream:
-        mode, height, width = form(stream, str(path))
     larger = fit.scaled((height, width))
     words = {"resize": larger != (height, width), "crop": larger != (H, W)}
     how = [f"{name} {fit.words()[name]}" for name, done in words.items() if done]
-    how += ["grey"] if channels == 1 and mode not in GREY else []
-    return x, f"brought from {height}x{width} to {H}x{W} before any noise ({', '.join(how)})" if how else ""
+    grey = channels == 1 and mode not in GREY
+    if not how:
+        return x, "turned grey before any noise" if grey else ""
+    how += ["grey"] if grey else []
+    return x, f"brought from {height}x{width} to {H}x{W} before any noise ({', '.join(how)})"
 
 
 def decode(stream: IO[bytes], spec: DatasetSpec, where: str, draws: Sequence[float] | None = None) -> NDArray[np.uint8]:
