@@ -190,6 +190,13 @@ def _resolved(
             f"{spec.name} has no labels, and training needs them: name their column (--label-column), or sort the "
             "images into a folder for each class"
         )
+    _, height, width = spec.shape
+    if height != width:
+        side = min(height, width)
+        raise InputError(
+            f"{name} holds images of {height}x{width}, and what is trained here takes square ones: bring them to size "
+            f"with resize='{side}x{side}' (--resize {side}x{side}) or crop={side} (--crop {side})"
+        )
     recipe, notes = resolve(name, settings, spec, device=device)
     return recipe, notes, spec, own
 
