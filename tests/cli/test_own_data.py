@@ -90,7 +90,7 @@ def test_what_train_says_at_its_end_certifies_the_model(cli: Run, forms: dict[st
     like = cli("predict", "mine", "photo.png", "--like", "other.parquet", *few[:4])
     assert like.code == 0 and "(resize 16, crop 16" in like.err, like.err
     judged = cli("evaluate", "mine.parquet", "other.parquet").out
-    assert "(resize 16, resize 20 crop 16) radii of images of different sizes" in " ".join(judged.split())
+    assert "images of different sizes (resize 16, resize 20 crop 16)" in " ".join(judged.split())
 
 
 def test_describe_and_predict_of_a_folder_a_file_of_many_and_one_image(

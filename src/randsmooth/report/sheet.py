@@ -51,11 +51,14 @@ def remarks(tables: Sequence[Certificates]) -> list[str]:
         found.append(f"The tables are not about the same images: each row rests on all of its own, {_common(tables)}.")
     found += [*_noise_remarks(tables), *budget_remarks(tables)]
     for ways, why in (
-        ({_size(t) for t in tables if not t.is_log and t.header.source is None}, "radii of images of different sizes"),
-        ({_way_of_judging(t) for t in tables if not t.is_log}, "what differs between tables judged in different ways"),
+        (
+            {_size(t) for t in tables if not t.is_log and t.header.source is None},
+            "Radii are about images of different sizes",
+        ),
+        ({_way_of_judging(t) for t in tables if not t.is_log}, "Tables were judged in different ways"),
     ):
         if len(ways) > 1:
-            found.append(f"Of these tables ({', '.join(sorted(ways))}) {why} is not the classifiers alone.")
+            found.append(f"{why} ({', '.join(sorted(ways))}): what differs is not the classifiers alone.")
     said: dict[str, list[str]] = {}
     for table in tables:
         facts = [UNLABELLED] * (not table.labelled) + [FOREIGN] * (table.header.source is not None)
