@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 LONGEST = 200  # characters of a value that an error repeats
-CODE = "\n\n# model.py\n"  # begins the lines of an error that are to be pasted into a file
+CODE = "\n\n# open_model.py\n"  # begins the lines of an error that are to be pasted into a file
 
 
 class InputError(ValueError):

@@ -63,6 +63,6 @@ def test_weights_alone_are_answered_with_lines_that_open_them(cli: Run) -> None:
     for name, held in (("a.pth", network.state_dict()), ("b.pt", {"state_dict": network.state_dict(), "epoch": 3})):
         torch.save(held, name)
         refused = cli("assess", name, "digits", *FEW)
-        assert refused.code == 2 and "model.py:make" in refused.err, name
-        Path("model.py").write_text(re.split("# model.py\n", refused.err)[1])  # as it is printed
-        assert cli("assess", "model.py:make", "digits", *FEW, "--out", name + "-out").code == 0, name
+        assert refused.code == 2 and "open_model.py:make" in refused.err, name
+        Path("open_model.py").write_text(re.split("# open_model.py\n", refused.err)[1])  # as it is printed
+        assert cli("assess", "open_model.py:make", "digits", *FEW, "--out", name + "-out").code == 0, name

@@ -149,8 +149,8 @@ def weights_alone(path: Path | str, reason: str = "") -> InputError:
     """
     return InputError(
         f"{shown(str(path))} holds weights, not the network that they are of{reason}: write these lines into "
-        "model.py, with your network's class, and give model.py:make. (Of the networks of papers, `randsmooth import` "
-        f"makes a model folder.){CODE}{OPENING.format(path=str(Path(path).absolute()))}"
+        "a new file, open_model.py, with your network's class, and give open_model.py:make. (Of the networks of "
+        f"papers, `randsmooth import` makes a model folder.){CODE}{OPENING.format(path=str(Path(path).absolute()))}"
     )
 
 
