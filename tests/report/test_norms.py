@@ -69,6 +69,9 @@ def test_radii_that_follow_are_said_to() -> None:
         "l1",
     ]
     assert said in comparison_page(tables)
+    apart = [certified("uniform").in_norm("linf", shape=(4, 4)), certified("gaussian").in_norm("linf", shape=(4, 4))]
+    assert "uniform: L-infinity radii by a proof of their own" in render(apart)
+    assert [one["proved_in"] for one in json.loads(render(apart, format="json"))["tables"]] == ["linf", "l2"]
     for noise in ("sigma 0.5", "uniform 0.6", "laplace 0.5"):
         assert f"({noise})" in render(tables), noise
 

@@ -111,6 +111,12 @@ class Certificates:
         return self.header.norm if self.converted is None else self.converted.norm
 
     @property
+    def proved_in(self) -> str:
+        """The norm of the radii that its own follow from: another one only where the noise has no proof in `norm`."""
+        apart = self.converted is not None and self.norm in self.converted.noise.proves_apart
+        return self.norm if apart else self.header.norm
+
+    @property
     def labelled(self) -> bool:
         """Whether the images have labels: without them, nothing is known of accuracy."""
         return not (self.label == NO_LABEL).any()

@@ -61,6 +61,7 @@ class Noise(ABC):
         tight: whether a classifier by one coordinate (L0: by whether it sees some pixels) changes sides just beyond the
             radius.
         additive: whether copies are x plus numbers that do not depend on x; then those of a batch are drawn at once.
+        proves_apart: further norms whose radii have a proof of their own, and do not follow from those in `norm`.
 
     Example:
         >>> from randsmooth.noise import Uniform
@@ -75,6 +76,7 @@ class Noise(ABC):
     help: ClassVar[str]
     tight: ClassVar[bool] = False
     additive: ClassVar[bool] = False
+    proves_apart: ClassVar[tuple[str, ...]] = ()
 
     @property
     def scale(self) -> float:

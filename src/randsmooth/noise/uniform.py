@@ -47,6 +47,7 @@ class Uniform(Noise):
     help: ClassVar[str] = "x + noise that is uniform in [-LAM, LAM] for each coordinate, which certifies in L1."
     tight: ClassVar[bool] = True
     additive: ClassVar[bool] = True
+    proves_apart: ClassVar[tuple[str, ...]] = ("linf",)
 
     def __post_init__(self) -> None:
         check_length("lam", self.lam)

@@ -177,7 +177,7 @@ def _latex(sheet: Sheet) -> str:
 def _csv(sheet: Sheet) -> str:
     """One row a table. A metric M has the columns M, M_low, M_high; certified accuracy is accuracy@RADIUS.
 
-    `norm` is that of the radii, and `proved_in` that of the noise, from whose radii they follow where the two differ.
+    `norm` is that of the radii, and `proved_in` that from whose radii they follow where the two differ.
     At a radius that a table's noise, n and alpha cannot certify its accuracy is 0; printed tables have a dash there.
     p_A@X, the share of images with p_A >= X, and abstention are empty for a table that does not give them. A
     name that a spreadsheet would take for a formula has ' before it; JSON has it as it is.
@@ -190,14 +190,14 @@ def _csv(sheet: Sheet) -> str:
         figures: list[Estimate | None] = [column.estimates[row] for column in sheet.columns]
         figures += [sheet.p_a[row].get(x) for x in P_A_LEVELS]
         ends = [value for e in figures for value in ((e.value, e.low, e.high) if e else (None, None, None))]
-        rows.append([table.name, len(table), table.norm, table.header.norm, *ends])
+        rows.append([table.name, len(table), table.norm, table.proved_in, *ends])
     return escape.to_csv(rows)
 
 
 def _json(sheet: Sheet) -> str:
     """One object: `tables` (each with its metrics and its header's facts), `against`, `baseline`, `radii`, `level`.
 
-    `norm` is that of the radii, and a table's `proved_in` that of its noise, from whose radii they follow.
+    `norm` is that of the radii, and a table's `proved_in` that from whose radii they follow.
     `certified_accuracy` is 0 at a radius that a table's noise, n and alpha cannot certify, as in CSV.
     A table's `abstention` is null, and its `p_A` empty, where it does not give them. Without labels `acr` is null, too,
     and so is each `value` of `certified_accuracy`.
@@ -226,7 +226,7 @@ def _table(sheet: Sheet, row: int) -> dict[str, Any]:
     return {
         "name": table.name,
         "images": len(table),
-        "proved_in": table.header.norm,
+        "proved_in": table.proved_in,
         "acr": average and asdict(average),
         "certified_accuracy": [{"radius": r, **(asdict(e) if e else unknown)} for r, e in accuracy],
         "abstention": abstained and asdict(abstained),

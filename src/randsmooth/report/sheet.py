@@ -90,7 +90,10 @@ def _noise_remarks(tables: Sequence[Certificates]) -> list[str]:
 
 def converted_words(table: Certificates) -> str:
     """What a reader is told of radii in another norm than the noise's own."""
-    return f"{NORMS[table.norm].label} radii that follow from {NORMS[table.header.norm].label}"
+    own = table.proved_in == table.norm
+    return f"{NORMS[table.norm].label} radii " + (
+        "by a proof of their own" if own else f"that follow from {NORMS[table.proved_in].label}"
+    )
 
 
 def budget_remarks(tables: Sequence[Certificates]) -> list[str]:
