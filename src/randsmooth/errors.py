@@ -40,7 +40,8 @@ def about(path: Path | str, error: Exception) -> str:
         >>> about(Path("a.tsv"), ValueError("line 3 is empty"))
         'a.tsv: line 3 is empty'
     """
-    return str(error) if str(path) in str(error) else f"{path}: {error}"
+    said = str(error)
+    return said if str(path) in said else f"{path}: {said.removeprefix(f'{Path(path).stem}: ')}"
 
 
 def article(noun: str) -> str:

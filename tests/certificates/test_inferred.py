@@ -65,7 +65,7 @@ def test_a_log_that_nothing_saturates_tells_no_budget() -> None:
     table.radius[:] = np.minimum(table.radius, 1.62)
     made = infer(table, "noise_0.5.tsv")
     assert (made.header.sigma, made.header.n, made.header.alpha) == (0.5, None, None)
-    assert "n and alpha not known: its largest radius, 1.62" in made.header.notes[-1]
+    assert "n and alpha not known: the largest radius, 1.62" in made.header.notes[-1]
     np.testing.assert_array_equal(made.radius, table.radius)
 
 
@@ -77,7 +77,7 @@ def test_another_alpha_is_found_and_the_log_bound_anew() -> None:
     before, after = (f"{(t.radius * t.correct).mean():.3f}" for t in (table, made))
     assert before != after
     assert made.header.notes[-1] == f"made at alpha 0.01, re-bound at 0.001: ACR {after}, as logged {before}"
-    assert "n 100,000 and alpha 0.01: its largest radius, 3.91" in made.header.notes[-2]
+    assert "n 100,000 and alpha 0.01: the largest radius, 3.91" in made.header.notes[-2]
 
 
 def test_what_the_user_says_comes_first_unless_the_radii_contradict_it() -> None:
@@ -104,7 +104,9 @@ REACH: list[tuple[dict[str, Any], float, float]] = [  # a radius that sigma, n a
 def test_a_radius_beyond_reach_is_refused() -> None:
     for known, within, beyond in REACH:
         assert infer(from_radii([within]), "log.tsv", **known).radius.max() > 0.0, known
-        assert "radius of image 0 is above" in refusal(infer, from_radii([beyond]), "log.tsv", **known), known
+        said = refusal(infer, from_radii([beyond]), "log.tsv", **known)
+        assert "radius of image 0 is above" in said, known
+        assert ("give the sigma of the log" in said and "n=" not in said) is (set(known) == {"sigma"}), known
 
 
 OTHER_ALPHA = {  # of the released logs, by their path from the data set on: as logged, and at .001

@@ -103,11 +103,11 @@ def _budgeted(table: Certificates) -> Certificates:
         return table
     found, largest = possible_budgets(table.radius, table.header.sigma, **known), float(table.radius.max())
     if len(found) != 1:
-        said = f"{' and '.join(lacking)} not known: its largest radius, {largest:g}, is not the most of any one usual"
+        said = f"{' and '.join(lacking)} not known: the largest radius, {largest:g}, is not the most of any one usual"
         return _noted(table, f"{said} budget; shown as logged, not re-bound")
     facts = dict(zip(known, found[0], strict=True))
     said = " and ".join(f"{name} {facts[name]:,}" for name in lacking)
-    return _noted(table, f"{said}: its largest radius, {largest:g}, is the most that they certify", **facts)
+    return _noted(table, f"{said}: the largest radius, {largest:g}, is the most that these certify", **facts)
 
 
 def log_at_alpha(table: Certificates, alpha: float) -> Certificates:
@@ -212,7 +212,7 @@ def require_reachable(table: Certificates) -> None:
         >>> require_reachable(from_radii([4.0], sigma=0.5, n=1000, alpha=0.001, name="log"))
         Traceback (most recent call last):
             ...
-        randsmooth.errors.InputError: log: the radius of image 0 is above 1.231, the most that n=1000 samples ...
+        randsmooth.errors.InputError: log: the radius of image 0 is above 1.231, the most that n=1000 and ...
     """
     header = table.header
     if not table.is_log or header.sigma is None or table.converted is not None:
@@ -220,11 +220,13 @@ def require_reachable(table: Certificates) -> None:
     found = possible_budgets(table.radius, header.sigma)
     if len(found) == 1 and (header.n or found[0][0], header.alpha or found[0][1]) != found[0]:
         raise InputError(
-            f"{table.name} was not made with n={header.n}, alpha={header.alpha}: its radii are those of "
-            f"n={found[0][0]} at alpha={found[0][1]:g}, which are found where neither is given"
+            f"{table.name}: not made with n={header.n}, alpha={header.alpha}: its radii are those of "
+            f"n={found[0][0]} at alpha={found[0][1]:g}; give these, or leave n and alpha out"
         )
     n, alpha = header.n or MOST_SAMPLES, header.alpha or LOOSEST
     if len(wrong := table.idx[beyond(table.radius, header.sigma, n, alpha)]):
         most = round_down(Gaussian(header.sigma).largest_radius(n, alpha), 3)
-        made = f"n={n} samples at alpha={alpha:g} certify at sigma={header.sigma:g}; give those of the log"
+        known = [f"{what}={value}" for what in ("n", "alpha") if (value := getattr(header, what)) is not None]
+        way = "give those of the log, or no n and alpha" if known else "give the sigma of the log"
+        made = f"{' and '.join(known) or 'any usual n and alpha'} certify at sigma={header.sigma:g}; {way}"
         raise InputError(f"{table.name}: the radius of {name_images(wrong)} is above {most}, the most that {made}")
