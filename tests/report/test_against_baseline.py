@@ -282,9 +282,7 @@ def test_json_holds_the_comparison(pair: list[Certificates], log: Make) -> None:
     assert told["given_up"][0]["lost"] == metrics.given_up(pair[1], pair[0]).lost.tolist()
     (told,) = json.loads(render([log([0.5], "gaussian"), log([0.7], "b")], format="json"))["against"]
     assert told["waterfall"] is None and told["images"] == 1
-    assert (
-        told["verdict"]["words"] == metrics.NO_DIFFERENCE and "the farthest that gaussian can certify" in told["limit"]
-    )
+    assert told["verdict"]["words"] == metrics.NO_DIFFERENCE and "the largest radius that gaussian has" in told["limit"]
 
 
 def test_what_a_rule_did_not_answer_is_a_dash(pair: list[Certificates]) -> None:

@@ -89,8 +89,8 @@ class Stretch:
 
     def __str__(self) -> str:
         if self.low == self.high:
-            return f"at r = {self.low:.4g}"
-        return f"from r = {self.low:.4g} to {self.high:.4g}{' with gaps' if self.gaps else ''}"
+            return f"at r = {_down(self.low):g}"
+        return f"from r = {_down(self.low):g} to {_down(self.high):g}{' with gaps' if self.gaps else ''}"
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,8 @@ class Verdict:
         contrary = BEHIND if shown.ahead else AHEAD
         if self.outcome in (AHEAD, BEHIND):
             return f"{self.outcome} {shown}, nowhere shown {contrary}"
-        return f"{self.outcome} to within {in_points(self.delta)} from r = 0 to {self.end:.4g} (beyond chance {shown})"
+        within = f"to within {in_points(self.delta)} from r = 0 to {_down(self.end):g}"
+        return f"{self.outcome} {within} (beyond chance {shown})"
 
 
 def in_points(share: float) -> str:
@@ -243,7 +244,9 @@ def reach(a: Certificates, b: Certificates, asked: Sequence[float] = ()) -> Reac
         check_radius(r)
     ends = farthest(a), farthest(b)
     end, nearer = min(ends), a if ends[0] < ends[1] else b
-    limit = "" if ends[0] == ends[1] else f"through r = {_down(end):g}, the farthest that {nearer.name} can certify"
+    most = f"the {'farthest' if nearer.header.settled else 'largest radius'} that {nearer.name} "
+    most += "can certify" if nearer.header.settled else "has, as nothing says how far it can certify"
+    limit = "" if ends[0] == ends[1] else f"through r = {_down(end):g}, {most}"
     few = [asked_radii(table) for table in (a, b)]
     shared = [np.round(radii, DIGITS) for radii in few if radii is not None]
     if not shared:
@@ -267,7 +270,7 @@ def grid(end: float) -> Floats:
 def _down(r: float) -> float:
     """`r` to four significant digits, never above it."""
     scale = 10.0 ** (3 - int(np.floor(np.log10(r)))) if r > 0.0 else 1.0
-    return float(np.floor(r * scale) / scale)
+    return float(np.floor(round(r * scale, DIGITS)) / scale)
 
 
 def _particular(common: Floats, a: Certificates, b: Certificates, few: Sequence[Floats | None]) -> str:

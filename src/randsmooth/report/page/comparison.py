@@ -126,7 +126,7 @@ def what_acr_hides(first: Certificates, second: Certificates, compared: Comparis
         said += f"{way} {_of(b)} {below or above} and nowhere shown {other} it"
     else:
         equal = "nowhere different beyond chance" if curve.value.any() else "the same"
-        said += f"{equal} from r = 0 to {curve.radii[-1]:.4g}"
+        said += f"{equal} {metrics.Stretch(0.0, float(curve.radii[-1]), ahead=True, gaps=False)}"
     if surprising:
         fewer = bool(below) and shown >= 0
         r = float(curve.radii[np.argmin(curve.value) if fewer else np.argmax(curve.value)])
@@ -161,7 +161,7 @@ def _stretch(curve: Difference, where: NDArray[np.bool_]) -> str:
     inside = np.flatnonzero(where)
     low, high = curve.radii[inside[0]], curve.radii[inside[-1]]
     most = 100.0 * np.abs(curve.value[where]).max()
-    span = f"at r = {low:.4g}" if low == high else f"from r = {low:.4g} to {high:.4g}"
+    span = metrics.Stretch(low, high, ahead=True, gaps=False)
     gaps = " (with gaps)" if inside[-1] - inside[0] >= len(inside) else ""
     return f"{span}{gaps} by up to {most:.1f} points"
 
