@@ -179,12 +179,21 @@ def objects(paper: str) -> str:
     from randsmooth.papers.published_values import OBJECTS
 
     made, rows = json.loads((PAPERS / "made.json").read_text())["tables"], []
+    with (PAPERS / "cells.csv").open(newline="") as file:
+        logged = {
+            (c["dataset"], float(c["sigma"]), c["method"], c["setting"])
+            for c in csv.DictReader(file)
+            if c["here"] and c["object"].startswith(f"{paper}/")
+        }
     for thing in OBJECTS:
         if thing.name.startswith(f"{paper}/"):
             models, found = len(thing.rows()), made.get(thing.name)
             alone = ", not only their logs" if thing.needs_models else ""
             needs = f"{models} model{'s' * (models != 1)}{alone}" if models else "nothing: a formula"
             here = "–" if models else "drawn at once"
+            if not thing.needs_models and any(row.figures for row in thing.rows()):
+                there = sum((r.dataset, r.sigma, r.method, r.setting) in logged for r in thing.rows())
+                here = f"logs of {there} of {models} models" if there else "no logs"
             if found is not None:
                 of = "{filled} of {rows} rows; {explained} of {compared} cells as printed".format(**found)
                 here = of if found["filled"] else "only logs of other runs"

@@ -88,6 +88,7 @@ def test_bad_input(cli: Run, clone: Path) -> None:
     for words, named in {
         "": "--list prints them all",
         "acr/tabel2": "did you mean 'acr/table2'",
+        "acr/table4": "settings, which randsmooth methods --presets lists",
         "acr/c1 --scale tiny --run --workers 0": "--workers 0",
         f"{clone} --run": "is a folder: of its certificates all tables are listed",
     }.items():
