@@ -38,6 +38,9 @@ def test_table_2_from_the_published_logs(logs: Path, tmp_path: Path) -> None:
     said = [note for note in result.made.notes if "differs" in note]
     assert [note.split(" at sigma 0.5 differs in ")[0] for note in said] == ["gaussian", "smoothadv"]
     assert all("the released log is not the run of the table" in note for note in said)
+    for suffix in ("txt", "md", "tex"):
+        assert "not the run of the table" in (tmp_path / f"acr-table2.{suffix}").read_text(), suffix
+    assert "\\caption{certified accuracy and ACR on CIFAR-10" in (tmp_path / "acr-table2.tex").read_text()
     gaussian = data[(data["method"] == "gaussian") & (data["metric"] == "acr")].iloc[0]
     assert (gaussian["published"], round(gaussian["here"], 3)) == (0.562, 0.571)
     assert result.missing == (16, 21)  # of two there are only logs of other runs
@@ -67,7 +70,7 @@ def test_a_log_that_tells_no_p_a_is_named_and_missing(tmp_path: Path) -> None:
         notes = [note for note in result.made.notes if "not drawn" in note]
         assert notes == ["gaussian at sigma 1 is not drawn: a published log does not say its n, alpha"], name
         assert [row.sigma for row in result.lacking["certificates that do not tell p_A"]] == [1.0], name
-        assert any("images here, 10,000 in the paper" in note for note in result.made.notes), name
+        assert any("* images here, 10,000 in the paper" in note for note in result.made.notes), name
 
 
 def test_every_object_has_rows_that_presets_train() -> None:
@@ -172,7 +175,7 @@ def test_other_images_are_counted_and_marked(tmp_path: Path) -> None:
     lines = table[table["sigma"].eq("0.5") & table["method"].eq("gaussian")].index[0]
     assert table["images"].iloc[lines : lines + 2].tolist() == ["10,000", "500*"]
     (note,) = (note for note in result.made.notes if "images here" in note)
-    assert note.startswith("gaussian at sigma 0.5: 500 images here, 10,000 in the paper")
+    assert note.startswith("gaussian at sigma 0.5: 500* images here, 10,000 in the paper")
     assert not any("not the run of the table" in note for note in result.made.notes)  # other images, not another run
     assert result.missing == (20, 21)
     data = pd.read_csv(tmp_path / "out" / "acr-table2.csv").dropna(subset=["here"])

@@ -149,7 +149,7 @@ def findings(table: CellComparison) -> list[str]:
         if not one.same_images:
             others.setdefault((int(one.row.images or 0), len(one.found.table)), []).append(one.row)
     return [_finding(one) for one in there if one.unexplained] + [
-        f"{named(rows)}: {ours:,} images here, {theirs:,} in the paper, so that some of the difference is chance: "
+        f"{named(rows)}: {ours:,}* images here, {theirs:,} in the paper, so that some of the difference is chance: "
         "a cell is said to differ where rounding and a 99% interval for the smaller number do not explain it"
         for (theirs, ours), rows in others.items()
     ]

@@ -27,7 +27,8 @@ RADIUS, ACCURATE = "certified L2 radius", "certified accuracy (%)"
 def table(context: Context, rows: list[PaperRow], beyond: Sequence[dict[str, float]] = (), *notes: str) -> Output:
     """Certified accuracy and ACR beside the published figures; and what is known `beyond` them of each row."""
     compared = compare_cells(rows, [context.certificates_of(row) for row in rows], beyond)
-    return Output({"": wide(compared)}, {"": tidy(compared)}, notes=[*findings(compared), *notes])
+    told = [*findings(compared), *notes]
+    return Output({"": wide(compared)}, {"": tidy(compared)}, notes=told, footnotes=told[:])
 
 
 def curves(context: Context, rows: list[PaperRow]) -> Output:

@@ -89,12 +89,16 @@ def _legible(value: object) -> str:
 LAYOUTS = {"txt": (printable, aligned), "md": (markdown, pipes), "tex": (latex, tabular)}
 
 
-def to_text(frame: pd.DataFrame, under: Sequence[str] = (), kind: str = "txt") -> str:
-    """Columns, texts to the left and figures to the right, in a layout of LAYOUTS; the sentences `under` it below."""
+def to_text(frame: pd.DataFrame, under: Sequence[str] = (), kind: str = "txt", title: str = "") -> str:
+    """Columns, texts to the left and figures to the right, in a layout of LAYOUTS; the sentences `under` it below.
+
+    In LaTeX it floats, with `title` as its caption.
+    """
     escaped, lines = LAYOUTS[kind]
     rows = [[escaped(str(cell)) for cell in row] for row in (frame.columns, *frame.itertuples(index=False))]
     right = [_is_figures(column) for _, column in frame.items()]
-    return "\n".join([*lines(rows, right), *(f"\n{escaped(sentence)}" for sentence in under)]) + "\n"
+    text = "\n".join([*lines(rows, right), *(f"\n{escaped(sentence)}" for sentence in under)]) + "\n"
+    return f"\\begin{{table}}\n\\caption{{{latex(title)}}}\n{text}\\end{{table}}\n" if kind == "tex" else text
 
 
 def _is_figures(column: Sequence[object]) -> bool:
@@ -102,10 +106,10 @@ def _is_figures(column: Sequence[object]) -> bool:
     return bool(cells) and all(FIGURE.fullmatch(cell) for cell in cells)
 
 
-def write(made: Output, stem: Path) -> list[Path]:
+def write(made: Output, stem: Path, title: str) -> list[Path]:
     """Write all parts in all their formats; the paths. Raises InputError where another run is writing them."""
     tables = made.tables.items()
-    texts = [(part, kind, to_text(frame, made.footnotes, kind)) for part, frame in tables for kind in LAYOUTS]
+    texts = [(part, kind, to_text(frame, made.footnotes, kind, title)) for part, frame in tables for kind in LAYOUTS]
     texts += [(part, "csv", _csv(frame)) for part, frame in made.data.items()]
     with claimed(stem):
         files = [_write(_file(stem, part, suffix), text) for part, suffix, text in texts]

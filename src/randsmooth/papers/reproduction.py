@@ -236,7 +236,7 @@ def reproduce(
     for row in missing:
         lacking.setdefault(thing.lack(context, row), []).append(row)
     made = _made(thing, context, missing)
-    files = [] if made is None else write(made, out / thing.name.replace("/", "-"))
+    files = [] if made is None else write(made, out / thing.name.replace("/", "-"), thing.title)
     total = len(thing.rows())
     steps = tuple(steps_for_rows(missing, context))
     return Reproduction(thing, made, tuple(files), steps, (len(missing), total), lacking, context.skipped, failed)
