@@ -146,7 +146,8 @@ def _legend(sheet: Sheet, below: str, escaped: Callable[[str], str] = printable)
     marks = UNJUDGED
     if sheet.baseline is not None:
         name = escaped(sheet.tables[sheet.baseline].name)
-        marks = f"Bold: shown to be above {name}, {below}: shown to be below it, all at once with 95% confidence."
+        marks = f"Bold: shown to be above {name}, {below}: shown to be below it, all at once with 95% confidence"
+        marks += "; p_A and abstention (%) are not judged." if sheet.p_a_columns else "; abstention (%) is not judged."
     shares = [P_A_LEGEND] * bool(sheet.p_a_columns)
     figures = f"ACR with its 95% interval; certified accuracy in % at each {sheet.norm.title}."
     return [figures, *[marks] * (len(sheet.tables) > 1), *shares, *map(escaped, [*sheet.remarks, *_lacking(sheet)])]
