@@ -11,7 +11,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -120,7 +120,7 @@ class Citation:
     """An entry of a bibliography, and what it is cited for.
 
     Example:
-        >>> cited(["resnet20"]).citations[1].reasons
+        >>> cited(["resnet20"]).citations[0].reasons
         ('the architecture resnet20',)
     """
 
@@ -133,14 +133,15 @@ class Bibliography:
     """What to cite.
 
     Attributes:
-        citations: randsmooth itself first, then by what they are cited for: certificate, training, data, figures.
+        citations: by what they are cited for: certificate, training, data, figures. randsmooth itself is first of what
+            a file or folder used, last of names that were asked for.
         unlisted: what was used and has no entry here, in words: things of other packages and of users.
 
     Example:
         >>> found = cited(["macer"])
         >>> [citation.reference.key for citation in found.citations]
-        ['randsmooth', 'zhai2020macer']
-        >>> found.citations[1].reasons
+        ['zhai2020macer', 'randsmooth']
+        >>> found.citations[0].reasons
         ('the training method macer', 'the settings of macer')
     """
 
@@ -182,10 +183,13 @@ def cited(things: Sequence[str | Path] = ()) -> Bibliography:
         InputError: a thing is neither a file of certificates, nor a model folder, nor a name that is known.
 
     Example:
-        >>> [citation.reference.key for citation in cited(["radius=0.5", "cifar10"]).citations[1:]]
+        >>> [citation.reference.key for citation in cited(["radius=0.5", "cifar10"]).citations[:-1]]
         ['lan1983discrete', 'armitage1969repeated', 'krizhevsky2009learning']
     """
-    return bibliography_of(use for thing in things for use in _uses(thing))
+    found = bibliography_of(use for thing in things for use in _uses(thing))
+    if any(Path(thing).exists() for thing in things):
+        return found
+    return replace(found, citations=(*found.citations[1:], found.citations[0]))
 
 
 def bibliography_of(uses: Iterable[Use]) -> Bibliography:
