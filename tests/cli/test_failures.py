@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -52,7 +53,10 @@ def test_an_interrupted_verb_says_how_to_go_on(
     def stop(*args: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("randsmooth.training.train", stop)
+    def end(*args: object, **options: object) -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr("randsmooth.training.train", end)
     monkeypatch.setattr("randsmooth.papers.reproduction.reproduce", stop)
     for words, told in (("train digits --sigma 0.25", "--resume goes on"), ("reproduce acr/table2", "interrupted")):
         ended = cli(*words.split())

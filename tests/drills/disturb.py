@@ -147,4 +147,4 @@ def _journal(bench: Bench) -> tuple[bytes, Path]:
 
 interrupted = partial(signalled, sent=[signal.SIGINT], codes={130})
 interrupted_twice = partial(signalled, sent=[signal.SIGINT, signal.SIGINT], codes={130, -signal.SIGINT})
-terminated = partial(signalled, sent=[signal.SIGTERM], codes={-signal.SIGTERM})
+terminated = partial(signalled, sent=[signal.SIGTERM], codes={130})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Mapping
@@ -88,6 +89,7 @@ def version(show: bool = typer.Option(False, "--version", help="Print the versio
 
 def main() -> None:
     """Run the command line and exit with its code: 0, 2 for bad input, 1 for failure."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as `timeout` sends it: said like Ctrl-C
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show  # type: ignore[assignment]  # its last arguments are Python's own
