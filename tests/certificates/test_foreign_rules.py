@@ -11,6 +11,7 @@ import pytest
 from certificates.walks import HEADER, table_of
 from randsmooth import bounds, metrics
 from randsmooth.certificates import read, write_parquet
+from randsmooth.certificates.header import parse_header
 from randsmooth.errors import InputError
 from randsmooth.noise import Gaussian
 from randsmooth.rules import RULES, Claim, Rule, RuleEntry, make_rule, rule_origin
@@ -96,3 +97,10 @@ def test_a_table_without_its_package_names_the_package(
         read(tmp_path / "halves.parquet")
     with pytest.raises(InputError, match="unknown rule 'halves'"):
         make_rule("halves", noise=Gaussian(0.5), n=2000, alpha=0.05)
+
+
+def test_a_table_of_a_noise_that_is_not_installed_is_not_called_damaged() -> None:
+    text = '{"version": 1, "distribution": {"name": "triangular", "lam": 1.0}, "n0": 100, "n": 1000, "alpha": 0.001}'
+    with pytest.raises(InputError, match=r"^a.parquet: noise 'triangular' .* install the package") as refused:
+        parse_header(text, Path("a.parquet"))
+    assert "damaged" not in str(refused.value)

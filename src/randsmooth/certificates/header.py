@@ -15,7 +15,7 @@ from randsmooth.certificates.settings import HEADER, CertificationSettings, chec
 from randsmooth.documents import parse_json, shown
 from randsmooth.errors import InputError, Note
 from randsmooth.frozen_record import FrozenRecord
-from randsmooth.noise import NORMS, Gaussian, Noise, noise_from
+from randsmooth.noise import NOISES, NORMS, Gaussian, Noise, noise_from
 from randsmooth.rules import Rule, make_rule, missing_rule
 
 VERSION = 1  # of the format of tables and journals
@@ -311,6 +311,12 @@ def parse_header(text: str | bytes, path: Path) -> Header:
     if type(version) is not int or version != VERSION:
         found = shown(repr(version))
         raise InputError(f"{path} is in format {found}; this randsmooth reads format {VERSION}: upgrade it")
+    facts = raw.get("distribution")
+    noise = facts.get("name") if isinstance(facts, dict) else None
+    if isinstance(noise, str) and noise not in NOISES:
+        raise InputError(
+            f"{path}: noise {shown(repr(noise))} is not installed here: install the package that brings it"
+        )
     try:
         header = Header(**raw)
         missing = missing_rule(header.rule, header.versions)
