@@ -24,7 +24,8 @@ def check_method(method: str | type[Method], **hyperparameters: Any) -> None:
 
     The loss must be a finite scalar with gradients for the weights, the sum of its terms, the same when it is
     computed again, the same whatever the order of the images (which finds labels that are not those of their copies),
-    and computed without drawing random numbers or leaving a trace on the model and its inputs.
+    the same of every image twice (a mean over images, no sum), and computed without drawing random numbers or leaving
+    a trace on the model and its inputs.
 
     Args:
         method: a name in METHODS, or the class.
@@ -132,6 +133,15 @@ def _of_pairing(method: Method) -> Checks:
         "images once for each noise, so that labels of the copies are y.repeat(m), not y.repeat_interleave(m)"
     )
     yield abs(first - second) <= 1e-4 * max(1.0, abs(first)), said
+    problem.x, problem.y, problem.noise = (
+        problem.x.repeat(2, 1, 1, 1),
+        problem.y.repeat(2),
+        problem.noise.repeat(1, 2, 1, 1, 1),
+    )
+    twice = problem.inputs._replace(u=u.repeat(2), target=target.repeat(2, 1))
+    third = float(problem.loss(several, twice).total.detach())
+    said = f"has the loss {first:g}, and {third:g} of every image twice: take the mean over the images, not the sum"
+    yield abs(first - third) <= 1e-4 * max(1.0, abs(first)), said
 
 
 def _of_inputs(method: Method) -> Checks:
