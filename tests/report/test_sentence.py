@@ -55,7 +55,7 @@ def test_the_figures_are_right() -> None:
     sentence = what_acr_hides(amplify, gaussian)
     # Gaussian has 3 of 4 parts at r = 0, then 2 of 4 as Amplify has throughout, then 1, then none
     near, middle = np.unique(gaussian.radius[gaussian.correct])[:2]
-    assert f"below Gaussian's from r = 0 to {near:.4g} by up to 25.0 points" in sentence
+    assert f"below Gaussian's from r = 0 to {np.floor(near * 1e5) / 1e5:g} by up to 25.0 points" in sentence
     assert (
         f"above it from r = {np.ceil(middle / 0.002) * 0.002:g} to " in sentence and "by up to 50.0 points" in sentence
     )
