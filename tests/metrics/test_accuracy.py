@@ -141,19 +141,20 @@ def test_the_interval_of_a_quantile_covers_and_one_narrower_would_not(counted: M
 
 
 def test_the_band_covers_the_whole_p_a_curve(counted: Make, log: Make) -> None:
-    assert metrics.dkw(10_000) == pytest.approx(0.013581, abs=1e-6)  # Massart's
     n, truth = 500, (501 - np.arange(501)) / 501  # p_A uniform on 0, 1/n, ..., 1
     grid = np.arange(n + 1) / n
     for images in (20, 200):
 
         def whole(rng: np.random.Generator, pointwise: bool, images: int = images) -> bool:
-            band = metrics.p_a_band(counted(rng.integers(0, n + 1, images), n=n), grid)
-            ends = metrics.wilson(np.rint(band.share * images), images) if pointwise else (band.low, band.high)
+            table = counted(rng.integers(0, n + 1, images), n=n)
+            hits = np.rint(metrics.p_a_curve(table, grid) * images)
+            ends = metrics.wilson(hits, images) if pointwise else metrics.p_a_band(table, grid)
             return bool(np.all((ends[0] <= truth) & (truth <= ends[1])))
 
         assert rate(lambda rng: whole(rng, False)) >= LEAST
         assert rate(lambda rng: whole(rng, True)) < 0.85  # the control: intervals of single points
-    band = metrics.p_a_band(counted([100, 600, 900, 1000]), [0.0, 0.6, 0.95])
-    assert band.share.tolist() == [1.0, 0.75, 0.25] and band.low.min() >= 0.0 and band.high.max() <= 1.0
-    unknown = metrics.p_a_band(log([(0, 0, 0.5)], **FACTS), [0.4, 0.6])
-    assert np.isnan([unknown.share[0], unknown.low[0], unknown.high[0]]).all() and unknown.share[1] == 1.0
+    low, high = metrics.p_a_band(counted([400] * 5_000 + [600] * 5_000), [0.0, 0.5])
+    assert [low[0], high[0]] == pytest.approx([1.0 - 0.013581, 1.0], abs=1e-6)  # Massart's
+    assert [low[1], high[1]] == pytest.approx([0.5 - 0.013581, 0.5 + 0.013581], abs=1e-6)
+    unknown = np.array(metrics.p_a_band(log([(0, 0, 0.5)], **FACTS), [0.4, 0.6]))
+    assert np.isnan(unknown[:, 0]).all() and unknown[1, 1] == 1.0

@@ -55,19 +55,19 @@ def test_parts_sum_to_the_whole(counted: Make) -> None:
 
 def test_alone_a_table_is_its_own_reference(counted: Make, log: Make) -> None:
     table = counted([400, 700, 900, 999])
-    parts = metrics.acr_waterfall(table)
+    parts = metrics.waterfall(table)
     assert parts.images.tolist() == [1, 0, 1, 0, 1, 0, 0, 1]
     assert parts.difference.sum() == pytest.approx(metrics.acr(table).value, abs=1e-15)
     assert parts.easy_share == 1.0 and not parts.b.any()  # only what has p_A > 1/2 is certified
-    other = metrics.acr_waterfall(table, counted([100, 100, 100, 990]))
+    other = metrics.waterfall(table, None, counted([100, 100, 100, 990]))
     np.testing.assert_allclose(other.a[[0, 6]], [table.radius[1:3].sum() / 4, table.radius[3] / 4])
     logged = log([(0, 0, 0.5), (0, 1, 0.5), (0, -1, 0.0)], sigma=0.5, n=1000, alpha=0.001)
-    assert metrics.acr_waterfall(logged).images.tolist() == [2, 0, 0, 0, 1, 0, 0, 0]  # wrong ones in the first bin
+    assert metrics.waterfall(logged).images.tolist() == [2, 0, 0, 0, 1, 0, 0, 0]  # wrong ones in the first bin
     for edges in ((), (0.0,), (0.1, 1.0), (0.0, 0.9), (0.0, 0.5, 0.5, 1.0), (0.0, 0.7, 0.6, 1.0)):
-        assert "from 0 to 1" in refusal(partial(metrics.acr_waterfall, table, edges=edges))
-    assert "p_A=0.25" in refusal(lambda: metrics.acr_waterfall(logged, edges=(0.0, 0.25, 1.0)))
-    assert "p_A=0.3" in refusal(lambda: metrics.acr_waterfall(logged, easy=0.3))
-    for call in (metrics.acr_waterfall, metrics.given_up):
+        assert "from 0 to 1" in refusal(partial(metrics.waterfall, table, edges=edges))
+    assert "p_A=0.25" in refusal(lambda: metrics.waterfall(logged, edges=(0.0, 0.25, 1.0)))
+    assert "p_A=0.3" in refusal(lambda: metrics.waterfall(logged, easy=0.3))
+    for call in (metrics.waterfall, metrics.given_up):
         assert "not about the same images" in refusal(partial(call, table, logged))
     assert "no image" in refusal(lambda: metrics.given_up(log([]), log([])))
 

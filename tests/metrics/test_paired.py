@@ -38,15 +38,14 @@ def test_what_cannot_be_paired_is_refused(log: Make, counted: Make) -> None:
         assert "image 8 occurs 2 times in T" in refusal(partial(metrics.pair, *tables))
     assert "A (2 images) and B (2 images) share no image" in refusal(lambda: metrics.pair(a, indexed(b, [5, 6])))
     assert "image 1 has label 1 in A and 2 in B" in refusal(lambda: metrics.pair(a, b))
-    for compare in (metrics.verdict, metrics.acr_difference, lambda a, b: metrics.paired_accuracy(a, b, [0.0])):
+    for compare in (metrics.verdict, metrics.acr_difference):
         for other in (b, counted([900], name="B")):
             said = refusal(partial(compare, a, other))
             assert "A (2 images) and B (" in said and "not about the same images" in said
-    assert "no image" in refusal(lambda: metrics.paired_accuracy(log([]), log([]), [0.0]))
-    assert "radius -1" in refusal(lambda: metrics.paired_accuracy(a, a, [-1.0]))
+    assert "no image" in refusal(lambda: metrics.verdict(log([]), log([])))
+    assert "radius -1" in refusal(lambda: metrics.compare([(a, a)], [-1.0]))
     assert "only_a=-1" in refusal(lambda: metrics.mcnemar(-1, 2))
     assert "the 3 images" in refusal(lambda: metrics.fresh_difference(2, 2, 3))
-    assert "p-values" in refusal(lambda: metrics.holm([0.5, np.nan]))
 
 
 def test_the_difference_of_acrs_is_paired(counted: Make, log: Make) -> None:
@@ -62,29 +61,10 @@ def test_the_difference_of_acrs_is_paired(counted: Make, log: Make) -> None:
     assert wrong.value == 0.25
 
 
-def test_mcnemar_and_holm_are_those_of_statsmodels_and_scipy() -> None:
+def test_mcnemars_test_is_that_of_statsmodels_and_scipy() -> None:
     tables = pytest.importorskip("statsmodels.stats.contingency_tables")
-    multitest = pytest.importorskip("statsmodels.stats.multitest")
     for a, b in PAIRS:
         p = metrics.mcnemar(a, b)
         assert p == metrics.mcnemar(b, a) and (a + b or p == 1.0)
         assert p == pytest.approx(tables.mcnemar([[9, a], [b, 9]], exact=True).pvalue if a + b else 1.0, rel=1e-9)
         assert p == pytest.approx(stats.binomtest(a, a + b).pvalue if a + b else 1.0, rel=1e-9), (a, b)
-    for ps in ([0.01], [0.04, 0.01, 0.03], [0.5, 0.5, 0.9], [0.001, 0.2, 0.001, 1.0, 0.0]):
-        np.testing.assert_allclose(metrics.holm(ps), multitest.multipletests(ps, method="holm")[1], rtol=1e-12)
-    assert metrics.holm([]).tolist() == []
-
-
-def test_radii_are_tested_together(log: Make) -> None:
-    a, b = log([(0, 0, 1.0)] * 12 + [(0, 0, 0.3)] * 8), log([(0, 0, 0.5)] * 12 + [(0, 1, 0.9)] * 8)
-    at = metrics.paired_accuracy(a, b, [0.0, 0.4, 0.75])
-    assert [(d.r, d.only_a, d.only_b) for d in at] == [(0.0, 8, 0), (0.4, 0, 0), (0.75, 12, 0)]
-    assert [d.p_value for d in at] == pytest.approx([2 * 0.5**8, 1.0, 2 * 0.5**12])
-    assert [d.holm for d in at] == pytest.approx([4 * 0.5**8, 1.0, 6 * 0.5**12])
-    assert [d.difference.value for d in at] == pytest.approx([0.4, 0.0, 0.6])
-    rng, false, alone = np.random.default_rng(2), 0, 0
-    for _ in range(300):
-        a, b = (log([(0, 0, r) for r in rng.uniform(0.0, 1.2, 60)]) for _ in range(2))
-        at = metrics.paired_accuracy(a, b, [0.0, 0.25, 0.5, 0.75, 1.0])
-        false, alone = false + (min(d.holm for d in at) < 0.05), alone + (min(d.p_value for d in at) < 0.05)
-    assert false / 300 <= 0.05 + 3.0 * np.sqrt(0.05 * 0.95 / 300) and alone > 2 * false  # the control: uncorrected

@@ -22,17 +22,15 @@ B = {"radius": OTHER, "correct": CORRECT, **FACTS}
 
 CALLS: list[Callable[[Any, Any], Any]] = [
     *(lambda a, b, name=name: getattr(metrics, name)(a) for name in ("abstention", "accuracy_curve", "acr", "p_a")),
-    *(lambda a, b, name=name: getattr(metrics, name)(a) for name in ("contributions", "farthest", "summarise")),
+    *(lambda a, b, name=name: getattr(metrics, name)(a) for name in ("waterfall", "farthest", "summarise")),
     *(lambda a, b, name=name: getattr(metrics, name)(a, 0.5) for name in ("accuracy_area", "can_certify", "certified")),
     *(lambda a, b, name=name: getattr(metrics, name)(a, n=100) for name in ("acr_at", "expected_radius")),
     *(lambda a, b, name=name: getattr(metrics, name)(a, [0.5, 0.9]) for name in ("p_a_band", "p_a_quantiles")),
     *(lambda a, b, name=name: getattr(metrics, name)(a, b) for name in ("acr_difference", "given_up", "verdict")),
-    *(lambda a, b, name=name: getattr(metrics, name)(a, b) for name in ("acr_waterfall", "waterfall")),
-    lambda a, b: metrics.differing_source(a, b),
+    *(lambda a, b, name=name: getattr(metrics, name)(a, b) for name in ("differing_source", "waterfall")),
     *(lambda a, b, name=name: getattr(metrics, name)([a, b]) for name in ("envelope", "usual_radii")),
     lambda a, b: metrics.accuracy_at(a, 0.5, n=100),
     lambda a, b: metrics.compare([(a, b)]),
-    lambda a, b: metrics.paired_accuracy(a, b, [0.5]),
     lambda a, b: [table.radius for table in metrics.pair(a, b)],
 ]
 

@@ -62,7 +62,9 @@ def test_all_cross_gaussian(logs: Path) -> None:
 
 def test_ours_is_not_worse_than_catrs_everywhere(logs: Path) -> None:
     ours, catrs = table(logs, "ours"), table(logs, "catrs")
-    assert [(at.only_a, at.only_b) for at in metrics.paired_accuracy(ours, catrs, [1.25])] == [(497, 358)]
+    (compared,) = metrics.compare([(ours, catrs)], [1.25], draws=10)
+    at = compared.at(1.25)
+    assert at is not None and (at.only_a, at.only_b) == (497, 358)
     (one,) = metrics.compare([(ours, catrs)], [1.25, 1.5, 1.75])
     assert one.verdict is not None and one.verdict.outcome == metrics.CROSSES
     assert [point.shown for r in (1.25, 1.5, 1.75) if (point := one.at(r))] == [1, 1, 1]

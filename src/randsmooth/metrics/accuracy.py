@@ -276,17 +276,22 @@ def usual_radii(tables: Sequence[CertificatesLike]) -> list[float]:
     """
     given = [as_certificates(table) for table in tables]
     farthest = max((float(np.max(t.radius * t.correct, initial=0.0)) for t in given), default=0.0)
-    step = _usual_step(given[0].norm, farthest) if given else STEP
+    norm = given[0].norm if given else "l2"
+    step = STEP if norm == "l2" or farthest <= 0.0 else round_step(farthest, COLUMNS)
+    step = max(1.0, step) if NORMS[norm].whole else step
     return [round(step * i, 12) for i in range(math.floor(farthest / step * (1.0 + TINY)) + 1)]
 
 
-def _usual_step(norm: str, farthest: float) -> float:
-    if norm == "l2" or farthest <= 0.0:
-        return STEP
-    exponent = math.floor(math.log10(farthest / COLUMNS))
+def round_step(end: float, most: int) -> float:
+    """The smallest of 1, 2 and 5 times the powers of ten that goes into `end`, above 0, at most so many times.
+
+    Example:
+        >>> round_step(1.9, 8), round_step(9.0, 8)
+        (0.5, 2.0)
+    """
+    exponent = math.floor(math.log10(end / most))
     steps = (s * 10.0**e for e in (exponent, exponent + 1) for s in (1.0, 2.0, 5.0))
-    step = next(s for s in steps if farthest <= s * COLUMNS * (1.0 + TINY))
-    return max(1.0, step) if NORMS[norm].whole else step
+    return next(s for s in steps if end <= s * most * (1.0 + TINY))
 
 
 def farthest(table: CertificatesLike) -> float:

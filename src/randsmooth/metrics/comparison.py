@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
 from randsmooth.errors import InputError
-from randsmooth.metrics.accuracy import asked_radii, check_radius, farthest
+from randsmooth.metrics.accuracy import asked_radii, check_radius, farthest, round_step
 from randsmooth.metrics.estimate import CRITICAL, Estimate, Floats, Ints, mean_interval, paired_shares, require_images
 from randsmooth.metrics.paired import gain_bounds, gains, require_same_images
 
@@ -262,8 +262,7 @@ def grid(end: float) -> Floats:
     """Radii from 0 to `end` on a round step, at most POINTS of them and then `end` itself, rounded down."""
     if end == 0.0:
         return np.zeros(1)
-    exponent = int(np.floor(np.log10(end / POINTS)))
-    step = next(s for e in (exponent, exponent + 1) for s in (10.0**e, 2 * 10.0**e, 5 * 10.0**e) if end <= s * POINTS)
+    step = round_step(end, POINTS)
     return np.unique(np.round([*(np.arange(int(_down(end) / step) + 1) * step), _down(end)], DIGITS))
 
 
@@ -449,10 +448,10 @@ class Comparison:
 
     def at(self, r: float) -> Point | None:
         """The difference at `r`, one of the radii asked for; None if the two cannot be compared there."""
-        place = np.zeros(0) if self.curve is None else np.flatnonzero(self.curve.radii == round(r, DIGITS))
-        if self.curve is None or len(place) == 0:
+        curve, r = self.curve, round(r, DIGITS)
+        if curve is None or r not in curve.radii:
             return None
-        i, curve = place[0], self.curve
+        i = np.searchsorted(curve.radii, r)
         estimate = Estimate(float(curve.value[i]), float(curve.low[i]), float(curve.high[i]), self.images)
         return Point(estimate, int(curve.only_a[i]), int(curve.only_b[i]), int(curve.above[i]) - int(curve.below[i]))
 

@@ -1,9 +1,12 @@
-"""Tables over the same images: images paired, differences of two, exact tests at a few radii, the best of several."""
+"""Tables over the same images: images paired, the difference of two and an exact test, the best of several.
+
+And which images a difference comes from: those given up and won, and the parts of an ACR by how easy an image was.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,10 +16,11 @@ from randsmooth.certificates import Certificates, CertificatesLike, as_certifica
 from randsmooth.errors import InputError
 from randsmooth.metrics.accuracy import certified, certified_shares, check_radius, largest_possible
 from randsmooth.metrics.estimate import LEVEL, Estimate, mean, paired_shares, require_images, require_labels, wilson
+from randsmooth.metrics.p_a_estimates import p_a
 from randsmooth.noise import NORMS
 
 Floats = NDArray[np.float64]
-
+Ints = NDArray[np.int64]
 
 SAME = ", so they cannot be compared image by image; certify both with the same --dataset, --split, --take or --skip"
 
@@ -154,69 +158,9 @@ def pair(a: CertificatesLike, b: CertificatesLike) -> tuple[Certificates, Certif
     wrong = np.flatnonzero(first.label != second.label)
     if len(wrong):
         labels = f"label {first.label[wrong[0]]} in {a.name} and {second.label[wrong[0]]} in {b.name}"
-        same = np.array_equal(np.sort(first.label), np.sort(second.label))
-        few = 10 * len(wrong) < len(first)  # two data sets of ten classes agree in one of ten by chance
-        why = "perhaps one file is damaged" if few else "perhaps they are about different data sets or splits"
-        why = "these are the same labels, in another order" if same else why
-        differ = f"{len(wrong):,} of {len(first):,} labels {'differs' if len(wrong) == 1 else 'differ'}"
-        raise InputError(f"image {first.idx[wrong[0]]} has {labels}; {differ}: {why}")
+        why = "perhaps they are about different data sets or splits, or one file is damaged"
+        raise InputError(f"image {first.idx[wrong[0]]} has {labels}, one of {len(wrong):,} that differ: {why}")
     return first, second
-
-
-@dataclass(frozen=True)
-class PairedAccuracy:
-    """Certified accuracy of `a` minus that of `b` at one radius.
-
-    Attributes:
-        r: radius, in units of pixels in [0, 1].
-        difference: with the 95% interval for fresh images (see `fresh_difference`).
-        only_a, only_b: images that only the one or only the other certifies at r.
-        p_value: of McNemar's exact test that neither certifies more.
-        holm: the p-value corrected for all the radii asked for together.
-
-    Example:
-        >>> from randsmooth.certificates import from_radii
-        >>> a = from_radii([0.5, 0.5, 0.5, 0.0], name="a")
-        >>> b = from_radii([0.0, 0.9, 0.2, 0.0], name="b")
-        >>> (at,) = paired_accuracy(a, b, [0.3])
-        >>> at.only_a, at.only_b, at.p_value
-        (2, 0, 0.5)
-    """
-
-    r: float
-    difference: Estimate
-    only_a: int
-    only_b: int
-    p_value: float
-    holm: float
-
-
-def paired_accuracy(a: CertificatesLike, b: CertificatesLike, radii: Sequence[float]) -> list[PairedAccuracy]:
-    """The difference in certified accuracy between two tables at each of a few `radii`.
-
-    For several methods, or for every radius, use `compare`, which corrects for all of them together.
-
-    Raises:
-        InputError: the tables are not about the same images (see `pair`), hold none, or a radius is negative or not
-            finite.
-
-    Example:
-        >>> from randsmooth.certificates import from_radii
-        >>> a = from_radii([0.5, 0.5, 0.5, 0.0], name="a")
-        >>> b = from_radii([0.0, 0.9, 0.2, 0.0], name="b")
-        >>> [(at.r, at.difference.value, at.p_value) for at in paired_accuracy(a, b, [0.3, 0.6])]
-        [(0.3, 0.5, 0.5), (0.6, -0.25, 1.0)]
-    """
-    a, b = as_certificates(a), as_certificates(b)
-    require_same_images(a, b)
-    require_images(len(a))
-    held = [(certified(a, r), certified(b, r)) for r in radii]
-    counts = [(int((in_a & ~in_b).sum()), int((in_b & ~in_a).sum())) for in_a, in_b in held]
-    p_values = [mcnemar(only_a, only_b) for only_a, only_b in counts]
-    return [
-        PairedAccuracy(r, fresh_difference(*only, len(a)), *only, p, corrected)
-        for r, only, p, corrected in zip(radii, counts, p_values, holm(p_values).tolist(), strict=True)
-    ]
 
 
 def mcnemar(only_a: int, only_b: int) -> float:
@@ -266,26 +210,6 @@ def _check_pairs(only_a: int, only_b: int, images: int) -> None:
         raise InputError(f"only_a={only_a} and only_b={only_b} are more than the {images} images there are")
 
 
-def holm(p_values: ArrayLike) -> Floats:
-    """(M,) p-values corrected so that P(any true hypothesis below 0.05) <= 0.05, however they depend on each other.
-
-    Raises:
-        InputError: a p-value outside [0, 1].
-
-    Source: Holm 1979: the i-th smallest of M is multiplied by M - i + 1, and none falls below a smaller one.
-
-    Example:
-        >>> holm([0.01, 0.04, 0.03]).round(3).tolist()  # 3 * 0.01, then 2 * 0.03
-        [0.03, 0.06, 0.06]
-    """
-    p = np.asarray(p_values, np.float64)
-    if np.any(~((p >= 0.0) & (p <= 1.0))):
-        raise InputError(f"p-values {p.tolist()} must lie in [0, 1]")
-    order = np.argsort(p)
-    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    return np.asarray(np.minimum(stepped, 1.0)[np.argsort(order)])
-
-
 NO_ONE_CLASSIFIER = (
     "this is no one classifier's certified accuracy: at each radius it is that of the table which certifies most "
     "images there, chosen by these very images"
@@ -315,7 +239,7 @@ class Envelope:
     share: Floats
     low: Floats
     high: Floats
-    best: NDArray[np.int64]
+    best: Ints
 
 
 def envelope(tables: Sequence[CertificatesLike], radii: ArrayLike | None = None) -> Envelope:
@@ -357,3 +281,160 @@ def envelope(tables: Sequence[CertificatesLike], radii: ArrayLike | None = None)
     low, high = wilson(np.rint(shares * images), images, level=1.0 - (1.0 - LEVEL) / len(given))
     best = np.where(shares.max(axis=0) > 0.0, shares.argmax(axis=0), -1)
     return Envelope(x, shares.max(axis=0), low.max(axis=0), high.max(axis=0), best)
+
+
+@dataclass(frozen=True)
+class GivenUp:
+    """What changed hands at radius `r` between a reference and a method.
+
+    Attributes:
+        r: radius, in units of pixels in [0, 1].
+        lost: idx of the images that the reference certifies at r and the method does not.
+        won: idx of those that the method certifies at r and the reference does not.
+        classes: (C,) labels that occur, ascending.
+        images: (C,) images of each.
+        lost_by_class, won_by_class: (C,) how many of them were lost and won.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> a = from_radii([0.5, 0.5, 0.5, 0.0], name="a")
+        >>> b = from_radii([0.0, 0.9, 0.2, 0.0], name="b")
+        >>> given_up(a, b, 0.6).lost.tolist()
+        [1]
+    """
+
+    r: float
+    lost: Ints
+    won: Ints
+    classes: Ints
+    images: Ints
+    lost_by_class: Ints
+    won_by_class: Ints
+
+    @property
+    def worst_class(self) -> int:
+        """The class with the largest share of its images lost, net of those won; the lowest such class."""
+        return int(self.classes[np.argmax((self.lost_by_class - self.won_by_class) / self.images)])
+
+
+def given_up(method: CertificatesLike, reference: CertificatesLike, r: float = 0.0) -> GivenUp:
+    """The images that `method` lost and won at radius `r` against `reference`; at 0, those that it classifies.
+
+    A gain in ACR may hide both, as an average does not show which images have the radius.
+
+    Raises:
+        InputError: the tables are not about the same images (see `pair`), hold none, or `r` is negative or not finite.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> a = from_radii([0.5, 0.5, 0.5, 0.0], name="a")
+        >>> b = from_radii([0.0, 0.9, 0.2, 0.0], name="b")
+        >>> changed = given_up(a, reference=b, r=0.3)
+        >>> changed.won.tolist(), changed.lost.tolist()
+        ([0, 2], [])
+    """
+    method, reference = as_certificates(method), as_certificates(reference)
+    require_same_images(method, reference)
+    require_images(len(method))
+    now, before = certified(method, r), certified(reference, r)
+    lost, won = before & ~now, now & ~before
+    classes, place, images = np.unique(method.label, return_inverse=True, return_counts=True)
+    by_class = [np.bincount(place[changed], minlength=len(classes)) for changed in (lost, won)]
+    return GivenUp(r, method.idx[lost], method.idx[won], classes, images, *by_class)
+
+
+EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)  # finer towards 1, where a radius grows fastest
+EASY = 0.5  # above it the reference is right at most noises
+
+
+@dataclass(frozen=True)
+class Waterfall:
+    """ACR of `a` and of `b`, split by the p_A that the reference gives to an image's label.
+
+    Bin i holds the images with edges[i] < p_A <= edges[i + 1], the first bin those with p_A = 0 too.
+
+    Attributes:
+        edges: (M + 1,) from 0 to 1.
+        images: (M,) how many images fall in each bin.
+        a, b: (M,) sum of radius * correct over the bin's images, divided by the number of *all* images. They sum to
+            the ACR of each table; b is 0 where a table was split alone.
+        easy: the p_A above which an image was already easy for the reference.
+        easy_difference: the part of the difference that lies above `easy`.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> a = from_radii([0.0, 0.3, 0.8, 1.2], sigma=0.5, n=1000, alpha=0.001)
+        >>> b = from_radii([0.0, 0.3, 0.6, 1.0], sigma=0.5, n=1000, alpha=0.001)
+        >>> parts = waterfall(a, b, edges=[0.0, 0.9, 1.0])
+        >>> parts.images.tolist(), parts.difference.round(3).tolist()
+        ([2, 2], [0.0, 0.1])
+    """
+
+    edges: Floats
+    images: Ints
+    a: Floats
+    b: Floats
+    easy: float
+    easy_difference: float
+
+    @property
+    def difference(self) -> Floats:
+        """(M,) part of `a` minus part of `b`; they sum to the difference of the ACRs."""
+        return np.asarray(self.a - self.b)
+
+    @property
+    def easy_share(self) -> float:
+        """Share of the difference that comes from images with p_A above `easy`; NaN where there is no difference.
+
+        Above 1 where the other images pull the other way, below 0 where the easy ones do.
+        """
+        total = float(self.difference.sum())
+        return self.easy_difference / total if total else float("nan")
+
+
+def waterfall(
+    a: CertificatesLike,
+    b: CertificatesLike | None = None,
+    reference: CertificatesLike | None = None,
+    *,
+    edges: Sequence[float] = EDGES,
+    easy: float = EASY,
+) -> Waterfall:
+    """Where the difference in ACR between `a` and `b` comes from, or without `b` the ACR of `a`.
+
+    The reference is `b` if none is given, and without either `a` itself.
+
+    The bins are of the reference's p_A on an image's own label (see `p_a`). A log determines it for right images
+    only, from 1/2 upward: the others fall in the first bin, and no other edge may lie below 1/2.
+
+    Raises:
+        InputError: the tables are not about the same images (see `pair`), hold none, p_A of the reference is unknown,
+            or edges that do not rise from 0 to 1 or lie where p_A is unknown.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> a = from_radii([0.0, 0.3, 0.8, 1.2], sigma=0.5, n=1000, alpha=0.001)
+        >>> b = from_radii([0.0, 0.3, 0.6, 1.0], sigma=0.5, n=1000, alpha=0.001)
+        >>> parts = waterfall(a, b, edges=[0.0, 0.9, 1.0])
+        >>> parts.difference.round(3).tolist(), round(parts.easy_share, 3)
+        ([0.0, 0.1], 1.0)
+        >>> waterfall(a, edges=[0.0, 0.9, 1.0]).a.round(3).tolist()  # their sum is the ACR, 0.575
+        [0.075, 0.5]
+    """
+    own = as_certificates(a)
+    other = replace(own, radius=np.zeros(len(own))) if b is None else as_certificates(b)
+    judge = as_certificates(reference if reference is not None else a if b is None else b)
+    require_same_images(own, other)
+    require_same_images(own, judge)
+    measured, borders = p_a(judge), np.asarray(edges, np.float64)
+    parts = [table.radius * table.correct / len(table) for table in (own, other)]
+    if len(borders) < 2 or borders[0] != 0.0 or borders[-1] != 1.0 or not np.all(np.diff(borders) > 0.0):
+        raise InputError(f"edges={list(edges)} must rise from 0 to 1, so that every image falls in one bin")
+    for x in (*borders[1:], easy):
+        if not measured.known_from <= x <= 1.0:
+            raise InputError(f"p_A={x} as a border must lie in [{measured.known_from}, 1], where p_A is known")
+    values = np.nan_to_num(measured.values, nan=0.0)  # unknown means below `known_from`: the first bin
+    place, bins = np.maximum(np.searchsorted(borders, values, side="left") - 1, 0), len(borders) - 1
+    in_a, in_b = (np.bincount(place, part, bins).astype(np.float64) for part in parts)
+    above = float((parts[0] - parts[1])[values > easy].sum())
+    return Waterfall(borders, np.bincount(place, minlength=bins), in_a, in_b, easy, above)
