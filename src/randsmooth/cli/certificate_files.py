@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
-from randsmooth import bounds, certificates
+from randsmooth import bounds, certificates, data
 from randsmooth.certificates import Certificates, Header, check_budget
 from randsmooth.errors import InputError, SeveralErrors, about
 from randsmooth.noise import check_sigma
@@ -106,8 +106,6 @@ def in_norm(table: Certificates, norm: str | None, dimension: int | None = None)
 
 def _shape_of(header: Header) -> tuple[int, ...]:
     """Of an input, by the name of its data set; empty where the noise tells it."""
-    from randsmooth import data
-
     if "std" in (header.distribution or {}):
         return ()
     dataset = header.dataset or ""

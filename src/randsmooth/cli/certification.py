@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
+from randsmooth import certification, models
 from randsmooth.certificates import CertificationSettings, Shard
+from randsmooth.certification.backends import check_backend
 from randsmooth.cli.options import DATASET, Identified, NoiseNamed, certification_option
 from randsmooth.cli.settings import Argument, Given, option
+from randsmooth.data.registry import check_dataset
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
+from randsmooth.models.sources import check_place, check_source
 from randsmooth.noise import NOISES
 from randsmooth.rules import RULES
 from randsmooth.urls import fetched, is_url, name_of
-
-if TYPE_CHECKING:
-    from randsmooth.certification.run import Run
-    from randsmooth.models import BaseClassifier, Ensemble
 
 ENSEMBLES = {"mean-logits": "logits", "mean-probabilities": "probabilities", "vote": "vote"}
 MODELS = f"{Identified.model_fields['model'].description} Several with --ensemble."
@@ -80,10 +80,6 @@ def check_sources(
     model: str | Sequence[str], denoiser: str | None = None, *, dataset: str | None = None, backend: str | None = None
 ) -> None:
     """Raise InputError for a model, denoiser, data set or backend that is not there, before torch is loaded."""
-    from randsmooth.certification.backends import check_backend
-    from randsmooth.data.registry import check_dataset
-    from randsmooth.models.sources import check_place, check_source
-
     check_backend(backend)
     for source in [model] if isinstance(model, str) else model:
         check_source(source)
@@ -120,13 +116,10 @@ def check_ensemble(model: str | Sequence[str], rule: str | None, consensus: int 
 
 
 def base_classifier(
-    model: str | Ensemble, model_args: dict[str, Any], denoiser: str | None, sigma: float | None
-) -> BaseClassifier:
+    model: str | models.Ensemble, model_args: dict[str, Any], denoiser: str | None, sigma: float | None
+) -> models.BaseClassifier:
     """The model that is given or named, behind the denoiser in a folder, if any; `sigma` of the noise, if known."""
-    from randsmooth import models
-    from randsmooth.certification import load_model
-
-    base = load_model(model, **model_args) if isinstance(model, str) else model
+    base = certification.load_model(model, **model_args) if isinstance(model, str) else model
     return base if denoiser is None else models.Denoised(models.load_denoiser(denoiser, sigma=sigma), base)
 
 
@@ -137,22 +130,18 @@ def model_of(settings: ModelAndImages, sigma: float | None) -> tuple[object, dic
     if not isinstance(model, str):
         if arguments:
             raise InputError("--model-arg is for one model: make each of several by a function without arguments")
-        from randsmooth.models import Ensemble
-
         rule = ENSEMBLES[str(settings.ensemble)]
-        model = Ensemble(model, rule, consensus=settings.consensus, num_classes=settings.num_classes)
+        model = models.Ensemble(model, rule, consensus=settings.consensus, num_classes=settings.num_classes)
     if settings.denoiser is not None:
         return base_classifier(model, arguments, settings.denoiser, sigma), {}
     return model, arguments
 
 
-def run_of(settings: WhatToCertify) -> Run:
+def run_of(settings: WhatToCertify) -> certification.Run:
     """What `settings` ask for, as any process can carry it out."""
-    from randsmooth.certification.run import Run
-
     model, arguments = model_of(settings, settings.sigma)
     fields = {*WhatToCertify.model_fields} - OF_THE_MODEL
-    return Run.of(model, **settings.model_dump(include=fields), model_args=arguments)
+    return certification.Run.of(model, **settings.model_dump(include=fields), model_args=arguments)
 
 
 def default_out(model: str | Sequence[str], denoiser: str | None = None, ending: str = ".parquet") -> Path:

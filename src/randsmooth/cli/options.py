@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Secret
 
+from randsmooth import certificates, launch, report
 from randsmooth.certificates import CertificationSettings
 from randsmooth.cli.output import say_lines
 from randsmooth.cli.settings import Argument, Given, Listed, Pairs, Settings, as_given, numbers, option
@@ -18,11 +19,6 @@ from randsmooth.extras import needs
 from randsmooth.models.sources import secret_arguments
 from randsmooth.noise import ANoise
 from randsmooth.urls import Place
-
-if TYPE_CHECKING:
-    from randsmooth.certificates import Certificates
-    from randsmooth.launch import Workers
-    from randsmooth.launch.slurm import Resources
 
 DATASET = (
     "Name (see `randsmooth data list`), folder of images, or file .npz, .csv, .parquet or .tar (shard-{000..012}.tar)."
@@ -74,12 +70,10 @@ class Answered(Settings):
         else:
             say_lines(lines)
 
-    def answer_tables(self, tables: Sequence[Certificates], *lines: str, **content: object) -> None:
+    def answer_tables(self, tables: Sequence[certificates.Certificates], *lines: str, **content: object) -> None:
         """Print what was measured of `tables`, as `evaluate` does, then `lines`; as JSON with `content` in front."""
-        from randsmooth.report import render
-
-        measured = (*render(tables).splitlines(), *lines) if self.format == "text" else ()
-        self.answer(measured, lambda: {**content, **parse_json(render(tables, format="json"), "the tables")})
+        measured = (*report.render(tables).splitlines(), *lines) if self.format == "text" else ()
+        self.answer(measured, lambda: {**content, **parse_json(report.render(tables, format="json"), "the tables")})
 
 
 class Columns(Settings):
@@ -245,15 +239,13 @@ class Where(Settings):
     ray: str | None = None
     dask: str | None = None
 
-    def where(self) -> Workers | None:
+    def where(self) -> launch.Workers | None:
         """The workers; None for this process alone. InputError where they cannot be, before torch is loaded."""
         if self.ray is not None and self.dask is not None:
             raise InputError("--ray and --dask are two clusters: give one of them")
-        from randsmooth import launch
-
         for flag, package, kind in (("ray", "ray", launch.Ray), ("dask", "distributed", launch.Dask)):
             if (address := getattr(self, flag)) is not None:
-                cluster: Workers = kind(self.workers, address=address)
+                cluster: launch.Workers = kind(self.workers, address=address)
                 with needs(f"--{flag}"):
                     import_module(package)
                 return cluster
@@ -289,7 +281,7 @@ class Slurm(Where):
     setup: Annotated[list[str], Listed, Given(kind=list[str], metavar="LINE")] = []
     slurm_arg: Pairs = {}
 
-    def resources(self) -> Resources:
+    def resources(self) -> launch.Resources:
         """What each task asks for. InputError where it is none that can be asked for, or --time is missing."""
         if (self.workers, self.ray, self.dask) != (None, None, None):
             raise InputError("--slurm, --workers, --ray and --dask say in different ways where the work runs: give one")
@@ -298,10 +290,8 @@ class Slurm(Where):
                 "--slurm needs --time, how long a task may run, such as --time 2:00:00: one that has not finished by "
                 "then is queued again and goes on"
             )
-        from randsmooth.launch.slurm import Resources
-
         asked = {"partition", "time", "gpus", "cpus", "mem", "account", "qos", "constraint"}
-        return Resources(**self.model_dump(include=asked), setup=tuple(self.setup), extra=self.slurm_arg)
+        return launch.Resources(**self.model_dump(include=asked), setup=tuple(self.setup), extra=self.slurm_arg)
 
 
 def written(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from pydantic import BeforeValidator
 
+from randsmooth import app, certificates
 from randsmooth.cli.certification import base_classifier, check_sources, default_out
 from randsmooth.cli.options import DATASET, Answered, Identified, NoiseNamed, certification_option, words_of
 from randsmooth.cli.output import FAILURE, note, writing
 from randsmooth.cli.settings import Argument, Given, numbers, option
-
-if TYPE_CHECKING:
-    from randsmooth.app import Assessment
+from randsmooth.progress import console
 
 
 class Assess(Answered, Identified):
@@ -57,18 +56,15 @@ def assess(settings: Assess) -> None:
     Example: randsmooth assess model.py:make photos
     """
     check_sources(settings.model, settings.denoiser, dataset=settings.data)
-    from randsmooth import app
     from randsmooth.app.assessment_page import FILES, TABLE
-    from randsmooth.certificates import Certificates, write_parquet
-    from randsmooth.progress import console
 
     out = settings.out or default_out(settings.model, settings.denoiser, "-assessment")
     files = [out / name for name in FILES]
 
-    def keep(table: Certificates) -> None:
+    def keep(table: certificates.Certificates) -> None:
         for file in files:
             file.unlink(missing_ok=True)  # of an assessment that this one replaces
-        write_parquet(table, out / TABLE)
+        certificates.write_parquet(table, out / TABLE)
         note(f"the certificates are in {out / TABLE}, whatever becomes of the attack and the page")
 
     with writing(files, overwrite=settings.overwrite):
@@ -91,7 +87,7 @@ def assess(settings: Assess) -> None:
         raise typer.Exit(FAILURE)
 
 
-def lines(found: Assessment) -> Iterator[str]:
+def lines(found: app.Assessment) -> Iterator[str]:
     """The figures for a person to read."""
     yield f"clean         {found.clean}"
     for each in found.candidates:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
+import numpy as np
 import typer
 
+from randsmooth import certificates, certification
 from randsmooth.cli.certification import base_classifier, check_sources
 from randsmooth.cli.options import DATASET, Columns, OnDevice, certification_option
 from randsmooth.cli.output import FAILURE, Answers, show_answers
 from randsmooth.cli.settings import Argument, option
 from randsmooth.escape import printable, say, shortened
 from randsmooth.noise import NORMS, round_down
+from randsmooth.progress import console
 from randsmooth.urls import Place
-
-if TYPE_CHECKING:
-    from randsmooth.certificates import Certificates
-    from randsmooth.certification import Attacks
 
 HELD, ABSTAINED, OUTSIDE, FAILED = "held", "abstained", "changed outside", "FAILED"
 
@@ -62,15 +61,12 @@ def attack(settings: Attack) -> None:
 
     Example: randsmooth attack runs/gaussian gaussian.parquet --take 100
     """
-    from randsmooth import certificates, certification
-    from randsmooth.progress import console
-
     check_sources(settings.model, settings.denoiser)
     table = certificates.read(settings.certificates)
     values = settings.model_dump(exclude={"model", "model_arg", "denoiser", "certificates", "dataset", "format"})
     base = base_classifier(settings.model, settings.model_arg, settings.denoiser, table.header.sigma)
     attacks = certification.attack(base, table, settings.dataset, **values, progress=console)
-    answers = [answer(attacks, table, row) for row in range(len(attacks))]
+    answers = answers_of(attacks, table)
     if settings.format == "text":
         say("\n".join([*summary(attacks, table), *grid(answers)]))
     else:
@@ -79,26 +75,25 @@ def attack(settings: Attack) -> None:
         raise typer.Exit(FAILURE)
 
 
-def answer(attacks: Attacks, table: Certificates, row: int) -> dict[str, Any]:
-    """One attacked image, with its classes by name; `predict` is None where PREDICT abstained."""
-    now = int(attacks.predict[row])
-    return {
-        "image": int(attacks.idx[row]),
-        "label": table.class_name(int(attacks.label[row])),
-        "certified": table.class_name(int(attacks.certified[row])),
-        "radius": float(attacks.radius[row]),
-        "distance": float(attacks.distance[row]),
-        "predict": None if now < 0 else table.class_name(now),
-        "verdict": verdict(attacks, row),
-    }
+def answers_of(attacks: certification.Attacks, table: certificates.Certificates) -> Answers:
+    """The attacked images, with their classes by name; `predict` is None where PREDICT abstained."""
+    rows = [attacks.failed, attacks.changed, attacks.abstained]
+    verdicts = np.select(rows, [FAILED, OUTSIDE, ABSTAINED], HELD).tolist()
+    return [
+        {
+            "image": int(attacks.idx[row]),
+            "label": table.class_name(int(attacks.label[row])),
+            "certified": table.class_name(int(attacks.certified[row])),
+            "radius": float(attacks.radius[row]),
+            "distance": float(attacks.distance[row]),
+            "predict": None if attacks.abstained[row] else table.class_name(int(attacks.predict[row])),
+            "verdict": verdict,
+        }
+        for row, verdict in enumerate(verdicts)
+    ]
 
 
-def verdict(attacks: Attacks, row: int) -> str:
-    said = {FAILED: attacks.failed, OUTSIDE: attacks.changed, ABSTAINED: attacks.abstained}
-    return next((word for word, rows in said.items() if rows[row]), HELD)
-
-
-def summary(attacks: Attacks, table: Certificates) -> list[str]:
+def summary(attacks: certification.Attacks, table: certificates.Certificates) -> list[str]:
     """How many images changed, how likely it is that a reported change is false, and how many certificates failed."""
     total, changed, abstained = len(attacks), int(attacks.changed.sum()), int(attacks.abstained.sum())
     how = "without gradients " if attacks.gradient_free else ""

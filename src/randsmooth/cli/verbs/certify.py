@@ -6,12 +6,15 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import numpy as np
 import typer
 from pydantic import BeforeValidator, Field, PositiveInt
 
+from randsmooth import certificates, certification, launch, metrics
 from randsmooth.certificates import Shard
+from randsmooth.certificates.selection import whole_of
 from randsmooth.certificates.settings import AskedPrecision
 from randsmooth.cli.certification import (
     OF_THE_MODEL,
@@ -28,14 +31,8 @@ from randsmooth.cli.settings import Argument, Given, words
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say
 from randsmooth.noise import round_down
-from randsmooth.progress import Progress, clock
+from randsmooth.progress import clock, console
 from randsmooth.urls import Place, is_url
-
-if TYPE_CHECKING:
-    from randsmooth.certificates import Certificates
-    from randsmooth.launch import Plan as Planned
-    from randsmooth.launch import Span
-    from randsmooth.metrics import MeasuredAccuracy
 
 FEW = 10  # images that show nothing
 FEW_SAMPLES = 100  # of an image, which leave even good models undecided
@@ -108,9 +105,7 @@ def certify(settings: Certify) -> None:
     elif settings.slurm:
         submit(settings)
     else:
-        from randsmooth.progress import console
-
-        table = run(settings, console)
+        table = run(settings)
         for suspicion in suspicions(table):
             note(suspicion)
         out = out_file(settings)
@@ -129,20 +124,18 @@ def command_of(settings: Certify) -> list[str]:
     return words_of("certify", arguments, settings, {"model", "shard", "out", "resume", "overwrite", *NOT_OF_A_SHARD})
 
 
-def run(settings: Certify, progress: Progress) -> Certificates:
+def run(settings: Certify) -> certificates.Certificates:
     """Certify as `settings` say; the finished table."""
     check_names(settings, settings.backend, settings.shard)
     workers = settings.where()
     if settings.array is not None or settings.parallel is not None:
         raise InputError("--array and --parallel are for --slurm: give it too, or --workers")
-    from randsmooth.certification import certify as certify_dataset
-
     model, arguments = model_of(settings, settings.sigma)
     values = settings.model_dump(exclude={*OF_THE_MODEL, *NOT_OF_A_SHARD, "dataset", "out"})
-    values |= {"out": out_file(settings), "progress": progress, "workers": workers}
+    values |= {"out": out_file(settings), "workers": workers, "model_args": arguments}
     if settings.shard is not None:
         values["command"] = command_of(settings)
-    return certify_dataset(model, settings.dataset, **values, model_args=arguments)
+    return certification.certify(model, settings.dataset, **values, progress=console)
 
 
 def submit(settings: Certify) -> None:
@@ -167,7 +160,7 @@ def submit(settings: Certify) -> None:
     note(f"the last merges what the others make into {out}; the same command says how far they are")
 
 
-def suspicions(table: Certificates) -> list[str]:
+def suspicions(table: certificates.Certificates) -> list[str]:
     """Sentences where most images abstain, or (nearly) all that are certified get one class; usually none.
 
     A model that never saw noise, or gets its images normalised twice or not at all, looks like this.
@@ -179,8 +172,6 @@ def suspicions(table: Certificates) -> list[str]:
         >>> print(suspicions(table)[0].partition(";")[0])
         12 of 12 images that are certified (100%) get class 0
     """
-    import numpy as np
-
     if len(table) < FEW or table.header.label_aware or table.rule.sequential:
         return []
     certified = table.predict[table.predict >= 0]
@@ -223,8 +214,6 @@ def merge(settings: Merge) -> None:
 
     Example: randsmooth merge gaussian-*-of-16.parquet --out gaussian.parquet
     """
-    from randsmooth import certificates
-
     out = settings.out or _whole(settings.shards)
     try:
         table = certificates.merge(settings.shards, out=out, overwrite=settings.overwrite)
@@ -238,8 +227,6 @@ def merge(settings: Merge) -> None:
 
 def _whole(shards: list[Place]) -> Place:
     """The file of the whole run that all these names of shards are made of."""
-    from randsmooth.certificates.selection import whole_of
-
     whole, *others = {whole_of(path) for path in shards}
     if whole is None or others:
         raise InputError("the names of the shards do not say what the whole is called: give --out")
@@ -249,15 +236,13 @@ def _whole(shards: list[Place]) -> Place:
 def show_plan(settings: Certify | Plan, **asked: Any) -> None:
     """Print the plan of a certification, in words or as JSON alone; `asked` is what `launch.plan` is told."""
     check_names(settings, settings.backend, settings.shard)
-    from randsmooth.launch import plan
-
-    found = plan(run_of(settings), **asked)
+    found = launch.plan(run_of(settings), **asked)
     settings.answer(plan_lines(found), lambda: {"model": settings.model, **found.to_dict()})
     for remark in found.notes:
         note(remark)
 
 
-def plan_lines(plan: Planned) -> Iterator[str]:
+def plan_lines(plan: launch.Plan) -> Iterator[str]:
     """The plan for a person to read."""
     about, samples, pilot = plan.about, plan.samples, plan.pilot
     title = f"{about['dataset']} {about['split']}, {about['selection']}, rule {about['rule']}, n = {about['n']:,}"
@@ -281,7 +266,7 @@ def plan_lines(plan: Planned) -> Iterator[str]:
     yield from ("", f"from {chosen}: {pilot['samples']:,} samples in {clock(pilot['seconds'])}, {speed}")
 
 
-def _span(span: Span, words: Callable[[float], str]) -> str:
+def _span(span: launch.Span, words: Callable[[float], str]) -> str:
     limits = f"({words(span.low)} to {words(span.high)})" if span.low < span.high else "(exact)"
     return f"{words(span.middle)} {limits}"
 
@@ -338,19 +323,16 @@ def accuracy(settings: Accuracy) -> None:
     """
     check_names(settings, settings.backend)
     workers = settings.where()
-    from randsmooth.certification import measure_accuracy
-    from randsmooth.progress import console
-
     ending = f"-accuracy-{settings.radius:g}.parquet"
     out = settings.out or default_out(settings.model, settings.denoiser, ending)
     model, arguments = model_of(settings, settings.sigma)
     left_out = {"model", "model_arg", "ensemble", "consensus", "denoiser", "dataset", "ray", "dask", "format"}
     how = settings.model_dump(exclude=left_out) | {"workers": workers, "model_args": arguments, "out": out}
-    measured = measure_accuracy(model, settings.dataset, **how, progress=console)
+    measured = certification.measure_accuracy(model, settings.dataset, **how, progress=console)
     settings.answer([*_told(measured), f"certificates in {out}"], lambda: asdict(measured))
 
 
-def _told(measured: MeasuredAccuracy) -> list[str]:
+def _told(measured: metrics.MeasuredAccuracy) -> list[str]:
     """What was measured, in sentences."""
     assured = round_down(measured.assured, 3)
     each = measured.samples / measured.images

@@ -7,11 +7,11 @@ import sys
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator
 
-from randsmooth import certificates
+from randsmooth import certificates, data, metrics, report
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates.files import OTHERS, grouped, names_of
 from randsmooth.cli import certificate_files
@@ -24,10 +24,6 @@ from randsmooth.escape import say
 from randsmooth.extras import needs
 from randsmooth.progress import console, silent
 from randsmooth.urls import Place, fetched, with_urls
-
-if TYPE_CHECKING:
-    from randsmooth.certificates import Certificates, FolderFile
-    from randsmooth.report import Entry, Pictures
 
 WITHOUT_PAGE = "`randsmooth evaluate A B` prints the paired comparison without it"
 SUFFIXES = {"text": "txt", "md": "md", "latex": "tex", "csv": "csv", "json": "json"}
@@ -101,8 +97,6 @@ def compare(settings: Compare) -> None:
     wanted |= {Path(f"{beside}-table.{SUFFIXES[kind]}"): kind for kind in settings.tables}
     with needs("randsmooth compare", WITHOUT_PAGE), writing(list(wanted), overwrite=settings.overwrite):
         tables = _loaded(settings)
-        from randsmooth import report
-
         how: dict[str, Any] = settings.model_dump(include={"radii", "baseline", "title"})
         try:
             how["pictures"] = pictures_of(tables) if settings.pictures else None
@@ -121,22 +115,18 @@ def compare(settings: Compare) -> None:
         settings.answer(written, lambda: {"written": written})
 
 
-def _loaded(settings: Compared) -> list[Certificates]:
+def _loaded(settings: Compared) -> list[certificates.Certificates]:
     return certificate_files.load(
         settings.files, **settings.model_dump(include={"sigma", "n", "alpha", "norm", "dimension"})
     )
 
 
-def _rendered(tables: Sequence[Certificates], settings: Compared, format: str) -> str:
-    from randsmooth.report import render  # once there is something to report
-
-    return render(tables, radii=settings.radii, format=format, baseline=settings.baseline)
+def _rendered(tables: Sequence[certificates.Certificates], settings: Compared, format: str) -> str:
+    return report.render(tables, radii=settings.radii, format=format, baseline=settings.baseline)
 
 
-def _write(what: str, path: Path, tables: Sequence[Certificates], settings: Compare) -> None:
+def _write(what: str, path: Path, tables: Sequence[certificates.Certificates], settings: Compare) -> None:
     """Draw or write what goes beside the page. Raises InputError where the tables do not tell it."""
-    from randsmooth import metrics, report
-
     if what == "radius":
         report.draw_radius_accuracy(tables, path, baseline=settings.baseline)
     elif what == "p_A":
@@ -157,7 +147,7 @@ def _write(what: str, path: Path, tables: Sequence[Certificates], settings: Comp
         write_atomically(path, _rendered(tables, settings, what).encode())
 
 
-def pictures_of(tables: Sequence[Certificates]) -> Pictures:
+def pictures_of(tables: Sequence[certificates.Certificates]) -> report.Pictures:
     """Pixels by position in the split that the first table with a known one was certified on; nothing is fetched.
 
     Raises:
@@ -166,8 +156,6 @@ def pictures_of(tables: Sequence[Certificates]) -> Pictures:
     header = next((table.header for table in tables if table.header.dataset and table.header.split), None)
     if header is None:
         raise InputError("no table says which data set and split its images are from")
-    from randsmooth import data
-
     dataset, split = str(header.dataset), str(header.split)
     if dataset not in data.DATASETS:  # a folder that a file names is not opened unasked
         raise InputError(f"{shown(dataset)} is not the name of a data set, and pictures are shown of those only")
@@ -220,8 +208,6 @@ def leaderboard(settings: Leaderboard) -> None:
 
     Example: randsmooth leaderboard runs --out runs/leaderboard.html
     """
-    from randsmooth import report
-
     if settings.out.suffix in ("", ".json"):
         raise InputError(
             f"--out {settings.out}: name the page, such as leaderboard.html; its JSON is written beside it"
@@ -238,14 +224,12 @@ def leaderboard(settings: Leaderboard) -> None:
     settings.answer(map(str, pages), lambda: {"written": [*map(str, pages)]})
 
 
-def _measured(settings: Leaderboard) -> tuple[list[Entry], dict[str, list[str]]]:
+def _measured(settings: Leaderboard) -> tuple[list[report.Entry], dict[str, list[str]]]:
     """Every certificate table below the folder, measured; and heading -> sentences on files that are not ranked.
 
     Raises:
         InputError: no such folder, or no certificate in it.
     """
-    from randsmooth import report
-
     entries, read = [], []
     below = fetched(settings.folder, lambda path: path.suffix not in OTHERS)
     paths = certificates.find_certificates(below)
@@ -267,7 +251,7 @@ def _measured(settings: Leaderboard) -> tuple[list[Entry], dict[str, list[str]]]
     return entries, left_out
 
 
-def _left_out(read: Sequence[FolderFile], entries: Sequence[Entry]) -> dict[str, list[str]]:
+def _left_out(read: Sequence[certificates.FolderFile], entries: Sequence[report.Entry]) -> dict[str, list[str]]:
     """What the page says of files that are not ranked, or not placed; of the former, the terminal gives the reasons."""
     predicted = [file.path for file in read if file.predictions]
     faults = {file.path: file.fault for file in read if file.fault and not file.predictions}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-from randsmooth import bounds
+from randsmooth import bounds, certificates, certification, data, metrics, models
 from randsmooth.certificates import CertificationSettings
+from randsmooth.cli import certificate_files
 from randsmooth.cli.certification import check_sources, default_out
 from randsmooth.cli.options import (
     DATASET,
@@ -22,11 +24,10 @@ from randsmooth.cli.options import (
 )
 from randsmooth.cli.output import note, writing
 from randsmooth.cli.settings import Argument, Given, option
+from randsmooth.data.registry import check_dataset
 from randsmooth.errors import InputError
+from randsmooth.progress import console
 from randsmooth.urls import Place, delivered, is_url, name_of
-
-if TYPE_CHECKING:
-    from randsmooth.certification.quantising import Agreement
 
 ENDINGS = re.compile(r"(\.(tar|pth|pt|ckpt|torch|safetensors))+$")
 
@@ -70,12 +71,7 @@ def import_(settings: Import) -> None:
     if not settings.checkpoint.is_file():
         raise InputError(f"no checkpoint at {settings.checkpoint}: give a file that torch.save or safetensors wrote")
     if settings.dataset is not None:
-        from randsmooth.data.registry import check_dataset
-
         check_dataset(settings.dataset)  # before torch is loaded
-    from randsmooth import models
-    from randsmooth.progress import console
-
     out = settings.out or Path("runs") / ENDINGS.sub("", settings.checkpoint.name)
     values = settings.model_dump(exclude={"checkpoint", "dataset", "out", "format"})
     try:
@@ -148,8 +144,6 @@ def from_counts(settings: FromCounts) -> None:
     out = settings.out or settings.file.with_suffix(".parquet")
     if out.suffix != ".parquet":
         raise InputError(f"{out} must end in .parquet; `randsmooth export` makes a TSV log of such a file")
-    from randsmooth import certificates
-
     with writing([out], overwrite=settings.overwrite):
         facts = settings.model_dump(exclude={"file", "out", "overwrite", "format"})
         table = certificates.from_counts(settings.file, **facts, name=out.stem)
@@ -209,9 +203,6 @@ def export(settings: Export) -> None:
 
 
 def export_table(settings: Export) -> None:
-    from randsmooth.certificates import write_tsv
-    from randsmooth.cli import certificate_files
-
     folder = isinstance(settings.file, Path) and settings.file.is_dir()
     if not str(settings.file).endswith(".parquet") and (folder or settings.model_arg or settings.dataset):
         raise InputError(f"{settings.file} is no table of certificates; a model is written with --onnx FILE.onnx")
@@ -219,7 +210,7 @@ def export_table(settings: Export) -> None:
     out, overwrite = settings.out or beside.with_suffix(".tsv"), settings.overwrite
     with delivered(out, overwrite=overwrite) as path, writing([path], overwrite=overwrite or is_url(out)):
         (table,) = certificate_files.load([settings.file], n=settings.n, alpha=settings.alpha)
-        write_tsv(table, path)
+        certificates.write_tsv(table, path)
     settings.answer([str(out)], lambda: {"written": [str(out)]})
     facts = {name: getattr(table.header, name) for name in ("sigma", "n", "alpha")}
     options = " ".join(f"--{name} {value}" for name, value in facts.items() if value is not None)
@@ -238,8 +229,6 @@ def export_model(settings: Export) -> None:
         if path.suffix != asked[name][1]:
             raise InputError(f"{name} {path} must end in {asked[name][1]}")
     check_sources(str(settings.file))
-    from randsmooth import certification, data
-
     with writing([*paths.values()], overwrite=settings.overwrite):
         model = certification.load_model(settings.file, **settings.model_arg)
         shape = None if settings.dataset is None else data.describe(settings.dataset).shape
@@ -283,34 +272,28 @@ def quantise(settings: Quantise) -> None:
 
     Example: randsmooth quantise runs/gaussian --out gaussian-int8.xml && randsmooth certify gaussian-int8.xml
     """
-    from randsmooth.progress import console
-
     whole = re.sub(r"\.(onnx|xml|pt2?)$", "", settings.model)
     out = settings.out or default_out(whole, ending="-int8.xml")
     CertificationSettings(sigma=settings.sigma, noise=settings.noise)
     check_sources(settings.model, dataset=settings.dataset)
-    from randsmooth import certification
-
     values = settings.model_dump(exclude={"model_arg", "overwrite", "format"}) | {"out": out}
     beside = [out.with_suffix(".bin")] if out.suffix == ".xml" else []
     with writing([out, *beside], overwrite=settings.overwrite):
         made = certification.quantise(**values, model_args=settings.model_arg, progress=console)
-    found, lines = made.agreement, [f"int8 model in {made.path}"]
-    lines += [] if found is None else [f"{found.images} noisy {made.split} images: {told(found)}"]
-    settings.answer(lines, lambda: {"model": str(made.path), "split": made.split, "agreement": found and asdict(found)})
+    compared = made.agreement and asdict(made.agreement)
+    content = {"model": str(made.path), "split": made.split, "agreement": compared}
+    settings.answer([f"int8 model in {made.path}", *told(made)], lambda: content)
     note(f"certify it with: randsmooth certify {made.path}")
 
 
-def told(found: Agreement) -> str:
+def told(made: certification.Quantised) -> Iterator[str]:
     """How the int8 model compares with the original, with the 95% interval of the paired difference."""
+    if (found := made.agreement) is None:
+        return
     same = f"{found.same / found.images:.2%} answered alike"
-    if found.both is None or found.only_before is None or found.only_after is None:
-        return same
-    from randsmooth.metrics import fresh_difference
-
-    before, after = ((found.both + only) / found.images for only in (found.only_before, found.only_after))
-    apart = fresh_difference(found.only_after, found.only_before, found.images)
-    return (
-        f"accuracy {after:.2%}, the original's {before:.2%}; paired difference {apart.value:+.2%} "
-        f"[{apart.low:+.2%}, {apart.high:+.2%}]; {same}"
-    )
+    if found.both is not None and found.only_before is not None and found.only_after is not None:
+        before, after = ((found.both + only) / found.images for only in (found.only_before, found.only_after))
+        apart = metrics.fresh_difference(found.only_after, found.only_before, found.images)
+        difference = f"paired difference {apart.value:+.2%} [{apart.low:+.2%}, {apart.high:+.2%}]"
+        same = f"accuracy {after:.2%}, the original's {before:.2%}; {difference}; {same}"
+    yield f"{found.images} noisy {made.split} images: {same}"

@@ -17,11 +17,13 @@ from typing import Any
 
 import typer
 
-from randsmooth import __version__
+from randsmooth import __version__, certification, models
 from randsmooth.atomic import cache_folder
+from randsmooth.certification import backends
 from randsmooth.cli.options import Answered
 from randsmooth.cli.output import FAILURE
 from randsmooth.cli.settings import Unsaved
+from randsmooth.data import DATASETS, is_at_hand
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.extras import EXTRAS, install_command, installed_from
@@ -82,6 +84,7 @@ def examine(*, quick: bool) -> dict[str, Any]:
             broken.append(f"{what}: {said}")
             return f"fails ({said})"
 
+    known = backends.BACKENDS if _installed("torch") else ()
     looks: dict[str, Callable[[], str | Facts]] = {
         "randsmooth": lambda: f"{__version__} ({installed_from()[0]}), in {tidy(Path(__file__).parents[2])}",
         "python": lambda: f"{platform.python_version()}, {tidy(sys.executable)}, on {platform.platform()}",
@@ -89,7 +92,7 @@ def examine(*, quick: bool) -> dict[str, Any]:
         "devices": _devices,
         "packages": _packages,
         "missing": _missing,
-        "backends": lambda: {name: looked(f"backend {name}", partial(_backend, name, quick)) for name in _backends()},
+        "backends": lambda: {name: looked(f"backend {name}", partial(_backend, name, quick)) for name in known},
         "data sets": _data_sets,
     }
     return {name: looked(name, look) for name, look in looks.items()} | {"broken": broken}
@@ -127,10 +130,8 @@ def _devices() -> Facts:
         return {}
     import torch
 
-    from randsmooth.certification.backends import processor, torch_instructions
-
-    threads, instructions = torch.get_num_threads(), torch_instructions(torch.device("cpu"))
-    found = {"cpu": f"{processor()}, {os.cpu_count()} cores, {threads} threads in torch, {instructions}"}
+    threads, instructions = torch.get_num_threads(), backends.torch_instructions(torch.device("cpu"))
+    found = {"cpu": f"{backends.processor()}, {os.cpu_count()} cores, {threads} threads in torch, {instructions}"}
     for index in range(torch.cuda.device_count()):
         facts = torch.cuda.get_device_properties(index)
         found[f"cuda:{index}"] = f"{facts.name}, {facts.total_memory / 2**30:.0f} GiB, CUDA {torch.version.cuda}"
@@ -152,29 +153,20 @@ def _missing() -> Facts:
     return {package: tidy(install_command(extra)) for package, extra in EXTRAS.items() if not _installed(package)}
 
 
-def _backends() -> list[str]:
-    from randsmooth.certification.backends import BACKENDS
-
-    return [*BACKENDS] if _installed("torch") else []
-
-
 def _backend(name: str, quick: bool) -> str:
     """Whether a backend is installed, and how many noisy images it draws and answers a second."""
-    from randsmooth.certification.backends import BACKENDS, candidates
-
-    if not BACKENDS[name].installed():
-        return f"needs {', '.join(BACKENDS[name].packages)}"
+    backend = backends.BACKENDS[name]
+    if not backend.installed():
+        return f"needs {', '.join(backend.packages)}"
     if quick:
         return "installed"
-    from randsmooth import certification, models
-
     device = models.pick_device("cpu" if name == "onnx" else "auto")
     model: models.BaseClassifier = models.Classifier(arch="lenet", classes=[*"0123456789"], shape=[*SHAPE]).eval()
     with tempfile.TemporaryDirectory() as folder:
         if name == "onnx":
             certification.export_model(model, onnx=Path(folder) / "lenet.onnx")
             model = certification.load_model(Path(folder) / "lenet.onnx")
-        elif name not in candidates(model, device):
+        elif name not in backends.candidates(model, device):
             return f"installed; not timed on a LeNet on {device}"
         engine = certification.Engine(model, sigma=0.5, backend=name, device=device)
         engine.prepare(SHAPE)
@@ -184,8 +176,6 @@ def _backend(name: str, quick: bool) -> str:
 
 def _data_sets() -> Facts:
     """Data set -> where `data.load` would find it, without opening it."""
-    from randsmooth.data import DATASETS, is_at_hand
-
     home = Path(os.environ.get("RANDSMOOTH_DATA", "data"))
     away = "not here: set RANDSMOOTH_DATA to a folder that holds it"
     found = Facts()

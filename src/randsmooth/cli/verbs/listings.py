@@ -11,16 +11,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from randsmooth import data, papers
 from randsmooth.cli.options import DATASET, Answered, Images
 from randsmooth.cli.output import COMPLETION
 from randsmooth.cli.settings import Argument, Unsaved, option
 from randsmooth.cli.verbs import first_paragraph
 from randsmooth.escape import LONG, printable, say, shortened, to_json
+from randsmooth.methods import METHODS
 from randsmooth.models.sources import shipped
 from randsmooth.urls import fetched, is_url
 
 if TYPE_CHECKING:
-    from randsmooth.data import DatasetSpec
     from randsmooth.methods import Method
     from randsmooth.training.presets import Preset
 
@@ -53,8 +54,6 @@ def methods(settings: Methods) -> None:
 
     Example: randsmooth methods amplify
     """
-    from randsmooth.methods import METHODS
-
     name, chosen = settings.name, [settings.name] if settings.name else [*METHODS]
     if name and "/" in name:
         settings.answer(explained_preset(name), lambda: _presets(lambda preset: preset.base == name))
@@ -69,8 +68,6 @@ def methods(settings: Methods) -> None:
 
 def _method(name: str) -> dict[str, Any]:
     """A method for a program."""
-    from randsmooth.methods import METHODS
-
     method = METHODS[name]
     summary, source = summary_of(method)
     defaults = {f.name: None if f.default is dataclasses.MISSING else f.default for f in dataclasses.fields(method)}
@@ -90,11 +87,8 @@ def _presets(chosen: Callable[[Preset], bool]) -> list[dict[str, Any]]:
 
 def listing() -> Iterator[str]:
     """Two lines a method: what it trains on, and its paper."""
-    from randsmooth.methods import METHODS
-
     for name in METHODS:
-        credit = METHODS.credit(name)
-        if credit:
+        if credit := METHODS.credit(name):
             lines = METHODS.describe(name, partial(lambda credit, method: _two(*summary_of(method), credit), credit))
         else:
             lines = _two(*written_summary(METHODS.place(name)))
@@ -128,7 +122,6 @@ def _two(summary: str, *sources: str) -> str:
 
 def explained_method(name: str) -> Iterator[str]:
     """What a method is, what its hyperparameters mean, their defaults, and the values that `train` takes by itself."""
-    from randsmooth.methods import METHODS
     from randsmooth.training.presets import PRESETS, default
 
     method = METHODS[name]
@@ -179,8 +172,6 @@ def explained_preset(name: str) -> Iterator[str]:
 
 
 def _served(preset: Preset) -> list[str]:
-    from randsmooth import data
-
     return [name for name in preset.datasets or data.DATASETS if name != "cifar10-jpeg"]
 
 
@@ -213,25 +204,24 @@ class Describe(Answered, Images):
 
 def list_(settings: List) -> None:
     """List the named data sets. A name is looked for in `$RANDSMOOTH_DATA/NAME/{train,test}.parquet` first."""
-    from randsmooth import data
-
     said = {name: data.DATASETS.describe(name, partial(_line, data.DATASETS.credit(name))) for name in data.DATASETS}
     settings.answer((f"{name:15} {words}" for name, words in said.items()), lambda: said)
 
 
-def _line(credit: str, spec: DatasetSpec) -> str:
+def _line(credit: str, spec: data.DatasetSpec) -> str:
     return spec.description + (f" ({credit})" if credit else "")
 
 
 def describe(settings: Describe) -> None:
     """Describe a data set: image shape, classes, normalisation, augmentation, usual architecture, origin."""
-    from randsmooth import data
-
     name, how = settings.dataset, settings.model_dump(exclude={"dataset", "format"}, exclude_none=True)
     named = name in data.DATASETS and not how
     spec = data.DATASETS[name] if named else data.describe(name, **how)  # which loads torch
     axes = ", features of any scale" if spec.features else " (channels, height, width), pixels in [0, 1]"
     classes = ", ".join(spec.classes[:10]) + (", ..." if spec.num_classes > 10 else "")
+    facts = {"images": dict(spec.sizes), "hub": spec.hub} | {
+        name: getattr(spec, name) for name in ("shape", "classes", "mean", "std")
+    }
     said = {
         "name": spec.name,
         "what": spec.description,
@@ -243,15 +233,8 @@ def describe(settings: Describe) -> None:
         "architecture": spec.arch,
         "hub": spec.hub or "not on the hub",
     }
-    facts = {
-        "images": dict(spec.sizes),
-        "shape": spec.shape,
-        "classes": spec.classes,
-        "mean": spec.mean,
-        "std": spec.std,
-    }
     lines = (f"{key:14} {shortened(printable(str(value)), LONG)}" for key, value in said.items())
-    settings.answer(lines, lambda: said | facts | {"hub": spec.hub})
+    settings.answer(lines, lambda: said | facts)
 
 
 class Cite(Unsaved):
@@ -275,9 +258,7 @@ def cite(settings: Cite) -> None:
 
     Example: randsmooth cite runs/gaussian.parquet --format bibtex > references.bib
     """
-    from randsmooth.papers import cited
-
-    found = cited([fetched(thing) if is_url(thing) else shipped(thing) for thing in settings.things])
+    found = papers.cited([fetched(thing) if is_url(thing) else shipped(thing) for thing in settings.things])
     if settings.format == "json":
         say(to_json(found.to_dict()))
     else:

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
+from randsmooth import app, certificates, certification, data, models
+from randsmooth.certificates import CertificationSettings
 from randsmooth.cli.certification import base_classifier, check_sources
 from randsmooth.cli.options import Answered, Identified, NoiseNamed, certification_option, words_of
 from randsmooth.cli.output import Answers, note, show_answers, writing
 from randsmooth.cli.settings import Argument
+from randsmooth.data.registry import check_dataset, is_source
 from randsmooth.errors import InputError
 from randsmooth.noise import round_down
+from randsmooth.progress import console
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-    from randsmooth.app import Explanation
-    from randsmooth.certificates import Certificates, CertificationSettings
-    from randsmooth.data import DatasetSpec
-    from randsmooth.models import BaseClassifier
 
 BASE = ("sigma", "noise", "precision", "backend")  # options that decide which classifier answers
 
@@ -44,8 +45,6 @@ class OneClassifier(Identified):
 
     def asked(self) -> CertificationSettings:
         """What is asked of each image, of whichever classifier."""
-        from randsmooth.certificates import CertificationSettings
-
         return CertificationSettings(**self.model_dump(include={"n0", "n", "alpha", "seed"}))
 
 
@@ -73,8 +72,6 @@ def predict(settings: Predict) -> None:
     """
     check_sources(settings.model, settings.denoiser)
     import torch
-
-    from randsmooth import certificates, certification, models
 
     asked = settings.asked()
     table = None if settings.like is None else certificates.read(settings.like)
@@ -108,8 +105,8 @@ def predict(settings: Predict) -> None:
 def completed(
     asked: CertificationSettings,
     settings: OneClassifier,
-    model: BaseClassifier,
-    table: Certificates | None = None,
+    model: models.BaseClassifier,
+    table: certificates.Certificates | None = None,
     like: Path | None = None,
 ) -> CertificationSettings:
     """`asked`, completed by the settings of the classifier: those of `table`, from the file `like`, else the options.
@@ -117,8 +114,6 @@ def completed(
     Raises:
         InputError: the noise is unknown, the table is about another model, or an option contradicts the table.
     """
-    from randsmooth import certification, models
-
     given = {key: value for key in BASE if (value := getattr(settings, key)) is not None}
     if table is not None:
         certification.check_same(model, table, settings.identity)
@@ -132,23 +127,20 @@ def completed(
     return certification.under_noise(asked.replace(**given), models.provenance_of(model), str(settings.model))
 
 
-def spec_of(model: BaseClassifier, settings: OneClassifier) -> DatasetSpec:
+def spec_of(model: models.BaseClassifier, settings: OneClassifier) -> data.DatasetSpec:
     """What the model's images look like, as --dataset or the model itself says. InputError where nothing does."""
     from randsmooth.certification.opening import images_taken
 
     return images_taken(model, settings.model, settings.dataset, settings.num_classes, **settings.reading())
 
 
-def images_at(path: Path, spec: DatasetSpec, settings: OneClassifier) -> list[tuple[str, Tensor]]:
+def images_at(path: Path, spec: data.DatasetSpec, settings: OneClassifier) -> list[tuple[str, Tensor]]:
     """The image (C, H, W) in a file, or those of a folder or file of many, each with what to call it.
 
     Raises:
         InputError: they are missing, or those of many are not of the model's shape.
     """
     import torch
-
-    from randsmooth import data
-    from randsmooth.data.registry import is_source
 
     if not is_source(path):
         x, words = data.read_picture(path, spec)
@@ -188,26 +180,6 @@ class Explain(Answered, OneClassifier):
     overwrite: bool = False
 
 
-@dataclasses.dataclass(frozen=True)
-class FoundImage:
-    """One image that a user named.
-
-    Attributes:
-        name: what to call it.
-        x: (C, H, W) in [0, 1].
-        classes: names of the classes that answers may have.
-        label: its class; None where that is not known.
-        dataset, index: where it is from; None for a file.
-    """
-
-    name: str
-    x: Tensor
-    classes: tuple[str, ...]
-    label: int | None = None
-    dataset: str | None = None
-    index: int | None = None
-
-
 def explain(settings: Explain) -> None:
     """Explain the certificate of one image on a page: its votes, distances that a person can see, an attack on it.
 
@@ -223,10 +195,13 @@ def explain(settings: Explain) -> None:
         raise InputError(f"{settings.certificate} must end in .parquet")
     with writing(wanted, overwrite=settings.overwrite):
         model = base_classifier(settings.model, settings.model_arg, settings.denoiser, settings.sigma)
-        found = found_image(model, settings)
-        explained = _explained(model, found, settings)
+        explained = _explained(model, settings)
         seed = explained.certified.seed
-        _write(explained, found, settings)
+        given = words_of("explain", [settings.model, settings.image], settings, {"model", "image", "seed", "format"})
+        command = shlex.join(["randsmooth", *given, "--seed", str(seed)])  # which repeats the page
+        app.write_explanation(explained, settings.out, command=command)
+        if settings.certificate is not None:
+            certificates.write_parquet(_table(explained, settings), settings.certificate)
     label, radius = None if explained.abstains else explained.name_of(explained.predict), explained.radius
     answer = "abstains" if label is None else f"{label}  radius {round_down(radius, 4)}"
     written = [*map(str, wanted)]
@@ -250,72 +225,56 @@ def in_dataset(text: str) -> tuple[str, int] | None:
 def check_image(text: str) -> None:
     """Raise InputError for an image that does not exist, as far as that is known without loading torch."""
     if (named := in_dataset(text)) is not None:
-        from randsmooth.data.registry import check_dataset
-
         check_dataset(named[0])
     elif not Path(text).is_file():
         raise InputError(f"no image at {text}: expected an image file, or DATASET:INDEX such as digits:17")
 
 
-def found_image(model: BaseClassifier, settings: Explain) -> FoundImage:
-    """The image that is named, as the model takes it. InputError where there is none, or of another shape."""
+def found_image(model: models.BaseClassifier, settings: Explain) -> tuple[Tensor, dict[str, Any]]:
+    """The image (C, H, W) that is named, as the model takes it; and its name, its label and the classes there are.
+
+    Raises:
+        InputError: there is none, or it has another shape.
+    """
     import torch
 
-    from randsmooth import data
     from randsmooth.certification.opening import reading_of
 
     named = in_dataset(settings.image)
     if named is None:
         spec = spec_of(model, settings)
         ((name, x),) = images_at(Path(settings.image), spec, settings)
-        return FoundImage(name, x, () if spec.open_ended else spec.classes)
+        return x, {"name": name, "classes": () if spec.open_ended else spec.classes}
     dataset, index = named
     images = data.load(dataset, settings.split, stream=True, **reading_of(model, dataset, settings.reading()))
     if index >= len(images):
         last = len(images) - 1
         raise InputError(f"{settings.image}: {dataset} ({settings.split}) has {len(images)} images, 0 to {last}")
-    x, y = images.batch(torch.tensor([index]))
+    (x,), (label,) = images.batch(torch.tensor([index]))
     classes = () if images.spec.open_ended else images.spec.classes
-    return FoundImage(settings.image, x[0], classes, int(y[0]) if images.labelled else None, dataset, index)
+    return x, {"name": settings.image, "classes": classes, "label": int(label) if images.labelled else None}
 
 
-def _explained(model: BaseClassifier, found: FoundImage, settings: Explain) -> Explanation:
-    from randsmooth import app, data
+def _explained(model: models.BaseClassifier, settings: Explain) -> app.Explanation:
     from randsmooth.certification.opening import reading_of
-    from randsmooth.progress import console
 
+    x, known = found_image(model, settings)
     training: Any = False if settings.no_training else None
     if settings.dataset is not None and not settings.no_training:
         how_read = reading_of(model, settings.dataset, settings.reading())
         training = data.load(settings.dataset, "train", stream=True, **how_read)
-    how = settings.model_dump(include={"device", "num_classes"}) | {"attack": not settings.no_attack}
-    known: dict[str, Any] = {"label": found.label, "classes": found.classes, "name": found.name}
+    how = known | settings.model_dump(include={"device", "num_classes"}) | {"attack": not settings.no_attack}
     asked = completed(settings.asked(), settings, model)
-    return app.explain(model, found.x, asked, training=training, **how, **known, progress=console)
+    return app.explain(model, x, asked, training=training, **how, progress=console)
 
 
-def _write(explained: Explanation, found: FoundImage, settings: Explain) -> None:
-    from randsmooth import app
-    from randsmooth.certificates import write_parquet
-
-    given = words_of("explain", [settings.model, settings.image], settings, {"model", "image", "seed", "format"})
-    command = shlex.join(["randsmooth", *given, "--seed", str(explained.certified.seed)])  # which repeats the page
-    app.write_explanation(explained, settings.out, command=command)
-    if settings.certificate is not None:
-        write_parquet(_table(explained, found, settings), settings.certificate)
-
-
-def _table(explained: Explanation, found: FoundImage, settings: Explain) -> Certificates:
+def _table(explained: app.Explanation, settings: Explain) -> certificates.Certificates:
     """The counts as a table of one row: the same noise on the same pixels gives them again."""
-    import numpy as np
-
-    from randsmooth import certification
-
     certified, images = explained.certified, explained.image[None]
-    labelled = images if found.label is None else (images, [found.label])
+    labelled = images if explained.label is None else (images, [explained.label])
     how = settings.model_dump(include={"device", "identity"}) | {"progress": False, "seed": certified.seed}
-    table = certification.certify(certified.engine.model, labelled, certified.settings, **how)
-    if found.index is None:
-        return dataclasses.replace(table, name=found.name)
-    header = table.header.replace(dataset=found.dataset, split=settings.split, selection=None)
-    return dataclasses.replace(table, name=found.name, header=header, idx=np.array([found.index]))
+    table = certification.certify(certified.engine.model, labelled, certified.settings, **how).renamed(explained.name)
+    if (named := in_dataset(settings.image)) is None:
+        return table
+    header = table.header.replace(dataset=named[0], split=settings.split, selection=None)
+    return replace(table, header=header, idx=np.array([named[1]]))

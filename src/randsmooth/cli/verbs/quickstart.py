@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from randsmooth import certificates, certification, report, training
 from randsmooth.atomic import make_folder
 from randsmooth.cli.options import DEVICE, Answered
 from randsmooth.cli.output import note
 from randsmooth.cli.settings import option
 from randsmooth.errors import InputError
 from randsmooth.extras import MissingPackage
-
-if TYPE_CHECKING:
-    from randsmooth.certificates import Certificates
-    from randsmooth.training import TrainingSettings
+from randsmooth.progress import console
 
 SIGMA, EPOCHS, DEMO_EPOCHS = 0.5, 7, 40
 IMAGES, N0, N = 200, 100, 5000
@@ -53,8 +51,6 @@ def quickstart(settings: Quickstart) -> None:
     """
     if find_spec("plotly") is None:  # which the report needs: nothing is begun without it
         raise MissingPackage("randsmooth quickstart", "plotly")
-    from randsmooth import report
-
     if not settings.resume:
         outputs = [settings.out / f"{name}{ending}" for name in (*METHODS, "demo") for ending in ("", ".parquet")]
         if there := [path for path in outputs if path.exists() and not settings.overwrite]:
@@ -95,25 +91,17 @@ def in_words(seconds: float) -> str:
     return f"about {minutes} minute{'s' * (minutes != 1)}" if minutes else "less than a minute"
 
 
-def _training(settings: Quickstart, method: str) -> TrainingSettings:
-    from randsmooth.training import TrainingSettings
-
-    return TrainingSettings(method=method, sigma=SIGMA, epochs=EPOCHS, set=METHODS[method], seed=settings.seed)
+def _training(settings: Quickstart, method: str) -> training.TrainingSettings:
+    return training.TrainingSettings(method=method, sigma=SIGMA, epochs=EPOCHS, set=METHODS[method], seed=settings.seed)
 
 
-def _trained_and_certified(settings: Quickstart, method: str) -> Certificates:
-    from randsmooth.progress import console
-    from randsmooth.training import train
-
+def _trained_and_certified(settings: Quickstart, method: str) -> certificates.Certificates:
     folder, how = settings.out / method, settings.model_dump(include={"device", "resume", "overwrite"})
-    train("digits", _training(settings, method), out=folder, progress=console, **how)
+    training.train("digits", _training(settings, method), out=folder, progress=console, **how)
     return _certified(settings, folder, method)
 
 
-def _certified(settings: Quickstart, model: Path | str, name: str) -> Certificates:
-    from randsmooth.certification import certify
-    from randsmooth.progress import console
-
+def _certified(settings: Quickstart, model: Path | str, name: str) -> certificates.Certificates:
     how = settings.model_dump(include={"device", "resume", "overwrite", "seed"})
     how |= {"take": IMAGES, "n0": N0, "n": N, "out": settings.out / f"{name}.parquet"}
-    return certify(model, "digits", progress=console, **how).renamed(name)
+    return certification.certify(model, "digits", progress=console, **how).renamed(name)

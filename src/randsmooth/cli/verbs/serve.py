@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from randsmooth import app, certification
 from randsmooth.cli.certification import check_sources
 from randsmooth.cli.options import Model, NoiseNamed, Resized, certification_option
 from randsmooth.cli.output import note
@@ -58,8 +59,6 @@ def serve(settings: Serve) -> None:
     Example: randsmooth serve runs/gaussian
     """
     check_sources(settings.model, settings.denoiser)
-    from randsmooth import app
-
     how = settings.model_dump(include={"upload_mb", "seconds", "queue", "at_once"})
     limits = app.Limits(samples=settings.most_samples, **how)
     title = settings.title or name_of(settings.model)
@@ -77,9 +76,7 @@ def serve(settings: Serve) -> None:
 
     check_gradio()
     check_address(settings.host, settings.port)  # before the model is opened
-    from randsmooth.certification import load_model
-
-    model = load_model(settings.model, **settings.model_arg)
+    model = certification.load_model(settings.model, **settings.model_arg)
     served = app.Served.of(model, title, limits=limits, **same, **more)
     if settings.host not in LOOPBACK:
         note(f"everybody who can reach {settings.host} can use this app, and this machine's time")

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from randsmooth import launch, papers
 from randsmooth.cli.options import Answered, Slurm
 from randsmooth.cli.output import FAILURE, note
 from randsmooth.cli.settings import Argument, Given
 from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, shortened
-from randsmooth.progress import clock
+from randsmooth.launch import Grid, Step
+from randsmooth.papers.published_values import OBJECTS, find_object, named
+from randsmooth.progress import clock, console
 
 if TYPE_CHECKING:
-    from randsmooth.launch import Step, Swept
     from randsmooth.launch.forecast import GraphPlan
-    from randsmooth.launch.sweeping import Status
-    from randsmooth.papers.reproduction import Reproduction, Survey
 
 STATUS = "status"
 LONGEST = 160  # characters of what a table says of one model
@@ -66,7 +66,6 @@ def sweep(settings: Sweep) -> None:
         raise InputError(f"{shortened(' '.join(settings.grid))}: give one grid, or `status` and the folder of a sweep")
     resources = settings.resources() if settings.slurm else None
     workers = settings.where()
-    from randsmooth.launch import Grid
     from randsmooth.launch.sweeping import steps_of, submit_sweep
 
     grid, out = Grid.read(Path(first)), settings.out or Path("runs") / Path(first).stem
@@ -78,16 +77,13 @@ def sweep(settings: Sweep) -> None:
         settings.answer(jobs.lines("models"), jobs._asdict)
         note(f"to watch: randsmooth sweep status {out}")
         return
-    from randsmooth.launch import sweep as run
-    from randsmooth.progress import console
-
-    swept = run(grid, out=out, workers=workers, progress=console)
+    swept = launch.sweep(grid, out=out, workers=workers, progress=console)
     settings.answer(summary(swept), lambda: ended(swept))
     if swept.outcome.failed:
         raise typer.Exit(FAILURE)
 
 
-def ended(swept: Swept) -> dict[str, Any]:
+def ended(swept: launch.Swept) -> dict[str, Any]:
     """How a sweep ended, for a program."""
     page, failed = swept.leaderboard, swept.outcome.failed
     return {
@@ -99,17 +95,15 @@ def ended(swept: Swept) -> dict[str, Any]:
 
 
 def _status(folder: Path, settings: Sweep) -> None:
-    from randsmooth.launch.sweeping import status
-
     def told(step: Step) -> dict[str, Any]:
         return {"name": step.name, "done": step.is_done(), "command": step.command()}
 
-    models = status(folder)
+    models = launch.status(folder)
     parts = ({"name": m.name, "state": m.state, "says": m.words, "steps": [*map(told, m.steps)]} for m in models)
     settings.answer(status_lines(models), lambda: [*parts])
 
 
-def status_lines(models: Sequence[Status]) -> Iterator[str]:
+def status_lines(models: Sequence[launch.Status]) -> Iterator[str]:
     """A line for each model: its name, its state, and what there is to say of it."""
     from randsmooth.launch.sweeping import counted
 
@@ -120,7 +114,7 @@ def status_lines(models: Sequence[Status]) -> Iterator[str]:
     yield counted(models)
 
 
-def summary(swept: Swept) -> Iterator[str]:
+def summary(swept: launch.Swept) -> Iterator[str]:
     """What a person reads at the end: the ranking, what failed and the commands that repeat it."""
     if swept.leaderboard is not None:
         yield from ranking(swept.leaderboard.with_suffix(".json"))
@@ -178,8 +172,6 @@ def steps_plan(planned: GraphPlan, workers: int) -> Iterator[str]:
 
 def show_objects(settings: Reproduce) -> None:
     """Print all tables and figures of the papers, and what each needs, or how long that takes."""
-    from randsmooth.papers.published_values import OBJECTS
-
     told = [{"object": t.name, "title": t.title, "models": len(t.rows()), "trains": t.needs_models} for t in OBJECTS]
     settings.answer(objects_plan(settings.scale) if settings.plan else listing(), lambda: told)
 
@@ -188,10 +180,9 @@ def objects_plan(scale: str) -> Iterator[str]:
     """A line for each table and figure of the papers: the hours of all that it needs, made from nothing."""
     from randsmooth.launch.forecast import plan_steps
     from randsmooth.papers.context import SCALES, Context
-    from randsmooth.papers.published_values import OBJECTS
     from randsmooth.papers.reproduction import steps_for_rows
 
-    nowhere, every = Context((), SCALES[scale], Path("reproduced") / scale), dict[str, "Step"]()
+    nowhere, every = Context((), SCALES[scale], Path("reproduced") / scale), dict[str, Step]()
     yield f"{'object':18} {'models':>6} {'training':>14} {'certification':>14} {'together':>14}"
     for thing in OBJECTS:
         steps = {step.name: step for step in steps_for_rows(thing.rows(), nowhere)}
@@ -253,13 +244,10 @@ def reproduce(settings: Reproduce) -> None:
         show_survey(folder, settings)
         return
     assert settings.object is not None
-    from randsmooth.papers.published_values import find_object
-
     workers = settings.where() if settings.run else None
     resources = settings.resources() if settings.slurm else None
     find_object(settings.object)  # refuses an unknown name before pandas is loaded
     from randsmooth.papers import reproduction
-    from randsmooth.progress import console
 
     name, how = settings.object, settings.model_dump(include={"source", "out", "scale"})
     if settings.plan:
@@ -282,9 +270,8 @@ def reproduce(settings: Reproduce) -> None:
 def show_survey(folder: Path, settings: Reproduce) -> None:
     """Print what the tables are that a folder fills; their cells are written to --out."""
     from randsmooth.papers.output import write_cells
-    from randsmooth.papers.reproduction import survey
 
-    found = survey(folder)
+    found = papers.survey(folder)
     cells = settings.out / f"{folder.resolve().name}-cells.csv"
     written = [str(write_cells(found.frame(), cells))] if found.drawn else []
     rows = [{"object": t.object.name, "rows": len(t.filled), "of": len(t.cells.rows)} for t in found.drawn]
@@ -293,9 +280,8 @@ def show_survey(folder: Path, settings: Reproduce) -> None:
         note(sentence)
 
 
-def surveyed(found: Survey) -> Iterator[str]:
+def surveyed(found: papers.Survey) -> Iterator[str]:
     """What a person reads of the tables that a folder fills."""
-    from randsmooth.papers.published_values import named
     from randsmooth.papers.reproduction import kinds
 
     for table in found.drawn:
@@ -313,8 +299,6 @@ def surveyed(found: Survey) -> Iterator[str]:
 
 def listing() -> Iterator[str]:
     """A line an object: its name, what it shows and what it needs."""
-    from randsmooth.papers.published_values import OBJECTS
-
     for thing in OBJECTS:
         rows = len(thing.rows())
         what = "models and certificates" if thing.needs_models else "certificates"
@@ -322,10 +306,9 @@ def listing() -> Iterator[str]:
         yield f"{thing.name:16} {thing.title}; needs {needs}"
 
 
-def described(result: Reproduction) -> Iterator[str]:
+def described(result: papers.Reproduction) -> Iterator[str]:
     """What a person reads of it, with line breaks in its tables."""
     from randsmooth.papers.output import to_text
-    from randsmooth.papers.published_values import named
 
     yield from (f"{result.object.name}: {result.object.title}", "")
     if result.made is not None:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from randsmooth import training
 from randsmooth.cli.options import Answered, NoiseNamed, Trained
 from randsmooth.cli.output import note
 from randsmooth.cli.settings import Argument, Pairs, option
+from randsmooth.data.registry import DATASETS, check_dataset
+from randsmooth.models.registry import check_arch
+from randsmooth.progress import console
 from randsmooth.training import DenoiserSettings, TrainingSettings
 from randsmooth.urls import Place, name_of
 
@@ -53,37 +58,34 @@ def train(settings: Train) -> None:
 
     On all GPUs of a machine: randsmooth train cifar10 --method smoothadv --sigma 0.5 --devices 8
     """
-    from randsmooth.data.registry import check_dataset
-    from randsmooth.models.registry import check_arch
-    from randsmooth.progress import console
-
     check_dataset(settings.dataset)  # this and the following before torch is loaded
     if settings.arch is not None:
         check_arch(settings.arch)
-    from randsmooth.training import train as run
+    what = settings.preset.replace("/", "-") if settings.preset else settings.method or "gaussian"
+    out = settings.out or _folder(settings.dataset, what, settings.sigma, settings.noise)
+    _run(training.train, settings, out, "model", _to_certify(settings, out))
+
+
+def _run(run: Callable[..., object], settings: Train | TrainDenoiser, out: Place, made: str, way: str) -> None:
+    """Train into `out`, and say what was made there and the `way` on."""
     from randsmooth.training.devices import leads
 
-    what = settings.preset.replace("/", "-") if settings.preset else settings.method or "gaussian"
-    values = settings.model_dump(exclude={"format"}) | {
-        "out": settings.out or _folder(settings.dataset, what, settings.sigma, settings.noise)
-    }
-    run(**values, progress=console)
+    run(**settings.model_dump(exclude={"format"}) | {"out": out}, progress=console)
     if leads():
-        settings.answer([f"model in {values['out']}"], lambda: {"model": str(values["out"])})
-        note(f"certify it with: randsmooth certify {_to_certify(settings, values)}")
+        settings.answer([f"{made} in {out}"], lambda: {made: str(out)})
+        note(way)
 
 
-def _to_certify(settings: Train, values: dict[str, Any]) -> str:
-    """The arguments of `certify` for the model just trained: a data set without a name is not opened unasked."""
-    from randsmooth.data.registry import DATASETS
-
-    words = [str(values["out"])]
+def _to_certify(settings: Train, out: Place) -> str:
+    """How to certify the model just trained: a data set without a name is not opened unasked."""
+    words = [str(out)]
     if settings.dataset not in DATASETS:
         words += ["--dataset", settings.dataset]
     for name in ("image_column", "label_column"):
-        if values[name] is not None:
-            words += [f"--{name.replace('_', '-')}", str(values[name])]
-    return shlex.join(words) + (" --denoiser DENOISER" if settings.sigma == 0 else "")
+        if (column := getattr(settings, name)) is not None:
+            words += [f"--{name.replace('_', '-')}", column]
+    denoised = " --denoiser DENOISER" if settings.sigma == 0 else ""
+    return f"certify it with: randsmooth certify {shlex.join(words)}{denoised}"
 
 
 def train_denoiser(settings: TrainDenoiser) -> None:
@@ -96,19 +98,10 @@ def train_denoiser(settings: TrainDenoiser) -> None:
     For one classifier, from that denoiser: randsmooth train-denoiser mnist --sigma 0.5 --arch dncnn-6x32 --epochs 2
     --objective stability --classifier runs/clean --start runs/denoiser --out runs/stability
     """
-    from randsmooth.data.registry import check_dataset
-    from randsmooth.progress import console
-
     check_dataset(settings.dataset)  # before torch is loaded
-    from randsmooth.training import train_denoiser as run
-    from randsmooth.training.devices import leads
-
     out = settings.out or _folder(settings.dataset, f"denoiser-{settings.objective}", settings.sigma)
-    values = settings.model_dump(exclude={"format"}) | {"out": out}
-    run(**values, progress=console)
-    if leads():
-        settings.answer([f"denoiser in {out}"], lambda: {"denoiser": str(out)})
-        note(f"put it before a classifier with: randsmooth certify CLASSIFIER --denoiser {out}")
+    way = f"put it before a classifier with: randsmooth certify CLASSIFIER --denoiser {out}"
+    _run(training.train_denoiser, settings, out, "denoiser", way)
 
 
 def _folder(dataset: str, what: str, sigma: float | None, noise: Any = None) -> Path:

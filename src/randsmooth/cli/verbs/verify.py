@@ -12,7 +12,10 @@ from typing import NamedTuple
 
 import typer
 
+from randsmooth import models
 from randsmooth.atomic import is_scrap
+from randsmooth.certificates import looks_like_log
+from randsmooth.certificates.files import LOGS, OTHERS
 from randsmooth.cli.command import settings_of
 from randsmooth.cli.options import Answered
 from randsmooth.cli.output import FAILURE
@@ -129,9 +132,6 @@ def _is_configuration(path: Path) -> bool:
 
 
 def _is_log(path: Path) -> bool:
-    from randsmooth.certificates import looks_like_log
-    from randsmooth.certificates.files import LOGS, OTHERS
-
     return path.is_file() and (path.suffix in LOGS or (path.suffix not in OTHERS and looks_like_log(path)))
 
 
@@ -146,12 +146,11 @@ def check_configuration(path: Path) -> str:
 
 def check_graph(path: Path) -> str:
     """That ONNX Runtime or OpenVINO opens it; an IR with the weights that it was written with, where it says these."""
-    from randsmooth.models import IrModel, OnnxModel
-
-    kind, runtime = (OnnxModel, "ONNX Runtime") if path.suffix == ".onnx" else (IrModel, "OpenVINO")
-    model = kind(path)
-    quantised = kind is IrModel and model.provenance.get("quantised")
+    onnx = path.suffix == ".onnx"
+    model = models.OnnxModel(path) if onnx else models.IrModel(path)
+    quantised = not onnx and model.provenance.get("quantised")
     weights = "its weights are those that it was written with" if quantised else "it has no digest"
+    runtime = "ONNX Runtime" if onnx else "OpenVINO"
     return f"{model.kind} for images of shape {model.shape}; {weights}, and {runtime} opens it"
 
 
