@@ -10,7 +10,7 @@ from scipy import special, stats
 
 from randsmooth.bounds import any_class_boundary, boundary, crossing_probability, looks
 from randsmooth.bounds.binomial import Ints
-from randsmooth.bounds.boundaries import PREMIUM, _grows, price
+from randsmooth.bounds.boundaries import PREMIUM, _grows
 from randsmooth.errors import InputError
 from randsmooth.noise import Gaussian
 from randsmooth.rules import make_rule
@@ -70,7 +70,8 @@ def test_the_level_is_kept_and_used_at_every_radius() -> None:
 
 def test_the_price_falls_with_the_radius() -> None:
     n = looks(100_000)
-    prices = [price(boundary(tail(r), n, 0.001)) / 0.001 for r in (0.0, 0.05, 0.1, 0.25)]
+    claims = {r: boundary(tail(r), n, 0.001).claim for r in (0.0, 0.05, 0.1, 0.25)}
+    prices = [crossing_probability(claim, n, 1.0 - tail(r)) / 0.001 for r, claim in claims.items()]
     assert prices[0] > 0.9  # at radius 0 another class crosses as often: alpha must be halved
     assert 1e-4 < prices[1] < 1e-2 and 1e-6 < prices[2] < 1e-4 and prices[3] < 1e-7
 

@@ -9,7 +9,6 @@ from scipy import integrate, special
 from bounds.paths import naive_claim, successes
 from randsmooth.bounds.anytime import anytime_q_upper, log_e
 from randsmooth.bounds.binomial import q_upper
-from randsmooth.bounds.schedule import looks
 
 
 def log_e_by_integration(s: int, n: int, q0: float) -> float:
@@ -66,7 +65,7 @@ def test_the_tail_is_where_the_evidence_reaches_its_threshold() -> None:
 @pytest.mark.parametrize("q0", [pytest.param(0.5, marks=pytest.mark.slow), 0.16])
 def test_coverage_at_any_number_of_samples(q0: float) -> None:
     alpha = 0.05
-    n = np.concatenate([np.arange(1, 100), looks(10_000, ratio=1.1, first=100, grain=1)[1:]])
+    n = np.concatenate([np.arange(1, 100), np.geomspace(100, 10_000, 50).astype(int)])
     s = successes(n, q0, seed=6)
     rate = np.mean((log_e(s, n, q0) >= -math.log(alpha)).any(axis=1))
     assert 0.5 * alpha < rate < alpha
@@ -75,7 +74,7 @@ def test_coverage_at_any_number_of_samples(q0: float) -> None:
 
 
 def test_coverage_of_the_bound_itself() -> None:
-    alpha, q, n = 0.05, 0.16, looks(2_000, ratio=1.5, first=4, grain=1)
+    alpha, q, n = 0.05, 0.16, np.unique(np.geomspace(4, 2_000, 17).astype(int))
     s = successes(n, q, seed=7, paths=20_000)
     distinct, place = np.unique(np.stack([s, np.broadcast_to(n, s.shape)]).reshape(2, -1), axis=1, return_inverse=True)
     tail = anytime_q_upper(distinct[0], distinct[1], alpha)[place].reshape(s.shape)

@@ -104,5 +104,5 @@ def test_entries(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(RULES._added, "half", entry)
         assert words in told(testing.check_rule, "half")
         assert words in told(testing.check_rule, entry) or "fixed" in words, words  # which by itself has that name
-    needy = replace(fine, required=True)
+    needy = replace(fine, usage="half=SHARE")
     assert "needs a number" in told(testing.check_rule, needy)

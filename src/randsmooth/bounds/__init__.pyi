@@ -62,6 +62,4 @@ from .means import (
 from .means import (
     sample_variance as sample_variance,
 )
-from .schedule import LATE as LATE
-from .schedule import Spending as Spending
 from .schedule import looks as looks

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +16,6 @@ Ints = NDArray[np.int64]
 
 CAP = 0.1  # standard deviations of the normal quantile by which the randomised bound may exceed the plain one's
 STEPS = 60  # of bisection: far below the rounding of the distribution function
-MOST_KNOWN = 200_000  # counts that are kept of a budget: 30 MB
 
 
 def check_counts(k: ArrayLike, n: ArrayLike) -> None:
@@ -191,26 +189,9 @@ def successes_of_q(q: ArrayLike, n: int, alpha: float) -> Ints:
         [51, 99, 100]
     """
     shape = np.shape(q)
-    unique, place = np.unique(np.asarray(q, np.float64), return_inverse=True)
-    known = _inverted_before(n, alpha)
-    if len(known) > MOST_KNOWN:
-        known.clear()
-    new = np.array([tail for tail in unique.tolist() if tail not in known], np.float64)
-    known.update(zip(new.tolist(), _inverted(new, n, alpha).tolist(), strict=True))
-    return np.array([known.get(tail, 0) for tail in unique.tolist()], np.int64)[place].reshape(shape)
-
-
-@lru_cache(maxsize=8)
-def _inverted_before(n: int, alpha: float) -> dict[float, int]:
-    """tail -> its k. Printed radii repeat, within a log and in others: of thousands of logs a few thousand are new."""
-    return {}
-
-
-def _inverted(q: Floats, n: int, alpha: float) -> Ints:
-    low, high = np.zeros(q.shape, np.int64), np.full(q.shape, n, np.int64)
-    while np.any(high - low > 1):  # the tail falls as k grows
-        middle = (low + high) // 2
-        above = q_upper(middle, n, alpha) > q
-        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    q, place = np.unique(np.asarray(q, np.float64), return_inverse=True)  # printed radii repeat
+    # P(Bin(n, q) <= n - k) = alpha at the bound of k; not a number where even n of n successes prove less.
+    low = n - np.nan_to_num(special.bdtrik(alpha, n, q)).astype(np.int64) - 1
+    low, high = np.clip(low, 0, n), np.clip(low + 1, 0, n)
     nearer_low = np.abs(q_upper(low, n, alpha) - q) <= np.abs(q_upper(high, n, alpha) - q)
-    return np.asarray(np.where(nearer_low, low, high))
+    return np.asarray(np.where(nearer_low, low, high)[place].reshape(shape))

@@ -1,29 +1,34 @@
 """Exact group-sequential boundaries: how many successes certify, or are too few to go on, at each look.
 
-For one class (`boundary`), for whichever class crosses (`any_class_boundary`), both remembered as long as the process
-runs, and for a test that spends its level by a deadline (`claims_by_deadline`).
+For one class (`boundary`), for whichever class crosses (`any_class_boundary`), and for a test that spends its level by
+a deadline (`claims_by_deadline`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from randsmooth.bounds.binomial import Floats, Ints
 from randsmooth.bounds.levels import check_alpha, check_level, check_probability
-from randsmooth.bounds.schedule import LATE, Spending, check_looks
+from randsmooth.bounds.schedule import check_looks
 from randsmooth.errors import InputError
 
 SAFETY = 1e-9  # part of the level left unspent, against rounding (below 1e-10 at a million samples)
 CUT = 1e-13  # part of the level at which a binomial's tail is cut away, and counted as crossed
 NEGLIGIBLE = 1e-30
 PREMIUM = 0.001  # share of alpha that may go to classes other than the most probable one
-POWER = 4.0  # of n / deadline: most of the level is left for the last looks before the deadline
+DEADLINE_POWER = 4.0  # of n / deadline: most of the level is left for the last looks before the deadline
+
+# Up to a look at n of N samples, SHARE * alpha (n / N)^POWER may be spent, and all that is left at N. Any spending is
+# sound; this one comes within a tenth of the fewest samples of any test with these errors
+# (results/bench/fewest-samples.json). BETA is the probability of giving up at some look when p is c_K / N, the share
+# that still claims at N; it costs certificates, not soundness. What runs long lies near its threshold, and most of that
+# is better given up before N: an image with that p, which N samples would certify every other time, every fifth time.
+SHARE, POWER, BETA = 0.4, 0.7, 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +57,7 @@ class Boundary:
     give_up: Ints
 
 
-def boundary(q0: float, looks: ArrayLike, alpha: float, spending: Spending = LATE) -> Boundary:
+def boundary(q0: float, looks: ArrayLike, alpha: float) -> Boundary:
     """The exact boundary for p > p0 = 1 - q0 that spends `alpha` over `looks`.
 
     P(successes >= claim at any look) <= alpha for every p <= p0, whether one obeys `give_up` or not, and whether
@@ -62,7 +67,6 @@ def boundary(q0: float, looks: ArrayLike, alpha: float, spending: Spending = LAT
         q0: failure probability at the threshold, in (0, 1): the noise's `tail(r)` for a radius r.
         looks: samples so far, increasing (K,).
         alpha: probability of a false claim, in [1e-15, 1).
-        spending: of alpha over the looks, and of beta, the probability of giving up too soon.
 
     Raises:
         InputError: an argument is out of its range.
@@ -73,32 +77,23 @@ def boundary(q0: float, looks: ArrayLike, alpha: float, spending: Spending = LAT
         >>> boundary(0.5, [32, 64, 96], alpha=0.05).claim.tolist()  # successes that show p > 1/2
         [24, 42, 57]
     """
-    return _boundary(*_question(q0, looks, alpha, spending))
-
-
-Question = tuple[float, tuple[int, ...], float, Spending]
-
-
-def _question(q0: float, looks: ArrayLike, alpha: float, spending: Spending) -> Question:
-    """The arguments as a boundary is remembered by them; InputError unless it can answer for them."""
     check_probability("q0", q0)
     check_level(alpha)
-    check_probability("beta", spending.beta)
-    return float(q0), tuple(check_looks(looks).tolist()), float(alpha), spending
-
-
-@lru_cache(maxsize=1024)
-def _boundary(q0: float, times: tuple[int, ...], alpha: float, spending: Spending) -> Boundary:
-    looks = np.array(times)
-    failures = largest_counts(q0, 1.0 - q0, looks, spending.of_alpha(looks, alpha))
+    looks = check_looks(looks)
+    failures = largest_counts(q0, 1.0 - q0, looks, _spent(looks, alpha, SHARE, POWER))
     claim = looks - failures
-    give_up = np.minimum(_given_up(int(failures[-1]), looks, spending.of_beta(looks, spending.beta)), claim - 1)
-    for counts in (looks, claim, give_up):
-        counts.flags.writeable = False  # one table is shared by all who ask for it
+    give_up = np.minimum(_given_up(int(failures[-1]), looks, _spent(looks, BETA, 1.0, 1.0)), claim - 1)
     return Boundary(q0, alpha, looks, claim, give_up)
 
 
-def any_class_boundary(q0: float, looks: ArrayLike, alpha: float, spending: Spending = LATE) -> Boundary:
+def _spent(looks: Ints, level: float, share: float, power: float) -> Floats:
+    """How much of `level` may be spent up to each look (K,)."""
+    spent = share * level * (looks / looks[-1]) ** power
+    spent[-1] = level
+    return np.asarray(spent)
+
+
+def any_class_boundary(q0: float, looks: ArrayLike, alpha: float) -> Boundary:
     """The boundary that any of K classes may cross: a false claim, of any class at any look, has probability <= alpha.
 
     The boundary of `boundary` holds for one class that was picked without these samples. It holds for all classes at
@@ -126,7 +121,7 @@ def any_class_boundary(q0: float, looks: ArrayLike, alpha: float, spending: Spen
 
     Args:
         q0: failure probability at the threshold, in (0, 1/2): the noise's `tail(r)` for a radius r.
-        looks, alpha, spending: as for `boundary`. The most frequent class is judged by `claim` and `give_up`.
+        looks, alpha: as for `boundary`. The most frequent class is judged by `claim` and `give_up`.
 
     Raises:
         InputError: an argument is out of its range, or the other classes would take more than a thousandth of alpha.
@@ -136,28 +131,15 @@ def any_class_boundary(q0: float, looks: ArrayLike, alpha: float, spending: Spen
         >>> table.claim.tolist()  # of the most frequent class
         [29, 54, 76]
     """
-    return _any_class_boundary(*_question(q0, looks, alpha, spending))
-
-
-@lru_cache(maxsize=256)
-def _any_class_boundary(q0: float, looks: tuple[int, ...], alpha: float, spending: Spending) -> Boundary:
-    table = _boundary(q0, looks, (1.0 - PREMIUM) * alpha, spending)
-    if not q0 < 0.5 or price(table) > PREMIUM * alpha or not _grows(table.claim, table.looks, q0):
+    table = boundary(q0, looks, (1.0 - PREMIUM) * alpha)
+    # f(q0): where one class has p0, another may have q0.
+    price = crossing_probability(table.claim, table.looks, 1.0 - q0)
+    if not q0 < 0.5 or price > PREMIUM * alpha or not _grows(table.claim, table.looks, q0):
         raise InputError(
             f"at q0={q0:.4g}, so near 1/2, classes other than the most probable one would take more than a thousandth "
             f"of alpha={alpha:g}: let other samples pick the class (n0=100 is usual), or ask for a larger radius"
         )
     return table
-
-
-def price(table: Boundary) -> float:
-    """f(q0): the probability that a class of probability q0, where another has p0 = 1 - q0, crosses at some look.
-
-    Example:
-        >>> price(boundary(0.3, [32, 64, 96], alpha=0.05)) < 1e-8
-        True
-    """
-    return crossing_probability(table.claim, table.looks, 1.0 - table.q0)
 
 
 def _grows(claim: Ints, looks: Ints, q0: float) -> bool:
@@ -217,14 +199,14 @@ def claims_by_deadline(q0: float, looks: ArrayLike, alpha: float, deadline: int)
     looks = check_looks(looks)
     if not 1 <= deadline <= looks[-1]:
         raise InputError(f"deadline={deadline} must lie between the first sample and the last look, {looks[-1]}")
-    spent = alpha * np.minimum(1.0, looks / deadline) ** POWER
+    spent = alpha * np.minimum(1.0, looks / deadline) ** DEADLINE_POWER
     return np.asarray(looks - largest_counts(q0, 1.0 - q0, looks, spent))
 
 
 def crossing_probability(claim: ArrayLike, looks: ArrayLike, q: float) -> float:
     """P(successes >= claim at some look) at failure probability `q`, computed independently of `boundary` to check it.
 
-    Successes are followed by plain convolution with SciPy's probabilities. Tails below 1e-30 are cut off and added
+    Successes are followed by plain convolution with SciPy's probabilities. Those below 1e-30 are cut off and added
     to the answer, which is thus an upper bound, to within float64 rounding (a relative 1e-10).
 
     Args:
@@ -239,38 +221,23 @@ def crossing_probability(claim: ArrayLike, looks: ArrayLike, q: float) -> float:
         >>> round(crossing_probability([5], [5], q=0.5), 5)  # five heads in five tosses
         0.03125
     """
+    from scipy import stats  # here, since it takes long to load
+
     looks, claim = check_looks(looks), np.asarray(claim)
     check_probability("q", q)
     if claim.shape != looks.shape:
         raise InputError(f"a boundary needs one claim a look; got {claim.size} claims for {looks.size} looks")
     alive, start, crossed = np.ones(1), 0, 0.0  # density of the successes of paths that have not crossed
-    steps = _successes(np.diff(looks, prepend=0).tolist(), q)
-    for c, (step, fewest, cut) in zip(claim.tolist(), steps, strict=True):
-        alive, start, crossed = np.convolve(alive, step), start + fewest, crossed + cut
-        below = min(max(0, c - start), alive.size)
-        crossed += float(alive[below:].sum())
-        alive, fewest, cut = _trimmed(alive[:below])
-        start, crossed = start + fewest, crossed + cut
-        if alive.size == 0:
+    for c, m in zip(claim.tolist(), np.diff(looks, prepend=0).tolist(), strict=True):
+        least, most = _window(m, q, 1.0 - q, NEGLIGIBLE)  # of the failures
+        alive, start = np.convolve(alive, stats.binom.pmf(np.arange(most, least - 1, -1), m, q)), start + m - most
+        kept = np.flatnonzero(alive[: max(0, c - start)] > NEGLIGIBLE)
+        low, high = (int(kept[0]), int(kept[-1]) + 1) if kept.size else (0, 0)
+        crossed += float(alive[:low].sum() + alive[high:].sum()) + 2.0 * NEGLIGIBLE
+        alive, start = alive[low:high], start + low
+        if not kept.size:
             break
     return min(1.0, crossed)
-
-
-def _successes(drawn: list[int], q: float) -> Iterator[tuple[Floats, int, float]]:
-    """For each number of samples `drawn`: the probabilities of its successes, the first's count, the mass cut off.
-
-    All by SciPy, in one call, since a call costs more than a thousand probabilities.
-    """
-    from scipy import stats  # here, since it takes long to load
-
-    windows = [_window(m, q, 1.0 - q, NEGLIGIBLE) for m in drawn]  # of the failures
-    failures = [np.arange(most, least - 1, -1) for least, most in windows]
-    sizes = [counts.size for counts in failures]
-    masses = stats.binom.pmf(np.concatenate(failures), np.repeat(drawn, sizes), q)
-    for m, (least, most), mass in zip(drawn, windows, np.split(masses, np.cumsum(sizes)[:-1]), strict=True):
-        kept, fewest, cut = _trimmed(mass)
-        outside = 0.0 if (least, most) == (0, m) else 2.0 * NEGLIGIBLE
-        yield kept, m - most + fewest, cut + outside
 
 
 def largest_counts(p: float, q: float, looks: Ints, spent: Floats) -> Ints:
@@ -334,10 +301,3 @@ def _within(mass: Floats, start: int, window: tuple[int, int]) -> tuple[Floats, 
     """The part of `mass`, whose first entry is count `start`, that lies in `window`, and its first count."""
     low, high = max(window[0], start), window[1]
     return mass[low - start : high + 1 - start], low
-
-
-def _trimmed(mass: Floats) -> tuple[Floats, int, float]:
-    """`mass` without its negligible ends, how many entries went at the front, and the mass cut off."""
-    low = int(np.searchsorted(np.cumsum(mass), NEGLIGIBLE, side="right"))
-    high = mass.size - int(np.searchsorted(np.cumsum(mass[low:][::-1]), NEGLIGIBLE, side="right"))
-    return mass[low:high], low, float(mass[:low].sum() + mass[high:].sum())

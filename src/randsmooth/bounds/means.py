@@ -41,7 +41,8 @@ def hoeffding_lower(mean: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
         0.841
     """
     check_alpha(alpha)
-    mean, n = _check_mean(mean, n)
+    check_counts(0, n)
+    mean, n = _in_range("mean", mean), np.asarray(n, np.float64)
     return np.asarray(np.maximum(0.0, mean - np.sqrt(-math.log(alpha) / (2.0 * n))))
 
 
@@ -65,8 +66,8 @@ def bernstein_lower(mean: ArrayLike, variance: ArrayLike, n: ArrayLike, alpha: f
         0.87
     """
     check_alpha(alpha)
-    mean, n = _check_mean(mean, n)
-    variance = _check_variance(variance, mean, n)
+    mean, n = _in_range("mean", mean), _at_least_two(n)
+    variance = _in_range("variance", variance, mean * (1.0 - mean) * n / (n - 1.0) + ROUNDING)
     log = math.log(2.0 / alpha)
     return np.asarray(np.maximum(0.0, mean - np.sqrt(2.0 * variance * log / n) - 7.0 * log / (3.0 * (n - 1.0))))
 
@@ -122,9 +123,7 @@ def betting_lower(values: ArrayLike, alpha: float) -> Floats:
     x = np.asarray(values, np.float64)
     if x.ndim == 0 or x.shape[-1] == 0:
         raise InputError(f"values of shape {x.shape} must hold at least one value, in the last axis")
-    if not (x.min() >= 0.0 and x.max() <= 1.0):
-        raise InputError(f"values from {x.min():g} to {x.max():g} must lie in [0, 1]")
-    rows = x.reshape(-1, x.shape[-1])
+    rows = _in_range("value", x).reshape(-1, x.shape[-1])
     return np.array([_betting_lower(row, alpha) for row in rows], np.float64).reshape(x.shape[:-1])
 
 
@@ -182,7 +181,9 @@ def finite_mean_interval(drawn: ArrayLike, total: int, alpha: float, *, largest:
         (3.0, 3.0)
     """
     check_alpha(alpha)
-    x = _drawn(drawn, total, largest)
+    x = _in_range("number", np.ravel(drawn), largest) / largest
+    if len(x) > total or total < 1:
+        raise InputError(f"{len(x)} numbers cannot have been drawn of total={total}")
     low, high = x.sum() / total, (x.sum() + total - len(x)) / total  # what the numbers not drawn leave possible
     if len(x) == total:
         return float(low * largest), float(low * largest)
@@ -193,15 +194,6 @@ def finite_mean_interval(drawn: ArrayLike, total: int, alpha: float, *, largest:
     if not len(kept):  # narrower than the distance of two candidates
         kept = means[[int(np.argmin(np.maximum(up, down)))]]
     return float(max(low, kept[0] - step) * largest), float(min(high, kept[-1] + step) * largest)
-
-
-def _drawn(drawn: ArrayLike, total: int, largest: float) -> Floats:
-    x = np.asarray(drawn, np.float64).ravel() / largest
-    if not 0 <= len(x) <= total or total < 1:
-        raise InputError(f"{len(x)} numbers cannot have been drawn of total={total}")
-    if len(x) and not (x.min() >= 0.0 and x.max() <= 1.0):
-        raise InputError(f"numbers from {x.min() * largest:g} to {x.max() * largest:g} must lie in [0, {largest:g}]")
-    return x
 
 
 def _log_capitals(x: Floats, total: int, means: Floats, alpha: float) -> tuple[Floats, Floats]:
@@ -225,24 +217,13 @@ def _log_capitals(x: Floats, total: int, means: Floats, alpha: float) -> tuple[F
     return best[0], best[1]
 
 
-def _check_mean(mean: ArrayLike, n: ArrayLike) -> tuple[Floats, Floats]:
-    """Both as float64; raise InputError unless 0 <= mean <= 1 and n >= 1."""
-    mean, n = np.asarray(mean, np.float64), np.asarray(n, np.float64)
-    if np.any(outside := ~((mean >= 0.0) & (mean <= 1.0))):
-        raise InputError(f"mean={mean[outside].flat[0]} of values in [0, 1] must lie there too; divide the sum by n")
-    check_counts(0, n)
-    return mean, n
-
-
-def _check_variance(variance: ArrayLike, mean: Floats, n: Floats) -> Floats:
-    """As float64; raise InputError unless 0 <= S^2 <= mean (1 - mean) n / (n - 1), the most that [0, 1] allows."""
-    n = _at_least_two(n)
-    variance = np.asarray(variance, np.float64)
-    most = mean * (1.0 - mean) * n / (n - 1.0) + ROUNDING
-    if np.any(outside := ~((variance >= 0.0) & (variance <= most))):
-        found, limit = (np.broadcast_to(v, outside.shape)[outside][0] for v in (variance, most))
-        raise InputError(f"variance={found:.4g} must lie between 0 and {limit:.4g}: no sum, but a mean of squares")
-    return variance
+def _in_range(name: str, values: ArrayLike, most: ArrayLike = 1.0) -> Floats:
+    """The `values` as float64; raise InputError unless all lie in [0, most]."""
+    values = np.asarray(values, np.float64)
+    if np.any(outside := ~((values >= 0.0) & (values <= most))):
+        found, limit = (np.broadcast_to(v, outside.shape)[outside][0] for v in (values, most))
+        raise InputError(f"{name}={found:.4g} must lie in [0, {limit:.4g}]; divide a sum by n")
+    return values
 
 
 def _at_least_two(n: ArrayLike) -> Floats:

@@ -12,15 +12,14 @@ import numpy as np
 
 from randsmooth import bounds
 from randsmooth.errors import InputError
-from randsmooth.rules.base import Claim, Evidence, Floats, Ints, Rule, possible, way_out
+from randsmooth.rules.base import Claim, Evidence, Floats, Watching, way_out
 from randsmooth.rules.choices import MOST_WATCHED
-from randsmooth.rules.grid import GRAIN
 
 HOPELESS = 0.01  # level at which an image is given up as p_A < 1/2: it costs certificates, never soundness
 
 
 @dataclass(frozen=True)
-class Anytime(Rule):
+class Anytime(Watching):
     """Samples until n, until `target` is certified, or until p_A is clearly below 1/2; to stop earlier is as sound.
 
     Attributes:
@@ -35,8 +34,6 @@ class Anytime(Rule):
 
     name: ClassVar[str] = "anytime"
     stops_anywhere: ClassVar[bool] = True
-    block: ClassVar[int | None] = GRAIN
-    most: ClassVar[int] = MOST_WATCHED
     target: float | None = None
 
     def __post_init__(self) -> None:
@@ -62,10 +59,6 @@ class Anytime(Rule):
             n += n // 10 + 1
         return n
 
-    @cached_property
-    def looks(self) -> Ints:
-        return bounds.looks(self.n, grain=GRAIN)
-
     @property
     def farthest(self) -> float:
         return super().farthest if self.target is None else self.target
@@ -76,21 +69,15 @@ class Anytime(Rule):
             "e-process of the uniform prior above each p_A."
         )
 
-    def next_look(self, path: Sequence[int]) -> int | None:
-        k = len(path)
-        if k >= len(self.looks) or (k and (self._reached(path) or self._hopeless(path))):
-            return None
-        return int(self.looks[k])
+    def ends(self, path: Sequence[int]) -> bool:
+        """Whether the target is certified, or the failures prove, at level HOPELESS, that they are the more likely."""
+        failures = int(self.looks[len(path) - 1]) - path[-1]
+        return self._reached(path) or self._log_e(failures, len(path), 0.5) >= -math.log(HOPELESS)
 
     def _reached(self, path: Sequence[int]) -> bool:
         if self.target is None or self._log_e(path[-1], len(path), self._q_target) < -math.log(self.alpha):
             return False  # which spares `claim`, which is slow
         return self._is_enough(self.claim(path))
-
-    def _hopeless(self, path: Sequence[int]) -> bool:
-        """Whether the failures prove, at level HOPELESS, that they are more likely than successes."""
-        failures = int(self.looks[len(path) - 1]) - path[-1]
-        return self._log_e(failures, len(path), 0.5) >= -math.log(HOPELESS)
 
     def _log_e(self, s: int, k: int, q0: float) -> float:
         return float(bounds.log_e(s, int(self.looks[k - 1]), q0))
@@ -99,15 +86,12 @@ class Anytime(Rule):
     def _q_target(self) -> float:
         return float(self.noise.tail(self.target or 0.0))
 
-    def samples(self, path: Sequence[int]) -> int:
-        return super().samples(path) if possible(path, self.looks) else 0
-
     def claims(self, evidence: Evidence) -> tuple[Floats, Floats]:
-        lengths = [len(path) for path in evidence.paths]
-        looks = np.concatenate([self.looks[:length] for length in lengths]) if lengths else self.looks[:0]
-        tails = bounds.anytime_q_upper(np.concatenate([*evidence.paths, self.looks[:0]]), looks, self.alpha)
-        parts = np.split(tails, np.cumsum(lengths)[:-1])
-        q = np.array([part.min(initial=1.0) for part in parts[: len(lengths)]], np.float64)
+        none = self.looks[:0]  # where there is no image
+        looks = np.concatenate([*(self.looks[: len(path)] for path in evidence.paths), none])
+        tails = bounds.anytime_q_upper(np.concatenate([*evidence.paths, none]), looks, self.alpha)
+        ends = np.cumsum([len(path) for path in evidence.paths], dtype=np.int64)
+        q = np.array([part.min(initial=1.0) for part in np.split(tails, ends)[:-1]], np.float64)
         return q, self.noise.radius(q)
 
     def claim(self, path: Sequence[int]) -> Claim:

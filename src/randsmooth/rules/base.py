@@ -6,11 +6,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from randsmooth import bounds
+from randsmooth.bounds.schedule import GRAIN
 from randsmooth.noise import Noise, round_down
 from randsmooth.rules.choices import ANY_CLASS, CONFIDENCE_BOUNDS, MOST_SAMPLES, MOST_WATCHED, ConfidenceBound
 
@@ -200,7 +203,27 @@ def way_out(least: int, farthest: float) -> str:
     return more + smaller
 
 
-def possible(path: Sequence[int], looks: Ints) -> bool:
-    """Whether `path` is possible: from look to look a count grows, and by no more than was drawn."""
-    gained, drawn = np.diff(np.asarray(path, np.int64), prepend=0), np.diff(looks[: len(path)], prepend=0)
-    return len(path) <= len(looks) and bool(np.all((gained >= 0) & (gained <= drawn)))
+class Watching(Rule):
+    """A rule that looks at the samples on the way, at the counts of `bounds.looks`. Its subclass has `ends`."""
+
+    block: ClassVar[int | None] = GRAIN
+    most: ClassVar[int] = MOST_WATCHED
+
+    @cached_property
+    def looks(self) -> Ints:
+        """(K,) sample counts of the looks, growing by a tenth."""
+        return bounds.looks(self.n)
+
+    @abstractmethod
+    def ends(self, path: Sequence[int]) -> bool:
+        """Whether the samples end with `path`, of one look at least, although there are further looks."""
+
+    def next_look(self, path: Sequence[int]) -> int | None:
+        k = len(path)
+        return None if k >= len(self.looks) or (k and self.ends(path)) else int(self.looks[k])
+
+    def samples(self, path: Sequence[int]) -> int:
+        """As of any rule; 0 also where a count falls from look to look, or grows by more than was drawn."""
+        gained, drawn = (np.diff(counts, prepend=0) for counts in (path, self.looks[: len(path)]))
+        possible = len(path) <= len(self.looks) and np.all((gained >= 0) & (gained <= drawn))
+        return super().samples(path) if possible else 0

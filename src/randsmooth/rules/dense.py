@@ -94,11 +94,9 @@ class Dense(Grid):
     def _length(self, r: float) -> str:
         return f"{r:g} sigma" if isinstance(self.noise, Gaussian) else f"{r * self.noise.scale:g}"
 
-    def next_look(self, path: Sequence[int]) -> int | None:
-        k = len(path)
-        if k >= len(self.looks) or (k and path[-1] <= self.enough[k - 1]):
-            return None
-        return int(self.looks[k])
+    def ends(self, path: Sequence[int]) -> bool:
+        """Whether no later look is worth its samples."""
+        return bool(path[-1] <= self.enough[len(path) - 1])
 
     @cached_property
     def needed(self) -> Ints:

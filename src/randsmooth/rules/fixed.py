@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from randsmooth import bounds
 from randsmooth.errors import InputError
@@ -74,31 +74,28 @@ class Fixed(Rule):
         return self.by_q(float(tail(path[-1], self.n, self.alpha)))
 
     def claims(self, evidence: Evidence) -> tuple[Floats, Floats]:
-        if self.bound in OF_ALL_CLASSES:
-            return self._of_all_classes(evidence)
-        n_a = np.take_along_axis(evidence.counts, evidence.picked[:, None], axis=1)[:, 0]
-        n = np.maximum(evidence.counts.sum(axis=1), 1)  # an image given up after its selection has none: q = 1
-        if self.bound == "any-class":
-            q = bounds.any_class_q_upper(n_a, n, self.alpha)
-        elif self.bound == "clopper-pearson":
-            q = bounds.q_upper(n_a, n, self.alpha)
-        elif evidence.u is None:
-            raise InputError("the randomised bound needs u, a uniform number of each image: certify again to get them")
-        else:
-            q = bounds.randomised_q_upper(n_a, n, self.alpha, evidence.u)
-        return q, self.noise.radius(q)
-
-    def certifies(self, q: Floats, radius: Floats) -> NDArray[np.bool_]:
-        return np.asarray(radius > 0.0) if self.bound in OF_ALL_CLASSES else super().certifies(q, radius)
-
-    def _of_all_classes(self, evidence: Evidence) -> tuple[Floats, Floats]:
-        drawn = evidence.counts.sum(axis=1) > 0
+        drawn = evidence.counts.any(axis=1)  # an image given up after its selection has no samples: q = 1
         q, radius = np.ones(len(drawn)), np.zeros(len(drawn))
         counts, picked = evidence.counts[drawn], evidence.picked[drawn]
         if self.bound == "pairwise":
             q[drawn], q_each, p_each = bounds.pairwise_bounds(counts, picked, self.alpha)
             radius[drawn] = self.noise.radius(q_each, p_each).min(axis=1)
-        else:
+        elif self.bound == "two-sided":
             q[drawn], p_b = bounds.two_sided_bounds(counts, picked, self.alpha)
             radius[drawn] = self.noise.radius(q[drawn], p_b)
+        else:
+            n_a, u = counts[np.arange(len(counts)), picked], None if evidence.u is None else evidence.u[drawn]
+            q[drawn] = self._q_upper(n_a, counts.sum(axis=1), u)
+            radius = self.noise.radius(q)
         return q, radius
+
+    def _q_upper(self, n_a: ArrayLike, n: ArrayLike, u: Floats | None) -> Floats:
+        """The bound on 1 - p_A alone, from `n_a` of `n` samples."""
+        if self.bound != "randomised":
+            return (bounds.any_class_q_upper if self.any_class else bounds.q_upper)(n_a, n, self.alpha)
+        if u is None:
+            raise InputError("the randomised bound needs u, a uniform number of each image: certify again to get them")
+        return bounds.randomised_q_upper(n_a, n, self.alpha, u)
+
+    def certifies(self, q: Floats, radius: Floats) -> NDArray[np.bool_]:
+        return np.asarray(radius > 0.0) if self.bound in OF_ALL_CLASSES else super().certifies(q, radius)

@@ -12,10 +12,9 @@ import numpy as np
 
 from randsmooth import bounds
 from randsmooth.errors import InputError
-from randsmooth.rules.base import MORE_THAN_HALF, NO_CLAIM, Claim, Ints, Rule, possible, way_out
+from randsmooth.rules.base import MORE_THAN_HALF, NO_CLAIM, Claim, Ints, Rule, Watching, way_out
 from randsmooth.rules.choices import ANY_CLASS, MOST_WATCHED, ConfidenceBound
 
-GRAIN = 32  # looks come after whole numbers of these
 MANY = 1000  # radii of a grid: each needs a boundary of its own, and reports print a dozen
 WORK = 1000 * 10**6  # radii times n: a boundary up to a million samples takes some 40 ms, up to ten million 280 ms
 TINY = 1e-300  # a failure probability that no number of samples proves
@@ -26,7 +25,7 @@ BROAD, SURE = 64, 3
 
 
 @dataclass(frozen=True)
-class Grid(Rule):
+class Grid(Watching):
     """The largest certifiable radius of 0, step, 2 step, ..., smallest first, each at the full alpha.
 
     A radius may be claimed once all smaller ones are (fixed-sequence testing), so alpha need not be divided among them.
@@ -44,8 +43,6 @@ class Grid(Rule):
     """
 
     name: ClassVar[str] = "grid"
-    block: ClassVar[int | None] = GRAIN
-    most: ClassVar[int] = MOST_WATCHED
     step: float | None = None
 
     def __post_init__(self) -> None:
@@ -72,11 +69,6 @@ class Grid(Rule):
                 f"n={self.n} samples cannot certify any radius at alpha={self.alpha} under {self.name}: allow "
                 f"n >= {bounds.smallest_cap(0.5, self.alpha)}"
             )
-
-    @cached_property
-    def looks(self) -> Ints:
-        """(K,) sample counts of the looks, growing by a tenth."""
-        return bounds.looks(self.n, grain=GRAIN)
 
     @cached_property
     def radii(self) -> tuple[float, ...]:
@@ -120,17 +112,10 @@ class Grid(Rule):
             f"exact group-sequential test of each radius of the grid of {self.apart:g}, smallest first."
         )
 
-    def next_look(self, path: Sequence[int]) -> int | None:
-        k = len(path)
-        if k >= len(self.looks):
-            return None
+    def ends(self, path: Sequence[int]) -> bool:
+        """Whether all radii are claimed, or the next one is given up."""
         frontier = self._claimed(path)
-        if frontier == len(self.radii) or (k and path[-1] <= self._tables[1][frontier, k - 1]):
-            return None
-        return int(self.looks[k])
-
-    def samples(self, path: Sequence[int]) -> int:
-        return super().samples(path) if possible(path, self.looks) else 0
+        return frontier == len(self.radii) or path[-1] <= self._tables[1][frontier, len(path) - 1]
 
     def claim(self, path: Sequence[int]) -> Claim:
         claimed = self._claimed(path)
@@ -224,10 +209,10 @@ class Screen(OneRadius):
     def guarantee(self) -> str:
         return super().guarantee().removesuffix(".") + f", left open after {self.horizon} samples at the latest."
 
-    def next_look(self, path: Sequence[int]) -> int | None:
-        look = super().next_look(path)
-        return None if look is not None and look > self.horizon else look
+    def ends(self, path: Sequence[int]) -> bool:
+        """As `OneRadius`, or because the next look lies beyond the horizon."""
+        return super().ends(path) or self.looks[len(path)] > self.horizon
 
     def leaves_open(self, path: Sequence[int]) -> bool:
         """Whether the looks of `path` decide nothing: `OneRadius` would go on."""
-        return super().next_look(path) is not None
+        return len(path) < len(self.looks) and not super().ends(path)

@@ -38,8 +38,7 @@ class RuleEntry:
         kind: where the class is, as "module:Class".
         usage: how a user writes the rule: "grid[=STEP]".
         help: what the rule draws, and what then holds with probability 1 - alpha, in one sentence.
-        value: the field of the class that the number after `=` sets; None where the rule takes no number.
-        required: whether that number must be given.
+        value: the field of the class that the number after `=` sets; "" where the rule takes no number.
 
     Example:
         >>> from randsmooth.rules import RULES
@@ -50,8 +49,12 @@ class RuleEntry:
     kind: str
     usage: str
     help: str
-    value: str | None = None
-    required: bool = False
+    value: str = ""
+
+    @property
+    def required(self) -> bool:
+        """Whether that number must be given: it stands in `usage` without brackets."""
+        return "=" in self.usage.partition("[")[0]
 
     def load(self) -> type[Rule]:
         """The class of the rule, imported now."""
@@ -59,13 +62,8 @@ class RuleEntry:
         return loaded
 
 
-def _entry(line: dict[str, str]) -> RuleEntry:
-    """The rule of a line of own.csv."""
-    return RuleEntry(line["kind"], line["usage"], line["help"], line["value"] or None, bool(line["required"]))
-
-
 with resources.files("randsmooth.rules").joinpath("own.csv").open() as file:
-    OWN = SimpleNamespace(**{line["name"]: _entry(line) for line in csv.DictReader(file)})
+    OWN = SimpleNamespace(**{line.pop("name"): RuleEntry(**line) for line in csv.DictReader(file)})
 RULES: Registry[RuleEntry] = Registry("rule", "randsmooth.rules", {n: f"{__name__}:OWN.{n}" for n in vars(OWN)})
 
 
@@ -113,12 +111,12 @@ def kind_of_rule(text: str, *, n: int, bound: str = "clopper-pearson") -> tuple[
     kind = entry.load()
     check_samples("n", n, kind.most)
     arguments: dict[str, Any] = _taken(kind, name, bound)
-    if equals and entry.value is None:
+    if equals and not entry.value:
         raise InputError(f"rule {shown(repr(text))} takes no number; the samples of an image are --n")
     if entry.required and not equals:
         raise InputError(f"rule {text!r} needs a number: {entry.usage}, {entry.help}")
     if equals:
-        arguments[str(entry.value)] = _number(text, number)
+        arguments[entry.value] = _number(text, number)
     return kind, arguments
 
 
