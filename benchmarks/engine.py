@@ -1,6 +1,6 @@
 """The engine of certification: samples a second beside others and beside the machine's peak, and its memory.
 
-    python benchmarks/engine.py loops [--device cuda] [--backend auto] [--only lenet]
+    python benchmarks/engine.py loops [--only lenet]
     python benchmarks/engine.py peak | int8 [--cpu-time] [--only lenet]
     python benchmarks/engine.py drawing
     python benchmarks/engine.py memory [--seconds 60]
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import signal
 import statistics
 import tempfile
@@ -35,8 +36,9 @@ import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional as F
+from torch.utils.flop_counter import FlopCounterMode
 
-from harness import NETWORKS, ROUNDS, SIGMA, Clock, Figure, art_loop, finish, options_of, published_loop, rate, ratio
+from harness import NETWORKS, ROUNDS, SIGMA, Clock, Figure, finish, options_of, other_loops, published_loop, rate, ratio
 from randsmooth.certification import Engine, load_model, quantise
 from randsmooth.certification.algorithm import ESTIMATE, count_classes
 from randsmooth.certification.backends import lacks_bfloat16, make_backend, weighed
@@ -62,14 +64,13 @@ def count(engine: Engine, x: torch.Tensor, n: int) -> Any:
     return count_classes(engine, x, [(ESTIMATE, n)])
 
 
-def float_engines(network: nn.Module, **how: Any) -> dict[str, Engine]:
-    """An engine for each float backend and precision that this processor computes in."""
+def float_engines(network: nn.Module, precisions: Iterable[str]) -> dict[str, Engine]:
+    """An engine for each float backend of this processor in each of the precisions."""
     found = {}
-    for backend in ("torch", "openvino"):
-        for precision in weighed(CPU):
+    for backend, precision in itertools.product(("torch", "openvino"), precisions):
+        with contextlib.suppress(InputError):
             name = backend if precision == "32" else f"{backend} in bfloat16"
-            with contextlib.suppress(InputError):
-                found[name] = Engine(network, sigma=SIGMA, device=CPU, backend=backend, precision=precision, **how)
+            found[name] = Engine(network, sigma=SIGMA, device=CPU, backend=backend, precision=precision)
     return found
 
 
@@ -95,32 +96,25 @@ def int8_model(arch: str, folder: Path, suffix: str = ".xml") -> Path:
 
 
 def loops(options: argparse.Namespace) -> Iterator[Figure]:
-    device = torch.device(options.device)
     for arch in chosen(LOOPS, options.only):
         n, targets = LOOPS[arch]
-        n *= 50 if device.type == "cuda" else 1
         for precision, target in targets.items():
-            yield from beside_loops(arch, precision, n, target, device, options.backend)
+            yield from beside_loops(arch, precision, n, target)
 
 
-def beside_loops(
-    arch: str, precision: str, n: int, target: float, device: torch.device, backend: str
-) -> Iterator[Figure]:
+def beside_loops(arch: str, precision: str, n: int, target: float) -> Iterator[Figure]:
     """All sides count the same number of noisy copies of one image."""
-    network = NETWORKS[arch].build(device)
-    x = torch.rand(NETWORKS[arch].shape, device=device)
-    engine = Engine(network, sigma=SIGMA, device=device, precision=precision, backend=backend)
+    network, x = NETWORKS[arch].build(), torch.rand(NETWORKS[arch].shape)
+    engine = Engine(network, sigma=SIGMA, device=CPU, precision=precision, backend="auto")
     told = f"{engine.prepare(x.shape).name}, batches of {engine.size}"
-    others = {"published loop": lambda: published_loop(network, x, n), "ART": art_loop(network, x, n)}
-    for name, loop in others.items():
-        if loop is not None:
-            yield ratio(
-                f"samples a second over the {name}, {arch}, {precision}",
-                ours=lambda: rate(n, lambda: count(engine, x, n)),
-                theirs=lambda loop=loop: rate(n, loop),
-                target=target,
-                note=lambda ours: told,
-            )
+    for name, loop in other_loops(network, x, n).items():
+        yield ratio(
+            f"samples a second over the {name}, {arch}, {precision}",
+            ours=lambda: rate(n, lambda: count(engine, x, n)),
+            theirs=lambda loop=loop: rate(n, loop),
+            target=target,
+            note=lambda ours: told,
+        )
 
 
 # --- peak -----------------------------------------------------------------------------------------------------------
@@ -128,19 +122,9 @@ def beside_loops(
 
 def operations(model: nn.Module, shape: tuple[int, ...]) -> int:
     """Multiplications and additions in the convolutions and linear layers, for one image of `shape` (C, H, W)."""
-    found = 0
-
-    def add(layer: nn.Module, inputs: object, output: torch.Tensor) -> None:
-        nonlocal found
-        weight: torch.Tensor = layer.weight  # type: ignore[assignment]
-        found += 2 * output.numel() * weight[0].numel()
-
-    hooks = [each.register_forward_hook(add) for each in model.modules() if isinstance(each, nn.Conv2d | nn.Linear)]
-    with torch.inference_mode():
+    with torch.inference_mode(), FlopCounterMode(display=False) as counted:
         model(torch.zeros(1, *shape, device=next(model.parameters()).device))
-    for hook in hooks:
-        hook.remove()
-    return found
+    return int(counted.get_total_flops())
 
 
 def most(precision: str, clock: Clock) -> Callable[[], float]:
@@ -186,15 +170,11 @@ def share_of_peak(arch: str, precision: str, clock: Clock) -> Figure:
     (samples, target), network = PEAK[arch], NETWORKS[arch].build()
     x, top = torch.rand(NETWORKS[arch].shape), most(precision, clock)
     work = samples * operations(network, tuple(x.shape))
-    engines = {}
-    for name in ("torch", "openvino"):
-        with contextlib.suppress(InputError):
-            engines[name] = Engine(network, sigma=SIGMA, device=CPU, precision=precision, backend=name)
 
     def both(engine: Engine) -> tuple[float, float]:
         return top(), rate(work, lambda: count(engine, x, samples), clock)
 
-    rounds = turns({name: partial(both, engine) for name, engine in engines.items()})
+    rounds = turns({name: partial(both, engine) for name, engine in float_engines(network, [precision]).items()})
     shares = {name: statistics.median(ours / all_ for all_, ours in each) for name, each in rounds.items()}
     best = max(shares, key=shares.__getitem__)
     all_, ours = (statistics.median(column) / 1e9 for column in zip(*rounds[best], strict=True))
@@ -218,7 +198,7 @@ def int8_over_floats(name: str, folder: Path, clock: Clock) -> Figure:
     arch, (suffix, samples) = name.removesuffix("-onnx"), INT8[name]
     network, x, backend = NETWORKS[arch].build(), torch.rand(NETWORKS[arch].shape), BACKEND[suffix]
     model = load_model(int8_model(arch, folder, suffix))
-    engines = {"int8": Engine(model, sigma=SIGMA, device=CPU, backend=backend)} | float_engines(network)
+    engines = {"int8": Engine(model, sigma=SIGMA, device=CPU, backend=backend)} | float_engines(network, weighed(CPU))
     runs: dict[str, Callable[[], float]] = {
         way: lambda engine=engine: rate(samples, lambda: count(engine, x, samples), clock)
         for way, engine in engines.items()
@@ -327,8 +307,6 @@ def chosen(cases: Iterable[str], only: str | None) -> list[str]:
 def main() -> None:
     parser = options_of(__doc__)
     parser.add_argument("question", choices=QUESTIONS)
-    parser.add_argument("--device", default="cpu", help="of loops")
-    parser.add_argument("--backend", default="auto", help="of loops")
     parser.add_argument("--cpu-time", action="store_true", help="of all threads, beside other work")
     parser.add_argument("--only", help="architectures, separated by commas; default: all")
     parser.add_argument("--seconds", type=int, default=60, help="of memory")

@@ -28,7 +28,7 @@ import numpy as np
 import torch
 
 from engine import count, operations
-from harness import BATCH, NETWORKS, SIGMA, Network, art_loop, options_of, published_loop, rate, written
+from harness import BATCH, NETWORKS, SIGMA, options_of, other_loops, rate, written
 from randsmooth import data
 from randsmooth.certification import Engine
 from randsmooth.certification.engine import usual_batch
@@ -158,11 +158,9 @@ class Bench:
 
     def loops(self, arch: str, n: int) -> None:
         """The published loop and ART, in float32."""
-        network: Network = NETWORKS[arch]
-        model, x = network.build(self.device), torch.rand(network.shape, device=self.device)
-        for name, loop in {"published loop": lambda: published_loop(model, x, n), "ART": art_loop(model, x, n)}.items():
-            if loop is not None:
-                self.cell("certification", arch, name, BATCH).measure(lambda loop=loop: rate(n, loop))
+        model, x = NETWORKS[arch].build(self.device), torch.rand(NETWORKS[arch].shape, device=self.device)
+        for name, loop in other_loops(model, x, n).items():
+            self.cell("certification", arch, name, BATCH).measure(lambda loop=loop: rate(n, loop))
 
     def best(self, arch: str, *backends: str) -> Cell | None:
         """The fastest cell of these backends."""

@@ -4,8 +4,7 @@
     python benchmarks/pages.py leaderboard [--tables 3000] [--keep FOLDER]
     python benchmarks/pages.py startup [--out results/bench/startup-cpu.json]
 
-report: seconds to read, compare and draw 21 logs of 10,000 images, with radii of a hard and an easy part that all
-    methods share; the page's weight.
+report: seconds to read, compare and draw 21 logs of 10,000 images; the page's weight.
 leaderboard: seconds to make that of 3,000 logs of 500 images, and the weight of the page and its JSON. The logs lie
     where six released repositories have theirs: three data sets, four sigmas, six methods with their settings.
 startup: CPU seconds of a command beside those of the imports that it cannot do without, each in a process of its own,
@@ -22,11 +21,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from harness import Figure, finish, options_of
@@ -65,37 +63,25 @@ def places() -> Iterator[tuple[Path, float]]:
                 yield place, float(str(named["s"]))
 
 
-def write_log(path: Path, idx: range, label: NDArray[np.int64], radius: NDArray[np.float64]) -> Path:
-    """A log as the literature writes it."""
-    rows = zip(idx, label, radius, strict=True)
-    lines = [f"{i}\t{y}\t{y if r > 0 else -1}\t{r:.3g}\t{int(r > 0)}\t0:00:09.5" for i, y, r in rows]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(["idx\tlabel\tpredict\tradius\tcorrect\ttime", *lines]) + "\n")
-    return path
+def write_logs(folder: Path, logs: Iterable[tuple[Path, float]], images: int, step: int = 1) -> list[Path]:
+    """Logs as the literature writes them, of every `step`th image, with easy and hard images that all share.
 
-
-def write_logs(folder: Path, logs: int = 21, images: int = 10_000) -> list[Path]:
-    """Logs of methods, the first called gaussian."""
-    rng = np.random.default_rng(0)
-    label, hard = rng.integers(0, 10, images), rng.normal(size=images)
-    paths = []
-    for i in range(logs):
-        radius = np.clip(0.5 * (rng.normal(0.9, 0.5) + hard + 0.3 * rng.normal(size=images)), 0.0, 1.9)
-        path = folder / f"{'gaussian' if i == 0 else f'method-{i}'}.tsv"
-        paths.append(write_log(path, range(images), label, radius))
-    return paths
-
-
-def write_released(folder: Path, tables: int, images: int = 500) -> None:
-    """Logs with radii of easy and hard images that all methods share."""
-    rng = np.random.default_rng(0)
+    Args:
+        logs: where each lies in the folder, and its sigma.
+    """
+    rng, paths = np.random.default_rng(0), []
     label, hard = rng.integers(0, 10, images), rng.normal(size=images)
     counts = np.unique(np.rint(N * special.ndtr(np.linspace(-0.1, 5.0, 4000))).astype(np.int64))
     scaled = Gaussian(1.0).radius(bounds.q_upper(counts, N, ALPHA))  # of each count, in sigmas
-    for place, sigma in itertools.islice(places(), tables):
+    for place, sigma in logs:
         p_a = special.ndtr(rng.normal(1.2, 0.3) + 1.3 * hard + 0.4 * rng.normal(size=images))
         radius = sigma * scaled[np.clip(np.searchsorted(counts, N * p_a), 0, len(counts) - 1)]
-        write_log(folder / place, range(0, 20 * images, 20), label, radius)
+        rows = zip(range(0, step * images, step), label, radius, strict=True)
+        lines = [f"{i}\t{y}\t{y if r > 0 else -1}\t{r:.3g}\t{int(r > 0)}\t0:00:09.5" for i, y, r in rows]
+        paths.append(folder / place)
+        paths[-1].parent.mkdir(parents=True, exist_ok=True)
+        paths[-1].write_text("\n".join(["idx\tlabel\tpredict\tradius\tcorrect\ttime", *lines]) + "\n")
+    return paths
 
 
 def seconds_of(run: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
@@ -109,7 +95,9 @@ def seconds_of(run: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
 
 def compare(options: argparse.Namespace) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as name:
-        logs, page = write_logs(Path(name)), Path(name) / "report.html"
+        methods = ["gaussian", *(f"method-{i}" for i in range(1, 21))]
+        logs = write_logs(Path(name), [(Path(f"{method}.tsv"), 0.5) for method in methods], 10_000)
+        page = Path(name) / "report.html"
 
         def draw() -> None:
             report.write_comparison([read(log).assuming(sigma=0.5, n=N, alpha=ALPHA) for log in logs], page)
@@ -123,7 +111,7 @@ def compare(options: argparse.Namespace) -> Iterator[Figure]:
 def leaderboard(options: argparse.Namespace) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as name:
         folder = options.keep or Path(name)
-        write_released(folder / "logs", options.tables)
+        write_logs(folder / "logs", itertools.islice(places(), options.tables), 500, step=20)
         page = folder / "board.html"
         command = [*RANDSMOOTH, "leaderboard", str(folder / "logs"), "--out", str(page), "--overwrite"]
         seconds = min(seconds_of(lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL)))
@@ -136,7 +124,7 @@ def leaderboard(options: argparse.Namespace) -> Iterator[Figure]:
 
 def startup(options: argparse.Namespace) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder:
-        (log,) = write_logs(Path(folder), logs=1)
+        (log,) = write_logs(Path(folder), [(Path("gaussian.tsv"), 0.5)], 10_000)
         evaluate = [*RANDSMOOTH, "evaluate", str(log), "--sigma", "0.5", "--n", str(N), "--alpha", str(ALPHA)]
         yield beside_imports("--help", [*RANDSMOOTH, "--help"], "typer, rich", 2.0)
         yield beside_imports("evaluate LOG of 10,000 images", evaluate, "pandas, scipy.stats, pyarrow", 1.5)

@@ -1,4 +1,7 @@
-"""A training step, the eight objectives and Amplify's attack as one writes them down from the papers: float32.
+"""A training step and five objectives as one writes them down from the papers: in float32.
+
+They are without terms, with one on the predictions, with one on the radius, with an attack on images, and with one on
+the noise; the other methods are made of the same parts.
 
 An objective takes the model, images x (B, C, H, W) in [0, 1], labels y (B,), m noises of the shape of x, sigma and the
 method's hyperparameters by name. It returns the loss to minimise and the logits (m * B, K) of the noisy images.
@@ -6,7 +9,6 @@ method's hyperparameters by name. It returns the loss to minimise and the logits
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -28,7 +30,7 @@ class Normalized(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         if self.mean is not None and self.std is not None:
-            x = (x - self.mean.to(x.device)) / self.std.to(x.device)
+            x = (x - self.mean) / self.std
         logits: Tensor = self.network(x)
         return logits
 
@@ -44,14 +46,14 @@ def crop_and_flip(x: Tensor) -> Tensor:
     return x
 
 
-def batches(pixels: Tensor, labels: Tensor, size: int, augment: bool, device: str) -> Iterator[Answer]:
-    """Shuffled batches of `size` without end, from pixels (N, C, H, W) uint8 on the CPU."""
+def batches(pixels: Tensor, labels: Tensor, size: int, augment: bool) -> Iterator[Answer]:
+    """Shuffled batches of `size` without end, from pixels (N, C, H, W) uint8."""
     while True:
         for indices in torch.randperm(len(pixels)).split(size):
             x = pixels[indices].float() / 255
             if augment:
                 x = crop_and_flip(x)
-            yield x.to(device), labels[indices].to(device)
+            yield x, labels[indices]
 
 
 def train(
@@ -81,14 +83,6 @@ def gaussian(model: nn.Module, x: Tensor, y: Tensor, noises: list[Tensor], sigma
     """Cross-entropy under noise."""
     logits = noisy(model, x, noises)
     return F.cross_entropy(logits, y.repeat(len(noises))), logits
-
-
-def stability(model: nn.Module, x: Tensor, y: Tensor, noises: list[Tensor], sigma: float, values: Values) -> Answer:
-    """Cross-entropy of the clean image, and of its noisy predictions to the clean one."""
-    clean, logits = model(x), noisy(model, x, noises)
-    target = clean.softmax(1).repeat(len(noises), 1)
-    agreement = -(target * logits.log_softmax(1)).sum(1).mean()
-    return F.cross_entropy(clean, y) + values["lbd"] * agreement, logits
 
 
 def consistency(model: nn.Module, x: Tensor, y: Tensor, noises: list[Tensor], sigma: float, values: Values) -> Answer:
@@ -123,38 +117,6 @@ def smoothadv(model: nn.Module, x: Tensor, y: Tensor, noises: list[Tensor], sigm
     return gaussian(model, points, y, noises, sigma, values)
 
 
-def smoothmix(model: nn.Module, x: Tensor, y: Tensor, noises: list[Tensor], sigma: float, values: Values) -> Answer:
-    """Gaussian training, and a less certain target on the way from the one-step adversary to the attacked image."""
-    m, start = len(noises), x
-    attacked = pgd(model, x, y, noises, values["T"], values["alpha"], math.inf)
-    if values["start"]:
-        start = x + (pgd(model, x, y, noises, 1, values["alpha"], math.inf) - x).renorm(2, 0, values["start"])
-    logits = noisy(model, start, noises)
-    mean = logits.view(m, len(x), -1).softmax(2).mean(0)
-    share = torch.rand(len(x)) / 2
-    target = (1 - share[:, None]) * mean + share[:, None] / mean.shape[1]
-    mixture = (1 - share.view(-1, 1, 1, 1)) * start + share.view(-1, 1, 1, 1) * attacked
-    mixed = noisy(model, mixture, noises).log_softmax(1)
-    divergence = F.kl_div(mixed, target.repeat(m, 1), reduction="none").sum(1).view(m, -1)
-    right = (mean.argmax(1) == y).float()
-    return F.cross_entropy(logits, y.repeat(m)) + values["eta"] * (right * divergence).mean(), logits
-
-
-def cat_rs(model: nn.Module, x: Tensor, y: Tensor, noises: list[Tensor], sigma: float, values: Values) -> Answer:
-    """The K smallest of m cross-entropies, and the worst attacked one of images that are right under all noises."""
-    m = len(noises)
-    logits = noisy(model, x, noises)
-    right = (logits.argmax(1) == y.repeat(m)).view(m, -1)
-    losses = F.cross_entropy(logits, y.repeat(m), reduction="none").view(m, -1).sort(0).values
-    k = torch.distributions.Binomial(m, right.float().mean(0)).sample().clamp(min=1)
-    easiest = torch.arange(m)[:, None] < k
-    low = torch.where(easiest, losses, (losses + math.log(values["p0"])).clamp(min=0)).mean()
-    moved = ball(model, x.repeat(m, 1, 1, 1), y.repeat(m), torch.cat(noises), values["T"], values["eps"])
-    attacked = F.cross_entropy(noisy(model, x, list(moved.chunk(m))), y.repeat(m), reduction="none").view(m, -1)
-    high = (right.all(0) * attacked.max(0).values).mean()
-    return low + values["lbd"] * high, logits
-
-
 def amplify(model: nn.Module, x: Tensor, y: Tensor, noises: list[Tensor], sigma: float, values: Values) -> Answer:
     """Gaussian training under noises that were moved on their spheres."""
     m = len(noises)
@@ -162,10 +124,7 @@ def amplify(model: nn.Module, x: Tensor, y: Tensor, noises: list[Tensor], sigma:
     return gaussian(model, x, y, list(moved.chunk(m)), sigma, values)
 
 
-METHODS: dict[str, Objective] = {
-    each.__name__.replace("_", "-"): each
-    for each in (gaussian, stability, consistency, macer, smoothadv, smoothmix, cat_rs, amplify)
-}
+METHODS: dict[str, Objective] = {each.__name__: each for each in (gaussian, consistency, macer, smoothadv, amplify)}
 
 
 def noisy(model: nn.Module, x: Tensor, noises: list[Tensor]) -> Tensor:
@@ -184,27 +143,9 @@ def pgd(model: nn.Module, x: Tensor, y: Tensor, noises: list[Tensor], steps: int
         loss = F.nll_loss(mean.clamp(min=1e-20).log(), y, reduction="sum")
         (gradient,) = torch.autograd.grad(loss, points)
         points = (points.detach() + step * gradient / length(gradient)).clamp(0, 1)
-        if eps < math.inf:
-            points = x + (points - x).renorm(2, 0, eps)
+        points = x + (points - x).renorm(2, 0, eps)
     model.train()
     return points
-
-
-def ball(model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, steps: int, eps: float) -> Tensor:
-    """The noises after steps along the unit gradient of their cross-entropy, in a ball, with the moments they had."""
-    model.eval()
-    std, mean = torch.std_mean(noise, dim=(1, 2, 3), keepdim=True)
-    moved = noise
-    for _ in range(steps):
-        moved = moved.detach().requires_grad_()
-        loss = F.cross_entropy(model(x + moved), y, reduction="sum")
-        (gradient,) = torch.autograd.grad(loss, moved)
-        moved = moved.detach() + 2 * eps / steps * gradient / length(gradient)
-        moved = noise + (moved - noise).renorm(2, 0, eps)
-        now, centre = torch.std_mean(moved, dim=(1, 2, 3), keepdim=True)
-        moved = (moved - centre) * std / now + mean
-    model.train()
-    return moved
 
 
 def sphere(model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, steps: int, eps: float) -> Tensor:

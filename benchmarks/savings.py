@@ -98,8 +98,8 @@ class Replay:
     acr: float
 
 
-def replay(rule: Rule, p: Floats, correct: Bools, radii: Floats, seed: int, n0: int) -> Replay:
-    """Decide every image of probabilities `p` (N,) by `rule`, and by CERTIFY on the same samples.
+def walked(rule: Rule, p: Floats, seed: int) -> tuple[Floats, Floats, Floats]:
+    """(N,) samples that the rule takes of images of these p_A, (N,) radii, -1 without, (N,) successes among n samples.
 
     Where the samples themselves pick the class, all other answers are one class: so the rule stops last.
     """
@@ -115,16 +115,17 @@ def replay(rule: Rule, p: Floats, correct: Bools, radii: Floats, seed: int, n0: 
         claim = rule.claim(path)
         samples[i], radius[i] = drawn, claim.radius if claim.q < 0.5 else -1.0
         plain[i] = successes + rng.binomial(N - drawn, share)
-    return compared(n0 + samples, radius, plain, correct, radii, rule.noise.scale)
+    return samples, radius, plain
 
 
-def compared(samples: Floats, radius: Floats, plain: Floats, correct: Bools, radii: Floats, sigma: float) -> Replay:
-    """Images that took `samples` for `radius` (N,), beside Clopper-Pearson on their `plain` (N,) successes of n."""
+def replay(rule: Rule, p: Floats, correct: Bools, radii: Floats, seed: int, n0: int) -> Replay:
+    """Decide every image of probabilities `p` (N,) by `rule`, and by Clopper-Pearson on the same samples."""
+    samples, radius, plain = walked(rule, p, seed)
     q = bounds.q_upper(plain, N, ALPHA)
-    full = np.where(q < 0.5, Gaussian(sigma).radius(q), -1.0)
+    full = np.where(q < 0.5, rule.noise.radius(q), -1.0)
     lost = [100 * np.mean(correct & (full >= r)) - 100 * np.mean(correct & (radius >= r)) for r in radii]
     acr = np.mean(correct * radius.clip(0)) / np.mean(correct * full.clip(0))
-    return Replay(float(samples.mean()), np.array(lost), float(acr))
+    return Replay(n0 + float(samples.mean()), np.array(lost), float(acr))
 
 
 def over_logs(text: str, logs: list[pd.DataFrame], radii: list[float], options: Any, **how: Any) -> list[Replay]:
@@ -136,15 +137,12 @@ def over_logs(text: str, logs: list[pd.DataFrame], radii: list[float], options: 
     rule = CertificationSettings(sigma=options.sigma, n=N, alpha=ALPHA, rule=text, **how).stopping_rule()
     results = []
     for seed, log in enumerate(logs):
-        p, chosen = recovered(log, options.sigma, np.random.default_rng(seed)), some(log, options.images)
+        p = recovered(log, options.sigma, np.random.default_rng(seed))
+        chosen = np.linspace(0, len(log) - 1, min(options.images, len(log))).astype(int)
         correct, silent = (log.predict == log.label).to_numpy(), log.predict.to_numpy() < 0
         p = np.where(correct | silent, p, 1.0 - p) if how["label_aware"] else p
         results.append(replay(rule, p[chosen], correct[chosen], np.array(radii), seed, how["n0"]))
     return results
-
-
-def some(log: pd.DataFrame, images: int) -> Ints:
-    return np.linspace(0, len(log) - 1, min(images, len(log))).astype(int)
 
 
 def rules(options: argparse.Namespace) -> Iterator[Figure]:
@@ -165,7 +163,7 @@ def rules(options: argparse.Namespace) -> Iterator[Figure]:
     yield figure("grid: samples saved", factor(results), 5.5)
     yield figure("grid: points lost, mean", np.mean([r.lost for r in results]), 0.0144, most=True)
     for price, saved, lost in ((0.1, 2.5, 1.0), (0.27, 4.0, 2.1)):
-        results = [dense_on(price, log, np.array(grid), seed, options) for seed, log in enumerate(logs)]
+        results = over_logs(f"dense={price}", logs, grid, options)
         acr = 100 - 100 * np.mean([r.acr for r in results])
         yield figure(f"dense={price}: samples saved", factor(results), saved)
         yield figure(f"dense={price}: ACR lost, %", acr, lost, most=True)
@@ -178,37 +176,6 @@ def factor(results: list[Replay]) -> float:
     return (N0 + N) / float(np.mean([result.samples for result in results]))
 
 
-def dense_on(price: float, log: pd.DataFrame, radii: Floats, seed: int, options: argparse.Namespace) -> Replay:
-    """As `replay` of the rule dense on one log, all images at once."""
-    rule = make_rule(f"dense={price}", noise=Gaussian(options.sigma), n=N, alpha=ALPHA)
-    chosen = some(log, options.images)
-    p = recovered(log, options.sigma, np.random.default_rng(seed))[chosen]
-    samples, radius, plain = of_dense(rule, p, seed)
-    return compared(N0 + samples, radius, plain, (log.predict == log.label).to_numpy()[chosen], radii, options.sigma)
-
-
-def of_dense(rule: Rule, p: Floats, seed: int) -> tuple[Ints, Floats, Ints]:
-    """(N,) samples that the rule takes of images of these p_A, (N,) radii, and (N,) successes among n samples.
-
-    Many images at once: what `Rule.next_look` and `Rule.claim` would say of each. A radius below 0 is no certificate.
-    """
-    assert isinstance(rule, Dense)
-    looks, rng = rule.looks, np.random.default_rng(seed)
-    successes = rng.binomial(np.diff(looks, prepend=0), p[:, None]).cumsum(axis=1)
-    stop = np.argmax(successes <= rule.enough, axis=1)  # all stop at the last look
-    seen = np.where(np.arange(len(looks)) <= stop[:, None], successes, -1)
-    claimed = np.concatenate([claims(part, rule.needed) for part in np.array_split(seen, 1 + len(p) // 500)])
-    return looks[stop], np.array([-1.0, *rule.radii])[claimed], successes[:, -1]
-
-
-def claims(paths: Ints, needed: Ints) -> Ints:
-    """(N,) how many radii, smallest first, are claimed on paths (N, K)."""
-    missed = np.ones((len(paths), len(needed) + 1), bool)
-    for k in range(paths.shape[1]):
-        missed[:, :-1] &= paths[:, k, None] < needed[:, k]
-    return np.asarray(missed.argmax(axis=1))
-
-
 def beside_known_p(logs: list[pd.DataFrame], options: argparse.Namespace, price: float) -> Figure:
     """The samples of `dense` over those of the same mean radius where p_A, which no rule knows, chooses each n.
 
@@ -218,7 +185,7 @@ def beside_known_p(logs: list[pd.DataFrame], options: argparse.Namespace, price:
     p = np.concatenate([each[:: max(1, len(each) // 150)] for each in every])
     rule = make_rule(f"dense={price}", noise=Gaussian(options.sigma), n=N, alpha=ALPHA)
     assert isinstance(rule, Dense)
-    samples, radius, _ = of_dense(rule, p, seed=0)
+    samples, radius, _ = walked(rule, p, seed=0)
     n, rng = rule.looks.astype(np.float64), np.random.default_rng(1)
     failures = rng.binomial(np.diff(rule.looks, prepend=0), (1.0 - p)[:, None]).cumsum(axis=1)
     drawn, expected = radius_of(failures, n - failures), radius_of(n * (1.0 - p)[:, None], n * p[:, None])
@@ -255,7 +222,7 @@ def of_labels(log: pd.DataFrame, sigma: float, rng: np.random.Generator) -> Floa
     return np.where(wrong, (1.0 - p) * rng.random(len(p)), p)
 
 
-def walked(rule: OneRadius, p: Floats, rng: np.random.Generator) -> tuple[Ints, Bools]:
+def of_one_radius(rule: OneRadius, p: Floats, rng: np.random.Generator) -> tuple[Ints, Bools]:
     """(N,) samples that each image takes, and whether it is certified."""
     (claim,), (give_up,) = rule._tables
     seen, samples = np.zeros(len(p), np.int64), np.zeros(len(p), np.int64)
@@ -273,7 +240,7 @@ def two_passes(log: pd.DataFrame, radius: float, options: argparse.Namespace, se
     how: dict[str, Any] = {"noise": Gaussian(options.sigma), "n": N, "alpha": ALPHA}
     one, screen = make_rule(f"radius={radius}", **how), make_rule(f"screen={radius}", **how)
     assert isinstance(one, OneRadius) and isinstance(screen, Screen)
-    samples, certified = walked(one, of_labels(log, options.sigma, rng), rng)
+    samples, certified = of_one_radius(one, of_labels(log, options.sigma, rng), rng)
     last = one.looks[one.looks <= screen.horizon][-1]
     left = np.flatnonzero(samples > last)
     drawn = bounds.enough_drawn(len(left), 2.0 * options.within * len(log), level)

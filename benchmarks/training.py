@@ -1,10 +1,10 @@
 """Our training step over the plainly written one of the same objective (plain.py), in turn.
 
-    python benchmarks/training.py [--device cpu] [--out results/bench/training-cpu.json]
+    python benchmarks/training.py [--out results/bench/training-cpu.json]
 
 A step is 64 images under 4 noises. Ours is the trainer's own, with its batches, its noise and its log, read every 50
-steps; the plain one makes its own batches and logs every step. Both crop and flip CIFAR. All eight methods are timed on
-LeNet, from weights after 300 Gaussian steps on and with the values of the method's last epoch.
+steps; the plain one makes its own batches and logs every step. Both crop and flip CIFAR. Five methods are timed on
+LeNet, from weights after 300 Gaussian steps on and with the values of the method's last epoch; on a GPU by gpu.py.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from randsmooth.training.loggers import LoggedRun, LoggerGroup, open_loggers
 from randsmooth.training.loop import LOG_EVERY, StepLog, Trainer
 from randsmooth.training.networks import new_model
 
-SIGMA, IMAGES, M = 0.5, 64, 4
+SIGMA, IMAGES, M, DEVICE = 0.5, 64, 4, "cpu"
 SAMPLES = IMAGES * M
 
 
 @cache
-def load(dataset: str, device: str) -> TensorImages:
-    return data.load(dataset, "train", device=device)
+def load(dataset: str) -> TensorImages:
+    return data.load(dataset, "train", device=DEVICE)
 
 
 class Ours:
@@ -82,24 +82,19 @@ class Plain:
     """The plain steps, from the weights of `ours` and on the same images."""
 
     def __init__(self, recipe: Recipe, ours: Classifier) -> None:
-        self.model = plain_of(ours).to(recipe.device)
+        network = copy.deepcopy(ours.network).to(memory_format=torch.contiguous_format)
+        self.model = plain.Normalized(network, ours.mean, ours.std)
         self.optimizer = torch.optim.SGD(
             self.model.parameters(), lr=recipe.lr, momentum=recipe.momentum, weight_decay=recipe.weight_decay
         )
-        images = load(recipe.dataset, recipe.device)
+        images = load(recipe.dataset)
         augment = images.spec.augment == "crop-flip"
-        self.batches = plain.batches(images.pixels.cpu(), images.labels, IMAGES, augment, recipe.device)
+        self.batches = plain.batches(images.pixels, images.labels, IMAGES, augment)
         last = recipe.build_method().schedule().objective(recipe.epochs - 1)
         self.objective = partial(plain.METHODS[recipe.method], sigma=SIGMA, values=asdict(last))
 
     def run(self, steps: int) -> None:
         plain.train(self.model, self.optimizer, self.batches, self.objective, steps, M, SIGMA)
-
-
-def plain_of(ours: Classifier) -> plain.Normalized:
-    """A contiguous copy of the network of `ours`, which is on the CPU, behind a plain normalisation."""
-    network = copy.deepcopy(ours.network).to(memory_format=torch.contiguous_format)
-    return plain.Normalized(network, ours.mean, ours.std)
 
 
 @dataclass(frozen=True)
@@ -112,13 +107,6 @@ class Step:
     precision: str
     steps: int
     target: float
-    device: str = "cpu"
-    compile: bool = False
-
-    @property
-    def name(self) -> str:
-        compiled = ", compiled" if self.compile else ""
-        return f"training samples a second, {self.method}, {self.arch}, {self.precision}{compiled}, {self.device}"
 
     def recipe(self) -> Recipe:
         settings = TrainingSettings(
@@ -127,20 +115,20 @@ class Step:
             arch=self.arch,
             set={"k" if self.method == "macer" else "m": M, "batch": SAMPLES},
             precision=self.precision,
-            compile=self.compile,
         )
-        return resolve(self.dataset, settings, data.describe(self.dataset), device=self.device)[0]
+        return resolve(self.dataset, settings, data.describe(self.dataset), device=DEVICE)[0]
 
     def measure(self) -> Figure:
         """Both sides take the same number of steps a round."""
+        name = f"training samples a second, {self.method}, {self.arch}, {self.precision}"
         recipe, work = self.recipe(), self.steps * SAMPLES
         model = new_model(recipe, data.describe(self.dataset))
         if self.method != "gaussian":
             model.load_state_dict(trained_lenet().state_dict())
         theirs = Plain(recipe, model)
-        with training(recipe, model, load(self.dataset, self.device)) as ours:
+        with training(recipe, model, load(self.dataset)) as ours:
             sides = (lambda side=side: rate(work, lambda: side.run(self.steps)) for side in (ours, theirs))
-            return ratio(self.name, *sides, target=self.target)
+            return ratio(name, *sides, target=self.target)
 
 
 @cache
@@ -148,12 +136,12 @@ def trained_lenet() -> Classifier:
     """After 300 Gaussian steps."""
     recipe = Step("gaussian", "mnist", "lenet", "32", 300, target=0.0).recipe()
     model = new_model(recipe, data.describe("mnist"))
-    with training(recipe, model, load("mnist", "cpu")) as ours:
+    with training(recipe, model, load("mnist")) as ours:
         ours.run(300)
     return model
 
 
-STEPS = {"smoothadv": 5, "smoothmix": 10, "cat-rs": 10, "amplify": 10}  # in a round; the others take 50
+STEPS = {"smoothadv": 5, "amplify": 10}  # in a round; the others take 50
 CASES = (
     *(
         Step(method, "mnist", "lenet", precision, STEPS.get(method, 50), target)
@@ -162,29 +150,24 @@ CASES = (
     ),
     Step("gaussian", "cifar10-jpeg", "resnet20", "bf16-mixed", 4, 2.2),
     Step("gaussian", "cifar10-jpeg", "resnet20", "32", 4, 1.4),
-    Step("gaussian", "cifar10-jpeg", "resnet110", "bf16-mixed", 50, 4.0, device="cuda", compile=True),
 )
 
 
-def attempt(case: Step) -> list[Figure]:
-    """The case's figure; a line in its place where the GPU or the data are missing."""
-    try:
-        if case.device == "cuda" and not torch.cuda.is_available():
-            raise InputError("no CUDA device here")
-        load(case.dataset, case.device)
-    except InputError as error:
-        print(f"{case.name}: target {case.target:g}x, not measured: {error}", flush=True)
-        return []
-    return [case.measure()]
+def figures() -> Iterator[Figure]:
+    """Of each case; a line in its place where its data are missing."""
+    for case in CASES:
+        try:
+            load(case.dataset)
+        except InputError as error:
+            print(f"{case.method} on {case.dataset}: target {case.target:g}x, not measured: {error}", flush=True)
+            continue
+        yield case.measure()
 
 
 def main() -> None:
-    parser = options_of(__doc__, "training")
-    parser.add_argument("--device", choices=("cpu", "cuda"), help="only the figures of this one")
-    options = parser.parse_args()
+    options = options_of(__doc__, "training").parse_args()
     torch.manual_seed(0)
-    wanted = [case for case in CASES if options.device in (None, case.device)]
-    finish((figure for case in wanted for figure in attempt(case)), options.out)
+    finish(figures(), options.out)
 
 
 if __name__ == "__main__":
