@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
 from randsmooth import bounds
@@ -15,7 +16,7 @@ from randsmooth.attacks import DAMP, Attacked, noisy_logits, sphere_attack
 from randsmooth.errors import InputError
 from randsmooth.methods.base import Loss, LossInputs, Method, Probe, Schedule, attacked_shares, label_loss
 from randsmooth.methods.gaussian import Gaussian
-from randsmooth.methods.hyperparameters import EPOCHS, begins, model_folder, within
+from randsmooth.methods.hyperparameters import EPOCHS, Count, Epoch, Positive, Share, begins, model_folder
 from randsmooth.noise import Gaussian as GaussianNoise
 from randsmooth.noise import Stream
 
@@ -53,33 +54,27 @@ class Amplify(Method):
 
     source: ClassVar[str] = "Sun, Mao, Mueller & Vechev, ICML 2025 ('Ours')"
     gaussian_only: ClassVar[bool] = True
-    at_least_one = ("discard_noises", "reweight_every", "reweight_noises", "T")
-    at_least_zero, above_zero = ("E_t",), ("eps",)
-    m: int = 4
-    E_t: int = field(default=70, metadata=begins(discard="discarding", reweight="reweighting", attack="the attack"))
+    m: Count = 4
+    E_t: Epoch = field(default=70, metadata=begins(discard="discarding", reweight="reweighting", attack="the attack"))
     discard: bool = True
-    p_t: float = 0.4
-    discard_noises: int = 100
+    p_t: Share = 0.4
+    discard_noises: Count = 100
     p_A_from: str | None = field(default=None, metadata=model_folder("of the run"))
     p_A_augmented: bool = True
     reweight: bool = True
-    reweight_every: int = field(default=10, metadata=EPOCHS)
-    reweight_noises: int = 16
-    reweight_alpha: float = 0.1
-    p_min: float = 0.75
+    reweight_every: Count = field(default=10, metadata=EPOCHS)
+    reweight_noises: Count = 16
+    reweight_alpha: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    p_min: Annotated[float, Field(ge=0.5, le=1)] = 0.75
     weight: Literal["bound", "literal"] = "bound"
     attack: bool = True
-    T: int = 6
-    eps: float = 0.25
+    T: Count = 6
+    eps: Positive = 0.25
     norm: Literal["l2", "linf"] = "l2"
     gradient: Literal["unit", "damped"] = "unit"
     with_replacement: bool = False
 
     def check(self) -> None:
-        within("p_t", self.p_t, 0.0, 1.0)
-        within("p_min", self.p_min, 0.5, 1.0)
-        if not 0.0 < self.reweight_alpha < 1.0:
-            raise InputError(f"reweight_alpha={self.reweight_alpha} must lie in (0, 1); the paper takes 0.1")
         if self.discard and self.E_t == 0 and self.p_A_from is None:
             raise InputError(
                 "E_t=0 discards images before any training: train for at least 2 epochs, set a larger E_t, or name a "
@@ -147,10 +142,17 @@ class AmplifySchedule(Schedule):
         self.weights: Tensor | None = None  # (N,) float64, 0 where discarded
 
     def advance(self, epoch: int, total: int, probe: Probe) -> dict[str, float]:
+        method, every = self.method, torch.arange(total)
         if self._discards(epoch):
-            self.kept = self._discard(total, probe)
+            enough = self._enough()
+            of, augmented = method.p_A_from, method.p_A_augmented
+            self.kept = probe(every, method.discard_noises, of, augmented=augmented, enough=enough) >= enough
+            if not self.kept.any():
+                raise InputError(f"p_t={method.p_t} would discard every image: no p_A of {total} images is so large")
         if self._reweights(epoch):
-            self.weights = self._weigh(total, probe)
+            left = every if self.kept is None else every[self.kept]
+            counts = probe(left, method.reweight_noises, augmented=method.p_A_augmented)
+            self.weights = torch.zeros(total, dtype=torch.float64).index_put((left,), image_weights(method, counts))
         figures = {} if self.kept is None else {"discarded_share": 1.0 - int(self.kept.sum()) / total}
         return figures | {f"mean_{name}": float(values.mean()) for name, values in self.histograms().items()}
 
@@ -177,7 +179,7 @@ class AmplifySchedule(Schedule):
         generator = stream.torch()
         if self.weights is not None:
             return torch.multinomial(self.weights, total, replacement=True, generator=generator)
-        kept = self._left(total)
+        kept = torch.arange(total) if self.kept is None else self.kept.nonzero()[:, 0]
         if self.method.with_replacement and epoch >= self.method.E_t:
             return kept[torch.randint(len(kept), (total,), generator=generator)]
         passes = -(-total // len(kept))
@@ -195,20 +197,3 @@ class AmplifySchedule(Schedule):
             if each is not None and ((each.dtype, each.shape) != (dtype, (total,)) or not (each >= 0).all()):
                 raise InputError(f"{name} is not one {dtype} number, 0 or more, for each of {total} images")
         self.kept, self.weights = state["kept"], state["weights"]
-
-    def _discard(self, total: int, probe: Probe) -> Tensor:
-        method, enough = self.method, self._enough()
-        of, augmented = method.p_A_from, method.p_A_augmented
-        kept = probe(torch.arange(total), method.discard_noises, of, augmented=augmented, enough=enough) >= enough
-        if not kept.any():
-            raise InputError(f"p_t={method.p_t} would discard every image: no p_A of {total} images is so large")
-        return kept
-
-    def _left(self, total: int) -> Tensor:
-        """The indices of the images that are kept."""
-        return torch.arange(total) if self.kept is None else self.kept.nonzero()[:, 0]
-
-    def _weigh(self, total: int, probe: Probe) -> Tensor:
-        left, weights = self._left(total), torch.zeros(total, dtype=torch.float64)
-        counts = probe(left, self.method.reweight_noises, augmented=self.method.p_A_augmented)
-        return weights.index_put((left,), image_weights(self.method, counts))

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from randsmooth.errors import InputError
-from randsmooth.methods.hyperparameters import above, at_least, check_types
+from randsmooth.methods.hyperparameters import check_fields
 from randsmooth.noise import Stream
 
 
@@ -75,6 +75,8 @@ class LossInputs(NamedTuple):
 class Method(ABC):
     """A training objective: a frozen dataclass of hyperparameters in its paper's letters.
 
+    A field is annotated with its type and range, such as `Count`, `Positive` or `Annotated[float, Field(le=2)]`.
+
     Raises:
         InputError: a hyperparameter has another type than its field declares, or is out of range.
 
@@ -96,10 +98,6 @@ class Method(ABC):
 
     source: ClassVar[str]  # the paper
     gaussian_only: ClassVar[bool] = False  # whether its formula holds under Gaussian noise of one sigma alone
-    # Hyperparameters that must be at least 1, as m must, at least 0, and above 0; and finite.
-    at_least_one: ClassVar[tuple[str, ...]] = ()
-    at_least_zero: ClassVar[tuple[str, ...]] = ()
-    above_zero: ClassVar[tuple[str, ...]] = ()
 
     if TYPE_CHECKING:  # a field in most methods, a property where the paper has another letter for it
 
@@ -108,12 +106,7 @@ class Method(ABC):
             """Noise samples per image."""
 
     def __post_init__(self) -> None:
-        check_types(self)
-        for least, names in ((1, (*self.at_least_one, "m")), (0, self.at_least_zero)):
-            for name in names:
-                at_least(name, getattr(self, name), least)
-        for name in self.above_zero:
-            above(name, getattr(self, name), 0.0)
+        check_fields(self)
         self.check()
 
     def check(self) -> None:  # noqa: B027 most need not override it

@@ -5,15 +5,16 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
 from randsmooth.attacks import DAMP, ball_attack, divergence, noisy_logits
 from randsmooth.errors import InputError
 from randsmooth.methods.base import Loss, LossInputs, Method, Schedule, Teacher, attacked_shares, label_loss, p_a_shares
-from randsmooth.methods.hyperparameters import EPOCHS, model_folder
+from randsmooth.methods.hyperparameters import EPOCHS, Count, Epoch, NotNegative, Positive, model_folder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +25,7 @@ class CatRS(Method):
         m: noise samples per image (M in the paper).
         lbd: weight of the high loss; 0 leaves out both this loss and its attack.
         p0: the low loss wants the label's probability to reach only p0, in (0, 1], at noises beyond the K smallest
-            (eq. 7); not used by the "released" variant.
+            (eq. 7; 1e-20: eq. 6, without it); not used by the "released" variant.
         T, eps: steps and radius of the attack on each noise.
         low: whether to train on the low loss.
         high: "max" over the attacked noises (eq. 8), their "mean" (eq. 11), or "off".
@@ -44,25 +45,22 @@ class CatRS(Method):
 
     source: ClassVar[str] = "Jeong, Kim & Shin, AAAI 2023"
     gaussian_only: ClassVar[bool] = True
-    at_least_one, at_least_zero, above_zero = ("T", "teacher_noises"), ("lbd", "eps_doubled_from"), ("eps",)
-    m: int = 4
-    lbd: float = 1.0
-    p0: float = 0.2
-    T: int = 4
-    eps: float = 1.0
+    m: Count = 4
+    lbd: NotNegative = 1.0
+    p0: Annotated[float, Field(gt=0, le=1)] = 0.2
+    T: Count = 4
+    eps: Positive = 1.0
     low: bool = True
     high: Literal["max", "mean", "off"] = "max"
     mask: bool = True
     variant: Literal["paper", "released"] = "paper"
     teacher: str | None = field(default=None, metadata=model_folder("of the model"))
-    teacher_noises: int = 10_000
+    teacher_noises: Count = 10_000
     teacher_augmented: bool = True
     confidence: Literal["model", "teacher"] = "model"
-    eps_doubled_from: int = field(default=0, metadata=EPOCHS)
+    eps_doubled_from: Epoch = field(default=0, metadata=EPOCHS)
 
     def check(self) -> None:
-        if not 0.0 < self.p0 <= 1.0:
-            raise InputError(f"p0={self.p0} must lie in (0, 1]; for the loss without it (eq. 6) take 1e-20")
         if self.variant == "released" and self.teacher is None:
             raise InputError("variant='released' learns from a teacher: name its folder, teacher=MODEL_DIR (--set ...)")
         if self.variant == "paper" and (self.teacher or self.confidence == "teacher" or self.eps_doubled_from):

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from randsmooth.attacks import noisy_logits, pgd
 from randsmooth.errors import InputError
 from randsmooth.methods.base import Loss, LossInputs, Method, Ramp, Schedule, attacked_shares, label_loss, p_a_shares
-from randsmooth.methods.hyperparameters import EPOCHS
+from randsmooth.methods.hyperparameters import EPOCHS, Count, NotNegative
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,14 +30,13 @@ class Consistency(Method):
     """
 
     source: ClassVar[str] = "Jeong & Shin, NeurIPS 2020"
-    at_least_one, at_least_zero = ("T", "warmup"), ("lbd", "eta", "eps")
-    m: int = 2
-    lbd: float = 10.0
-    eta: float = 0.5
+    m: Count = 2
+    lbd: NotNegative = 10.0
+    eta: NotNegative = 0.5
     form: Literal["default", "xent", "kl", "mse"] = "default"
-    eps: float = 0.0
-    T: int = 10
-    warmup: int = field(default=10, metadata=EPOCHS)
+    eps: NotNegative = 0.0
+    T: Count = 10
+    warmup: Count = field(default=10, metadata=EPOCHS)
 
     @property
     def gaussian_only(self) -> bool:  # type: ignore[override]

@@ -11,6 +11,7 @@ from torch.nn import functional as F
 
 from randsmooth.attacks import at_least_float32, noisy_logits
 from randsmooth.methods.base import Loss, LossInputs, Method
+from randsmooth.methods.hyperparameters import Count
 
 SOURCE = 'Salman, Sun, Yang, Kapoor & Kolter, "Denoised Smoothing", NeurIPS 2020'
 
@@ -26,7 +27,7 @@ class MeanSquaredError(Method):
     """
 
     source: ClassVar[str] = SOURCE
-    m: int = 1
+    m: Count = 1
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """The objective on x (B, C, H, W) and noise (m, B, C, H, W), with a denoiser as the model; y is not used."""
@@ -47,7 +48,7 @@ class DenoisedStability(Method):
     """
 
     source: ClassVar[str] = SOURCE
-    m: int = 1
+    m: Count = 1
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """The objective on x (B, C, H, W) and noise (m, B, C, H, W), with a denoiser as the model; y is not used.

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from randsmooth.attacks import noisy_logits
 from randsmooth.methods.base import Loss, LossInputs, Method, label_loss, p_a_shares
+from randsmooth.methods.hyperparameters import Count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +21,7 @@ class Gaussian(Method):
     """
 
     source: ClassVar[str] = "Cohen, Rosenfeld & Kolter, ICML 2019"
-    m: int = 1
+    m: Count = 1
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """Mean cross-entropy over the m * B noisy images; arguments as for every `Method`."""

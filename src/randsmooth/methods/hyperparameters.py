@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from types import MappingProxyType, NoneType
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_type_hints
 
-import numpy as np
+from pydantic import ConfigDict, Field, create_model
 
-from randsmooth.errors import InputError, check_known
+from randsmooth.frozen_record import FrozenRecord
 from randsmooth.registry import Registry
 
 if TYPE_CHECKING:
@@ -40,7 +41,13 @@ METHODS: Registry[type[Method]] = Registry(
 EPOCHS: Mapping[str, Any] = MappingProxyType({"unit": "epochs"})
 
 MOST = 10**6  # for counts of noises, steps or epochs: larger ones would take all memory, or years
-KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+
+# What a hyperparameter may be, where it is no plain `bool`, `int`, `float`, `str | None` or `Literal`.
+Count = Annotated[int, Field(ge=1, le=MOST)]
+Epoch = Annotated[int, Field(ge=0, le=MOST)]  # counted from 0
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 def create(name: str, **hyperparameters: Any) -> Method:
@@ -60,59 +67,35 @@ def create(name: str, **hyperparameters: Any) -> Method:
         randsmooth.errors.InputError: unknown method 'maser': did you mean 'macer'? Expected one of: ...
     """
     method = METHODS[name]
-    fields = {field.name: field for field in dataclasses.fields(method)}
-    check_known(f"hyperparameter of {name}", fields, *hyperparameters)
-    for key, field in fields.items():
-        required = field.default is field.default_factory is dataclasses.MISSING
-        if required and key not in hyperparameters:
-            raise InputError(f"{name} needs a value for {key}: --set {key}=VALUE")
-    hints = get_type_hints(method)
-    return method(**{key: _as_declared(value, hints[key]) for key, value in hyperparameters.items()})
+    checks, hints = _checks(method), get_type_hints(method)
+    given = {
+        key: "off" if value is False and "off" in get_args(hints.get(key)) else value
+        for key, value in hyperparameters.items()
+    }
+    return method(**dict(checks(**given)))
 
 
-def _as_declared(value: Any, hint: Any) -> Any:
-    value = value.item() if isinstance(value, np.generic) else value
-    if value is False and "off" in get_args(hint):
-        return "off"
-    return float(value) if hint is float and type(value) is int else value
+class _Hyperparameters(FrozenRecord):
+    """Hyperparameters of a method, by which its class checks them: of their type, True being no 1."""
+
+    model_config = ConfigDict(strict=True, arbitrary_types_allowed=True, protected_namespaces=())
+    field_is = "hyperparameter"
 
 
-def check_types(method: Method) -> None:
-    """Raise InputError unless every hyperparameter is of its declared type.
-
-    A whole number is accepted for a float. No whole number may be larger than MOST in absolute value. For a `Literal`,
-    only its own values are accepted, type included: True is not 1.
-    """
-    hints = get_type_hints(type(method))
-    for field in dataclasses.fields(method):
-        name, hint, value = field.name, hints[field.name], getattr(method, field.name)
-        allowed = get_args(hint) or (hint,)  # of `str | None`, both
-        if get_origin(hint) is Literal:
-            if not any(type(value) is type(choice) and value == choice for choice in allowed):
-                raise InputError(f"{name}={value!r} must be one of {', '.join(map(str, allowed))}")
-        elif {*allowed} <= {*KINDS, NoneType}:
-            if not (type(value) in allowed or (float in allowed and type(value) is int)):
-                raise InputError(f"{name}={value!r} must be {KINDS[allowed[0]]}")
-            if type(value) is int and abs(value) > MOST:
-                raise InputError(f"{name}={value} must be at most {MOST:,}")
+@cache
+def _checks(method: type[Method]) -> type[_Hyperparameters]:
+    """The record with the fields of `method`."""
+    hints = get_type_hints(method, include_extras=True) | {"m": Count}
+    defaults = {each.name: each.default for each in dataclasses.fields(method)}
+    fields: dict[str, Any] = {
+        name: (hints[name], ... if default is dataclasses.MISSING else default) for name, default in defaults.items()
+    }
+    return create_model(method.__name__, __base__=_Hyperparameters, **fields)
 
 
-def at_least(name: str, value: float, least: float) -> None:
-    """Raise InputError unless `value` is finite and at least `least`."""
-    if not least <= value < float("inf"):
-        raise InputError(f"{name}={value} must be at least {least} and finite")
-
-
-def within(name: str, value: float, low: float, high: float) -> None:
-    """Raise InputError unless low <= value <= high."""
-    if not low <= value <= high:
-        raise InputError(f"{name}={value} must lie in [{low}, {high}]")
-
-
-def above(name: str, value: float, bound: float) -> None:
-    """Raise InputError unless `value` is finite and above `bound`."""
-    if not bound < value < float("inf"):
-        raise InputError(f"{name}={value} must be a finite number above {bound}")
+def check_fields(method: Method) -> None:
+    """Raise InputError unless every hyperparameter is what its annotation says; m is at least 1."""
+    _checks(type(method))(**{each.name: getattr(method, each.name) for each in dataclasses.fields(method)})
 
 
 def begins(**parts: str) -> Mapping[str, Any]:
@@ -151,8 +134,3 @@ def model_folder(noise: Noise) -> Mapping[str, Any]:
 def declared(method: type[Method], what: str) -> dict[str, Any]:
     """Hyperparameter -> what its metadata says of "unit", "begins" or "model", for those where they say it."""
     return {field.name: field.metadata[what] for field in dataclasses.fields(method) if what in field.metadata}
-
-
-def model_folders(method: type[Method]) -> dict[str, Noise]:
-    """The hyperparameters that name folders of other models, and the noise under which these models predict."""
-    return declared(method, "model")

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from randsmooth.attacks import noisy_logits
 from randsmooth.methods.base import Loss, LossInputs, Method, Schedule, p_a_shares
-from randsmooth.methods.hyperparameters import begins
+from randsmooth.methods.hyperparameters import Count, Epoch, NotNegative, Positive, begins
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,13 +31,12 @@ class Macer(Method):
 
     source: ClassVar[str] = "Zhai et al., ICLR 2020"
     gaussian_only: ClassVar[bool] = True
-    at_least_one, at_least_zero, above_zero = ("k",), ("lbd", "lbd_from"), ("gamma", "beta")
-    k: int = 16
-    lbd: float = 12.0
-    gamma: float = 8.0
-    beta: float = 16.0
+    k: Count = 16
+    lbd: NotNegative = 12.0
+    gamma: Positive = 8.0
+    beta: Positive = 16.0
     beta_in: Literal["robustness", "both"] = "robustness"
-    lbd_from: int = field(default=0, metadata=begins(lbd="the robustness term"))
+    lbd_from: Epoch = field(default=0, metadata=begins(lbd="the robustness term"))
 
     @property
     def m(self) -> int:

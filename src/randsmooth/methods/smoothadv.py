@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from randsmooth.attacks import Attacked, ddn, gradient_free, noisy_logits, pgd
 from randsmooth.errors import InputError
 from randsmooth.methods.base import Loss, LossInputs, Method, Ramp, Schedule, attacked_shares, label_loss
-from randsmooth.methods.hyperparameters import EPOCHS
+from randsmooth.methods.hyperparameters import EPOCHS, Count, Positive
 
 DDN = ("ddn", "ddn-released")
 
@@ -32,12 +32,11 @@ class SmoothAdv(Method):
 
     source: ClassVar[str] = "Salman et al., NeurIPS 2019"
     gaussian_only: ClassVar[bool] = True
-    at_least_one, above_zero = ("T", "warmup"), ("eps",)
-    m: int = 4
-    eps: float = 1.0
-    T: int = 10
+    m: Count = 4
+    eps: Positive = 1.0
+    T: Count = 10
     attack: Literal["pgd", "ddn", "ddn-released", "gradient-free"] = "pgd"
-    warmup: int = field(default=10, metadata=EPOCHS)
+    warmup: Count = field(default=10, metadata=EPOCHS)
 
     def check(self) -> None:
         if self.attack == "gradient-free" and self.m < 2:

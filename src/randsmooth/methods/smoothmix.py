@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from randsmooth.attacks import Attacked, divergence, noisy_logits, pgd, within_ball
 from randsmooth.methods.base import Loss, LossInputs, Method, Ramp, Schedule, label_loss, p_a_shares
-from randsmooth.methods.hyperparameters import EPOCHS
+from randsmooth.methods.hyperparameters import EPOCHS, Count, NotNegative, Positive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,13 +31,12 @@ class SmoothMix(Method):
 
     source: ClassVar[str] = "Jeong et al., NeurIPS 2021"
     gaussian_only: ClassVar[bool] = True
-    at_least_one, at_least_zero, above_zero = ("T", "warmup"), ("eta", "start"), ("alpha",)
-    m: int = 4
-    T: int = 4
-    alpha: float = 1.0
-    eta: float = 5.0
-    start: float = 0.0
-    warmup: int = field(default=10, metadata=EPOCHS)
+    m: Count = 4
+    T: Count = 4
+    alpha: Positive = 1.0
+    eta: NotNegative = 5.0
+    start: NotNegative = 0.0
+    warmup: Count = field(default=10, metadata=EPOCHS)
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """Cross-entropy at x0 + eta * mean KL(target || prediction at the mixture), where the mean prediction is right.

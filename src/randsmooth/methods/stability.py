@@ -10,6 +10,7 @@ from torch.nn import functional as F
 
 from randsmooth.attacks import at_least_float32, noisy_logits
 from randsmooth.methods.base import Loss, LossInputs, Method, p_a_shares
+from randsmooth.methods.hyperparameters import Count, NotNegative
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,9 +25,8 @@ class Stability(Method):
     """
 
     source: ClassVar[str] = "Li, Chen, Wang & Carin, NeurIPS 2019"
-    at_least_zero = ("lbd",)
-    m: int = 1
-    lbd: float = 2.0
+    m: Count = 1
+    lbd: NotNegative = 2.0
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """CE(clean, y) + lbd * mean over the noises of CE(softmax(clean), noisy); arguments as for every `Method`."""

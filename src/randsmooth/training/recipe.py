@@ -15,7 +15,7 @@ from randsmooth.errors import InputError, check_known
 from randsmooth.methods import METHODS, Method
 from randsmooth.methods.denoising import OBJECTIVES, SOURCE
 from randsmooth.methods.hyperparameters import Noise as WhoseNoise
-from randsmooth.methods.hyperparameters import declared, model_folders
+from randsmooth.methods.hyperparameters import declared
 from randsmooth.noise import Noise, noise_from, noise_said
 from randsmooth.training.presets import Preset, find
 from randsmooth.training.schedule import Optimisation, scaled
@@ -109,7 +109,7 @@ class Recipe(Optimisation):
 
     def folders(self) -> Mapping[str, WhoseNoise | None]:
         """The settings that name folders of other models, and the noise under which these predict, if any."""
-        return model_folders(METHODS[self.method])
+        return declared(METHODS[self.method], "model")
 
     def flat(self) -> dict[str, Any]:
         """What decides the weights, by name on one level, without what is not set."""

@@ -8,8 +8,7 @@ from pydantic import Field, field_validator
 
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import FrozenRecord
-
-Count = Annotated[int, Field(ge=1, le=10**6)]  # of epochs, or noisy samples per step
+from randsmooth.methods.hyperparameters import Count, NotNegative, Positive
 
 
 class LearningRate(FrozenRecord, described=True):
@@ -35,9 +34,9 @@ class LearningRate(FrozenRecord, described=True):
     """
 
     epochs: Count
-    lr: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    lr: Positive
     lr_milestones: tuple[int, ...] = ()
-    lr_gamma: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.1
+    lr_gamma: Positive = 0.1
 
     def lr_at(self, epoch: int) -> float:
         """The learning rate in `epoch`, counted from 0."""
@@ -79,7 +78,7 @@ class Optimisation(LearningRate, described=True):
 
     batch: Count = 256
     momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9
-    weight_decay: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1e-4
+    weight_decay: NotNegative = 1e-4
 
     def summary(self) -> str:
         """The settings in one line."""

@@ -10,7 +10,7 @@ from torch.nn.functional import cross_entropy
 
 from randsmooth.attacks import noisy_logits
 from randsmooth.methods import Loss, LossInputs, Method
-from randsmooth.methods.hyperparameters import at_least, within
+from randsmooth.methods.hyperparameters import Count, Share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,12 +23,8 @@ class CleanAndNoisy(Method):
     """
 
     source: ClassVar[str] = "an example, after Cohen, Rosenfeld & Kolter, ICML 2019"
-    m: int = 1
-    share: float = 0.2
-
-    def check(self) -> None:
-        at_least("m", self.m, 1)
-        within("share", self.share, 0.0, 1.0)
+    m: Count = 1
+    share: Share = 0.2
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """The mixed cross-entropy; arguments as for every `Method`."""
