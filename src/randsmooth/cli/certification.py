@@ -15,7 +15,7 @@ from randsmooth.cli.options import DATASET, Identified, NoiseNamed, certificatio
 from randsmooth.cli.settings import Argument, Given, option
 from randsmooth.data.registry import check_dataset
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, unknown
+from randsmooth.errors import InputError, check_known
 from randsmooth.models.sources import check_place, check_source
 from randsmooth.noise import NOISES
 from randsmooth.rules import RULES
@@ -28,6 +28,30 @@ OneOrMore = Annotated[
     BeforeValidator(lambda given: given[0] if isinstance(given, list) and len(given) == 1 else given),
     Given(kind=list[str]),
 ]
+
+
+OF_THE_MODEL = {"model", "model_arg", "ensemble", "consensus", "denoiser"}
+
+
+def check_sources(
+    model: str | Sequence[str], denoiser: str | None = None, *, dataset: str | None = None, backend: str | None = None
+) -> None:
+    """Raise InputError for a model, denoiser, data set or backend that is not there, before torch is loaded."""
+    check_backend(backend)
+    for source in [model] if isinstance(model, str) else model:
+        check_source(source)
+    if denoiser is not None:
+        check_place(fetched(denoiser) if is_url(denoiser) else denoiser)
+    if dataset is not None:
+        check_dataset(dataset)
+
+
+def base_classifier(
+    model: str | models.Ensemble, model_args: dict[str, Any], denoiser: str | None, sigma: float | None
+) -> models.BaseClassifier:
+    """The model that is given or named, behind the denoiser in a folder, if any; `sigma` of the noise, if known."""
+    base = certification.load_model(model, **model_args) if isinstance(model, str) else model
+    return base if denoiser is None else models.Denoised(models.load_denoiser(denoiser, sigma=sigma), base)
 
 
 class ModelAndImages(Identified):
@@ -51,6 +75,32 @@ class ModelAndImages(Identified):
     take: int | None = None
     skip: int | None = None
 
+    def check(self, backend: str | None, shard: str | None = None) -> None:
+        """Raise InputError for a shard, ensemble, model, data set or backend that cannot be, before torch is loaded."""
+        if shard is not None:
+            Shard.parse(shard)
+        rule, one = self.ensemble, isinstance(self.model, str)
+        if rule is not None:
+            check_known("ensemble", ENSEMBLES, rule)
+        if one != (rule is None) or (one and self.consensus is not None):
+            raise InputError(
+                f"--ensemble ({', '.join(ENSEMBLES)}) makes several models one classifier, of which --consensus asks "
+                f"some first; got the models {shown(self.model)}, --ensemble {rule} and --consensus {self.consensus}"
+            )
+        check_sources(self.model, self.denoiser, dataset=self.dataset, backend=backend)
+
+    def opened(self, sigma: float | None) -> tuple[object, dict[str, Any]]:
+        """The model to certify as `randsmooth.certify` takes it, and its `model_args`."""
+        model: Any = self.model
+        if not isinstance(model, str):
+            if self.model_arg:
+                raise InputError("--model-arg is for one model: make each of several by a function without arguments")
+            rule = ENSEMBLES[str(self.ensemble)]
+            model = models.Ensemble(model, rule, consensus=self.consensus, num_classes=self.num_classes)
+        if self.denoiser is not None:
+            return base_classifier(model, self.model_arg, self.denoiser, sigma), {}
+        return model, self.model_arg
+
 
 class WhatToCertify(ModelAndImages, CertificationSettings):
     """The settings that `certify` and `plan` have in common.
@@ -64,6 +114,12 @@ class WhatToCertify(ModelAndImages, CertificationSettings):
     noise: NoiseNamed = certification_option("noise")
     shard: str | None = None
 
+    def run(self) -> certification.Run:
+        """What is asked for, as any process can carry it out."""
+        model, arguments = self.opened(self.sigma)
+        fields = {*WhatToCertify.model_fields} - OF_THE_MODEL
+        return certification.Run.of(model, **self.model_dump(include=fields), model_args=arguments)
+
     @classmethod
     def epilog(cls) -> str:
         """The rules and the noises, those of other packages among them."""
@@ -71,77 +127,6 @@ class WhatToCertify(ModelAndImages, CertificationSettings):
         noises = (NOISES.describe(name, lambda noise: f"{noise.usage}: {noise.help}") for name in NOISES)
         head = "Rules, and what holds under each with probability 1 - alpha for every image:"
         return "\n\n".join([head, *rules, "Noises (--noise), what a copy is, and in which norm it certifies:", *noises])
-
-
-OF_THE_MODEL = {"model", "model_arg", "ensemble", "consensus", "denoiser"}
-
-
-def check_sources(
-    model: str | Sequence[str], denoiser: str | None = None, *, dataset: str | None = None, backend: str | None = None
-) -> None:
-    """Raise InputError for a model, denoiser, data set or backend that is not there, before torch is loaded."""
-    check_backend(backend)
-    for source in [model] if isinstance(model, str) else model:
-        check_source(source)
-    if denoiser is not None:
-        check_place(fetched(denoiser) if is_url(denoiser) else denoiser)
-    if dataset is not None:
-        check_dataset(dataset)
-
-
-def check_names(given: ModelAndImages, backend: str | None, shard: str | None = None) -> None:
-    """Raise InputError for a shard, backend, model, data set that cannot be, before torch is loaded."""
-    if shard is not None:
-        Shard.parse(shard)
-    check_ensemble(given.model, given.ensemble, given.consensus)
-    check_sources(given.model, given.denoiser, dataset=given.dataset, backend=backend)
-
-
-def check_ensemble(model: str | Sequence[str], rule: str | None, consensus: int | None) -> None:
-    """Raise InputError for several models without a rule, a rule or consensus for one, or one that does not exist.
-
-    Example:
-        >>> check_ensemble(["runs/a", "runs/b"], "vote", None)
-        >>> check_ensemble(["runs/a", "runs/b"], None, None)
-        Traceback (most recent call last):
-        randsmooth.errors.InputError: --ensemble (mean-logits, mean-probabilities, vote) makes several models one ...
-    """
-    if rule is not None and rule not in ENSEMBLES:
-        raise unknown("ensemble", rule, ENSEMBLES)
-    if isinstance(model, str) != (rule is None) or (rule is None and consensus is not None):
-        raise InputError(
-            f"--ensemble ({', '.join(ENSEMBLES)}) makes several models one classifier, of which --consensus asks some "
-            f"first; got the models {shown(model)}, --ensemble {rule} and --consensus {consensus}"
-        )
-
-
-def base_classifier(
-    model: str | models.Ensemble, model_args: dict[str, Any], denoiser: str | None, sigma: float | None
-) -> models.BaseClassifier:
-    """The model that is given or named, behind the denoiser in a folder, if any; `sigma` of the noise, if known."""
-    base = certification.load_model(model, **model_args) if isinstance(model, str) else model
-    return base if denoiser is None else models.Denoised(models.load_denoiser(denoiser, sigma=sigma), base)
-
-
-def model_of(settings: ModelAndImages, sigma: float | None) -> tuple[object, dict[str, Any]]:
-    """The model to certify as `randsmooth.certify` takes it, and its `model_args`."""
-    model: Any = settings.model
-    arguments = settings.model_arg
-    if not isinstance(model, str):
-        if arguments:
-            raise InputError("--model-arg is for one model: make each of several by a function without arguments")
-        rule = ENSEMBLES[str(settings.ensemble)]
-        model = models.Ensemble(model, rule, consensus=settings.consensus, num_classes=settings.num_classes)
-    if settings.denoiser is not None:
-        return base_classifier(model, arguments, settings.denoiser, sigma), {}
-    return model, arguments
-
-
-def run_of(settings: WhatToCertify) -> certification.Run:
-    """What `settings` ask for, as any process can carry it out."""
-    model, arguments = model_of(settings, settings.sigma)
-    fields = {*WhatToCertify.model_fields} - OF_THE_MODEL
-    return certification.Run.of(model, **settings.model_dump(include=fields), model_args=arguments)
 
 
 def default_out(model: str | Sequence[str], denoiser: str | None = None, ending: str = ".parquet") -> Path:

@@ -24,7 +24,6 @@ from randsmooth.escape import say
 from randsmooth.extras import needs
 from randsmooth.frozen_record import is_whole
 from randsmooth.progress import quietly
-from randsmooth.registry import Registry
 
 CONFIG = typer.Option("--config", metavar="FILE", help="Read settings from a YAML file; options given here win.")
 QUIET = typer.Option("--quiet", help="Print the answer and errors alone: no progress, no notes.")
@@ -126,19 +125,21 @@ def worded(text: str, settings: type[Settings]) -> str:
     typed = " ".join(sys.argv[1:])
 
     def said(found: re.Match[str]) -> str:
-        name, brackets, flag = found["name"], found["brackets"], as_given(found["name"], settings).partition("/")[0]
-        value = (found["value"] or "").rstrip(".")
+        name, value, brackets = found.group("name", "value", "brackets")
+        flag = as_given(name, settings).partition("/")[0]
         if brackets and not (value and brackets == flag):
             return brackets
         if ("=" in found[0] and found[0] in typed) or not (value or found["compared"] is not None or "_" in name):
             return found[0]
-        spelled = {"": flag, "True": flag, "False": f"without {flag}", "None": f"without {flag}"}
-        return spelled.get(value, f"{flag} {value}") + "." * (found["value"] or "").endswith(".")
+        return {None: flag, "True": flag, "False": f"without {flag}", "None": f"without {flag}"}.get(
+            value, f"{flag} {value}"
+        )
 
     names = "|".join(sorted(settings.model_fields, key=len, reverse=True))
     named = rf"(?<![\w.'\"/-])(?<!--set )(?<!--model-arg )(?P<name>{names})\b"
-    value = r"(?:=(?P<value>(?>'[^']*'|[^\s,;:()\[\]{}/'\"]+)(?!/))|(?P<compared>(?= [<>]=? ))|(?![=\w]))"
-    return re.sub(rf"{named}{value}(?: \((?P<brackets>--[^()]*)\))?", said, text.replace(" on the command line", ""))
+    value = r"(?>'[^']*'|[^\s,;:()\[\]{}/'\"]*[^\s,;:()\[\]{}/'\".])(?![\w/])"
+    given = rf"(?:=(?P<value>{value})|(?P<compared>(?= [<>]=? ))|(?![=\w]))"
+    return re.sub(rf"{named}{given}(?: \((?P<brackets>--[^()]*)\))?", said, text.replace(" on the command line", ""))
 
 
 def settings_of(run: Callable[[Any], None]) -> type[Settings]:
@@ -211,20 +212,19 @@ def names(setting: str) -> list[str]:
         from randsmooth.training.presets import PRESETS
 
         return list(dict.fromkeys(preset.name for preset in PRESETS))
-    return [*(_registry(setting) or ()), *MORE.get(setting, ())]
+    return [*_registry(setting), *MORE.get(setting, ())]
 
 
 def _from_other_packages(setting: str) -> str:
     """A sentence on the names that other packages bring, for help; empty where there are none."""
     registry = _registry(setting)
-    others = [] if registry is None else [name for name in registry if registry.source(name) != "randsmooth"]
-    said = (f"{name} ({registry.credit(name)})" for name in others if registry is not None)
-    return f"Also {', '.join(said)}." if others else ""
+    others = [f"{name} ({registry.credit(name)})" for name in registry if registry.credit(name)]
+    return f"Also {', '.join(others)}." if others else ""
 
 
-def _registry(setting: str) -> Registry[object] | None:
-    place = REGISTRIES.get(setting)
-    return None if place is None else pkgutil.resolve_name(place)
+def _registry(setting: str) -> Any:
+    """The registry that has the names of a setting; an empty mapping for a setting that has none."""
+    return pkgutil.resolve_name(REGISTRIES[setting]) if setting in REGISTRIES else {}
 
 
 def _keyword(name: str, annotation: Any, info: Any) -> inspect.Parameter:

@@ -160,6 +160,20 @@ class Identified(Images, Model):
     identity: str | None = None
 
 
+class Noisy(Settings):
+    """The noise, as `certify` takes it."""
+
+    sigma: float | None = certification_option("sigma")
+    noise: NoiseNamed = certification_option("noise")
+
+
+class Smoothed(Noisy):
+    """What is asked of each image, of a verb that takes a few settings of `certify`."""
+
+    alpha: float = certification_option("alpha", 0.001)
+    backend: str | None = certification_option("backend")
+
+
 class Judged(Settings):
     """How certificate files are judged.
 

@@ -113,15 +113,13 @@ def validate(settings: type[S], verb: str, values: Mapping[str, Any]) -> S:
         return settings.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
-        if first["type"] == "value_error" and not first["loc"]:  # a check of ours on several settings, which it names
-            raise InputError(str(first["ctx"]["error"])) from None
-        option = as_given(str(first["loc"][0]) if first["loc"] else verb, settings)
-        if first["type"] == "value_error":  # ours, from reading the option
-            said = str(first["ctx"]["error"])
-            raise InputError(said if said.startswith(f"{first['loc'][0]}=") else f"{option}: {said}") from None
+        key, said = str(*first["loc"][:1]), f"{first['msg']}; got {shown(repr(first['input']))}"
         if first["type"] == "missing":
-            raise InputError(f"{verb} needs {option}; see `randsmooth {verb} --help`") from None
-        raise InputError(f"{option}: {first['msg']}; got {shown(repr(first['input']))}") from None
+            raise InputError(f"{verb} needs {as_given(key, settings)}; see `randsmooth {verb} --help`") from None
+        if first["type"] == "value_error":  # a check of ours
+            said = str(first["ctx"]["error"])
+        named = not key or said.startswith(f"{key}=")  # as one of several settings does
+        raise InputError(said if named else f"{as_given(key, settings)}: {said}") from None
 
 
 def as_given(key: str, settings: type[Settings]) -> str:

@@ -16,16 +16,8 @@ from randsmooth import certificates, certification, launch, metrics
 from randsmooth.certificates import Shard
 from randsmooth.certificates.selection import whole_of
 from randsmooth.certificates.settings import AskedPrecision
-from randsmooth.cli.certification import (
-    OF_THE_MODEL,
-    ModelAndImages,
-    WhatToCertify,
-    check_names,
-    default_out,
-    model_of,
-    run_of,
-)
-from randsmooth.cli.options import Answered, NoiseNamed, Slurm, Where, certification_option, words_of
+from randsmooth.cli.certification import OF_THE_MODEL, ModelAndImages, WhatToCertify, default_out
+from randsmooth.cli.options import Answered, Slurm, Smoothed, Where, certification_option, words_of
 from randsmooth.cli.output import BAD_INPUT, note, say_lines
 from randsmooth.cli.settings import Argument, Given, words
 from randsmooth.errors import InputError
@@ -126,11 +118,11 @@ def command_of(settings: Certify) -> list[str]:
 
 def run(settings: Certify) -> certificates.Certificates:
     """Certify as `settings` say; the finished table."""
-    check_names(settings, settings.backend, settings.shard)
+    settings.check(settings.backend, settings.shard)
     workers = settings.where()
     if settings.array is not None or settings.parallel is not None:
         raise InputError("--array and --parallel are for --slurm: give it too, or --workers")
-    model, arguments = model_of(settings, settings.sigma)
+    model, arguments = settings.opened(settings.sigma)
     values = settings.model_dump(exclude={*OF_THE_MODEL, *NOT_OF_A_SHARD, "dataset", "out"})
     values |= {"out": out_file(settings), "workers": workers, "model_args": arguments}
     if settings.shard is not None:
@@ -145,7 +137,7 @@ def submit(settings: Certify) -> None:
         raise InputError("--shard and --resume are not for --slurm: each task has a shard, and goes on by itself")
     if settings.array is None or settings.array < 1:
         raise InputError("--slurm needs --array, in how many tasks the images are shared out, such as --array 50")
-    check_names(settings, settings.backend, settings.shard)
+    settings.check(settings.backend, settings.shard)
     from randsmooth.launch.shards import discard, submit_shards
 
     out = out_file(settings)
@@ -154,7 +146,7 @@ def submit(settings: Certify) -> None:
     out = Path(out)
     if settings.overwrite:
         discard(out)
-    what = run_of(settings), out, settings.array, command_of(settings), resources
+    what = settings.run(), out, settings.array, command_of(settings), resources
     jobs = submit_shards(*what, at_once=settings.parallel)
     settings.answer(jobs.lines("tasks"), jobs._asdict)
     note(f"the last merges what the others make into {out}; the same command says how far they are")
@@ -235,8 +227,8 @@ def _whole(shards: list[Place]) -> Place:
 
 def show_plan(settings: Certify | Plan, **asked: Any) -> None:
     """Print the plan of a certification, in words or as JSON alone; `asked` is what `launch.plan` is told."""
-    check_names(settings, settings.backend, settings.shard)
-    found = launch.plan(run_of(settings), **asked)
+    settings.check(settings.backend, settings.shard)
+    found = launch.plan(settings.run(), **asked)
     settings.answer(plan_lines(found), lambda: {"model": settings.model, **found.to_dict()})
     for remark in found.notes:
         note(remark)
@@ -283,7 +275,7 @@ def count(number: float) -> str:
     return f"{value:.{(3 - len(str(int(value)))) if place else 0}f}{' kMGT'[place]}".rstrip()
 
 
-class Accuracy(Answered, Where, ModelAndImages):
+class Accuracy(Answered, Where, Smoothed, ModelAndImages):
     """Settings of `randsmooth accuracy`.
 
     Attributes:
@@ -298,12 +290,8 @@ class Accuracy(Answered, Where, ModelAndImages):
 
     radius: float
     within: float = 0.01
-    sigma: float | None = certification_option("sigma")
-    noise: NoiseNamed = certification_option("noise")
     n: int = certification_option("n", 100_000)
-    alpha: float = certification_option("alpha", 0.001)
     sound: bool = certification_option("sound", False)
-    backend: str | None = certification_option("backend")
     precision: AskedPrecision = certification_option("precision", "32")
     batch: int | None = certification_option("batch")
     seed: int | None = certification_option("seed", stands_for="0")
@@ -321,13 +309,16 @@ def accuracy(settings: Accuracy) -> None:
 
     Example: randsmooth accuracy runs/gaussian --radius 0.5 --within 0.01
     """
-    check_names(settings, settings.backend)
+    settings.check(settings.backend)
     workers = settings.where()
     ending = f"-accuracy-{settings.radius:g}.parquet"
     out = settings.out or default_out(settings.model, settings.denoiser, ending)
-    model, arguments = model_of(settings, settings.sigma)
-    left_out = {"model", "model_arg", "ensemble", "consensus", "denoiser", "dataset", "ray", "dask", "format"}
-    how = settings.model_dump(exclude=left_out) | {"workers": workers, "model_args": arguments, "out": out}
+    model, arguments = settings.opened(settings.sigma)
+    how = settings.model_dump(exclude={*OF_THE_MODEL, "dataset", "ray", "dask", "format"}) | {
+        "workers": workers,
+        "model_args": arguments,
+        "out": out,
+    }
     measured = certification.measure_accuracy(model, settings.dataset, **how, progress=console)
     settings.answer([*_told(measured), f"certificates in {out}"], lambda: asdict(measured))
 

@@ -12,16 +12,7 @@ from randsmooth import bounds, certificates, certification, data, metrics, model
 from randsmooth.certificates import CertificationSettings
 from randsmooth.cli import certificate_files
 from randsmooth.cli.certification import check_sources, default_out
-from randsmooth.cli.options import (
-    DATASET,
-    DEVICE,
-    Answered,
-    Images,
-    ModelArgs,
-    NoiseNamed,
-    OneModel,
-    certification_option,
-)
+from randsmooth.cli.options import DATASET, DEVICE, Answered, Images, ModelArgs, Noisy, OneModel, certification_option
 from randsmooth.cli.output import note, writing
 from randsmooth.cli.settings import Argument, Given, option
 from randsmooth.data.registry import check_dataset
@@ -240,7 +231,7 @@ def export_model(settings: Export) -> None:
     settings.answer(lines, lambda: {"written": content})
 
 
-class Quantise(Answered, Images, OneModel):
+class Quantise(Answered, Noisy, Images, OneModel):
     """Settings of `randsmooth quantise`.
 
     Attributes:
@@ -256,8 +247,6 @@ class Quantise(Answered, Images, OneModel):
     out: Path | None = None
     dataset: str | None = option(DATASET + " (default: the data set by whose name the model was trained)")
     split: str = "train"
-    sigma: float | None = certification_option("sigma")
-    noise: NoiseNamed = certification_option("noise")
     images: int = 300
     compare: int = 2000
     seed: int = 0

@@ -12,7 +12,7 @@ import numpy as np
 from randsmooth import app, certificates, certification, data, models
 from randsmooth.certificates import CertificationSettings
 from randsmooth.cli.certification import base_classifier, check_sources
-from randsmooth.cli.options import Answered, Identified, NoiseNamed, certification_option, words_of
+from randsmooth.cli.options import Answered, Identified, Smoothed, certification_option, words_of
 from randsmooth.cli.output import Answers, note, show_answers, writing
 from randsmooth.cli.settings import Argument
 from randsmooth.data.registry import check_dataset, is_source
@@ -26,19 +26,15 @@ if TYPE_CHECKING:
 BASE = ("sigma", "noise", "precision", "backend")  # options that decide which classifier answers
 
 
-class OneClassifier(Identified):
+class OneClassifier(Smoothed, Identified):
     """Settings of a verb that certifies images given one by one, by the smoothed version of one model.
 
     Attributes:
         dataset: Data set or folder whose images and classes the model is for. (default: what the model says)
     """
 
-    sigma: float | None = certification_option("sigma")
-    noise: NoiseNamed = certification_option("noise")
     n: int = certification_option("n", 10_000)
     n0: int = certification_option("n0", 100)
-    alpha: float = certification_option("alpha", 0.001)
-    backend: str | None = certification_option("backend")
     precision: str | None = certification_option("precision", stands_for="32")
     seed: int | None = certification_option("seed", stands_for="a new one, which is printed so that you can repeat it")
     dataset: str | None = None

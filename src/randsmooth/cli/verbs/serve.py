@@ -6,7 +6,7 @@ from pathlib import Path
 
 from randsmooth import app, certification
 from randsmooth.cli.certification import check_sources
-from randsmooth.cli.options import Model, NoiseNamed, Resized, certification_option
+from randsmooth.cli.options import Model, Resized, Smoothed, certification_option
 from randsmooth.cli.output import note
 from randsmooth.cli.settings import as_given
 from randsmooth.errors import InputError
@@ -16,7 +16,7 @@ from randsmooth.urls import name_of
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-class Serve(Resized, Model):
+class Serve(Smoothed, Resized, Model):
     """Settings of `randsmooth serve`.
 
     Attributes:
@@ -34,10 +34,6 @@ class Serve(Resized, Model):
 
     dataset: str | None = None
     title: str | None = None
-    sigma: float | None = certification_option("sigma")
-    noise: NoiseNamed = certification_option("noise")
-    alpha: float = certification_option("alpha", 0.001)
-    backend: str | None = certification_option("backend")
     precision: str = certification_option("precision", "32")
     host: str = "127.0.0.1"
     port: int | None = None
