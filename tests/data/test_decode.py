@@ -13,7 +13,7 @@ from PIL import Image
 from data.making import seeded
 from randsmooth.data import DATASETS, read_picture
 from randsmooth.data.decode import crop_draws, random_resized_crop
-from randsmooth.data.images import PADDING, random_crop, random_flip
+from randsmooth.data.images import PADDING, Draws, random_crop, random_flip
 
 X = torch.randint(1, 256, (64, 3, 8, 8), generator=seeded(), dtype=torch.uint8)
 
@@ -22,7 +22,7 @@ def test_a_crop_is_a_window_of_the_padded_image() -> None:
     """Each image is found again, by a slow search, at one of the 81 places."""
     padded = torch.nn.functional.pad(X, (PADDING,) * 4)
     places = set()
-    for whole, cut in zip(padded, random_crop(X, seeded(1)), strict=True):
+    for whole, cut in zip(padded, random_crop(X, Draws(seeded(1))), strict=True):
         windows = [(i, j) for i in range(9) for j in range(9) if whole[:, i : i + 8, j : j + 8].equal(cut)]
         assert len(windows) == 1
         places.update(windows)
@@ -30,7 +30,7 @@ def test_a_crop_is_a_window_of_the_padded_image() -> None:
 
 
 def test_a_flip_mirrors_some_images() -> None:
-    y = random_flip(X, seeded(1))
+    y = random_flip(X, Draws(seeded(1)))
     kept = (y == X).flatten(1).all(1)
     mirrored = (y == X.flip(-1)).flatten(1).all(1)
     assert (kept ^ mirrored).all()

@@ -9,7 +9,7 @@ import torch
 
 from data.making import pixels_of, random_images, refuses, seeded, write_folder, write_parquet
 from randsmooth import data
-from randsmooth.data.images import StreamedImages
+from randsmooth.data.images import Draws, StreamedImages
 from randsmooth.data.tables import read_parquet
 
 LABELS = [3, 0, 2, 1, 2, 3, 0, 1, 2, 2]
@@ -90,7 +90,7 @@ def test_the_streamed_form_equals_the_tensor_form(tmp_path: Path, monkeypatch: p
     for a, b in ((tensor, streamed), (tensor.subset(some), streamed.subset(some))):
         assert len(a) == len(b) and torch.equal(a.labels, b.labels)
         chosen = [torch.tensor([4, 0]), torch.tensor([1]), torch.tensor([2, 2, 3])] * 3
-        for augment_for in (None, seeded):
+        for augment_for in (None, lambda k: Draws(seeded(k))):
             both = list(zip(a.batches(chosen, augment_for), b.batches(chosen, augment_for), strict=True))
             assert len(both) == 9
             assert all(torch.equal(x, u) and torch.equal(y, v) for (x, y), (u, v) in both)
@@ -110,6 +110,6 @@ def test_images_of_several_sizes_are_brought_to_one_on_request(tmp_path: Path) -
     # 256 x 400 keeps its height, so its central square is the original's.
     assert torch.equal((x[1] * 255).round().byte(), torch.from_numpy(wide[:, 16:240, 88:312].copy()))
     streamed = data.load(str(tmp_path), resize=256, crop=224, stream=True)
-    first, second, third = (streamed.batch(torch.arange(3), augment=seeded(k))[0] for k in (1, 1, 2))
+    first, second, third = (streamed.batch(torch.arange(3), augment=Draws(seeded(k)))[0] for k in (1, 1, 2))
     assert torch.equal(first, second) and not torch.equal(first, third)
     assert first.min() >= 0 and first.max() <= 1

@@ -17,7 +17,7 @@ from PIL import Image
 from data.making import DIGITS, png, refuses, write_folder, write_parquet
 from models.refusing import refusal
 from randsmooth import data
-from randsmooth.data import tables
+from randsmooth.data import decode
 from randsmooth.data.decode import MOST_PIXELS
 
 PNGS = [png(each) for each in DIGITS]
@@ -51,13 +51,12 @@ def test_columns_and_labels_that_cannot_be(tmp_path: Path) -> None:
         write_parquet(file, DIGITS, [0, 1, 2, odd])
         refuses((f"label {odd} of image 3 of", "0..99999"), tmp_path)
     write_parquet(file, DIGITS, pa.array([0, 1, 2, 2**64 - 1], pa.uint64()))
-    refuses("must be integers from 0 to K - 1", tmp_path)
+    refuses("label -1 of image 3 of", tmp_path)
 
 
 INFO = '{"info": {"features": {"label": {"names": %s}}}}'
 METADATA: list[tuple[bytes, str]] = [
     (b"{", "train.parquet is not JSON"),
-    ((INFO % '"ab"').encode(), "are a str, expected a list"),
     ((INFO % '["a", 1]').encode(), "1 cannot be the name of a class"),
     ((INFO % '["a", "b\\u001b[2J"]').encode(), "no control characters"),
     ((INFO % json.dumps(["a" * 1001, "b"])).encode(), "at most 1,000 char"),
@@ -68,7 +67,7 @@ def test_metadata_that_names_no_classes(tmp_path: Path) -> None:
     for metadata, told in METADATA:
         write(tmp_path / "train.parquet", structs(PNGS), [0, 1, 0, 1], {b"huggingface": metadata})
         refuses(told, tmp_path)
-    for silent in (b"[]", b"3", b'{"info": []}', b'{"info": {"features": {"label": "x"}}}'):
+    for silent in (b"[]", b"3", b'{"info": []}', b'{"info": {"features": {"label": "x"}}}', (INFO % '"ab"').encode()):
         write(tmp_path / "train.parquet", structs(PNGS), [0, 1, 0, 1], {b"huggingface": silent})
         assert data.describe(str(tmp_path)).classes == ("0", "1")
 
@@ -81,7 +80,7 @@ def repeated(file: Path, content: bytes, rows: int, **how: Any) -> None:
 
 def test_a_file_that_swells_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Parquet stores equal values once: a small file may claim any number of them. Others it says the size of."""
-    monkeypatch.setattr(tables, "SMALL_BYTES", 2**20)
+    monkeypatch.setattr(decode, "SMALL_BYTES", 2**20)
     repeated(tmp_path / "train.parquet", PNGS[0] + np.random.default_rng(0).bytes(2**15), 1_000)
     assert (tmp_path / "train.parquet").stat().st_size < 2**18
     before = pa.total_allocated_bytes()
@@ -89,7 +88,7 @@ def test_a_file_that_swells_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
     assert pa.total_allocated_bytes() - before < 2**24
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", None)  # nothing is read
     repeated(tmp_path / "train.parquet", PNGS[0] + bytes(2**24), 1, compression="zstd")
-    refuses("swells to more than 1,048,576 bytes of images", tmp_path)
+    refuses("swells to more than 1,048,576 bytes", tmp_path)
 
 
 def claiming(width: int, height: int) -> bytes:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth import data, models
-from randsmooth.data.images import TensorImages, augmented
+from randsmooth.data.images import Draws, TensorImages, augmented
 from randsmooth.errors import InputError, Note
 from randsmooth.noise import Gaussian, Stream, draw
 from randsmooth.training import TrainingSettings, predictions, train
@@ -42,7 +42,7 @@ def test_a_probe_counts_right_answers_on_copies_of_versions_that_training_could_
         expected = torch.zeros(50, dtype=torch.int64)
         for chunk, some in enumerate(torch.arange(50).split(20)):
             crop = STREAM.at(16, 1, chunk).torch()
-            x = (augmented(split.pixels[some], "crop-flip", crop) if cut else split.pixels[some]).float() / 255
+            x = (augmented(split.pixels[some], "crop-flip", Draws(crop)) if cut else split.pixels[some]).float() / 255
             for copy in range(16):
                 noise = draw(tuple(x.shape), 0.5, stream=STREAM.at(16, 0, chunk, copy))
                 expected[some] += (model(x + noise).argmax(dim=1) == some % 2).long()

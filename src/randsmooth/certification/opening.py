@@ -178,8 +178,8 @@ def images_taken(
         raise InputError(f"{called} does not say what images it takes: name the data set that it is for (--dataset)")
     numbers = map(str, range(num_classes or getattr(model, "num_classes", None) or MOST_CLASSES))
     known = tuple(getattr(model, "classes", None) or numbers)
-    spec = own(str(recorded or "the model's images"), {"test": 1}, known, Fit.of(**fit))
-    return replace(spec, shape=shape, arch=getattr(model, "arch", ""))
+    spec = own(str(recorded or "the model's images"), {"test": 1}, shape, known, named=True, fit=Fit.of(**fit))
+    return replace(spec, arch=getattr(model, "arch", ""))
 
 
 def check_eval_mode(model: nn.Module) -> None:

@@ -4,6 +4,7 @@ from .dataset_spec import DatasetSpec as DatasetSpec
 from .dataset_spec import is_image as is_image
 from .decode import read_image as read_image
 from .decode import read_picture as read_picture
+from .images import Draws as Draws
 from .images import Images as Images
 from .images import StreamedImages as StreamedImages
 from .images import TensorImages as TensorImages

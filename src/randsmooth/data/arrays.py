@@ -17,11 +17,20 @@ from torch.utils.data import DataLoader, RandomSampler, SequentialSampler
 from torch.utils.data import default_collate as collate
 from torch.utils.data import default_convert as convert
 
-from randsmooth.data.dataset_spec import RESIZE, SPLITS, DatasetSpec, Fit, arch_for, is_image, own, with_shape
-from randsmooth.data.decode import Source, channels_first, channels_of, converted, cut_centre, scaled, upright
+from randsmooth.data.dataset_spec import RESIZE, SPLITS, DatasetSpec, Fit, is_image, one_shape, own
+from randsmooth.data.decode import (
+    Source,
+    channels_first,
+    channels_of,
+    check_swelling,
+    converted,
+    cut_centre,
+    scaled,
+    upright,
+)
 from randsmooth.data.files import NAMES
 from randsmooth.data.images import Images, Request, StreamedImages, TensorImages, numbered, take
-from randsmooth.data.labels import MOST_CLASSES, NONE, ColumnNames, Where, from_numbers, from_texts, no_labels
+from randsmooth.data.labels import MOST_CLASSES, NONE, ColumnNames, Where, labels_of, no_labels
 from randsmooth.data.registry import unknown_form
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
@@ -36,7 +45,6 @@ INTO_UNIT_RANGE = (  # what to do about images with values that are not all in [
     "or resizing made leave it, x.clip(0, 1), and look where NaN came from"
 )
 ARRAY = re.compile(r"(?:(train|test|validation|val)_)?(.+?)(?:_(train|test|validation|val))?")
-MOST_SWELLING, SMALL_BYTES = 64, 2**27  # how large an array may become: so many times its packed size, or so many bytes
 
 
 def as_array(x: Any) -> Pixels:
@@ -168,8 +176,7 @@ def from_arrays(
     def where(index: int) -> str:
         return f"image {index} of {name}"
 
-    pixels, classes = as_array(x), None
-    labels = None if y is None else as_texts(as_array(y))
+    pixels, labels, names = as_array(x), None if y is None else as_array(y), None
     if labels is not None and (labels.ndim == 0 or labels.shape[:1] != pixels.shape[:1]):
         raise InputError(f"{name} has the shape {pixels.shape}, and the labels {labels.shape}: give one label an image")
     as_features = as_features or are_features(pixels)
@@ -178,24 +185,17 @@ def from_arrays(
     check_kind(pixels.shape, name, as_features, request.fit)
     if not pixels.size:
         raise InputError(f"no images in {name}: its shape is {pixels.shape}")
-    if labels is not None and labels.dtype.kind == "U":
-        found, classes = from_texts(labels.ravel().tolist(), where, source)
-    else:
-        found = no_labels(len(pixels)) if labels is None else from_numbers(labels, where)
+    found = no_labels(len(pixels))
+    if labels is not None:
+        found, names = labels_of(labels, where, source)
     if as_features:
         ready: Pixels = check_features(pixels, name, where)
     else:
         ready = np.ascontiguousarray(fitted(check_values(pixels, name, where), request.fit, where))
-    spec = own(source, {request.called: len(ready)}, classes, request.fit)
-    spec = replace(spec, shape=ready.shape[1:], arch=arch_for(ready.shape[1:]), classes=classes or numbered(found))
+    sizes, classes = {request.called: len(ready)}, names or numbered(found)
+    spec = own(source, sizes, ready.shape[1:], classes, named=names is not None, fit=request.fit)
     there = torch.from_numpy(ready if ready.flags.writeable else ready.copy())
     return TensorImages(spec, request.called, there, found, request.device)
-
-
-def as_texts(labels: Pixels) -> Pixels:
-    """Labels that are texts in an array of objects, as tables hold them, as an array of texts; others as they are."""
-    texts = labels.dtype == object and all(isinstance(each, str) for each in labels.flat)
-    return labels.astype(str) if texts else labels
 
 
 def check_kind(shape: Sequence[int], name: str, as_features: bool, fit: Fit | None) -> None:
@@ -236,11 +236,10 @@ def read_npz(path: Path, request: Request) -> TensorImages:
     """
     try:
         with np.load(path, allow_pickle=False) as archive:
-            split, arrays = _of_split(path, archive.files, request)
+            split, arrays = request.of(_splits(archive.files, request), path)
             image, label = request.columns.find(arrays, str(path))
             for info in archive.zip.infolist():
-                if info.file_size > max(SMALL_BYTES, MOST_SWELLING * info.compress_size):
-                    raise InputError(f"{path} swells to {info.file_size:,} bytes: save it with np.savez")
+                check_swelling(path, info.file_size, info.compress_size)
             x, y = archive[arrays[image]], None if label is None else archive[arrays[label]]
     except InputError:
         raise
@@ -250,21 +249,16 @@ def read_npz(path: Path, request: Request) -> TensorImages:
     return from_arrays(x, y, str(path), replace(request, split=split), source=path.name)
 
 
-def _of_split(path: Path, names: list[str], request: Request) -> tuple[str, dict[str, str]]:
-    """The split that is read, and its arrays by their names without it: x_test and test_images are x and images."""
+def _splits(names: list[str], request: Request) -> dict[str, dict[str, str]]:
+    """The arrays of each split by their names without it: x_test and test_images are x and images of test."""
     words = {word: split for split, words in NAMES.items() for word in words}
     found: dict[str, dict[str, str]] = {}
     for name in names if request.columns.image is None else ():
         match = ARRAY.fullmatch(name)
         if match and (word := match[1] or match[3]):
             found.setdefault(words[word], {}).setdefault(match[2], name)
-    if not found:
-        return request.called, {name: name for name in names}
-    split = request.split or next(each for each in SPLITS if each in found)
-    if split not in found:
-        listed = shown(", ".join(names))
-        raise InputError(f"no split {split!r} in {path}; splits there: {', '.join(found)} (its arrays: {listed})")
-    return split, found[split]
+    some = {split: found[split] for split in SPLITS if split in found}
+    return some or {request.called: {name: name for name in names}}
 
 
 PROBE = 32  # items that are looked at before the others are asked for
@@ -358,14 +352,20 @@ def from_items(items: Items, request: Request) -> StreamedImages:
     Raises:
         InputError: images of several sizes, or that cannot be converted, or that change from reading to reading.
     """
-    spec = own(items.name, {request.called: len(items)}, None, request.fit)
     images = [items.item(index) for index in take(len(items), min(PROBE, len(items))).tolist()]
     if not np.array_equal(np.asarray(images[0]), np.asarray(items.item(0)), equal_nan=True):
         raise InputError(f"{items.where(0)} has other pixels each time it is read: leave random transforms out")
     if items.features:
         shape = np.asarray(images[0]).shape
         check_kind((len(items), *shape), items.name, True, request.fit)
-        return StreamedImages(replace(spec, shape=shape, arch=arch_for(shape)), request.called, items, request.device)
+    else:
+        shape = _shape_of(images, items, request.fit)
+    spec = own(items.name, {request.called: len(items)}, shape, (), named=False, fit=request.fit)
+    return StreamedImages(spec, request.called, items, request.device)
+
+
+def _shape_of(images: Sequence[Any], items: Items, fit: Fit | None) -> tuple[int, ...]:
+    """The shape (C, H, W) that all `items` are to have, of which some are `images`."""
     photographs = [image for image in images if isinstance(image, Image.Image)]
     arrays = [image for image in images if not isinstance(image, Image.Image)]
     if arrays and photographs:
@@ -374,8 +374,7 @@ def from_items(items: Items, request: Request) -> StreamedImages:
         check_values(np.stack(arrays), f"the images of {items.name}", items.where)
     channels = len(arrays[0]) if arrays else channels_of({image.mode for image in photographs}) or 3
     sides = {image.shape[1:] for image in arrays} | {(image.height, image.width) for image in photographs}
-    spec = with_shape(spec, channels, sides, items.name)
-    return StreamedImages(spec, request.called, items, request.device)
+    return one_shape(channels, sides, fit, items.name)
 
 
 def from_object(source: Any, request: Request) -> Images:

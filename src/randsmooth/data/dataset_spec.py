@@ -22,7 +22,7 @@ Augmentation = Literal["none", "crop", "crop-flip", "random-resized-crop-flip"]
 IN_MEMORY_BYTES = 4 * 2**30
 
 LONGEST_SIDE = 2**14  # pixels
-WRITTEN = re.compile(r"([0-9]{1,5})(?:x([0-9]{1,5}))?")
+WRITTEN = re.compile(r"[0-9]{1,5}(x[0-9]{1,5})?")
 
 # What to do where sizes differ.
 RESIZE = "ask for one size with resize= and crop= (--resize 256 --crop 224), which are done before any noise is added"
@@ -107,15 +107,13 @@ def parse_size(name: str, value: Any) -> int | Sides | None:
     """
     if value is None:
         return None
-    pair = list(value) if isinstance(value, list | tuple) else [value]
-    if isinstance(value, str):
-        found = WRITTEN.fullmatch(value.strip())
-        pair = [int(side) for side in found.groups() if side] if found else []
-    if not 1 <= len(pair) <= 2 or any(type(side) is not int or not 1 <= side <= LONGEST_SIDE for side in pair):
+    text = "x".join(map(str, value)) if isinstance(value, list | tuple) else str(value).strip()
+    sides = [int(side) for side in text.split("x")] if WRITTEN.fullmatch(text) else []
+    if not sides or not 1 <= min(sides) <= max(sides) <= LONGEST_SIDE:
         raise InputError(
             f"{name}={shown(repr(value))} is no size: give 1 to {LONGEST_SIDE:,} pixels, as 224 or 224x192"
         )
-    return pair[0] if len(pair) == 1 and not isinstance(value, list | tuple) else (pair[0], pair[-1])
+    return (sides[0], sides[1]) if len(sides) == 2 else sides[0]
 
 
 def written(size: int | Sides | None) -> str | None:
@@ -125,9 +123,9 @@ def written(size: int | Sides | None) -> str | None:
         >>> written(224), written((224, 192))
         ('224', '224x192')
     """
-    if size is None:
-        return None
-    return str(size) if isinstance(size, int) else f"{size[0]}x{size[1]}"
+    if isinstance(size, tuple):
+        return f"{size[0]}x{size[1]}"
+    return None if size is None else str(size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,26 +206,27 @@ class DatasetSpec:
         return Fit(self.resize, (self.shape[1], self.shape[2]))
 
 
-def own(name: str, sizes: dict[str, int], classes: tuple[str, ...] | None, fit: Fit | None = None) -> DatasetSpec:
-    """The spec of a user's own data before its images are looked at; without `classes` a model may know any."""
+def own(
+    name: str, sizes: dict[str, int], shape: tuple[int, ...], classes: tuple[str, ...], *, named: bool, fit: Fit | None
+) -> DatasetSpec:
+    """The spec of a user's own data; where the classes are not `named`, a model may know more of them."""
     words = f"{next(iter(sizes.values())):,} images of {name}"
-    known: dict[str, Any] = {"sizes": sizes, "description": words, "fit": fit, "open_ended": classes is None}
-    return DatasetSpec(name=name, classes=classes or (), shape=(3, 224, 224), arch="resnet50", convert=True, **known)
+    known: dict[str, Any] = {"sizes": sizes, "description": words, "fit": fit, "open_ended": not named}
+    return DatasetSpec(name=name, classes=classes, shape=shape, arch=arch_for(shape), convert=True, **known)
 
 
-def with_shape(spec: DatasetSpec, channels: int, sides: set[Sides], source: str) -> DatasetSpec:
-    """`spec` for images of so many channels, and of the one size that its `fit` makes of these `sides`.
+def one_shape(channels: int, sides: set[Sides], fit: Fit | None, source: str) -> tuple[int, int, int]:
+    """The shape (C, H, W) of images of so many channels, and of the one size that `fit` makes of these `sides`.
 
     Raises:
         InputError: it makes several sizes of them.
     """
-    found = sorted({spec.fit.sides(each, f"an image of {source}") if spec.fit else each for each in sides})
-    if len(found) > 1:
-        some = ", ".join([*(f"{height}x{width}" for height, width in found[:3]), *["..."] * (len(found) > 3)])
-        when = " after resizing" if spec.fit else ""
+    (first, *others) = found = sorted({fit.sides(each, f"an image of {source}") if fit else each for each in sides})
+    if others:
+        some = ", ".join([*map(str, map(written, found[:3])), *["..."] * (len(found) > 3)])
+        when = " after resizing" if fit else ""
         raise InputError(f"the images of {source} have {len(found)} sizes{when} ({some}): {RESIZE}")
-    shape = (channels, *found[0])
-    return replace(spec, shape=shape, arch=arch_for(shape))
+    return channels, *first
 
 
 def refitted(spec: DatasetSpec, fit: Fit | None) -> DatasetSpec:

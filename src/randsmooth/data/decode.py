@@ -6,7 +6,7 @@ import io
 import math
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -54,6 +54,8 @@ WRONG_CHANNELS = {
     3: "has mode {mode}: convert it to RGB or grey with 8 bits, or give the pixels as a float array in [0, 1]",
 }
 
+MOST_SWELLING, SMALL_BYTES = 64, 2**27  # how much a file may hold: so many times its size, or so many bytes
+
 # Images that a thread decodes before it asks for more: enough that the asking costs little, even for small PNGs.
 CHUNK = 16
 
@@ -69,15 +71,18 @@ class Source(ABC):
     Attributes:
         classes: the class names that the data themselves give; None where they give none.
         name: what to call it in errors.
+        names: what to call each image besides its position: its file, where each has one; or empty.
         threads: whether several threads may read at the same time.
         labelled: whether the images have labels.
     """
 
     threads, labelled = True, True
 
-    def __init__(self, labels: Tensor | None, classes: tuple[str, ...] | None, name: str) -> None:
+    def __init__(
+        self, labels: Tensor | None, classes: tuple[str, ...] | None, name: str, names: Sequence[Path | str] = ()
+    ) -> None:
         """`labels` (N,): NO_LABEL throughout where there are none; None where the subclass finds them one by one."""
-        self.classes, self.name = classes, name
+        self.classes, self.name, self.names = classes, name, names
         if labels is not None:
             self.labels = labels
             self.labelled = not bool((labels == NO_LABEL).any())
@@ -91,11 +96,12 @@ class Source(ABC):
 
     def where(self, index: int) -> str:
         """What to call image `index` in an error."""
-        return f"image {index} of {self.name}"
+        return f"image {index} ({self.names[index]})" if self.names else f"image {index} of {self.name}"
 
     def file_of(self, index: int) -> str | None:
         """The file of image `index`, where it has one of its own."""
-        return None
+        name = self.names[index] if self.names else None
+        return str(name) if isinstance(name, Path) else None
 
     @abstractmethod
     def read(self, index: int, spec: DatasetSpec, draws: Sequence[float] | None = None) -> NDArray[Any]:
@@ -125,12 +131,23 @@ class Source(ABC):
         return torch.from_numpy(out)
 
 
+Content = Callable[[int], bytes | Path | None]
+
+
 class Encoded(Source):
     """A split of compressed images."""
 
-    @abstractmethod
-    def content(self, index: int) -> bytes | Path | None:
-        """The bytes of image `index`, or the file that holds them; None where there are none."""
+    def __init__(
+        self,
+        labels: Tensor,
+        classes: tuple[str, ...] | None,
+        name: str,
+        content: Content,
+        names: Sequence[Path | str] = (),
+    ) -> None:
+        """`content` gives the bytes of image `index`, or the file that holds them; None where there are none."""
+        super().__init__(labels, classes, name, names)
+        self.content = content
 
     def open(self, index: int) -> IO[bytes]:
         found = self.content(index)
@@ -143,12 +160,21 @@ class Encoded(Source):
             return decode(stream, spec, self.where(index), draws)
 
 
-def opened(path: Path) -> IO[bytes]:
-    """The file at `path`, opened. Raises InputError where it cannot be read."""
+def opened(path: str | Path) -> IO[bytes]:
+    """The file at `path`, opened. Raises InputError where there is none, or it cannot be read."""
+    if not Path(path).is_file():  # but a folder, or a pipe that never ends
+        raise InputError(f"no file at {path}")
     try:
-        return path.open("rb")
+        return Path(path).open("rb")
     except OSError as error:
         raise InputError(f"{path} cannot be read ({shown(error)})") from error
+
+
+def check_swelling(file: Path, holds: int, packed: int) -> None:
+    """Raise InputError where the `packed` bytes of a file hold so many more that it may be made to fill the memory."""
+    if holds > (most := max(SMALL_BYTES, MOST_SWELLING * packed)):
+        way = "expected images compressed, once each, or arrays of np.savez"
+        raise InputError(f"{file} swells to more than {most:,} bytes; {way}")
 
 
 def read_image(path: str | Path, spec: DatasetSpec) -> Tensor:
@@ -170,9 +196,6 @@ def read_image(path: str | Path, spec: DatasetSpec) -> Tensor:
         >>> x.shape, float(x.max())
         (torch.Size([1, 8, 8]), 0.0)
     """
-    path = Path(path)
-    if not path.is_file():
-        raise InputError(f"no image file at {path}")
     with opened(path) as stream:
         return torch.tensor(decode(stream, spec, str(path))).float() / 255
 
@@ -197,9 +220,7 @@ def read_picture(path: str | Path, spec: DatasetSpec) -> tuple[Tensor, str]:
         >>> x.shape, words
         (torch.Size([1, 8, 8]), 'brought from 30x40 to 8x8 before any noise (resize 8, crop 8, grey)')
     """
-    path, (channels, H, W) = Path(path), spec.shape
-    if not path.is_file():
-        raise InputError(f"no image file at {path}")
+    channels, H, W = spec.shape
     with opened(path) as stream:
         mode, height, width = form(stream, str(path))
     short = min(height, width)
@@ -212,12 +233,12 @@ def read_picture(path: str | Path, spec: DatasetSpec) -> tuple[Tensor, str]:
         if channels == 1:
             x = torch.tensordot(torch.tensor(LUMA), x * 255.0, dims=1)[None].round() / 255.0
     larger = fit.scaled((height, width))
-    words = {"resize": larger != (height, width), "crop": larger != (H, W)}
-    how = [f"{name} {fit.words()[name]}" for name, done in words.items() if done]
+    done = {"resize": larger != (height, width), "crop": larger != (H, W)}
+    how = [f"{name} {size}" for name, size in fit.words().items() if done[name]]
     grey = channels == 1 and mode not in GREY
     if not how:
         return x, "turned grey before any noise" if grey else ""
-    how += ["grey"] if grey else []
+    how += ["grey"] * grey
     return x, f"brought from {height}x{width} to {H}x{W} before any noise ({', '.join(how)})"
 
 

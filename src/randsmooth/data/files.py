@@ -39,27 +39,14 @@ IN_JSON = ("label", "cls", "class", "target")  # names of a label in a .json par
 MOST_LABEL_BYTES = 2**16
 END = 1024  # bytes at the end of every tar file, all 0
 BRACES = re.compile(r"\{(\d{1,9})\.\.(\d{1,9})\}")
-MOST_SHARDS = 100_000
 
 
-class ImageFiles(Encoded):
+def of_files(paths: Sequence[Path], labels: Tensor, classes: tuple[str, ...] | None = None) -> Encoded:
     """Image files at `paths`, and their labels (N,)."""
-
-    def __init__(self, paths: Sequence[Path], labels: Tensor, classes: tuple[str, ...] | None = None) -> None:
-        super().__init__(labels, classes, "a folder")
-        self.paths = paths
-
-    def content(self, index: int) -> Path:
-        return self.paths[index]
-
-    def file_of(self, index: int) -> str:
-        return str(self.paths[index])
-
-    def where(self, index: int) -> str:
-        return f"image {index} ({self.paths[index]})"
+    return Encoded(labels, classes, "a folder", paths.__getitem__, paths)
 
 
-def image_folder(root: Path, folders: tuple[str, ...]) -> ImageFiles:
+def image_folder(root: Path, folders: tuple[str, ...]) -> Encoded:
     """A folder of class folders of image files; class k is the k-th of `folders`.
 
     Raises:
@@ -70,7 +57,7 @@ def image_folder(root: Path, folders: tuple[str, ...]) -> ImageFiles:
         raise InputError(f"{root} has the class folder {min(extra)!r}; known are {', '.join(folders)}")
     found = [image_files(root / folder) for folder in folders]
     labels = torch.tensor([label for label, paths in enumerate(found) for _ in paths], dtype=torch.int64)
-    return ImageFiles([path for paths in found for path in paths], labels, folders)
+    return of_files([path for paths in found for path in paths], labels, folders)
 
 
 def class_folders(root: Path) -> tuple[str, ...]:
@@ -92,13 +79,13 @@ def image_files(folder: Path) -> list[Path]:
     return sorted(Path(entry.path) for entry in found)
 
 
-def flat(folder: Path) -> ImageFiles:
+def flat(folder: Path) -> Encoded:
     """The images in a folder, without labels, in the order of their names."""
     paths = image_files(folder)
     beside = next((name for name in class_folders(folder) if image_files(folder / name)), None)
     if beside is not None:
         raise InputError(f"{folder} holds {paths[0].name} beside folders of images, as {beside}: put all into folders")
-    return ImageFiles(paths, no_labels(len(paths)))
+    return of_files(paths, no_labels(len(paths)))
 
 
 def open_split(folder: Path, split: str, spec: DatasetSpec | None = None, columns: ColumnNames = USUAL) -> Encoded:
@@ -116,7 +103,7 @@ def open_split(folder: Path, split: str, spec: DatasetSpec | None = None, column
         there = ", ".join(each for each in SPLITS if split_files(folder, each, spec)) or "none"
         raise InputError(f"no split {split!r} in {folder}: looked for {wanted}; splits there: {there}")
     if not files[0].is_dir():
-        return TarShards(files, columns) if files[0].suffix == TAR else read_parquet(files, columns)
+        return read_tars(files, columns) if files[0].suffix == TAR else read_parquet(files, columns)
     if spec is None and image_files(files[0]):
         return flat(files[0])
     # The training folder has every class; a test folder may lack some.
@@ -132,11 +119,11 @@ def open_whole(folder: Path, columns: ColumnNames = USUAL) -> Encoded | None:
         InputError: images beside folders of images.
     """
     if shards := sorted(path for path in folder.glob(f"*{TAR}") if path.is_file()):
-        return TarShards(shards, columns)
+        return read_tars(shards, columns)
     if image_files(folder):
         return flat(folder)
     encoded = image_folder(folder, class_folders(folder))
-    return encoded if encoded.paths else None
+    return encoded if len(encoded) else None
 
 
 def split_files(folder: Path, split: str, spec: DatasetSpec | None = None) -> list[Path]:
@@ -180,7 +167,7 @@ def _tars(place: Path, name: str) -> list[Path]:
     return sorted(path for path in place.glob(f"{name}*{TAR}") if path.stem == name or path.stem[len(name)] in "-_")
 
 
-def read_csv(path: Path, columns: ColumnNames = USUAL) -> ImageFiles:
+def read_csv(path: Path, columns: ColumnNames = USUAL) -> Encoded:
     """The images that the rows of `path` name, relative to its folder or absolute, in their order.
 
     Its first line names the columns. Labels are whole numbers, or names, which are numbered in alphabetical order.
@@ -211,7 +198,7 @@ def read_csv(path: Path, columns: ColumnNames = USUAL) -> ImageFiles:
             f"{len(missing):,} of {len(files):,} rows; paths are relative to {path.parent}, the folder of the CSV file"
         )
     cells = ["" if label is None else row[names.index(label)] for _, row in rows]
-    return ImageFiles(files, *from_texts(cells, lambda place: f"line {rows[place][0]} of {path}", str(path)))
+    return of_files(files, *from_texts(cells, lambda place: f"line {rows[place][0]} of {path}", str(path)))
 
 
 class _Part(NamedTuple):
@@ -227,36 +214,27 @@ class _Part(NamedTuple):
             return file.read(self.size)
 
 
-class TarShards(Encoded):
+def read_tars(shards: Sequence[Path], columns: ColumnNames = USUAL) -> Encoded:
     """The samples of WebDataset tar files, in order, whose parts share a name, such as 0001.jpg and 0001.cls.
 
     Nothing is unpacked: images are read where they lie. (`datasets` has a reader, which takes a file that is cut short
     for a whole one and lets no class have a name.)
+
+    Raises:
+        InputError: a shard that is damaged or compressed, a part that occurs twice, a member that is no file, or a
+            sample without an image or, where others have one, without a label; the message names it.
     """
-
-    def __init__(self, shards: Sequence[Path], columns: ColumnNames = USUAL) -> None:
-        """Reads the names in every shard, and the labels.
-
-        Raises:
-            InputError: a shard that is damaged or compressed, a part that occurs twice, a member that is no file, or a
-                sample without an image or, where others have one, without a label; the message names it.
-        """
-        self._images, self._names, cells = list[_Part](), list[str](), list[str]()
-        for shard in shards:
-            for key, parts in _samples(shard).items():
-                where = f"sample {shown(repr(key))} of {shard}"
-                self._images.append(_image(parts, columns.image, where))
-                self._names.append(f"{shown(key)} in {shard}")
-                cells.append(_label(parts, columns.label, where))
-        if not cells:
-            raise InputError(f"no images in {shards[0]}: it holds no samples such as 0001.jpg and 0001.cls")
-        super().__init__(*from_texts(cells, self.where, str(shards[0])), str(shards[0]))
-
-    def content(self, index: int) -> bytes:
-        return self._images[index].read()
-
-    def where(self, index: int) -> str:
-        return f"image {index} ({self._names[index]})"
+    images, names, cells = list[_Part](), list[str](), list[str]()
+    for shard in shards:
+        for key, parts in _samples(shard).items():
+            where = f"sample {shown(repr(key))} of {shard}"
+            images.append(_image(parts, columns.image, where))
+            names.append(f"{shown(key)} in {shard}")
+            cells.append(_label(parts, columns.label, where))
+    if not cells:
+        raise InputError(f"no images in {shards[0]}: it holds no samples such as 0001.jpg and 0001.cls")
+    labels, classes = from_texts(cells, lambda index: f"image {index} ({names[index]})", str(shards[0]))
+    return Encoded(labels, classes, str(shards[0]), lambda index: images[index].read(), names)
 
 
 def shards_of(pattern: str) -> list[Path]:
@@ -271,17 +249,13 @@ def shards_of(pattern: str) -> list[Path]:
         ...
         randsmooth.errors.InputError: no file at no-1.tar: ...
     """
-    found, paths = BRACES.search(pattern), [Path(pattern).expanduser()]
-    if found is not None:
-        first, last = int(found[1]), int(found[2])
-        if not 0 <= last - first < MOST_SHARDS:
-            raise InputError(f"{shown(pattern)} means {last - first + 1:,} shards; expected 1 to {MOST_SHARDS:,}")
-        numbers = (str(number).zfill(len(found[1])) for number in range(first, last + 1))
-        paths = [Path(BRACES.sub(number, pattern, count=1)).expanduser() for number in numbers]
-    missing = next((path for path in paths if not path.is_file()), None)
-    if missing is not None:
-        raise InputError(f"no file at {missing}: give a shard, or several as in {'shard-{000..012}.tar'!r}")
-    return paths
+    found, shards = BRACES.search(pattern), list[Path]()
+    first, last = (found[1], found[2]) if found else ("0", "0")
+    for number in range(int(first), max(int(first), int(last)) + 1):
+        shards.append(Path(BRACES.sub(str(number).zfill(len(first)), pattern, count=1)).expanduser())
+        if not shards[-1].is_file():
+            raise InputError(f"no file at {shards[-1]}: give a shard, or several as in {'shard-{000..012}.tar'!r}")
+    return shards
 
 
 def _samples(shard: Path) -> dict[str, dict[str, _Part]]:

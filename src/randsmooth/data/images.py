@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import torch
 from torch import Generator, Tensor
@@ -20,41 +20,51 @@ from randsmooth.data.labels import NO_LABEL, USUAL, ColumnNames
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 
+T = TypeVar("T")
+
 # Batches that a streamed split decodes before they are asked for.
 AHEAD = 3
 
 PADDING = 4  # black pixels a side, of which random crops take some
 
 
-class Place(NamedTuple):
-    """Where the images of a part stand in their batch: from `first` on, of `total`.
+class Draws(NamedTuple):
+    """The random numbers of an augmentation: drawn for a batch of `total`, whose images from `first` on are at hand.
 
-    Random numbers are drawn for the whole batch, so an image's do not depend on how the batch is divided.
+    So an image's do not depend on how the batch is divided. `total` None: all images are at hand.
+
+    Example:
+        >>> from randsmooth.data import load
+        >>> images, draws = load("digits"), Draws(torch.Generator().manual_seed(0))
+        >>> images.batch([0, 1], draws)[0].shape
+        torch.Size([2, 1, 8, 8])
     """
 
-    first: int
-    total: int
+    generator: Generator
+    first: int = 0
+    total: int | None = None
+
+    def of(self, batch: int) -> tuple[int, slice]:
+        """For how many images to draw, and which of these `batch` images at hand are."""
+        return self.total or batch, slice(self.first, self.first + batch)
 
 
-def augmented(x: Tensor, kind: str, generator: Generator, place: Place | None = None) -> Tensor:
+def augmented(x: Tensor, kind: str, draws: Draws) -> Tensor:
     """The batch `x` (B, C, H, W) after the augmentation `kind` of a data set, in the same shape and dtype.
 
     "random-resized-crop-flip" is done while images are decoded (`random_resized_crop`); here it leaves `x` as it is.
-    `place`: that of `x` in the batch, where it is only a part of one.
     """
     if kind in ("crop", "crop-flip"):
-        x = random_crop(x, generator, place)
-    if kind == "crop-flip":
-        x = random_flip(x, generator, place)
-    return x
+        x = random_crop(x, draws)
+    return random_flip(x, draws) if kind == "crop-flip" else x
 
 
-def random_crop(x: Tensor, generator: Generator, place: Place | None = None) -> Tensor:
+def random_crop(x: Tensor, draws: Draws) -> Tensor:
     """Pad each image of `x` (B, C, H, W) with 4 black pixels a side, then cut H x W at a random place."""
     batch, _, height, width = x.shape
-    first, total = place or Place(0, batch)
-    corner = torch.randint(0, 2 * PADDING + 1, (2, total, 1), generator=generator, device=generator.device)
-    top, left = corner[:, first : first + batch].to(x.device)
+    total, here = draws.of(batch)
+    corner = torch.randint(0, 2 * PADDING + 1, (2, total, 1), generator=draws.generator, device=draws.generator.device)
+    top, left = corner[:, here].to(x.device)
     rows = top + torch.arange(height, device=x.device)  # (B, H)
     columns = left + torch.arange(width, device=x.device)  # (B, W)
     image = torch.arange(batch, device=x.device)[:, None, None]
@@ -64,17 +74,16 @@ def random_crop(x: Tensor, generator: Generator, place: Place | None = None) -> 
     return cut.permute(0, 3, 1, 2).contiguous()
 
 
-def random_flip(x: Tensor, generator: Generator, place: Place | None = None) -> Tensor:
+def random_flip(x: Tensor, draws: Draws) -> Tensor:
     """Mirror each image of `x` (B, C, H, W) left to right with probability 1/2."""
-    first, total = place or Place(0, len(x))
-    mirrored = torch.rand(total, generator=generator, device=generator.device)[first : first + len(x)] < 0.5
+    total, here = draws.of(len(x))
+    mirrored = torch.rand(total, generator=draws.generator, device=draws.generator.device)[here] < 0.5
     return torch.where(mirrored.to(x.device)[:, None, None, None], x.flip(-1), x)
 
 
 Batch = tuple[Tensor, Tensor]
 Device = torch.device | str
-AugmentFor = Callable[[int], Generator | None]
-PlaceFor = Callable[[int], Place | None]
+DrawsFor = Callable[[int], Draws | None]
 
 
 class Images(ABC):
@@ -119,13 +128,10 @@ class Images(ABC):
         """What to call image `index`: its file, where it has one of its own, else its position."""
         return f"{self.spec.name}[{index}]"
 
-    def batch(
-        self, indices: Tensor | Sequence[int], augment: Generator | None = None, place: Place | None = None
-    ) -> Batch:
+    def batch(self, indices: Tensor | Sequence[int], augment: Draws | None = None) -> Batch:
         """x (B, C, H, W) float32 in [0, 1] and y (B,) int64 of the images at `indices` (B,), from 0 on.
 
-        `augment` is the generator that the training augmentation of the data set is drawn from; None: no augmentation.
-        `place`: where these images stand in a larger batch, whose augmentation is drawn as a whole.
+        `augment` is what the training augmentation of the data set is drawn from; None: no augmentation.
 
         Raises:
             InputError: a list of something else than positions.
@@ -134,23 +140,18 @@ class Images(ABC):
             if any(type(each) is not int or not 0 <= each < len(self) for each in indices):
                 raise InputError(f"{shown(repr(indices))} must be positions from 0 to {len(self) - 1}, such as [0, 1]")
             indices = torch.tensor(indices, dtype=torch.long)
-        x, y = self._pixels(indices, augment, place), self._labels(indices)
+        x, y = self._pixels(indices, augment), self._labels(indices)
         if augment is not None:
-            x = augmented(x, self.spec.augment, augment, place)
+            x = augmented(x, self.spec.augment, augment)
         return (x.float().div_(255) if x.dtype == torch.uint8 else x), y
 
-    def batches(
-        self, chosen: Iterable[Tensor], augment_for: AugmentFor | None = None, place_for: PlaceFor | None = None
-    ) -> Iterator[Batch]:
-        """`batch` of each of `chosen` in turn; `augment_for(k)` is the generator of the k-th, `place_for(k)` its place.
+    def batches(self, chosen: Iterable[Tensor], augment_for: DrawsFor | None = None) -> Iterator[Batch]:
+        """`batch` of each of `chosen` in turn; the k-th is augmented by `augment_for(k)`.
 
         Each batch needs a generator of its own, since a streamed split decodes several batches at the same time.
         """
         for k, indices in enumerate(chosen):
-            yield self._kth(k, indices, augment_for, place_for)
-
-    def _kth(self, k: int, indices: Tensor, augment_for: AugmentFor | None, place_for: PlaceFor | None) -> Batch:
-        return self.batch(indices, augment_for(k) if augment_for else None, place_for(k) if place_for else None)
+            yield self.batch(indices, augment_for and augment_for(k))
 
     @abstractmethod
     def to(self, device: Device) -> Images:
@@ -164,7 +165,7 @@ class Images(ABC):
         return self.labels_at(indices).to(self.device)
 
     @abstractmethod
-    def _pixels(self, indices: Tensor, augment: Generator | None, place: Place | None = None) -> Tensor:
+    def _pixels(self, indices: Tensor, augment: Draws | None) -> Tensor:
         """The images at `indices` (B,) on the device: (B, C, H, W) uint8, or float32 in [0, 1]; not shared."""
 
 
@@ -198,7 +199,7 @@ class TensorImages(Images):
     def _labels(self, indices: Tensor) -> Tensor:
         return self._labels_there[indices.to(self.device)]
 
-    def _pixels(self, indices: Tensor, augment: Generator | None, place: Place | None = None) -> Tensor:
+    def _pixels(self, indices: Tensor, augment: Draws | None) -> Tensor:
         return self.pixels[indices.to(self.device)]
 
 
@@ -256,18 +257,16 @@ class StreamedImages(Images):
     def subset(self, indices: Tensor) -> StreamedImages:
         return StreamedImages(self.spec, self.split, self.source, self.device, self.chosen[indices.cpu()])
 
-    def batches(
-        self, chosen: Iterable[Tensor], augment_for: AugmentFor | None = None, place_for: PlaceFor | None = None
-    ) -> Iterator[Batch]:
+    def batches(self, chosen: Iterable[Tensor], augment_for: DrawsFor | None = None) -> Iterator[Batch]:
         """As of `Images`; up to 3 batches are decoded ahead by a background thread."""
         if not self.source.threads:
-            yield from super().batches(chosen, augment_for, place_for)
+            yield from super().batches(chosen, augment_for)
             return
         ahead = ThreadPoolExecutor(1)
         pending: deque[Future[Batch]] = deque()
         try:
             for k, indices in enumerate(chosen):
-                pending.append(ahead.submit(self._kth, k, indices, augment_for, place_for))
+                pending.append(ahead.submit(self.batch, indices, augment_for and augment_for(k)))
                 if len(pending) > AHEAD:
                     yield pending.popleft().result()
             while pending:
@@ -275,11 +274,11 @@ class StreamedImages(Images):
         finally:  # also when the caller stops early
             ahead.shutdown(cancel_futures=True)
 
-    def _pixels(self, indices: Tensor, augment: Generator | None, place: Place | None = None) -> Tensor:
+    def _pixels(self, indices: Tensor, augment: Draws | None) -> Tensor:
         wanted, draws = self.chosen[indices.cpu()], None
         if augment is not None and self.spec.augment == "random-resized-crop-flip":
-            first, total = place or Place(0, len(wanted))
-            draws = crop_draws(total, augment)[first : first + len(wanted)]
+            total, here = augment.of(len(wanted))
+            draws = crop_draws(total, augment.generator)[here]
         return self.source.read_many(wanted, self.spec, draws).to(self.device)
 
 
@@ -297,6 +296,14 @@ class Request:
     def called(self) -> str:
         """What a data set without splits is taken for."""
         return self.split or "train"
+
+    def of(self, splits: Mapping[str, T], source: object) -> tuple[str, T]:
+        """The split that is asked for, or else the first, and what it is. InputError where `splits` lack it."""
+        split = self.split or next(iter(splits), "train")
+        if split not in splits:
+            there = ", ".join(splits) or "none"
+            raise InputError(f"no split {split!r} in {shown(source)}; splits there: {there}")
+        return split, splits[split]
 
 
 def numbered(labels: Tensor) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ from randsmooth.errors import InputError
 NO_LABEL = -1  # in place of every label of images that have none
 MOST_CLASSES = 100_000
 LONGEST_NAME = 1000  # characters of the name of a class
+NUMBER = re.compile(r"-?[0-9]{1,18}")
 
 Where = Callable[[int], str]  # what to call image `index` in an error
 
@@ -29,7 +31,10 @@ LABEL_NAMES = ("label", "fine_label", "labels", "y", "target", "class", "cls", "
 NONE = "none"  # given as the label column: there are no labels
 
 # How a data set says which columns to read, for the end of an error.
-WAY = "name them with image_column= and label_column= (--image-column NAME --label-column NAME)"
+WAY = (
+    "name them with image_column= and label_column= (--image-column NAME --label-column NAME); --label-column none "
+    "says that there are no labels"
+)
 
 
 def no_labels(total: int) -> Tensor:
@@ -37,8 +42,10 @@ def no_labels(total: int) -> Tensor:
     return torch.full((total,), NO_LABEL, dtype=torch.int64)
 
 
-def from_numbers(values: Any, where: Where) -> Tensor:
-    """Labels (N,) int64 from an array of whole numbers (N,) or (N, 1); all -1 means that there are none.
+def labels_of(values: Any, where: Where, source: str) -> tuple[Tensor, tuple[str, ...] | None]:
+    """Labels (N,) int64 from an array of whole numbers (N,) or (N, 1), or of texts (see `from_texts`), and their names.
+
+    If all are -1, there are none.
 
     Raises:
         InputError: another type or shape, or a number that is no label; the message says which image has it.
@@ -49,9 +56,12 @@ def from_numbers(values: Any, where: Where) -> Tensor:
     if found.ndim != 1:
         way = "take argmax(1) of one-hot labels" if found.ndim == 2 else "give one whole number an image"
         raise InputError(f"labels have shape {found.shape}; expected (N,): {way}")
+    if found.dtype.kind == "U" or (found.dtype == object and all(isinstance(each, str) for each in found)):
+        return from_texts(found.tolist(), where, source)
     if found.dtype.kind not in "iu":
-        raise InputError(f"labels have type {found.dtype}; expected whole numbers from 0: y.astype(int)")
-    return check_labels(torch.from_numpy(found.astype(np.int64)), MOST_CLASSES, where)
+        way = "give y.astype(int), or names, one for each image"
+        raise InputError(f"the labels of {source} have type {found.dtype}; expected whole numbers from 0: {way}")
+    return check_labels(torch.from_numpy(found.astype(np.int64)), MOST_CLASSES, where), None
 
 
 def from_texts(values: Sequence[str], where: Where, source: str) -> tuple[Tensor, tuple[str, ...] | None]:
@@ -61,22 +71,21 @@ def from_texts(values: Sequence[str], where: Where, source: str) -> tuple[Tensor
         InputError: an empty text beside others, a number below 0, or names that cannot name classes.
     """
     cells = [value.strip() for value in values]
-    empty = next((row for row, cell in enumerate(cells) if not cell), None)
-    if empty is not None:
-        if not any(cells):
-            return no_labels(len(cells)), None
-        raise InputError(f"{where(empty)} has no label, and others have: complete it, or leave all labels out")
-    if all(cell.removeprefix("-").isascii() and cell.removeprefix("-").isdigit() for cell in cells):
-        too_long = next((row for row, cell in enumerate(cells) if len(cell) > 9), None)
-        if too_long is not None:
-            raise InputError(f"label {shown(cells[too_long])} of {where(too_long)} is not in 0..{MOST_CLASSES - 1}")
+    if not any(cells):
+        return no_labels(len(cells)), None
+    if "" in cells:
+        raise InputError(
+            f"{where(cells.index(''))} has no label, and others have: complete it, or leave all labels out"
+        )
+    odd = next((row for row, cell in enumerate(cells) if not NUMBER.fullmatch(cell)), None)
+    if odd is None:
         return check_labels(torch.tensor([int(cell) for cell in cells]), MOST_CLASSES, where), None
     try:
         np.array(cells, dtype=np.float64)
     except ValueError:
         names, places = np.unique(np.array(cells, dtype=object), return_inverse=True)
         return torch.from_numpy(places.astype(np.int64)), check_names(names.tolist(), source)
-    raise InputError(f"the labels of {source}, such as {shown(cells[0])}, must be whole numbers or names")
+    raise InputError(f"label {shown(cells[odd])} of {where(odd)}: labels must be whole numbers or names")
 
 
 def check_names(names: Sequence[object], source: str) -> tuple[str, ...]:
@@ -134,37 +143,27 @@ class ColumnNames:
             InputError: a column that is not there, or not known to be the one; the message lists what there is.
         """
         names = list(names)
-        image = _named("image", self.image, IMAGE_NAMES, names, source)
-        if image is None:
-            raise InputError(f"{source} has the columns {_listed(names)}, none called {IMAGE_NAMES[0]}: {WAY}")
+        image = _column(self.image, IMAGE_NAMES, names, source)
         return image, self.label_among(names, source, image)
 
     def label_among(self, names: list[str], source: str, image: str | None = None) -> str | None:
         """The label column among `names` but `image`; None where there are no labels. Errors as `find`."""
-        others = [name for name in names if name != image]
-        if self.label == NONE and NONE not in names:
+        nothing_else = self.label is None and not {*names} - {image}
+        if nothing_else or (self.label == NONE and NONE not in names):
             return None
-        label = _named("label", self.label, LABEL_NAMES, others, source)
-        if label is None and others:
-            raise InputError(
-                f"{source} has the columns {_listed(names)}, none called {LABEL_NAMES[0]}: {WAY}; --label-column "
-                f"{NONE} says that there are no labels"
-            )
-        return label
+        return _column(self.label, LABEL_NAMES, names, source, image)
 
 
 USUAL = ColumnNames()
 
 
-def _named(what: str, asked: str | None, usual: tuple[str, ...], names: list[str], source: str) -> str | None:
-    """The column `asked` for, else the first of the `usual` names that is there; None if none of them is."""
-    if asked is not None and asked not in names:
-        raise InputError(f"{source} has no {what} column {shown(repr(asked))} (--{what}-column), but {_listed(names)}")
-    found = asked if asked is not None else next((name for name in usual if name in names), None)
-    if found is not None and names.count(found) > 1:
+def _column(asked: str | None, usual: tuple[str, ...], names: list[str], source: str, taken: str | None = None) -> str:
+    """The column `asked` for, else the first of the `usual` names that is there and not `taken`."""
+    wanted = usual if asked is None else (asked,)
+    found = next((name for name in wanted if name in names and name != taken), None)
+    if found is None:
+        there = shown(", ".join(names)) or "no names"
+        raise InputError(f"{source} has the columns {there}, none called {shown(repr(wanted[0]))}: {WAY}")
+    if names.count(found) > 1:
         raise InputError(f"{source} has the column {found!r} twice: rename one of them")
     return found
-
-
-def _listed(names: list[str]) -> str:
-    return shown(", ".join(names)) or "no names"

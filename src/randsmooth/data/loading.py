@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from randsmooth.data.arrays import Items, fitted, from_items, from_object, read_npz
-from randsmooth.data.dataset_spec import SPLITS, DatasetSpec, Fit, own, refitted, with_shape
+from randsmooth.data.dataset_spec import SPLITS, DatasetSpec, Fit, one_shape, own, refitted
 from randsmooth.data.decode import Encoded, channels_of, form
-from randsmooth.data.files import NAMES, TarShards, open_split, open_whole, read_csv, shards_of, split_files
+from randsmooth.data.files import NAMES, open_split, open_whole, read_csv, read_tars, shards_of, split_files
 from randsmooth.data.images import Device, Images, Request, StreamedImages, TensorImages, numbered, take
 from randsmooth.data.labels import MOST_CLASSES, USUAL, ColumnNames, check_labels
 from randsmooth.data.registry import DATASETS, HOME, dataset_path, readable, unknown_form
-from randsmooth.data.tables import DatasetRows, from_disk, from_hub, holds_files, is_saved, read_parquet
+from randsmooth.data.tables import from_disk, from_hub, from_rows, holds_files, is_saved, read_parquet
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, check_known
 
@@ -119,32 +120,31 @@ def _loaded(dataset: Any, request: Request) -> Images:
 
 
 def _from_path(path: Path, request: Request) -> Images:
-    name, columns = path.resolve().name, request.columns
     if path.is_dir() and is_saved(path):
-        return _from_datasets(from_disk(path), request, name)
-    if not path.is_dir():
-        if path.suffix.lower() == ".npz":
-            return read_npz(path, request)
-        return _inferred(path.name, {request.called: _open_file(path, columns)}, request)
-    splits = {split: open_split(path, split, None, columns) for split in SPLITS if split_files(path, split)}
-    if not splits and (whole := open_whole(path, columns)) is not None:
-        splits = {request.called: whole}
-    if not splits:
-        raise unknown_form(f"no data set in {path}")
-    if request.split is not None and request.split not in splits:
-        open_split(path, request.split, None, columns)  # which says what is there
-    return _inferred(name, splits, request)
+        return _from_datasets(from_disk(path), request, path.resolve().name)
+    if path.suffix.lower() == ".npz" and not path.is_dir():
+        return read_npz(path, request)
+    splits = _splits(path, request)
+    name = path.resolve().name if path.is_dir() else path.name
+    split, encoded = request.of(splits, path)
+    return _images(infer(name, splits, request.fit), split, encoded, request)
 
 
-def _open_file(path: Path, columns: ColumnNames) -> Encoded:
-    if path.suffix.lower() == ".parquet":
-        return read_parquet([path], columns)
-    return TarShards(shards_of(str(path)), columns) if path.suffix.lower() == ".tar" else read_csv(path, columns)
-
-
-def _inferred(name: str, splits: dict[str, Encoded], request: Request) -> Images:
-    split = request.split or next(iter(splits))
-    return _images(infer(name, splits, request.fit), split, splits[split], request)
+def _splits(path: Path, request: Request) -> dict[str, Encoded]:
+    """The splits of a folder or file, or the split that one without splits is taken for."""
+    columns, kind = request.columns, path.suffix.lower()
+    if path.is_dir():
+        splits = {split: open_split(path, split, None, columns) for split in SPLITS if split_files(path, split)}
+        if splits:
+            return splits
+        whole = open_whole(path, columns)
+        if whole is None:
+            raise unknown_form(f"no data set in {path}")
+    elif kind == ".tar":
+        whole = read_tars(shards_of(str(path)), columns)
+    else:
+        whole = read_parquet([path], columns) if kind == ".parquet" else read_csv(path, columns)
+    return {request.called: whole}
 
 
 def _images(spec: DatasetSpec, split: str, encoded: Encoded, request: Request) -> Images:
@@ -166,11 +166,7 @@ def _from_datasets(source: Any, request: Request, folder: str | None = None) -> 
     splits = {request.called: source}
     if isinstance(source, dict):
         splits = {split: source[name] for split, names in NAMES.items() for name in names[::-1] if name in source}
-    split = request.split or next(iter(splits), "train")
-    if split not in splits:
-        there = ", ".join(map(str, source)) or "none"
-        raise InputError(f"no split {split!r} in the DatasetDict; splits there: {there}")
-    chosen = splits[split]
+    split, chosen = request.of(splits, f"the DatasetDict of {', '.join(map(str, source))}")
     own = chosen.info.dataset_name or chosen.info.builder_name
     name = folder if folder else f"{shown(own)} (datasets)" if own else "a datasets.Dataset"
     items = replace(request, split=split)
@@ -181,7 +177,7 @@ def _from_datasets(source: Any, request: Request, folder: str | None = None) -> 
         stored = {"dtype": kind} if (kind := getattr(chosen.features[image], "dtype", None)) else {}
         arrays = chosen.with_format("numpy", columns=[image], output_all_columns=True, **stored)
         return from_items(Items(arrays, name, request.columns), items)
-    encoded = {each: DatasetRows(splits[each], name, request.columns, follow=folder is None) for each in splits}
+    encoded = {each: from_rows(splits[each], name, request.columns, follow=folder is None) for each in splits}
     return _images(infer(name, encoded, request.fit), split, encoded[split], request)
 
 
@@ -238,17 +234,28 @@ def infer(name: str, splits: Mapping[str, Encoded], fit: Fit | None = None) -> D
             forms.add(form(stream, encoded.where(index)))
     for each in splits.values():
         check_labels(each.labels, MOST_CLASSES, each.where)
-    every = torch.cat([each.labels for each in splits.values()])
-    spec = own(name, {split: len(each) for split, each in splits.items()}, encoded.classes, fit)
-    spec = spec if encoded.classes else replace(spec, classes=numbered(every))
+    labels = torch.cat([each.labels for each in splits.values()])
     channels = channels_of({mode for mode, _, _ in forms})
     if channels is None:
         modes = ", ".join(sorted({mode for mode, _, _ in forms}))
         raise InputError(f"the images of {name} have modes {modes}: convert all to L or to RGB, with 8 bits")
     sides = {(height, width) for _, height, width in forms}
-    spec = with_shape(spec, channels, sides, name)
+    sizes, shape = {split: len(each) for split, each in splits.items()}, one_shape(channels, sides, fit, name)
+    classes, named = encoded.classes or numbered(labels), encoded.classes is not None
+    spec = own(name, sizes, shape, classes, named=named, fit=fit)
     # photographs of several sizes are trained on as ImageNet's are
     return replace(spec, augment=DATASETS["imagenet"].augment) if len(sides) > 1 else spec
+
+
+def _moments(images: Images, chosen: Tensor, axes: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+    """Mean and variance over the `axes` of the `chosen` inputs (B, ...), batch by batch (Chan et al. 1983)."""
+    number, mean, squares = 0, torch.zeros(1), torch.zeros(1)
+    for x, _ in images.batches(chosen.split(STATISTICS_BATCH)):
+        own, more = (x := x.cpu().double()).mean(axes), x.var(axes, correction=0) * len(x)
+        squares = squares + more + (own - mean).square() * (number * len(x) / (number + len(x)))
+        mean = mean + (own - mean) * (len(x) / (number + len(x)))
+        number += len(x)
+    return mean, squares / number
 
 
 def deviations(images: Images) -> NDArray[np.float64]:
@@ -258,23 +265,12 @@ def deviations(images: Images) -> NDArray[np.float64]:
         >>> deviations(load((np.array([[0.0, 5.0], [2.0, 9.0]]), [0, 1]))).tolist()
         [1.0, 2.0]
     """
-    number, mean, squares = 0, torch.zeros(1), torch.zeros(1)
-    for x, _ in images.batches(torch.arange(len(images)).split(STATISTICS_BATCH)):  # Chan et al. 1983
-        own, more = x.cpu().double().mean(0), x.cpu().double().var(0, correction=0) * len(x)
-        squares = squares + more + (own - mean).square() * (number * len(x) / (number + len(x)))
-        mean = mean + (own - mean) * (len(x) / (number + len(x)))
-        number += len(x)
-    return np.asarray((squares / number).sqrt().numpy())
+    _, variance = _moments(images, torch.arange(len(images)), (0,))
+    return np.asarray(variance.sqrt().numpy())
 
 
 def with_statistics(spec: DatasetSpec, images: Images) -> DatasetSpec:
     """`spec` with mean and standard deviation of each channel over (some of) the images, in [0, 1], to 4 digits."""
-    probe = take(len(images), min(PROBE, len(images)))
-    total = torch.zeros(2, spec.shape[0], dtype=torch.float64)
-    for start in range(0, len(probe), STATISTICS_BATCH):
-        x = images.batch(probe[start : start + STATISTICS_BATCH])[0].double()
-        total += torch.stack([x.mean((2, 3)).sum(0), x.square().mean((2, 3)).sum(0)]).cpu()
-    mean, square = total / len(probe)
-    std = (square - mean.square()).clamp_min(0).sqrt()
-    rounded = [tuple(round(value, 4) for value in values.tolist()) for values in (mean, std)]
-    return replace(spec, mean=rounded[0], std=tuple(value or 1.0 for value in rounded[1]))  # what is constant stays
+    mean, variance = _moments(images, take(len(images), min(PROBE, len(images))), (0, 2, 3))
+    std = tuple(round(value, 4) or 1.0 for value in variance.sqrt().tolist())  # what is constant stays
+    return replace(spec, mean=tuple(round(value, 4) for value in mean.tolist()), std=std)

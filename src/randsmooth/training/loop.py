@@ -19,8 +19,7 @@ from torch.optim import SGD, Adam, Optimizer
 
 from randsmooth.atomic import write_atomically
 from randsmooth.attacks import frozen
-from randsmooth.data import Images
-from randsmooth.data.images import Place
+from randsmooth.data import Draws, Images
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.methods import LossInputs, Method, Schedule
@@ -240,11 +239,13 @@ class Trainer:
             order = order.to(self.fabric.device)  # all at once, so that no step waits for its indices
         wholes = order.split(self.recipe.images_per_step)
         chunks = [whole[self.ranks.rows(len(whole))] for whole in wholes]
-        batches = self.images.batches(
-            chunks,
-            augment_for=lambda step: self._stream("augment", epoch, step).torch(self.fabric.device),
-            place_for=lambda step: Place(self.ranks.rows(len(wholes[step])).start, len(wholes[step])),
-        )
+
+        def draws_of(step: int) -> Draws:
+            total = len(wholes[step])
+            generator = self._stream("augment", epoch, step).torch(self.fabric.device)
+            return Draws(generator, self.ranks.rows(total).start, total)
+
+        batches = self.images.batches(chunks, draws_of)
         yield from ((indices, x, y) for indices, (x, y) in zip(chunks, batches, strict=True))
 
     def step(self, method: Method, x: Tensor, y: Tensor, indices: Tensor, epoch: int, step: int) -> dict[str, Tensor]:

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from torch import Generator, Tensor, nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from randsmooth import models
 from randsmooth.attacks import frozen
-from randsmooth.data import Images
+from randsmooth.data import Draws, Images
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, Note
 from randsmooth.methods import Probe
@@ -74,8 +74,8 @@ def make_probe(
         mine = range(ranks.rank, len(chunks), ranks.number)
         counts = torch.zeros(len(indices), dtype=torch.int64, device=device)
 
-        def crops(k: int) -> Generator | None:
-            return own.at(AUGMENT, mine[k]).torch(images.device) if augmented else None
+        def crops(k: int) -> Draws | None:
+            return Draws(own.at(AUGMENT, mine[k]).torch(images.device)) if augmented else None
 
         with frozen(network), torch.inference_mode():
             batches = images.batches([chunks[chunk] for chunk in mine], crops)
@@ -142,7 +142,8 @@ class SmoothedTeacher:
     @torch.inference_mode()
     def _count(self, model: Classifier, i: int, n: int, augmented: bool) -> Tensor:
         """(K,) how many of n noisy copies of image i the model puts into each class."""
-        crop = Stream(self.recipe.seed, "train/teacher-augment").at(i).torch(self.images.device) if augmented else None
+        stream = Stream(self.recipe.seed, "train/teacher-augment").at(i)
+        crop = Draws(stream.torch(self.images.device)) if augmented else None
         x, _ = self.images.batch(torch.tensor([i]), crop)
         stream, noise = Stream(self.recipe.seed, "train/teacher").at(i), noise_said(model.provenance)
         counts = torch.zeros(model.num_classes, dtype=torch.int64, device=self.device)
