@@ -23,8 +23,7 @@ from models.refusing import check_refusals
 from randsmooth import ABSTAIN, Certificates, SmoothedClassifier, certify
 from randsmooth.attacks import ball_of, within_ball
 from randsmooth.certification import attack
-from randsmooth.certification.refutation import predict_anywhere
-from randsmooth.certification.searching import inside
+from randsmooth.certification.refutation import inside, predict_anywhere
 from randsmooth.data import TensorImages
 from randsmooth.noise import Ablation, Gaussian, GaussianPerCoordinate, Laplace, Noise, Splitting, Uniform
 
@@ -141,7 +140,7 @@ def test_what_cannot_be_attacked_is_refused() -> None:
         ("scale=0.0 must be a finite number above 0", {"scale": 0.0}),
         ("steps=0 must be at least 1", {"steps": 0}),
         ("alpha=0.001 over 5 images is 0.0002 for each, which needs n >= 14 to predict any class; got n=10", {"n": 10}),
-        ("cannot take 6 of the 5 images", {"take": 6}),
+        ("cannot take 6 of 5 images", {"take": 6}),
         ("true names the data set 'half-spaces', and a folder", {"images": None}),
         ("true is about another model: weights 'sha256:", {"model": OTHER}),
         ("the function abs, whose code cannot be compared", {"model": abs}),

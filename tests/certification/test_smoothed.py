@@ -18,7 +18,6 @@ from models.refusing import check_refusals
 from randsmooth import ABSTAIN, SmoothedClassifier, bounds
 from randsmooth.certificates import CertificationSettings
 from randsmooth.certification import certify_soft, smoothed, watch
-from randsmooth.certification.smoothed import smallest_predict_n
 from randsmooth.noise import Gaussian
 from randsmooth.rules import Claim
 
@@ -72,9 +71,10 @@ class Constant(nn.Module):
 def test_predict_answers_or_abstains() -> None:
     assert smooth(HalfSpace()).predict(at_distance([1.0, -1.0, 0.0]), n=1000).tolist() == [1, 0, ABSTAIN]
     assert smooth(Constant(3)).predict(at_distance([0.0]), n=100).tolist() == [3]
-    for alpha in (0.5, 0.05, 0.001):
-        n = smallest_predict_n(alpha)
-        assert bounds.two_sided_p_value(n, n) <= alpha < bounds.two_sided_p_value(n - 1, n - 1)
+    constant, x = smooth(Constant(3)), at_distance([0.0])
+    for alpha, n in ((0.5, 2), (0.05, 6), (0.001, 11)):
+        assert constant.predict(x, n, alpha).tolist() == [3]
+        check_refusals([(partial(constant.predict, x, n - 1, alpha), f"needs n >= {n}")])
 
 
 IMAGE = torch.full((1, 3, 2, 2), 0.5)
@@ -98,7 +98,7 @@ def test_what_cannot_be_certified_is_refused() -> None:
         (lambda: plane.certify(IMAGE.numpy()), "ndarray; expected a tensor"),
         (lambda: plain(n=9), "n >= 10 to certify anything; got n=9"),
         (lambda: plain(n0=0, rule="grid"), "n0=0"),
-        (lambda: plane.predict(IMAGE, n=10, alpha=0.001), "n >= 11 to predict anything; got n=10"),
+        (lambda: plane.predict(IMAGE, n=10, alpha=0.001), "n >= 11 to predict any class; got n=10"),
         (lambda: SmoothedClassifier(training, sigma=SIGMA), "1 is in train mode | model.eval()"),
         (lambda: smooth(flat).certify(torch.rand(2, 1, 4, 4), n=100), "refuses inputs of shape (1, 4, 4)"),
         (lambda: next(watch(plane, IMAGE.repeat(2, 1, 1, 1))), "one image"),

@@ -17,8 +17,7 @@ from randsmooth.certification import Certified, SmoothedClassifier, check_fit
 from randsmooth.certification.algorithm import ESTIMATE, first_samples
 from randsmooth.certification.engine import SampleRange
 from randsmooth.certification.opening import opened, reading_of, under_noise
-from randsmooth.certification.refutation import predict_anywhere
-from randsmooth.certification.searching import Search, ball_under, make_search
+from randsmooth.certification.refutation import Search, ball_under, make_search, predict_anywhere
 from randsmooth.data import Images
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import settings_from

@@ -1,8 +1,10 @@
 from .accuracy import measure_accuracy as measure_accuracy
 from .algorithm import Scheduler as Scheduler
 from .algorithm import count_classes as count_classes
+from .converting import Quantised as Quantised
+from .converting import export_model as export_model
+from .converting import quantise as quantise
 from .engine import Engine as Engine
-from .exporting import export_model as export_model
 from .header import certified_as as certified_as
 from .header import check_answers as check_answers
 from .header import check_same as check_same
@@ -11,8 +13,6 @@ from .opening import check_eval_mode as check_eval_mode
 from .opening import check_fit as check_fit
 from .opening import load_model as load_model
 from .opening import under_noise as under_noise
-from .quantising import Quantised as Quantised
-from .quantising import quantise as quantise
 from .refutation import Attacks as Attacks
 from .refutation import attack as attack
 from .run import Run as Run

@@ -19,7 +19,7 @@ from randsmooth.certification.algorithm import PREDICT, Job, T, Until, certify_s
 from randsmooth.certification.engine import Engine, SampleRange
 from randsmooth.certification.opening import opened
 from randsmooth.errors import InputError, Note
-from randsmooth.frozen_record import settings_from
+from randsmooth.frozen_record import settings_from, whole_number
 from randsmooth.noise import address_of, fresh_seed
 from randsmooth.rules import Evidence
 
@@ -201,11 +201,7 @@ class SmoothedClassifier:
         """
         if self.settings.counts_all:
             return self.certify(x).predict
-        bounds.check_alpha(alpha)
-        n, least = whole("n", n), smallest_predict_n(alpha)
-        if n < least:
-            raise InputError(f"alpha={alpha} needs n >= {least} to predict anything; got n={n}")
-        ranges = [SampleRange(PREDICT, 0, n)]
+        ranges = [SampleRange(PREDICT, 0, enough_to_predict(n, alpha))]
         jobs = [Job(i, image, count_once(ranges)) for i, image in enumerate(self.checked(x))]
         counts, _ = self._run(jobs)
         return np.array([top_if_clear(row, alpha) for (row,) in counts], np.int64)
@@ -230,9 +226,23 @@ class SmoothedClassifier:
         return x
 
 
-def smallest_predict_n(alpha: float) -> int:
-    """Smallest n at which n of n equal answers are a prediction: 2 * 2^-n <= alpha."""
-    return next(n for n in count(1) if bounds.two_sided_p_value(n, n) <= alpha)
+def enough_to_predict(n: float, alpha: float, images: int = 1) -> int:
+    """The n samples of a prediction as an integer, for those who write 1e5.
+
+    Raises:
+        InputError: alpha or n cannot be used, or n equal answers would predict no class at level alpha / `images`.
+
+    Example:
+        >>> enough_to_predict(1e4, 0.001)
+        10000
+    """
+    bounds.check_alpha(alpha)
+    n, level = int(whole_number(n)), alpha / images
+    least = next(k for k in count(1) if bounds.two_sided_p_value(k, k) <= level)  # 2 * 2^-k
+    if n < least:
+        each = f" over {images} images is {level:.3g} for each, which" if images > 1 else ""
+        raise InputError(f"alpha={alpha}{each} needs n >= {least} to predict any class; got n={n}")
+    return n
 
 
 def top_if_clear(counts: NDArray[np.int64], alpha: float) -> int:
@@ -247,13 +257,6 @@ def _device(model: models.BaseClassifier, device: torch.device | str | None) -> 
         parameters = model.parameters() if isinstance(model, nn.Module) else ()
         return next((parameter.device for parameter in parameters), torch.device("cpu"))
     return models.pick_device(device)
-
-
-def whole(name: str, value: float) -> int:
-    """`value` as an integer, for those who write 1e5; InputError for anything else."""
-    if not isinstance(value, int | float | np.integer) or value != value // 1:
-        raise InputError(f"{name}={value!r} must be a whole number of samples")
-    return int(value)
 
 
 @dataclass(frozen=True)

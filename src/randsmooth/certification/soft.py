@@ -15,8 +15,9 @@ from randsmooth import bounds
 from randsmooth.certificates import ABSTAIN, check_budget
 from randsmooth.certification.algorithm import ESTIMATE, SELECT, Ints, answered_samples, not_finite
 from randsmooth.certification.engine import Engine, SampleRange
-from randsmooth.certification.smoothed import SmoothedClassifier, whole
+from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.errors import InputError, check_known
+from randsmooth.frozen_record import whole_number
 from randsmooth.rules import check_samples
 
 Floats = NDArray[np.float64]
@@ -101,7 +102,7 @@ def certify_soft(
         >>> certify_soft(smoothed, torch.ones(1, 1, 2, 2), n=1000, betas=(4.0,)).predict
         array([[1]])
     """
-    n0, n, betas = whole("n0", n0), whole("n", n), tuple(float(beta) for beta in betas)
+    n0, n, betas = whole_number(n0), whole_number(n), tuple(float(beta) for beta in betas)
     if not betas or not all(beta > 0.0 for beta in betas):
         raise InputError(f"betas={list(betas)} must be one or more inverse temperatures above 0, such as [1.0, 4.0]")
     check_samples("n0", n0)

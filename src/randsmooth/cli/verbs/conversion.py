@@ -235,8 +235,7 @@ class Quantise(Answered, Noisy, Images, OneModel):
     """Settings of `randsmooth quantise`.
 
     Attributes:
-        out: NET.xml, for an OpenVINO IR with NET.bin beside it, or NET.onnx, for ONNX Runtime. (default:
-            MODEL-int8.xml)
+        out: NET.xml, for an OpenVINO IR with NET.bin beside it. (default: MODEL-int8.xml)
         split: train; any other is refused, since what is judged on the test images must not know them.
         images: Training images to calibrate on, one noisy copy each.
         compare: Noisy images, others than these, that both models then classify; 0: none.
@@ -266,8 +265,7 @@ def quantise(settings: Quantise) -> None:
     CertificationSettings(sigma=settings.sigma, noise=settings.noise)
     check_sources(settings.model, dataset=settings.dataset)
     values = settings.model_dump(exclude={"model_arg", "overwrite", "format"}) | {"out": out}
-    beside = [out.with_suffix(".bin")] if out.suffix == ".xml" else []
-    with writing([out, *beside], overwrite=settings.overwrite):
+    with writing([out, out.with_suffix(".bin")], overwrite=settings.overwrite):
         made = certification.quantise(**values, model_args=settings.model_arg, progress=console)
     compared = made.agreement and asdict(made.agreement)
     content = {"model": str(made.path), "split": made.split, "agreement": compared}

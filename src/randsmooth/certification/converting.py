@@ -1,7 +1,8 @@
-"""A base classifier in int8, calibrated on noisy training images: a file, and so a base classifier of its own.
+"""A base classifier as another file: an ONNX file or a program of torch.export, which answer alike; a model in int8.
 
-Weights have seven bits. Processors without VNNI add two products of 8-bit numbers in 16 bits, which 8 bits overflow:
-logits were 6% to 10% off there. With seven, sums are exact, and so are the same everywhere.
+The last is a base classifier of its own, calibrated on noisy training images. Its weights have seven bits. Processors
+without VNNI add two products of 8-bit numbers in 16 bits, which 8 bits overflow: logits were 6% to 10% off there. With
+seven, sums are exact, and so are the same everywhere.
 """
 
 from __future__ import annotations
@@ -10,15 +11,15 @@ import json
 import logging
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+import warnings
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
-from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,20 +29,138 @@ from torch import Tensor, nn
 from randsmooth import data, models
 from randsmooth.atomic import make_folder
 from randsmooth.certificates import CertificationSettings
-from randsmooth.certification.backends import BACKENDS, frozen, make_backend, own_copy, usual_backend
-from randsmooth.certification.exporting import CPU, export_model
-from randsmooth.certification.opening import check_fit, completed, opened, reading_of
+from randsmooth.certification.backends import BACKENDS, fold_batch_norm, frozen, make_backend, own_copy, usual_backend
+from randsmooth.certification.opening import check_eval_mode, check_fit, completed, opened, reading_of
 from randsmooth.data import Images
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, article
-from randsmooth.extras import MissingPackage
-from randsmooth.models import BaseClassifier, GraphFile, OnnxModel
-from randsmooth.models.adapters.graph_file import KEY, WEIGHTS, hash_of, quiet_runtime
-from randsmooth.noise import Noise, Stream, address_of
+from randsmooth.extras import needs
+from randsmooth.models import BaseClassifier, GraphFile
+from randsmooth.models.adapters.graph_file import KEY, WEIGHTS, hash_of
+from randsmooth.models.adapters.programs import Program
+from randsmooth.noise import Noise, Stream, address_of, draw, noise_said
 from randsmooth.progress import Progress, Reporter, chosen_progress
 
+COMPARED = 61  # noisy images: a number that is no multiple of the batch that the model is exported with
+EXAMPLE = 2
 TOGETHER = 128  # images that are answered at once
-NEEDS = {".xml": ("nncf", "openvino"), ".onnx": ("onnxruntime", "onnx")}  # what quantises, and what writes the file
+CPU = torch.device("cpu")
+ONLY = "only torch modules in Python can be exported"
+
+
+def export_model(
+    model: object,
+    *,
+    onnx: Path | str | None = None,
+    torch_export: Path | str | None = None,
+    shape: Sequence[int] | None = None,
+    fold: bool = True,
+    sigma: float = 0.5,
+    tolerance: float = 1e-4,
+) -> dict[Path, float]:
+    """Write a torch module as an ONNX file, as a program of `torch.export`, or both, for batches of any size.
+
+    What was written is read back and run on noisy images. A file whose logits differ from the model's is not kept.
+
+    Args:
+        model: the torch module, or its name (see `load_model`).
+        onnx, torch_export: the files to write; one that exists is replaced.
+        shape: (C, H, W) of what it takes, where the model does not say it.
+        fold: whether to make each batch normalisation a part of the convolution before it.
+        sigma: of the noise on the images that are compared.
+        tolerance: how far a logit may be from the model's, as a share of the largest logit in magnitude (or of 1).
+
+    Returns:
+        The files, and how far the logits of each are from the model's, as such a share.
+
+    Raises:
+        InputError: the model is of another kind or cannot be exported, its shape is unknown, no file is asked for, or
+            the logits differ by more than `tolerance`.
+
+    Example:
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     written = export_model(model, torch_export=f"{folder}/net.pt2", shape=(1, 8, 8))
+        >>> [path.name for path in written], max(written.values()) < 1e-4
+        (['net.pt2'], True)
+    """
+    writers = ((onnx, partial(_write_onnx, optimize=fold)), (torch_export, torch.export.save))
+    wanted = {Path(path): write for path, write in writers if path}
+    if not wanted:
+        raise InputError("nothing to write: give onnx=FILE.onnx or torch_export=FILE.pt2")
+    module = _module(models.open_source(model) if isinstance(model, str | Path) else model)
+    shape = _shape_taken(module) or shape
+    if shape is None:
+        raise InputError("the model does not say what images it takes: give shape=(C, H, W) (--dataset NAME)")
+    if onnx is not None:
+        with needs("export to ONNX"):
+            import onnxruntime  # noqa: F401
+            import onnxscript  # noqa: F401
+    whole = fold_batch_norm(own_copy(module)) if fold else own_copy(module)
+    program = _program(nn.Sequential(OrderedDict(classifier=whole)).eval(), shape)  # no tensor is called as an operator
+    noisy = torch.rand(COMPARED, *shape, generator=torch.Generator().manual_seed(0))
+    noisy += draw(noisy.shape, sigma, stream=Stream(0, "export"))
+    with torch.inference_mode():
+        return {path: _written(path, write, program, noisy, module(noisy), tolerance) for path, write in wanted.items()}
+
+
+def _shape_taken(module: nn.Module) -> tuple[int, ...] | None:
+    """What a module says that it takes: of an image what the noise shows that it was trained under."""
+    shape, noise = getattr(module, "shape", None), noise_said(models.provenance_of(module))
+    return tuple(noise.shape(shape)) if shape is not None and noise is not None else shape
+
+
+def _module(model: object) -> nn.Module:
+    """A float32 copy of the model on the CPU. InputError where it, or a part of it, is no torch module in Python."""
+    base = models.adapt(model)
+    if not isinstance(base, nn.Module):
+        raise InputError(f"the model is {article(base.kind)}; {ONLY}")
+    if any(isinstance(module, models.Ensemble) and module.consensus is not None for module in base.modules()):
+        raise InputError("it asks some members only where the first ones differ: leave out consensus to export it")
+    foreign, scripts = models.foreign_parts(base), (Program, torch.jit.ScriptModule)
+    for name, module in base.named_modules():
+        if module in foreign or isinstance(module, scripts):
+            kind = "a program of torch.export or TorchScript" if isinstance(module, scripts) else article(module.kind)
+            raise InputError(f"{f'the part {name} of the model' if name else 'the model'} is {kind}; {ONLY}")
+    check_eval_mode(base)
+    return own_copy(base).to(CPU, torch.float32)
+
+
+def _program(module: nn.Module, shape: Sequence[int]) -> Any:
+    batch = ({0: torch.export.Dim("batch")},)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the exporter warns of its own parts
+        try:
+            return torch.export.export(module, (torch.rand(EXAMPLE, *shape),), dynamic_shapes=batch)
+        except Exception as error:  # a model's own code may do anything with symbols
+            raise InputError(f"torch.export cannot export it ({type(error).__name__}: {shown(error)})") from error
+
+
+def _write_onnx(program: Any, path: Path, *, optimize: bool) -> None:
+    """Write an ONNX file; optimising it folds batch normalisations, too."""
+    how: dict[str, Any] = {"input_names": ["images"], "output_names": ["logits"], "optimize": optimize}
+    logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # or it says that torchvision is missing
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(program, (), path, dynamo=True, verbose=False, external_data=False, **how)
+
+
+def _written(path: Path, write: Any, program: Any, noisy: Tensor, expected: Tensor, tolerance: float) -> float:
+    """Write, read back and compare; the file is put in place where it agrees. How far its logits are off."""
+    make_folder(path.parent)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".export-") as folder:
+        made = Path(folder) / path.name
+        write(program, made)
+        base = models.adapt(models.open_source(made))
+        found = make_backend(usual_backend(base), base, CPU, "32").logits(noisy)
+        apart = float((found - expected).abs().max() / expected.abs().max().clamp(min=1.0))
+        if not apart <= tolerance:
+            raise InputError(
+                f"{path} is not kept: its logits differ by {apart:.2g} of the largest one, tolerance={tolerance:g} "
+                "allows less. Try fold=False (--no-fold)"
+            )
+        made.replace(path)
+    return apart
 
 
 @dataclass(frozen=True)
@@ -101,18 +220,17 @@ def quantise(
     progress: Progress | bool | None = None,
     **columns: Any,
 ) -> Quantised:
-    """Write a base classifier whose weights and activations are 8-bit integers, as an OpenVINO IR or an ONNX file.
+    """Write a base classifier whose weights and activations are 8-bit integers, as an OpenVINO IR.
 
     It is another base classifier than the original: certificates of the one say nothing of the other. The ranges of its
     activations are those that noisy training images give under the noise it is to be certified under, since it widens
     them. This is post-training quantisation, static, so that the answer for an image depends on no other.
 
     Args:
-        model: the original, as in `load_model`, or the model itself: torch modules, ONNX files, for an IR also IRs.
+        model: the original, as in `load_model`, or the model itself: torch modules, ONNX files and IRs.
         dataset: whose training split to calibrate on, in any form that `data.load` takes; default: the one that the
             model was trained on, by its name.
-        out: `NET.xml`, an OpenVINO IR with its weights in NET.bin, made by NNCF; or `NET.onnx`, with QuantizeLinear and
-            DequantizeLinear around each layer, made by ONNX Runtime. What exists is replaced.
+        out: `NET.xml`, an OpenVINO IR with its weights in NET.bin, made by NNCF. What exists is replaced.
         sigma: of Gaussian noise, or
         noise: another one; default: the one that the model was trained with.
         images: how many training images to calibrate on, evenly spread.
@@ -129,24 +247,27 @@ def quantise(
 
     Example:
         >>> network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
-        >>> quantise(network, "digits", out="net.onnx", sigma=0.5, split="test")
+        >>> quantise(network, "digits", out="net.xml", sigma=0.5, split="test")
         Traceback (most recent call last):
         randsmooth.errors.InputError: split='test': an int8 model is calibrated on training images alone; ...
     """
     path, show = Path(out), chosen_progress(progress)
-    if path.suffix not in NEEDS:
-        raise InputError(f"{path} must end in .xml (for an OpenVINO IR) or .onnx")
+    if path.suffix != ".xml":
+        raise InputError(f"{path} must end in .xml: int8 models are OpenVINO IRs")
     base = opened(model, model_args or {}, None)
-    _check_quantisable(base, path.suffix)
+    _check_quantisable(base)
     trained = models.provenance_of(base)
     dataset, settings = completed(dataset, CertificationSettings(sigma=sigma, noise=noise), trained)
     columns = reading_of(base, dataset, columns)
     calibration = _training_images(dataset, split, images, columns)
+    os.environ.setdefault("NNCF_CI", "1")  # read on import: it then tells its makers nothing of its use
+    with needs("quantising"):
+        import nncf  # noqa: F401
+        import openvino  # noqa: F401
     settings = settings.of(calibration.spec.shape)
     under, said = settings.smoothing, settings.model_dump(include={"sigma", "noise"}, exclude_none=True)
     check_fit(base, calibration.spec, under)
-    by, write = NEEDS[path.suffix][0], _write_ir if path.suffix == ".xml" else _write_onnx
-    facts = {"bits": 8, "of": models.weights_hash(base), "by": f"{by} {version(by)}"}
+    facts = {"bits": 8, "of": models.weights_hash(base), "by": f"nncf {version('nncf')}"}
     facts |= {"images": len(calibration), "dataset": calibration.spec.name, "seed": seed} | said
     record = {"trained": {"dataset": calibration.spec.name} | trained | said, "quantised": facts}
     make_folder(path.parent)
@@ -155,7 +276,7 @@ def quantise(
         tempfile.TemporaryDirectory(dir=path.parent, prefix=".quantise-") as folder,
     ):
         noisy = _calibration_batches(base, calibration, under, seed)
-        for file in write(base, noisy, record, Path(folder) / path.name):
+        for file in _write_ir(base, noisy, record, Path(folder) / path.name):
             file.replace(path.with_suffix(file.suffix))
         reporter.advance(len(calibration))
     others = _other_images(dataset, calibration, compare, columns) if compare else None
@@ -238,22 +359,17 @@ def _compared(
     return same, both, only_before, only_after
 
 
-def _check_quantisable(base: BaseClassifier, suffix: str) -> None:
-    """Raise InputError for a model that cannot be quantised into such a file, or where a package is missing."""
+def _check_quantisable(base: BaseClassifier) -> None:
+    """Raise InputError for a model that cannot be quantised."""
     if models.provenance_of(base).get("quantised"):
         raise InputError("the model is in int8 already: quantise the one that it was made of")
-    if (missing := next((package for package in NEEDS[suffix] if find_spec(package) is None), None)) is not None:
-        what, instead = f"quantising into such a file by {NEEDS[suffix][0]}", "NET.onnx needs ONNX Runtime alone"
-        raise MissingPackage(what, missing, instead)
-    if not (BACKENDS["openvino"].accepts(base) if suffix == ".xml" else isinstance(base, nn.Module | OnnxModel)):
+    if not BACKENDS["openvino"].accepts(base):
         kind = "module whose steps depend on the images" if isinstance(base, nn.Module) else base.kind
-        only = "only torch modules in Python and ONNX files can be quantised, and OpenVINO IR as such"
-        raise InputError(f"the model is {article(kind)}; {only}")
+        raise InputError(f"the model is {article(kind)}; only torch modules, ONNX files and IRs can be quantised")
 
 
 def _write_ir(base: BaseClassifier, batches: list[np.ndarray], record: dict[str, Any], path: Path) -> list[Path]:
     """An OpenVINO IR, quantised by NNCF."""
-    os.environ.setdefault("NNCF_CI", "1")  # read on import: it then tells its makers nothing of its use
     import nncf
     import openvino
 
@@ -264,8 +380,9 @@ def _write_ir(base: BaseClassifier, batches: list[np.ndarray], record: dict[str,
             graph, images = pools_last(_graph(base, batches[0])), nncf.Dataset(batches)
             made = nncf.quantize(graph, images, subset_size=len(batches), advanced_parameters=advanced)
     except Exception as error:  # NNCF and OpenVINO have no base class in common
-        raise _failed("NNCF", error) from error
-    _check_any(layer.get_type_name() == "FakeQuantize" for layer in made.get_ops())
+        raise InputError(f"NNCF cannot quantise the model ({type(error).__name__}: {shown(error)})") from error
+    if not any(layer.get_type_name() == "FakeQuantize" for layer in made.get_ops()):
+        raise InputError("no layer of the model can be quantised: it has no convolution and no known matrix product")
     made.set_friendly_name("int8")
     for place, layer in enumerate(made.get_ordered_ops()):  # OpenVINO numbers whatever a process makes
         layer.set_friendly_name(f"{layer.get_type_name()}_{place}")
@@ -302,37 +419,3 @@ def pools_last(graph: Any) -> Any:
             each.replace_source_output(pool.output(0))
     graph.validate_nodes_and_infer_types()
     return graph
-
-
-def _write_onnx(base: BaseClassifier, batches: list[np.ndarray], record: dict[str, Any], path: Path) -> list[Path]:
-    """An ONNX file with QuantizeLinear and DequantizeLinear around every layer, quantised by ONNX Runtime."""
-    import onnx
-    from onnxruntime import quantization
-
-    quiet_runtime()
-    plain, shaped, name = path.with_name("plain.onnx"), path.with_name("shaped.onnx"), "images"
-    if isinstance(base, OnnxModel):
-        plain, name = Path(base.path), base.input.name
-    else:
-        export_model(base, onnx=plain, shape=batches[0].shape[1:])
-    reader = SimpleNamespace(get_next=partial(next, ({name: each} for each in batches), None))
-    kinds = {"activation_type": quantization.QuantType.QUInt8, "weight_type": quantization.QuantType.QInt8}
-    try:
-        quantization.shape_inference.quant_pre_process(plain, shaped, skip_symbolic_shape=True)
-        quantization.quantize_static(shaped, path, reader, per_channel=True, reduce_range=True, **kinds)
-    except Exception as error:
-        raise _failed("ONNX Runtime", error) from error
-    made = onnx.load(path)
-    _check_any(node.op_type == "QuantizeLinear" for node in made.graph.node)
-    made.metadata_props.add(key=KEY, value=json.dumps(record))
-    onnx.save(made, path)
-    return [path]
-
-
-def _check_any(quantised: Iterator[bool]) -> None:
-    if not any(quantised):
-        raise InputError("no layer of the model can be quantised: it has no convolution and no known matrix product")
-
-
-def _failed(package: str, error: Exception) -> InputError:
-    return InputError(f"{package} cannot quantise the model ({type(error).__name__}: {shown(error)})")
