@@ -74,7 +74,7 @@ docs: $(DOCS)
 
 # Links to other sites, which needs the network; pictures of every page in Chromium, in runs/docs/look.
 docs-links: docs
-	$(BIN)/python docs/_checks/site_checks.py $(SITE) --external
+	$(BIN)/sphinx-build -b linkcheck -D nb_execution_mode=off -q -d runs/docs/doctrees docs runs/docs/links
 
 docs-look: docs
 	$(BIN)/python docs/_checks/look.py $(SITE) runs/docs/look

@@ -13,9 +13,9 @@ from __future__ import annotations
 import argparse
 import itertools
 import time
-from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -36,23 +36,11 @@ DENOISERS = {"none": "nothing", "dncnn": "DnCNN", "diffusion": "diffusion model"
 LENET = {"lr": 0.05, "lr_milestones": [2]}  # the usual schedule, of 150 epochs, would drop too early in so few
 
 
-@dataclass(frozen=True)
-class Scale:
-    """How much of everything; `take` None is all training images."""
-
-    images: int
-    n: int
-    take: int | None
-    arch: str
-    lenet_epochs: int
-    mlp_epochs: int
-    dncnn_epochs: int
-    diffusion_epochs: int
-
-
+# How much of everything; `take` None is all training images.
+SIZES = ("images", "n", "take", "arch", "lenet_epochs", "mlp_epochs", "dncnn_epochs", "diffusion_epochs")
 SCALES = {
-    "full": Scale(200, 10_000, None, "dncnn-5x16", 3, 10, 2, 5),
-    "tiny": Scale(4, 128, 256, "dncnn-3x4", 1, 2, 1, 1),
+    "full": dict(zip(SIZES, (200, 10_000, None, "dncnn-5x16", 3, 10, 2, 5), strict=True)),
+    "tiny": dict(zip(SIZES, (4, 128, 256, "dncnn-3x4", 1, 2, 1, 1), strict=True)),
 }
 
 
@@ -60,7 +48,7 @@ class Work:
     """The models, each trained when it is first asked for and stored in the folder `out`."""
 
     def __init__(self, options: argparse.Namespace) -> None:
-        self.options, self.scale = options, SCALES[options.scale]
+        self.options, self.scale = options, SimpleNamespace(**SCALES[options.scale])
         self.out: Path = options.out
         precision = "bf16-mixed" if options.precision == "bf16" else "32"
         self.training = {"precision": precision, "device": options.device, "take": self.scale.take}
@@ -164,8 +152,7 @@ def main() -> None:
         (options.results / "table.md").write_text(markdown(table))
         histories = sorted(options.out.glob("*/history.csv"))
         seconds = {path.parent.name: round(float(pd.read_csv(path)["seconds"].sum()), 1) for path in histories}
-        scale = asdict(work.scale)
-        written(options.results / "made.json", {"scale": scale, "training_seconds": seconds})
+        written(options.results / "made.json", {"scale": SCALES[options.scale], "training_seconds": seconds})
         print(f"{run}: ACR {rows[-1]['acr']:.3f} after {time.perf_counter() - start:,.0f} s", flush=True)
     print((options.results / "table.md").read_text(), end="")
 

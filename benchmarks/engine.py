@@ -3,17 +3,17 @@
     python benchmarks/engine.py loops [--only lenet]
     python benchmarks/engine.py peak | int8 [--cpu-time] [--only lenet]
     python benchmarks/engine.py drawing
-    python benchmarks/engine.py memory [--seconds 60]
+    python benchmarks/engine.py memory
 
 loops: over the loop as first published and that of adversarial-robustness-toolbox (pip install 'randsmooth[bench]'),
     in turn; without the toolbox its figures are left out.
-peak: products a second, while noise is drawn too, as a share of what a matrix product or a convolution of 128 channels
-    does in the same arithmetic, one on each thread, measured before each run of a network; the backends take turns.
+peak: products a second, while noise is drawn too, as a share of what a matrix product does in the same arithmetic,
+    measured before each run of a network; the backends take turns.
 int8: int8 models over the fastest float backend and precision of the processor. ONEDNN_MAX_CPU_ISA=AVX2 in the
     environment stands for an older one. The models are calibrated on random images.
 drawing: what share of LeNet's time drawing noise takes, and int8 models with --sound over those without.
-memory: of counting a million noisy copies of a 3x224x224 image, above that of the loaded model. Memory is that of one
-    batch, so it is all in use after a few: the count is stopped after `--seconds`.
+memory: of counting noisy copies of a 3x224x224 image, above that of the loaded model. Memory is that of one batch, so
+    it is all in use after a few.
 """
 
 from __future__ import annotations
@@ -21,24 +21,33 @@ from __future__ import annotations
 import argparse
 import contextlib
 import itertools
-import signal
 import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from torch import nn
-from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
-from harness import NETWORKS, ROUNDS, SIGMA, Clock, Figure, finish, options_of, other_loops, published_loop, rate, ratio
+from harness import (
+    NETWORKS,
+    ROUNDS,
+    SIGMA,
+    Clock,
+    Figure,
+    finish,
+    options_of,
+    other_loops,
+    products_a_second,
+    published_loop,
+    rate,
+    ratio,
+)
 from randsmooth.certification import Engine, load_model, quantise
 from randsmooth.certification.algorithm import ESTIMATE, count_classes
 from randsmooth.certification.backends import lacks_bfloat16, make_backend, weighed
@@ -54,6 +63,8 @@ LOOPS = {  # network -> samples a round, and how many times as fast as the other
     "resnet20": (4_000, {"bf16": 14.0, "32": 2.5}),
     "resnet110": (1_000, {"bf16": 8.0, "32": 1.4}),
 }
+BATCHES = 4  # that are counted where memory is measured
+SIDE = 2048  # of the matrices whose product measures the peak
 PEAK = {"lenet": (16_384, 0.35), "resnet20": (2_048, 0.7), "resnet110": (512, 0.7)}  # samples, the share to reach
 INT8 = {"lenet": (".xml", 4_000), "resnet20": (".xml", 500), "resnet20-onnx": (".onnx", 500)}
 BACKEND = {".xml": "openvino", ".onnx": "onnx"}
@@ -127,37 +138,6 @@ def operations(model: nn.Module, shape: tuple[int, ...]) -> int:
     return int(counted.get_total_flops())
 
 
-def most(precision: str, clock: Clock) -> Callable[[], float]:
-    """What measures the operations a second of all threads in this arithmetic."""
-    kind, last, number, times = DTYPES[precision], torch.channels_last, torch.get_num_threads(), 4
-    square, images = torch.randn(1024, 1024).to(kind), torch.randn(64, 128, 16, 16).to(kind, memory_format=last)
-    kernels = torch.randn(128, 128, 3, 3).to(kind, memory_format=last)
-    work: list[tuple[int, Callable[[], object]]] = [
-        (2 * 1024**3, lambda: square @ square),
-        (18 * 128 * images.numel(), lambda: F.conv2d(images, kernels, padding=1)),
-    ]
-    pool = ThreadPoolExecutor(number, initializer=alone)
-
-    @torch.inference_mode()
-    def run(once: Callable[[], object]) -> None:
-        for _ in range(times):
-            once()
-
-    def fastest() -> float:
-        return max(
-            rate(each * times * number, lambda once=once: list(pool.map(run, [once] * number)), clock)
-            for each, once in work
-        )
-
-    return fastest
-
-
-def alone() -> None:
-    """Let this thread compute by itself."""
-    torch.get_num_threads()  # torch sets up a thread when it is first asked, and would undo the next line later
-    torch.set_num_threads(1)
-
-
 def peak(options: argparse.Namespace) -> Iterator[Figure]:
     clock = clock_of(options)
     for arch in chosen(PEAK, options.only):
@@ -168,11 +148,13 @@ def peak(options: argparse.Namespace) -> Iterator[Figure]:
 def share_of_peak(arch: str, precision: str, clock: Clock) -> Figure:
     """The share that the best backend reaches: the median of rounds."""
     (samples, target), network = PEAK[arch], NETWORKS[arch].build()
-    x, top = torch.rand(NETWORKS[arch].shape), most(precision, clock)
+    x = torch.rand(NETWORKS[arch].shape)
     work = samples * operations(network, tuple(x.shape))
 
     def both(engine: Engine) -> tuple[float, float]:
-        return top(), rate(work, lambda: count(engine, x, samples), clock)
+        return products_a_second(CPU, SIDE, DTYPES[precision], clock), rate(
+            work, lambda: count(engine, x, samples), clock
+        )
 
     rounds = turns({name: partial(both, engine) for name, engine in float_engines(network, [precision]).items()})
     shares = {name: statistics.median(ours / all_ for all_, ours in each) for name, each in rounds.items()}
@@ -259,28 +241,16 @@ def shares_of_drawing(int8_net: Any) -> Iterator[Figure]:
 # --- memory ---------------------------------------------------------------------------------------------------------
 
 
-class Enough(Exception):
-    """Raised inside the count when its time is over."""
-
-
 def memory(options: argparse.Namespace) -> Iterator[Figure]:
-    n, arch = 1_000_000, options.only or "resnet50"
-    side = NETWORKS[arch].side
-    network = NETWORKS[arch].build(classes=1000)
+    arch = options.only or "resnet50"
+    network, shape = NETWORKS[arch].build(classes=1000), NETWORKS[arch].shape
     loaded = largest_resident()
     engine = Engine(network, sigma=SIGMA, device=CPU, backend="torch")
-    signal.signal(signal.SIGALRM, enough)
-    signal.alarm(options.seconds)
-    with contextlib.suppress(Enough):
-        count(engine, torch.rand(NETWORKS[arch].shape), n)
-    signal.alarm(0)
-    name = f"peak memory above the loaded model, {arch}, {side}x{side}, n = {n:,}"
+    engine.prepare(shape)
+    count(engine, torch.rand(shape), BATCHES * engine.size)
+    name = f"peak memory above the loaded model, {arch}, {shape[1]}x{shape[2]}"
     more = round(largest_resident() - loaded, 3)
-    yield Figure(name, more, 1.2, [], f"batches of {engine.size}", unit=" GB", most=True).told()
-
-
-def enough(number: int, frame: FrameType | None) -> None:
-    raise Enough
+    yield Figure(name, more, 1.2, [], f"{BATCHES} batches of {engine.size}", unit=" GB", most=True).told()
 
 
 def largest_resident() -> float:
@@ -309,7 +279,6 @@ def main() -> None:
     parser.add_argument("question", choices=QUESTIONS)
     parser.add_argument("--cpu-time", action="store_true", help="of all threads, beside other work")
     parser.add_argument("--only", help="architectures, separated by commas; default: all")
-    parser.add_argument("--seconds", type=int, default=60, help="of memory")
     options = parser.parse_args()
     finish(QUESTIONS[options.question](options), options.out, FILES[options.question])
 

@@ -28,7 +28,7 @@ import numpy as np
 import torch
 
 from engine import count, operations
-from harness import BATCH, NETWORKS, SIGMA, options_of, other_loops, rate, written
+from harness import BATCH, NETWORKS, SIGMA, options_of, other_loops, products_a_second, rate, settled, written
 from randsmooth import data
 from randsmooth.certification import Engine
 from randsmooth.certification.engine import usual_batch
@@ -119,7 +119,8 @@ class Bench:
         self.facts["tests"] = run_tests(minutes / 4)
         print(f"tests that need a GPU: {self.facts['tests']['summary']}", flush=True)
         self.facts["agreement"] = agreement(self.device, self.plan.compared)
-        self.facts["peak"] = peak = products_a_second(self.device, self.plan.side)
+        self.facts["peak"] = peak = products_a_second(self.device, self.plan.side, torch.bfloat16)
+        print(f"a product of matrices: {peak / 1e12:,.1f} TFLOP/s", flush=True)
         for arch, others in self.plan.networks.items():
             usual = usual_batch(self.device, NETWORKS[arch].shape)
             self.certify(arch, EAGER, sorted({*self.plan.batches, usual}), peak)
@@ -195,22 +196,6 @@ class Bench:
                 return rate(plan.steps * samples, lambda: settled(self.device, lambda: ours.run(plan.steps)))
 
         cell.measure(once)
-
-
-def settled(device: torch.device, run: Callable[[], object]) -> None:
-    """Run, and wait until `device` has done all that it was asked for."""
-    run()
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-
-
-def products_a_second(device: torch.device, side: int) -> float:
-    """Multiplications and additions a second in a product of two matrices in bfloat16."""
-    square = torch.randn(side, side, device=device, dtype=torch.bfloat16)
-    settled(device, lambda: square @ square)
-    found = max(rate(2 * side**3, lambda: settled(device, lambda: square @ square)) for _ in range(5))
-    print(f"a product of matrices: {found / 1e12:,.1f} TFLOP/s", flush=True)
-    return found
 
 
 def agreement(device: torch.device, samples: int) -> dict[str, int]:

@@ -81,6 +81,20 @@ def rate(work: int, run: Callable[[], object], clock: Clock = time.perf_counter)
     return work / (clock() - start)
 
 
+def settled(device: torch.device, run: Callable[[], object]) -> None:
+    """Run, and wait until `device` has done all that it was asked for."""
+    run()
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def products_a_second(device: torch.device, side: int, kind: torch.dtype, clock: Clock = time.perf_counter) -> float:
+    """Multiplications and additions a second in a product of two matrices of `kind`: the best of five."""
+    square = torch.randn(side, side, device=device).to(kind)
+    settled(device, lambda: square @ square)
+    return max(rate(2 * side**3, lambda: settled(device, lambda: square @ square), clock) for _ in range(5))
+
+
 # --- networks, and the loops of others ------------------------------------------------------------------------------
 
 

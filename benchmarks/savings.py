@@ -222,25 +222,13 @@ def of_labels(log: pd.DataFrame, sigma: float, rng: np.random.Generator) -> Floa
     return np.where(wrong, (1.0 - p) * rng.random(len(p)), p)
 
 
-def of_one_radius(rule: OneRadius, p: Floats, rng: np.random.Generator) -> tuple[Ints, Bools]:
-    """(N,) samples that each image takes, and whether it is certified."""
-    (claim,), (give_up,) = rule._tables
-    seen, samples = np.zeros(len(p), np.int64), np.zeros(len(p), np.int64)
-    going, certified = np.ones(len(p), np.bool_), np.zeros(len(p), np.bool_)
-    for k, (look, drawn) in enumerate(zip(rule.looks, np.diff(rule.looks, prepend=0), strict=True)):
-        seen[going] += rng.binomial(drawn, p[going])
-        samples[going] = look
-        certified |= going & (seen >= claim[k])
-        going &= (seen < claim[k]) & (seen > give_up[k])
-    return samples, certified
-
-
 def two_passes(log: pd.DataFrame, radius: float, options: argparse.Namespace, seed: int) -> Passes:
     rng, level = np.random.default_rng(seed), 0.05
     how: dict[str, Any] = {"noise": Gaussian(options.sigma), "n": N, "alpha": ALPHA}
     one, screen = make_rule(f"radius={radius}", **how), make_rule(f"screen={radius}", **how)
     assert isinstance(one, OneRadius) and isinstance(screen, Screen)
-    samples, certified = of_one_radius(one, of_labels(log, options.sigma, rng), rng)
+    samples, radii, _ = walked(one, of_labels(log, options.sigma, rng), seed)
+    certified = radii >= 0.0
     last = one.looks[one.looks <= screen.horizon][-1]
     left = np.flatnonzero(samples > last)
     drawn = bounds.enough_drawn(len(left), 2.0 * options.within * len(log), level)

@@ -1,16 +1,14 @@
 """Look at the built site: do links lead somewhere, is anything fetched from elsewhere, is everything described?
 
-    python docs/_checks/site_checks.py SITE [--external]
+    python docs/_checks/site_checks.py SITE
 
-Described are every public name, and every option of the command line. `--external` asks the hosts of links to other
-sites as well, which needs the network.
+Described are every public name, and every option of the command line. `make docs-links` asks other sites.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-import urllib.request
 from collections.abc import Iterator
 from functools import cache
 from html.parser import HTMLParser
@@ -94,17 +92,6 @@ def foreign(site: Path) -> Iterator[str]:
         yield from (f"{path.relative_to(site)} fetches {target}" for target in filter(OUTSIDE.match, found))
 
 
-def unreachable(site: Path) -> Iterator[str]:
-    """The links to other sites that do not answer."""
-    links = {link for path in site.rglob("*.html") for link in read(path).links if OUTSIDE.match(link)}
-    for target in sorted(links):
-        request = urllib.request.Request(target.partition("#")[0], headers={"User-Agent": "Mozilla/5.0"})
-        try:
-            urllib.request.urlopen(request, timeout=30).close()
-        except OSError as error:
-            yield f"{target}: {error}"
-
-
 def undescribed(site: Path) -> Iterator[str]:
     """The public names and the options of the command line that have no entry of their own."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "_ext"))
@@ -126,7 +113,6 @@ def undescribed(site: Path) -> Iterator[str]:
 def main() -> None:
     site = Path(sys.argv[1]).resolve()
     faults = [*broken(site), *foreign(site), *undescribed(site)]
-    faults += unreachable(site) if "--external" in sys.argv else []
     print("\n".join([*faults, f"{len(faults)} faults in {len([*site.rglob('*.html')])} pages"]))
     sys.exit(bool(faults))
 

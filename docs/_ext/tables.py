@@ -11,7 +11,6 @@ Where a page is read without being built, its body says what prints the same.
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import inspect
 import json
@@ -21,6 +20,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -178,13 +178,9 @@ def objects(paper: str) -> str:
     """Every table and figure of a paper: what it shows, what it needs, and what is here of it."""
     from randsmooth.papers.published_values import OBJECTS
 
-    made, rows = json.loads((PAPERS / "made.json").read_text())["tables"], []
-    with (PAPERS / "cells.csv").open(newline="") as file:
-        logged = {
-            (c["dataset"], float(c["sigma"]), c["method"], c["setting"])
-            for c in csv.DictReader(file)
-            if c["here"] and c["object"].startswith(f"{paper}/")
-        }
+    made, rows, kept = json.loads((PAPERS / "made.json").read_text())["tables"], [], cells()
+    ours = kept[kept.here.notna() & kept.object.str.startswith(f"{paper}/")]
+    logged = {*ours[["dataset", "sigma", "method", "setting"]].itertuples(index=False, name=None)}
     for thing in OBJECTS:
         if thing.name.startswith(f"{paper}/"):
             models, found = len(thing.rows()), made.get(thing.name)
@@ -203,20 +199,26 @@ def objects(paper: str) -> str:
 
 def results(name: str) -> str:
     """A table of a paper, its figure over ours, where there are logs; bold: neither rounding nor chance explains it."""
-    with (PAPERS / "cells.csv").open(newline="") as file:
-        cells = [row for row in csv.DictReader(file) if row["object"] == name]
-    metrics = dict.fromkeys(row["metric"] for row in cells)
-    shown = [metric for metric in metrics if metric == "acr" or float(metric[9:]) in (0.0, 0.5, 1.0, 1.5)]
-    lines: dict[tuple[str, ...], dict[str, str]] = {}
-    for row in cells:
-        key = (f"{float(row['sigma']):g}", f"{row['method']} {row['setting']}".strip(), f"{int(row['images']):,}")
-        digits = 3 if row["metric"] == "acr" else 1
-        theirs, ours = (f"{float(row[at] or 'nan'):.{digits}f}" for at in ("published", "here"))
-        beside = f"{theirs} / **{ours}**" if row["explained"] == "False" else f"{theirs} / {ours}"
-        lines.setdefault(key, {})[row["metric"]] = beside if row["published"] else "–"
-    rows = [(*key, *(found.get(metric, "–") for metric in shown)) for key, found in lines.items()]
+    kept = cells()[lambda table: table.object == name]
+    shown = [metric for metric in kept.metric.unique() if metric == "acr" or float(metric[9:]) in (0.0, 0.5, 1.0, 1.5)]
+
+    def beside(row: Any) -> str:
+        digits = 3 if row.metric == "acr" else 1
+        ours = f"**{row.here:.{digits}f}**" if row.explained == False else f"{row.here:.{digits}f}"  # noqa: E712
+        return f"{row.published:.{digits}f} / {ours}" if row.published == row.published else "–"
+
+    rows = []
+    for (sigma, method, setting, images), own in kept.groupby(["sigma", "method", "setting", "images"], sort=False):
+        found = {row.metric: beside(row) for row in own.itertuples()}
+        heads = (f"{sigma:g}", f"{method} {setting}".strip(), f"{images:,}")
+        rows.append((*heads, *(found.get(metric, "–") for metric in shown)))
     heads = ["ACR" if metric == "acr" else f"at {metric.partition('@')[2]}" for metric in shown]
     return table(("sigma", "method", "images", *heads), rows)
+
+
+def cells() -> pd.DataFrame:
+    """The cells of the papers' tables, with what the published logs give."""
+    return pd.read_csv(PAPERS / "cells.csv").fillna({"setting": ""})
 
 
 # --- the directive --------------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
-"""The figures of the page "Why not ACR", from docs/_data: for the site with controls, elsewhere as pictures.
+"""The figures of the page "Why not ACR", from docs/_data: for the site with controls; screens.py photographs them.
 
-    python docs/_figures/acr.py                            # draws docs/images/acr-*.png anew
     python docs/_figures/acr.py path/to/cifar10-sigma0.5   # makes docs/_data/acr-*.csv of published logs
 
 A figure is a list of states. Its control, a slider or a choice, goes from one to the other; everything that a state
@@ -29,7 +28,7 @@ from randsmooth.report.charts import BASELINE, PALETTE
 
 Floats = NDArray[np.float64]
 Trace = dict[str, Any]
-DATA, IMAGES = Path(__file__).parents[1] / "_data", Path(__file__).parents[1] / "images"
+DATA = Path(__file__).parents[1] / "_data"
 SIGMA, N, ALPHA = 0.5, 100_000, 0.001  # of the logs
 IN_ALL, CHANCE = 10_000, 0.1  # images, and p_A of one that was given up: one of ten classes
 NAMES = {  # by their ACR
@@ -327,37 +326,5 @@ def drawn() -> dict[str, dict[str, Any]]:
     return {name: asdict(make()) for name, make in FIGURES.items()}
 
 
-def pictures(folder: Path) -> None:
-    """Each figure's first state as a PNG, for GitHub and for browsers without scripts."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
-    for name, make in FIGURES.items():
-        figure = make()
-        state = figure.states[figure.start]
-        layout = figure.layout | state.layout
-        fig, ax = plt.subplots(figsize=(6.4, 4.0), dpi=110)
-        beside = len(state.data) if layout.get("barmode") == "group" else 1
-        for place, trace in enumerate(state.data):
-            if trace["type"] == "bar":
-                at = np.arange(len(trace["x"])) + (place - (beside - 1) / 2) * 0.8 / beside * (beside > 1)
-                ax.bar(at, trace["y"], 0.8 / beside, color=trace["marker"]["color"], label=trace.get("name"))
-                ax.set_xticks(range(len(trace["x"])), trace["x"], rotation=35, ha="right", fontsize=9)
-            else:
-                ax.plot(
-                    trace["x"], trace["y"], c=trace["line"]["color"], lw=trace["line"]["width"], label=trace["name"]
-                )
-                ax.set_xlim(*(layout["xaxis"].get("range") or (0.0, 1.0)))
-        ax.set(xlabel=layout["xaxis"]["title"]["text"], ylabel=layout["yaxis"]["title"]["text"])
-        ax.grid(alpha=0.25)
-        if state.data[0].get("name"):
-            ax.legend(fontsize=9)
-        fig.tight_layout()
-        fig.savefig(folder / f"{name}.png", metadata={"Software": None})
-        plt.close(fig)
-
-
 if __name__ == "__main__":
-    keep(Path(sys.argv[1])) if len(sys.argv) > 1 else pictures(IMAGES)
+    keep(Path(sys.argv[1]))

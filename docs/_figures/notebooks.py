@@ -5,17 +5,15 @@ python docs/_figures/notebooks.py
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from pathlib import Path
 
+import nbformat
+from myst_nb.core.read import read_myst_markdown_notebook
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES, NOTEBOOKS = ROOT / "docs" / "tutorials", ROOT / "examples" / "notebooks"
-CELL = re.compile(
-    r"^```\{code-cell\} ipython3\n(?P<options>:tags: [^\n]*\n\n|---\n.*?---\n)?(?P<code>.*?)^```$\n?", re.M | re.S
-)
-HEADER = re.compile(r"\A---\n.*?\n---\n", re.S)
 DOWNLOAD = re.compile(r"\{nb-download\}`[^`]*`\. It runs")
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 INSTALL = """\
@@ -34,30 +32,18 @@ import torch
 print("randsmooth", rs.__version__)"""
 
 
-def cell(kind: str, text: str, name: str) -> dict[str, object]:
-    code: dict[str, object] = {"execution_count": None, "outputs": []} if kind == "code" else {}
-    source = text.strip("\n").splitlines(keepends=True)
-    return {"cell_type": kind, "id": name, "metadata": {}, **code, "source": source}
-
-
 def notebook(page: Path) -> str:
-    """The notebook of a page, as JSON."""
-    text = DOWNLOAD.sub("It runs", HEADER.sub("", page.read_text()))
+    """The notebook of a page, as JSON, without the cells that check what the page claims."""
+    text = DOWNLOAD.sub("It runs", page.read_text())
     text = LINK.sub(lambda link: f"]({os.path.relpath(page.parent / link[1], NOTEBOOKS)}", text)
-    parts = [("markdown", INSTALL), ("code", CHECK)]
-    place = 0
-    for found in [*CELL.finditer(text), None]:
-        between = text[place : found.start() if found else len(text)]
-        if between.strip():
-            parts.append(("markdown", between))
-        if found:
-            hidden = "remove-cell" in (found["options"] or "")  # checks of what the page claims
-            parts += [] if hidden else [("code", found["code"])]
-            place = found.end()
-    cells = [cell(kind, part, f"{page.stem}-{i}") for i, (kind, part) in enumerate(parts)]
+    read = read_myst_markdown_notebook(text).cells
+    cells = [each for each in read if "remove-cell" not in each.metadata.get("tags", [])]
+    cells = [nbformat.v4.new_markdown_cell(INSTALL), nbformat.v4.new_code_cell(CHECK), *cells]
+    for i, cell in enumerate(cells):
+        cell.update(id=f"{page.stem}-{i}", metadata={})
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
-    return json.dumps({"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}, indent=1) + "\n"
+    return nbformat.writes(nbformat.v4.new_notebook(cells=cells, metadata=metadata)) + "\n"
 
 
 def all_notebooks() -> dict[Path, str]:
@@ -67,6 +53,5 @@ def all_notebooks() -> dict[Path, str]:
 
 
 if __name__ == "__main__":
-    NOTEBOOKS.mkdir(exist_ok=True)
     for path, content in all_notebooks().items():
-        path.write_text(content)
+        path.write_text(content, encoding="utf-8")

@@ -1,6 +1,7 @@
 """Pictures of pages in Chromium, and what the terminal prints, for the guides. Run from the root of the repository.
 
     python docs/_figures/screens.py quickstart       # after `randsmooth quickstart`: images/quickstart-PANEL.png
+    python docs/_figures/screens.py acr              # after `make docs`: images/acr-NAME.png, each as it is at first
     python docs/_figures/screens.py explain          # a digit explained, and the app with a digit in it
     python docs/_figures/screens.py gallery [LOGS]   # the reports of docs/gallery.md; the table of a paper takes logs
 
@@ -71,6 +72,13 @@ def quickstart() -> None:
     parts["quickstart-summary"] = "h1 | section"
     parts["quickstart-compared"] += f" | {parts['quickstart-compared']} .box ~ .box tr:nth-child(8)"  # how it begins
     photographed(ROOT / "runs" / "quickstart" / "report.html", parts, 860)
+
+
+def acr() -> None:
+    from acr import FIGURES
+
+    parts = {name: f"[data-figure={name}] .js-plotly-plot" for name in FIGURES}
+    photographed(ROOT / "runs" / "docs" / "html" / "why-not-acr.html", parts, 700)
 
 
 def explain() -> None:
@@ -145,4 +153,4 @@ def gallery(logs: str = "") -> None:
 
 
 if __name__ == "__main__":
-    {"quickstart": quickstart, "explain": explain, "gallery": gallery}[sys.argv[1]](*sys.argv[2:])
+    {"quickstart": quickstart, "acr": acr, "explain": explain, "gallery": gallery}[sys.argv[1]](*sys.argv[2:])
