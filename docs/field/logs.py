@@ -17,7 +17,6 @@ from randsmooth.certificates import (
     log_at_alpha,
     path_facts,
     possible_budgets,
-    tells_p_a,
 )
 from randsmooth.certificates.logs.inferred import COMMON_ALPHA, beyond
 from randsmooth.certificates.logs.paths import split_at_repository
@@ -148,7 +147,7 @@ def _completed(log: Log, told: set[tuple[int, float]]) -> Log:
         return log
     try:
         table = infer(log.table, log.path)
-        if len(told) == 1 and table.is_log and table.header.n is None and tells_p_a(table.header):
+        if len(told) == 1 and table.is_log and table.header.n is None:
             ((n, alpha),) = told
             if not beyond(table.radius, table.header.sigma or 0.0, n, alpha).any():
                 table = log_at_alpha(infer(log.table, log.path, n=n, alpha=alpha), COMMON_ALPHA)

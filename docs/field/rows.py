@@ -12,7 +12,6 @@ from docs.field.logs import Log, Place
 from docs.field.printed import printed
 
 from randsmooth import metrics
-from randsmooth.certificates import tells_p_a
 from randsmooth.errors import InputError
 from randsmooth.escape import to_csv
 from randsmooth.metrics import P_A_LEVELS, Comparison, Estimate
@@ -120,7 +119,7 @@ def _figures(one: Judged) -> Row:
 
 def _shares(one: Judged) -> list[Estimate | None]:
     """Of images with p_A of at least each level: a certified one has more than 1/2, whatever n and alpha are."""
-    entry, log = one.entry, one.table.is_log and tells_p_a(one.table.header)
+    entry, log = one.entry, one.table.is_log
     return [entry.p_a.get(x) or (entry.smoothed if log and x == P_A_LEVELS[0] else None) for x in P_A_LEVELS]
 
 

@@ -6,16 +6,13 @@ import time
 import tracemalloc
 from pathlib import Path
 
-import numpy as np
 import pytest
-from scipy import io
 
 from certificates.walks import refusal
 from randsmooth import data, metrics
-from randsmooth.certificates import PredictionLog, find_certificates, infer, looks_like_log, read, write_tsv
+from randsmooth.certificates import PredictionLog, find_certificates, looks_like_log, read, write_tsv
 from randsmooth.certificates.logs import tsv
 from randsmooth.certificates.logs.paths import CLASSES, DATASETS
-from randsmooth.errors import ForeignFile, InputError
 
 HEAD = "idx\tlabel\tpredict\tradius\tcorrect\ttime"
 ROWS = [(0, 3, 3, "0.644", 1), (20, 7, 2, "2.5e-05", 0), (40, 1, -1, "0.0", 0), (60, 9, 9, "1.91", 1)]
@@ -80,7 +77,7 @@ REFUSED = {  # the whole text, and what the refusal names
     "base": ("idx\tlabel\tpredict\tbasePredict\tcorrect\ttime\n0\t3\t3\t2\t1\t0:00:01.5\n", "(basePredict)"),
     "adaptive": (
         "idx\tlabel\tpredict\tradius proved\tcorrect\tlevels_needed\ttime\n0\t3\t3\t1\t1\t0\t0:00:01\n",
-        "radius_0.5/log.tsv",
+        "from_radii",
     ),
     "empty": ("", "lacks idx"),
     "commas": (text().replace("\t", ","), "with tabs between"),
@@ -161,66 +158,6 @@ def test_what_is_no_log_takes_neither_time_nor_memory(tmp_path: Path, monkeypatc
         took, (_, peak) = time.process_time() - began, tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert took < 1.0 and peak < 2**23, named
-
-
-ADAPTIVE = (
-    "idx\tlabel\tpredict\tradius proved\tcorrect\tlevels_needed\testimated_pr\ttime\n"
-    "0\t3\t3\t1\t1\t0\t0.99\t0:00:01.5\n20\t8\t-1\t-1\t0\t2\t0.61\t0:00:09.5\n40\t0\t5\t1\t0\t1\t0.98\t0:00:03.5\n"
-)
-
-
-def test_a_log_of_one_radius_is_a_table_of_that_radius(tmp_path: Path) -> None:
-    path = tmp_path / "cifar10" / "noise_0.25" / "radius_0.5" / "adaptive.tsv"
-    path.parent.mkdir(parents=True)
-    path.write_text(ADAPTIVE)
-    table = infer(read(path), path)
-    assert (table.header.rule, table.header.sigma, table.header.n) == ("radius=0.5", 0.25, None)
-    assert table.radius.tolist() == [0.5, 0.0, 0.5] and table.predict.tolist() == [3, -1, 5]
-    assert metrics.certified_accuracy(table, 0.5).value == pytest.approx(1 / 3)
-    assert "only radius 0.5 was asked for" in table.header.notes[0]
-    assert not metrics.knows_p_a(table) and metrics.farthest(table) == 0.5
-    (comparison,) = metrics.compare([(table, table)], radii=[0.25, 0.5])
-    assert comparison.at(0.25) is None and comparison.at(0.5) is not None and comparison.acr is None
-
-
-HARD, SOFT = [0.5, -1.0, 0.75, 0.0], [-1.0, -1.0, 1.0, 0.25]
-
-
-def test_a_matlab_file_of_macer_is_a_log_of_its_hard_radii_or_else_of_its_soft_ones(tmp_path: Path) -> None:
-    path = tmp_path / "macer" / "cifar10" / "noise_0.25" / "440.mat"
-    path.parent.mkdir(parents=True)
-    for held, radii in (({"soft": SOFT, "hard": HARD}, HARD), ({"soft": SOFT}, SOFT)):
-        io.savemat(path, {name: np.array(values) for name, values in held.items()})
-        assert find_certificates(tmp_path) == [path]
-        table = infer(read(path), path, n=1_000_000, alpha=0.001)
-        assert metrics.acr(table).value == pytest.approx(np.maximum(radii, 0.0).mean())
-        assert metrics.certified_accuracy(table, 0.0).value == np.mean(np.array(radii) >= 0.0)
-        assert (table.header.sigma, table.header.dataset, table.name) == (0.25, "cifar10", "440")
-        assert "0 stands for the right one" in table.header.notes[1] and metrics.knows_p_a(table) == (radii is HARD)
-        assert "does not say which images" in refusal(metrics.pair, table, table)
-    io.savemat(path, {"x": np.eye(3)})
-    with pytest.raises(ForeignFile, match=r"440\.mat"):
-        read(path)
-    io.savemat(path, {"hard": np.array([0.5, -0.5])})
-    assert "hard radius 2 is -0.5" in refusal(read, path)
-
-
-def test_a_damaged_matlab_file_is_read_or_refused_in_a_sentence(tmp_path: Path) -> None:
-    """SciPy's reader, tried on such, ended the process."""
-    path = tmp_path / "damaged.mat"
-    io.savemat(path, {"hard": np.array(HARD * 10), "soft": np.array(SOFT, np.float32)})
-    content, rng, refused = path.read_bytes(), np.random.default_rng(1), 0
-    for _ in range(300):
-        bent = bytearray(content)
-        for at in rng.integers(116, len(bent), rng.integers(1, 4)):
-            bent[at] = int(rng.choice([0, 0x7F, 0xFF, int(rng.integers(256))]))
-        path.write_bytes(bent[: rng.integers(130, len(bent))] if rng.random() < 0.2 else bent)
-        try:
-            assert read(path).radius.max(initial=0.0) <= 1000.0
-        except InputError as error:
-            assert str(path) in str(error)
-            refused += 1
-    assert 50 < refused < 300
 
 
 def test_logs_are_found_by_their_first_line(tmp_path: Path) -> None:

@@ -248,14 +248,14 @@ class Counts(Reader):
     file = "counts.csv"
 
     def valid(self) -> list[Files]:
-        """A column for each count, between commas or tabs; lists in cells; the picked class's count alone."""
+        """A column for each count, between commas or tabs; the picked class's count alone."""
         lists = pd.DataFrame(rows_of(1))
         each = [pd.DataFrame([*lists[name]]).add_prefix(f"{name}_") for name in ("counts", "counts0")]
         wide = pd.concat([lists[["idx", "label"]], *each, lists["seconds"]], axis=1)
         picked = [int(np.argmax(counts)) for counts in lists["counts0"]]
         tops = [counts[k] for counts, k in zip(lists["counts"], picked, strict=True)]
         alone = pd.DataFrame({"label": lists["label"], "picked": picked, "n_A": tops, "n": N})
-        texts = [table.to_csv(index=False) for table in (wide, lists.drop(columns="seconds"), alone)]
+        texts = [table.to_csv(index=False) for table in (wide, alone)]
         return [{self.file: text.encode()} for text in (*texts, wide.to_csv(index=False, sep="\t"))]
 
     def read(self, folder: Path) -> Any:

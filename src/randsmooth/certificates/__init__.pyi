@@ -32,7 +32,6 @@ from .logs.inferred import infer as infer
 from .logs.inferred import log_at_alpha as log_at_alpha
 from .logs.inferred import possible_budgets as possible_budgets
 from .logs.inferred import require_reachable as require_reachable
-from .logs.inferred import tells_p_a as tells_p_a
 from .logs.paths import REPOSITORIES as REPOSITORIES
 from .logs.paths import PathFacts as PathFacts
 from .logs.paths import in_repository as in_repository

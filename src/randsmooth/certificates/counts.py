@@ -21,7 +21,7 @@ from randsmooth.certificates.header import Header, guarantee_of
 from randsmooth.certificates.logs.tsv import read_text
 from randsmooth.certificates.settings import CertificationSettings
 from randsmooth.certificates.table import Certificates, Ints, from_evidence, marked
-from randsmooth.documents import parse_json, shown
+from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.noise import Noise
 from randsmooth.rules import MOST_SAMPLES, ConfidenceBound, Rule, check_samples, kind_of_rule, make_rule
@@ -81,7 +81,7 @@ def from_counts(
         counts: (N, K) how often each class came out, or (N,) how often the picked class did, with `n` and `picked`.
             None where `path` says it. Or all columns at once, under the names of the arguments: a mapping, a DataFrame,
             or a file of comma- or tab-separated values or JSON lines. There the counts of the picked class are called
-            n_A, and counts_0, counts_1, ... (counts0_0, ...) may be columns of their own.
+            n_A, and counts_0, counts_1, ... (counts0_0, ...) may be columns of their own, as between commas they must.
         sigma: standard deviation of Gaussian noise, in units of pixels in [0, 1].
         noise: any noise in its place, complete for its inputs: "uniform=0.6", `noise.Ablation(45, d=784)`.
         label: (N,) true classes; without them, nothing is known of accuracy.
@@ -177,32 +177,17 @@ def _columns_of_file(path: Path) -> dict[str, Any]:
     """The columns of comma-, tab- or semicolon-separated values, or of JSON lines, as pandas reads them."""
     import pandas as pd  # here, since it takes long to load
 
-    text = read_text(path)
-    if path.suffix in JSON_LINES:
-        lines = [(place, line) for place, line in enumerate(text.split("\n"), start=1) if line.strip()]
-        rows = [parse_json(line, f"{path}, line {place}") for place, line in lines]
-        if not all(isinstance(row, dict) for row in rows):
-            raise InputError(f'{path} holds no object on each line, such as {{"label": 3, "counts": [990, 10]}}')
-        frame = pd.DataFrame(rows)
-    else:
-        mark = next((mark for mark in "\t,;" if mark in text.partition("\n")[0]), ",")
-        try:
-            with warnings.catch_warnings(action="error", category=pd.errors.ParserWarning):  # more cells than names
-                frame = pd.read_csv(io.StringIO(text), sep=mark, index_col=False)
-        except (ValueError, OverflowError, pd.errors.ParserWarning) as error:
-            raise InputError(f"{path} cannot be read as a table of counts: {shown(error)}") from None
-    columns = {str(name).strip(): frame[name].tolist() for name in frame.columns}
-    return columns | {name: [_list(name, cell) for cell in columns[name]] for name in LISTS if name in columns}
-
-
-def _list(name: str, cell: Any) -> Any:
-    """What a cell of several numbers says: a list, or one that is written as [990, 10] or 990 10."""
-    if not isinstance(cell, str):
-        return cell
+    text = io.StringIO(read_text(path))
+    mark = next((mark for mark in "\t,;" if mark in text.getvalue().partition("\n")[0]), ",")
     try:
-        return [float(word) for word in cell.strip().removeprefix("[").removesuffix("]").replace(",", " ").split()]
-    except ValueError:
-        raise InputError(f"{name}={shown(repr(cell))} is no list of whole numbers such as [990, 10]") from None
+        with warnings.catch_warnings(action="error", category=pd.errors.ParserWarning):  # more cells than names
+            if path.suffix in JSON_LINES:
+                frame = pd.read_json(text, lines=True, dtype=False, precise_float=True)
+            else:
+                frame = pd.read_csv(text, sep=mark, index_col=False)
+    except (ValueError, OverflowError, pd.errors.ParserWarning) as error:
+        raise InputError(f"{path} cannot be read as a table of counts: {shown(error)}") from None
+    return {str(name).strip(): frame[name].tolist() for name in frame.columns}
 
 
 def _arrays(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -211,7 +196,6 @@ def _arrays(given: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         InputError: there are no counts, or one of the others is impossible.
     """
-    given = {name: column for name, column in given.items() if column is not None}
     found: dict[str, Any] = {}
     if "path" in given:
         found["path"] = [whole_numbers("path", path, None) for path in given["path"]]

@@ -12,10 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from randsmooth.atomic import write_atomically
-from randsmooth.certificates.header import guarantee_of
+from randsmooth.certificates.header import CLOPPER_PEARSON, guarantee_of
 from randsmooth.certificates.journal import UNFINISHED, Journal, read_unfinished
-from randsmooth.certificates.logs.inferred import infer, tells_p_a
-from randsmooth.certificates.logs.matlab import read_matlab
+from randsmooth.certificates.logs.inferred import infer
 from randsmooth.certificates.logs.paths import in_repository
 from randsmooth.certificates.logs.tsv import TSV_COLUMNS, PredictionLog, looks_like_log, read_tsv
 from randsmooth.certificates.selection import images_planned
@@ -25,14 +24,14 @@ from randsmooth.noise import round_down
 from randsmooth.urls import Place, delivered, fetched
 
 # Suffix -> the reader of such logs; any other file that looks like a log is read as .tsv is.
-LOGS: dict[str, Callable[[Path], Certificates]] = {".tsv": read_tsv, ".mat": read_matlab}
+LOGS: dict[str, Callable[[Path], Certificates]] = {".tsv": read_tsv}
 SUFFIXES = (".parquet", *LOGS)
 OTHERS = (".html", ".json", ".md", ".pdf", ".png", ".pt", ".pth", ".py", ".safetensors", ".tex", ".yaml")  # unopened
 AGREE = 1e-9  # relative: radii computed on another processor or with another library agree to this
 
 
 def read(place: Place) -> Certificates:
-    """Read a certificate table, named after its file: Parquet or MATLAB if its suffix says so, else a TSV log.
+    """Read a certificate table, named after its file: Parquet if its suffix says so, else a TSV log.
 
     A table at a URL, such as s3://bucket/a.parquet, is read from a copy on this machine (see `transfer.fetched`).
     Of an unfinished run, `read` takes the journal, OUT.parquet.partial: the table holds the images finished so far.
@@ -46,10 +45,7 @@ def read(place: Place) -> Certificates:
         >>> read("log.tsv").radius.tolist()
         [0.0, 0.75]
     """
-    return _read(fetched(place))
-
-
-def _read(path: Path) -> Certificates:
+    path = fetched(place)
     if not path.is_file():
         what = "no file of certificates" if path.exists() else "not there"
         raise InputError(f"{path} is {what}; `randsmooth certify` writes them")
@@ -223,7 +219,8 @@ def _check_a_log_can_say(table: Certificates) -> None:
     if header.distribution is not None or table.converted is not None:
         noise = f"{header.noise_words}, {table.norm} radii"
         raise InputError(f"{table.name or 'this table'} ({noise}): a TSV log has L2 radii; keep the Parquet file")
-    if not tells_p_a(header) or header.n0 == 0 or header.label_aware or not table.labelled:
+    usual = header.rule == "fixed" and header.bound in (None, CLOPPER_PEARSON)
+    if not usual or header.n0 == 0 or header.label_aware or not table.labelled:
         raise InputError(
             f"{table.name or 'this table'} was certified otherwise than readers of a TSV log assume, who would recover "
             "a false p_A. Keep the Parquet file, or certify with --rule fixed, --bound clopper-pearson, n0 and labels"
@@ -246,7 +243,10 @@ def check_file(path: Path | str) -> str:
     path = Path(path)
     if path.suffix == ".parquet":
         return _check_table(path)
-    return _check_journal(path) if path.suffix == UNFINISHED else _check_log(path)
+    if path.suffix == UNFINISHED:
+        return _check_journal(path)
+    found = f"log: {len(read(path))} images; it has no digest"
+    return f"{found}, its numbers are possible and `correct` fits label and predict"
 
 
 def _check_table(path: Path) -> str:
@@ -285,8 +285,3 @@ def _check_journal(path: Path) -> str:
     torn = "; the unfinished one behind them does not count" if journal.size < path.stat().st_size else ""
     data = journal.header.dataset or "unnamed data"
     return f"journal of a run under way: {images} of {data}; every line is as it was written{torn}"
-
-
-def _check_log(path: Path) -> str:
-    log = read(path)
-    return f"log: {len(log)} images; it has no digest, its numbers are possible and `correct` fits label and predict"

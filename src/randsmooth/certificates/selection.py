@@ -147,7 +147,7 @@ def images_planned(selection: str | None, shard: str | None) -> int | None:
         (500, 167)
     """
     chosen = chosen_by(selection)
-    return None if chosen is None else len(chosen) if shard is None else Shard.parse(shard).images_of(len(chosen))
+    return None if chosen is None else Shard.parse(shard or "1/1").images_of(len(chosen))
 
 
 def check_belong(selection: str | None, shard: str | None, idx: Ints) -> None:

@@ -308,7 +308,7 @@ def farthest(table: CertificatesLike) -> float:
     """
     table = as_certificates(table)
     if not table.header.settled:
-        return float(max([*table.radius, *(() if (asked := asked_radii(table)) is None else asked)], default=0.0))
+        return float(table.radius.max(initial=0.0))
     return float(_seen(table, rule_of(table.header).farthest))
 
 
@@ -327,11 +327,7 @@ def can_certify(table: CertificatesLike, r: float) -> bool:
 
 def asked_radii(table: Certificates) -> NDArray[np.float64] | None:
     """(K,) the only radii that the table's samples were asked about; None if they were asked about all."""
-    rule, _, radius = table.header.rule.partition("=")
-    if table.header.settled:
-        asked = rule_of(table.header).asked_radii
-    else:  # a log of a single radius names it, though its n and alpha are unknown
-        asked = (float(radius),) if rule == "radius" else None
+    asked = rule_of(table.header).asked_radii if table.header.settled else None
     return None if asked is None else _seen(table, asked)
 
 

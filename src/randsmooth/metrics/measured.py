@@ -92,7 +92,7 @@ def left_open(screened: Certificates) -> Ints:
     return np.sort(screened.idx[np.array(open_, np.bool_)])
 
 
-def to_resolve(screened: Certificates, within: float, *, level: float = LEVEL) -> Ints:
+def to_resolve(screened: Certificates, within: float) -> Ints:
     """Which of the images left open to certify to the end, so that certified accuracy is known to `within`.
 
     Their number depends on how many were left open and on `within` alone, and they are chosen by a hash of the
@@ -103,13 +103,12 @@ def to_resolve(screened: Certificates, within: float, *, level: float = LEVEL) -
     Args:
         screened: all images, under the rule `screen=R`, label-aware.
         within: a share of the images, in (0, 1/2): half of the length that the interval may have.
-        level: probability with which it is to hold.
 
     Returns:
         positions, ascending; none where the interval is short enough without them.
 
     Raises:
-        InputError: as `left_open`; `within` or `level` out of range.
+        InputError: as `left_open`; `within` out of range.
 
     Example:
         >>> from randsmooth.certificates import Header, from_evidence
@@ -127,9 +126,9 @@ def to_resolve(screened: Certificates, within: float, *, level: float = LEVEL) -
         >>> len(to_resolve(table, within=0.1)), len(to_resolve(table, within=0.05))
         (47, 73)
     """
-    check_within(within, level)
+    check_within(within)
     open_ = left_open(screened).tolist()
-    number = bounds.enough_drawn(len(open_), 2.0 * within * len(screened), 1.0 - level)
+    number = bounds.enough_drawn(len(open_), 2.0 * within * len(screened), 1.0 - LEVEL)
     return np.array(chosen_by_chance(open_, number, screened.header.seed or 0), np.int64)
 
 
@@ -180,10 +179,11 @@ def measured_accuracy(
     second = [] if resolved is None else [resolved]
     sure, hits = (sum(int(certified(t, rule.radius).sum()) for t in tables) for tables in ([screened], second))
     samples = sum(int(t.samples.sum()) for t in (screened, *second))
-    return _measured(rule, level, len(screened), sure, len(left_open(screened)), sum(map(len, second)), hits, samples)
+    open_, drawn = len(left_open(screened)), sum(map(len, second))
+    return _measured(rule, len(screened), sure, open_, drawn, hits, samples, level)
 
 
-def sampled_accuracy(sample: Certificates, images: int, *, level: float = LEVEL) -> MeasuredAccuracy:
+def sampled_accuracy(sample: Certificates, images: int) -> MeasuredAccuracy:
     """Certified accuracy at R of `images` images, from those that chance chose of them: as if all were left open.
 
     That takes fewer samples than two passes where the answer may be coarse, so that few images suffice.
@@ -191,7 +191,6 @@ def sampled_accuracy(sample: Certificates, images: int, *, level: float = LEVEL)
     Args:
         sample: images under the rule `radius=R`, label-aware, chosen by `chosen_by_chance`.
         images: how many there are in all.
-        level: probability with which the interval is to hold.
 
     Raises:
         InputError: another rule, or more images in the table than there are.
@@ -213,7 +212,7 @@ def sampled_accuracy(sample: Certificates, images: int, *, level: float = LEVEL)
     """
     rule = _rule_of(sample, OneRadius)
     hits, samples = int(certified(sample, rule.radius).sum()), int(sample.samples.sum())
-    return _measured(rule, level, images, 0, images, len(sample), hits, samples)
+    return _measured(rule, images, 0, images, len(sample), hits, samples)
 
 
 def chosen_by_chance(images: Sequence[int], number: int, seed: int) -> list[int]:
@@ -222,12 +221,10 @@ def chosen_by_chance(images: Sequence[int], number: int, seed: int) -> list[int]
     return sorted(in_order[:number])
 
 
-def check_within(within: float, level: float = LEVEL) -> None:
-    """Raise InputError unless `within` is a share of the images in (0, 1/2) and `level` a probability in (0, 1)."""
+def check_within(within: float) -> None:
+    """Raise InputError unless `within` is a share of the images in (0, 1/2)."""
     if not 0.0 < within < 0.5:
         raise InputError(f"within={within!r} must lie strictly between 0 and 0.5: 0.01 is one point of accuracy")
-    if not 0.0 < level < 1.0:
-        raise InputError(f"level={level!r} must lie strictly between 0 and 1; 0.95 is usual")
 
 
 def _rule_of(table: Certificates, kind: type[OneRadius]) -> OneRadius:
@@ -243,7 +240,7 @@ def _rule_of(table: Certificates, kind: type[OneRadius]) -> OneRadius:
 
 
 def _measured(
-    rule: OneRadius, level: float, images: int, sure: int, left_open: int, drawn: int, hits: int, samples: int
+    rule: OneRadius, images: int, sure: int, left_open: int, drawn: int, hits: int, samples: int, level: float = LEVEL
 ) -> MeasuredAccuracy:
     """From how many images there are, are certified for sure, are left open, were drawn of these, and certified."""
     low, high = bounds.finite_share_interval(hits, drawn, left_open, 1.0 - level)

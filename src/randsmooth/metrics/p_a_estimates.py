@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from randsmooth import bounds
-from randsmooth.certificates import Certificates, CertificatesLike, as_certificates, tells_p_a
+from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
 from randsmooth.errors import InputError
 from randsmooth.metrics.estimate import LEVEL, Estimate, Floats, require_images, share
 
@@ -66,8 +66,6 @@ def p_a_unknown(table: CertificatesLike) -> str:
     if not table.labelled:
         return "the images have no labels; certify images with labels"
     if table.is_log:
-        if not tells_p_a(header):
-            return "its radii do not give p_A: they are of a single radius, or of the soft smoothed classifier"
         known = {"sigma": header.names_noise or None, "n": header.n, "alpha": header.alpha}
         missing = [field for field, value in known.items() if value is None]
         give = f"give {', '.join(f'--{field}' for field in missing)} to recover p_A from its radii"

@@ -52,16 +52,12 @@ def require_one_norm(tables: Sequence[CertificatesLike]) -> None:
         >>> require_one_norm([a, b.in_norm("l1")])
         Traceback (most recent call last):
             ...
-        randsmooth.errors.InputError: radii in different norms are never compared: those of a are L2, those of b L1; ...
+        randsmooth.errors.InputError: radii in different norms are never compared: a has L2 radii, b has L1 radii; ...
     """
     given = [as_certificates(table) for table in tables]
-    norms = {norm: [table.name or "a table" for table in given if table.norm == norm] for norm in NORMS}
-    found = [(NORMS[norm].label, names) for norm, names in norms.items() if names]
-    if len(found) < 2:
+    if len({table.norm for table in given}) < 2:
         return
-    said = ", ".join(
-        f"those of {', '.join(names)}{' are' * (not place)} {norm}" for place, (norm, names) in enumerate(found)
-    )
+    said = ", ".join(f"{table.name or 'a table'} has {NORMS[table.norm].label} radii" for table in given)
     proved = [table.header.smoothing.norms if table.header.names_noise else ("l2", "l1", "linf") for table in given]
     common = next((norm for norm in proved[0] if all(norm in of for of in proved)), "")
     way = "report one norm at a time"

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from randsmooth import bounds
 from randsmooth.certificates.evidence import name_images
-from randsmooth.certificates.header import CLOPPER_PEARSON, Header
 from randsmooth.certificates.logs.paths import PathFacts, path_facts
 from randsmooth.certificates.table import ABSTAIN, Certificates, Floats
 from randsmooth.errors import InputError
@@ -61,25 +60,10 @@ def infer(
     """
     if not table.is_log:
         return table
-    place = path_facts(Path(path))
-    if not tells_p_a(table.header):  # its radii are not those of n samples judged by Clopper-Pearson
-        return _placed(table, replace(place, n=None, alpha=None), sigma=sigma)
-    known = _placed(table, place, sigma=sigma, n=n, alpha=alpha)
+    known = _placed(table, path_facts(Path(path)), sigma=sigma, n=n, alpha=alpha)
     require_reachable(known)
     made = _budgeted(known)
     return made if alpha is not None or made.header.alpha is None else log_at_alpha(made, COMMON_ALPHA)
-
-
-def tells_p_a(header: Header) -> bool:
-    """Whether a log's radii are those of n samples judged by Clopper-Pearson, from which p_A can be recovered.
-
-    They are not where one radius was asked for, or where the soft smoothed classifier was certified.
-
-    Example:
-        >>> tells_p_a(Header()), tells_p_a(Header(rule="radius=0.5"))
-        (True, False)
-    """
-    return header.rule == "fixed" and header.bound in (None, CLOPPER_PEARSON)
 
 
 def _placed(table: Certificates, place: PathFacts, **given: float | None) -> Certificates:
@@ -226,7 +210,7 @@ def require_reachable(table: Certificates) -> None:
     n, alpha = header.n or MOST_SAMPLES, header.alpha or LOOSEST
     if len(wrong := table.idx[beyond(table.radius, header.sigma, n, alpha)]):
         most = round_down(Gaussian(header.sigma).largest_radius(n, alpha), 3)
-        known = [f"{what}={value}" for what in ("n", "alpha") if (value := getattr(header, what)) is not None]
-        way = "give those of the log, or no n and alpha" if known else "give the sigma of the log"
-        made = f"{' and '.join(known) or 'any usual n and alpha'} certify at sigma={header.sigma:g}; {way}"
-        raise InputError(f"{table.name}: the radius of {name_images(wrong)} is above {most}, the most that {made}")
+        budget = f"n={header.n or 'any'} and alpha={header.alpha or 'any'} certify at sigma={header.sigma:g}"
+        way = "give those that the log was made with, or no n and alpha"
+        above = f"the radius of {name_images(wrong)} is above {most}"
+        raise InputError(f"{table.name}: {above}, the most that {budget}; {way}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -13,17 +14,11 @@ from typing import Any, TypeVar
 
 from randsmooth.escape import printable, shortened
 
-METHODS = ("gaussian", "stability", "smoothadv", "macer", "consistency", "smoothmix", "cat-rs", "amplify")
-ALIASES = {  # names that logs and papers use for a method, where its name here is another
-    **{"catrs": "cat-rs", "cat_rs": "cat-rs", "ours": "amplify", "cohen": "gaussian", "salman": "smoothadv"},
-    **{"stab": "stability", "replication": "gaussian", "data_cohen": "gaussian"},
-}
+HERE = resources.files("randsmooth.certificates.logs")
+KNOWN = tomllib.loads(HERE.joinpath("known.toml").read_text(encoding="utf-8"))
+CLASSES: dict[str, int] = KNOWN["classes"]
+DATASETS: dict[str, str] = {name: name for name in CLASSES} | KNOWN["dataset_aliases"]
 CORRUPTED = ("cifar10c", "mnistc")  # whose files are called by the corruption
-CLASSES = {
-    **dict.fromkeys(("mnist", "fashion-mnist", "svhn", "cifar10", "digits", *CORRUPTED), 10),
-    **{"cifar100": 100, "imagenet": 1000},
-}
-DATASETS = {name: name for name in CLASSES} | {"fmnist": "fashion-mnist", "cifar10-jpeg": "cifar10"}
 
 NUMBER = r"\d+(?:\.\d+)?"
 X = f"({NUMBER})"
@@ -32,25 +27,20 @@ FACTS: dict[str, tuple[re.Pattern[str], Callable[[str], float]]] = {  # of their
     "noise": (re.compile(rf"(?:^|[_-])nois[et]?[_=]?{X}"), float),  # one log is called noist_0.25
     "n": (re.compile(r"(?:^|[_-])[Nn][_=]?(\d{3,})(?![\d.])"), int),
     "alpha": (re.compile(r"(?:^|[_-])alpha[_=]?(0?\.\d+)"), float),
-    "radius": (re.compile(rf"(?:^|[_-])(?:radius|rad|r)[_=]?{X}(?![\w.])"), float),
 }
 OURS = re.compile(rf"(?P<dataset>.+)-sigma(?P<sigma>{X})")  # a folder whose logs are called by their method
 ARCH = re.compile(r"(?:cifar_|cifar100_)?((?:resnet|densenet|vgg|wrn|lenet)\d*)", re.IGNORECASE)
 SEVERITY = re.compile(r"severity_(\d)")
 RUN = re.compile(r"_?(\d+)(?:_o)?")  # `noise_0.50_4490`, and folders that are but a number: which of several runs
 SUFFIX = re.compile(r"\.(tsv|txt|csv|log)$")
-PLAIN = {"train", "test", "data", "certify", "best_models", "ours", "ablation"} | {
-    f"ours_{how}" for how in ("selftraining", "pretraining", "pretraining_selftraining")
-}
 PHRASES = {"sigma": "sigma", "n": "n", "alpha": "alpha", "dataset": "data set", "split": "split", "method": "method"}
 
 # A notation of settings each, and the method that it names. A group is called as the setting is here; `*_256` is a size
 # in 1/256 of a pixel's range, {X} a number.
-with resources.files("randsmooth.certificates.logs").joinpath("notations.csv").open() as file:
+with HERE.joinpath("notations.csv").open(encoding="utf-8") as file:
     LINES = list(csv.DictReader(file))
 NOTATIONS = tuple((re.compile(each["form"].replace("{X}", NUMBER), re.IGNORECASE), each["method"]) for each in LINES)
 PIXEL = 256.0  # by what the released codes divide the size of an attack
-TOPS = ("data", "data_cohen", "test", "logs")  # folders at the top of a repository, below which its logs lie
 
 Settings = dict[str, float | str]
 T = TypeVar("T")
@@ -71,16 +61,7 @@ class Repository:
     shared: Mapping[str, Mapping[str, str | float]] = field(default_factory=dict)
 
 
-REPOSITORIES = (
-    Repository("locuslab/smoothing", "gaussian"),
-    Repository("Hadisalman/smoothing-adversarial", "smoothadv"),
-    Repository("jh-jeong/smoothing-consistency", "consistency"),
-    # The ablations of its paper are on MNIST; so are the labels in these logs.
-    Repository("jh-jeong/smoothmix", "smoothmix", {"ablation": {"dataset": "mnist"}}),
-    # Its code certifies corrupted images at 0.25 alone; the largest radii in these logs are those of 0.25.
-    Repository("alinlab/smoothing-catrs", "cat-rs", {"cifar10c": {"sigma": 0.25}, "mnistc": {"sigma": 0.25}}),
-    Repository("eth-sri/acr-weakness", "amplify"),
-)
+REPOSITORIES = tuple(Repository(**each) for each in KNOWN["repositories"])
 NOWHERE = Repository("", "")
 
 
@@ -100,7 +81,9 @@ def split_at_repository(parts: Sequence[str]) -> tuple[Repository | None, list[s
         name, below = re.sub("-(main|master)$", "", part.lower()), list(parts[place + 1 :])
         for one in REPOSITORIES:
             whole = one.name.lower()
-            if name == whole.replace("/", "+") or (name == whole.partition("/")[2] and below and below[0] in TOPS):
+            if name == whole.replace("/", "+") or (
+                name == whole.partition("/")[2] and below and below[0] in KNOWN["tops"]
+            ):
                 return one, below
     return None, list(parts)
 
@@ -127,7 +110,6 @@ class PathFacts:
         training_sigma: that of the training: where the path names both, or in a repository, where one is of both.
         n: samples per image.
         alpha: probability that a certificate is wrong.
-        radius: the only one that was asked for, of a log of a single radius.
         dataset, split, method: by their names here; the split of corrupted images is the corruption and its severity.
         arch: the architecture.
         settings: hyperparameters, by their names here.
@@ -146,7 +128,6 @@ class PathFacts:
     training_sigma: float | None = None
     n: int | None = None
     alpha: float | None = None
-    radius: float | None = None
     dataset: str = ""
     split: str = ""
     method: str = ""
@@ -227,7 +208,7 @@ def method_named(name: str) -> str:
         ('gaussian', 'consistency')
     """
     plain = name.lower().strip()
-    return ALIASES.get(plain, plain)
+    return str(KNOWN["method_aliases"].get(plain, plain))
 
 
 def _dataset(name: str) -> str:
@@ -258,7 +239,7 @@ def _method(parts: Sequence[str], own: str) -> str:
 def _method_in(part: str, own: str) -> str:
     """The method that a part names; `own` is that of the repository, which it calls ours."""
     name = own if own and part.lower() == "ours" else method_named(part)
-    return _notation(part)[1] or (name if name in METHODS else "")
+    return _notation(part)[1] or (name if name in KNOWN["methods"] else "")
 
 
 def _settings(parts: Sequence[str], dataset: str) -> tuple[Settings, str, tuple[str, ...]]:
@@ -272,11 +253,11 @@ def _settings(parts: Sequence[str], dataset: str) -> tuple[Settings, str, tuple[
         for form, _ in FACTS.values():
             part = form.sub("", part)
         found, run = _notation(part)[0], RUN.fullmatch(part)
-        plain = part.lower() in {"", *PLAIN, *DATASETS} or ARCH.fullmatch(part) or method_named(part) in METHODS
+        plain = part.lower() in {"", *KNOWN["plain"], *DATASETS, *KNOWN["methods"], *KNOWN["method_aliases"]}
         settings |= found
         if run and not found:
             runs.append(run[0].strip("_"))
-        elif not (found or plain):
+        elif not (found or plain or ARCH.fullmatch(part)):
             other.append(part.strip("_"))
     return settings, "-".join(runs), tuple(other)
 

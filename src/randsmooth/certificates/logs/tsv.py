@@ -2,8 +2,7 @@
 
 Most are written by `certify.py` of Cohen et al. 2019 or a descendant of it: `idx label predict radius correct time`,
 one line an image. These variants are read too: `time` in plain seconds, `correct` as a running total (Carlini et al.
-2023), further columns at the end and logs of a single radius (Horvath et al. 2022), and lines without header and `idx`
-(Lei et al. 2025).
+2023), further columns at the end, and lines without header and `idx` (Lei et al. 2025).
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +23,6 @@ from randsmooth.documents import read_file, shown
 from randsmooth.errors import ForeignFile, InputError
 
 TSV_COLUMNS = ["idx", "label", "predict", "radius", "correct", "time"]
-PROVED = "radius proved"  # the column that says whether the one radius asked for was proved
 UNNUMBERED = "the log does not say which images it is about; they are numbered -1, -2, ... in its order"
 FIRST = 400  # bytes that hold the first line of any log
 ROW = re.compile(r"(-?\d+\t){1,2}-?\d+\t[\d.]+(e[-+]?\d+)?\t[01]\t[\d:.]+")  # numbers where a header should be
@@ -36,7 +34,6 @@ MOST_CLASSES = 100_000
 LAST = 10**9  # image
 LONGEST = 10**8  # seconds, three years
 MOST_BYTES, MOST_LINES, MOST_COLUMNS = 2**28, 2 * 10**6, 100  # ImageNet has 1.28 million training images
-ONE_RADIUS = "only radius {:g} was asked for: accuracies below it and ACR are lower bounds"
 TEXTS = {".tsv", ".txt", ".csv", ".log"}  # suffixes; `sigma_0.25` has none
 
 
@@ -65,8 +62,8 @@ def looks_like_log(path: Path) -> bool:
     return {"label", "predict"} <= set(line.split("\t")) or ROW.fullmatch(line) is not None
 
 
-def read_tsv(path: Path | str, header: Header | None = None) -> Certificates:
-    """Read a published log. It does not hold sigma, n and alpha: pass them in `header`, or see `infer`.
+def read_tsv(path: Path | str) -> Certificates:
+    """Read a published log. It does not hold sigma, n and alpha: see `infer` and `Certificates.assuming`.
 
     Most logs print radii to three significant digits, perhaps rounded up. A log without `idx` does not say which images
     it is about; its rows are numbered below 0, so that `pair` finds none of them in another table.
@@ -87,25 +84,16 @@ def read_tsv(path: Path | str, header: Header | None = None) -> Certificates:
         ([3, -1], [1.5, 1.4])
     """
     path = Path(path)
-    lines, facts, notes = _Lines.of(path), path_facts(path), () if header is None else header.notes
-    last = CLASSES.get(facts.dataset, MOST_CLASSES) - 1
-    why = f", the classes of {facts.dataset}, which its path names" if facts.dataset in CLASSES else ""
+    lines, dataset = _Lines.of(path), path_facts(path).dataset
+    last = CLASSES.get(dataset, MOST_CLASSES) - 1
+    why = f", the classes of {dataset}, which its path names" if dataset in CLASSES else ""
     label, predict = lines.integers("label", 0, last, why), lines.integers("predict", ABSTAIN, last, why)
-    known, bare = header or Header(), "idx" not in lines.columns
-    if PROVED in lines.columns:
-        if facts.radius is None:
-            raise InputError(f"{path} does not say which radius is {PROVED!r}: name it so: radius_0.5/{path.name}")
-        proved = lines.integers(PROVED, -1, 1) == 1
-        radius, notes = np.where(proved, facts.radius, 0.0), (*notes, ONE_RADIUS.format(facts.radius))
-        known = known.replace(rule=f"radius={facts.radius:g}")
-    else:
-        radius = lines.numbers("radius")
-    known = known.replace(notes=(*notes, UNNUMBERED) if bare else notes)
+    bare = "idx" not in lines.columns
     idx = -1 - np.arange(len(label)) if bare else lines.integers("idx", 0, LAST)
-    name = path.stem if path.suffix in TEXTS else path.name
-    table = Certificates(known, idx, label, predict, radius, lines.seconds(), name=name)
+    header, name = Header(notes=(UNNUMBERED,) * bare), path.stem if path.suffix in TEXTS else path.name
+    table = Certificates(header, idx, label, predict, lines.numbers("radius"), lines.seconds(), name=name)
     _check_rows(table, lines, rising=not bare)
-    return replace(table, predict=np.where(radius > 0.0, predict, ABSTAIN)) if PROVED in lines.columns else table
+    return table
 
 
 def read_text(path: Path) -> str:
@@ -183,14 +171,17 @@ class _Lines:
 def _check_names(path: Path, names: Sequence[str]) -> None:
     """Raise InputError unless these are the columns of a log of certificates."""
     there = set(names)
-    if "predict" in there and not there & {"radius", PROVED}:
+    if "radius proved" in there:
+        raise InputError(
+            f"{path} is a log of one radius R, which it does not hold: give from_radii R where it is proved"
+        )
+    if "predict" in there and "radius" not in there:
         column = " (basePredict)" if "basePredict" in there else ""
         raise PredictionLog(
             f"{path} is a log of predictions{column}, not of certificates: it holds no radius; take the log that "
             "was made by certifying"
         )
-    needed = [PROVED if name == "radius" and PROVED in there else name for name in TSV_COLUMNS]
-    missing = [name for name in needed if name not in there and not (name == "idx" and names == TSV_COLUMNS[1:])]
+    missing = [n for n in TSV_COLUMNS if n not in there and not (n == "idx" and names == TSV_COLUMNS[1:])]
     if missing or len(there) < len(names) or len(names) > MOST_COLUMNS:
         lacks = f"{path} is no log of certificates: its first line lacks {', '.join(missing) or 'different names'}"
         columns = f"A log has the columns {', '.join(TSV_COLUMNS)}, with tabs between"
@@ -207,13 +198,12 @@ def _seconds(cell: str) -> float:
 
 def _check_rows(table: Certificates, lines: _Lines, *, rising: bool) -> None:
     """Raise InputError for rows or columns that contradict each other."""
-    column = PROVED if PROVED in lines.columns else "radius"
     if rising:
         lines.refuse("idx", np.diff(table.idx, prepend=-1) <= 0, "does not rise from row to row")
     impossible = (table.radius < 0) | (table.radius > LARGEST)
-    lines.refuse(column, impossible, f"is below 0 or above {LARGEST:g}, which none can be")
+    lines.refuse("radius", impossible, f"is below 0 or above {LARGEST:g}, which none can be")
     held = (table.predict == ABSTAIN) & (table.radius > 0)
-    lines.refuse(column, held, "stands where predict=-1 abstains; expected 0")
+    lines.refuse("radius", held, "stands where predict=-1 abstains; expected 0")
     correct = lines.integers("correct", 0, len(table))
     if not np.array_equal(correct, np.cumsum(table.correct)):  # a running total
         lines.refuse("correct", table.correct != correct, "contradicts predict")
