@@ -78,8 +78,8 @@ def test_a_model_that_another_needs_is_made_before_it_once_and_certified_only_if
     for step in steps.values():
         if step.verb == "train" and "cat-rs" in step.name:
             (teacher,) = step.needs
-            assert teacher == f"digits-gaussian-0.25-seed{step.options['seed']}/train"
-            assert step.options["set"]["teacher"] == str(steps[teacher].makes)
+            assert teacher.name == f"digits-gaussian-0.25-seed{step.options['seed']}/train"
+            assert step.options["set"]["teacher"] == str(teacher.makes)
     said = commands(
         methods={"cat-rs": {**RELEASED, "teacher": {"sigma": 0.12, "epochs": 5}}},
         sigmas=[0.25, 0.5],
@@ -99,24 +99,6 @@ def test_a_reference_that_may_mean_two_models_is_refused() -> None:
     assert "digits-gaussian-lr=0.01-0.25-seed0/model" in str(commands(methods=methods))
 
 
-def test_denoisers_are_trained_once_for_all_that_share_them(tmp_path: Path) -> None:
-    first = {"arch": "dncnn-3x4", "epochs": 1}
-    said = commands(sigmas=0, seeds=[0, 1], certify={"sigma": [0.25, 0.5], "n": 100, "denoiser": first})
-    trained = [command for command in said.values() if command.startswith("randsmooth train-denoiser")]
-    assert len(trained) == 2 and "--sigma 0.25 --arch dncnn-3x4 --epochs 1" in trained[0]
-    second = {"objective": "stability", "start": first, **first}
-    grid = BASE | {"sigmas": 0, "seeds": [0, 1], "certify": {"sigma": 0.25, "n": 100, "denoiser": second}}
-    steps = steps_of(Grid.read(grid), tmp_path)
-    trained = [step.command() for step in steps if step.verb == "train-denoiser"]
-    assert len(trained) == 3  # one for each classifier, which begins with the one for all
-    assert sum(f"--classifier {tmp_path}/digits-gaussian-0-seed" in command for command in trained) == 2
-    names = [(chain.name, len(chain.before)) for chain in chains_of(steps)]
-    assert names == [("digits-denoiser-arch=dncnn-3x4-epochs=1-0.25", 0)] + [
-        (f"digits-gaussian-0-seed{seed}", 1) for seed in (0, 1)
-    ]
-    check_steps(steps)  # of models that will be there by then
-
-
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"sigmas": None}, "the grid is empty: it must name sigmas"),
     ({"sigma": 0.5}, "unknown key of a grid 'sigma': did you mean 'sigmas'?"),
@@ -129,10 +111,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"train": {"epoch": 5}}, "unknown setting of gaussian 'epoch'"),
     ({"train": {"sigma": 5}}, "unknown setting of gaussian 'sigma'"),
     ({"certify": {"shard": "1/2"}}, "unknown setting below certify: 'shard'"),
-    ({"certify": {"denoiser": {"depth": 5}}}, "unknown setting 'depth'"),
+    ({"certify": {"sigma": 0.5, "denoiser": "./none"}}, "none"),
     ({"methods": 3}, "methods must be names, or `name: settings` lines; got 3"),
     ({"train": 3}, "train must hold `setting: value` lines; got 3"),
-    ({"methods": {"gaussian": {"m": {"lr": 0.1}}}}, "must be a whole number"),
+    ({"methods": {"gaussian": {"m": {"lr": 0.1}}}}, "m='OUT/digits-gaussian-lr=0.1-0.25-seed0/model' must be"),
     ({"seeds": 0.5}, "seed0.5/train: seed=0.5"),
     ({"methods": {"cat-rs": {**RELEASED, "teacher": {"method": 3}}}}, "method=3"),
     ({"certify": {"n": 100, "take": "many"}}, "take='many'"),
@@ -172,11 +154,13 @@ def test_what_fails_stops_only_what_needs_it(tmp_path: Path) -> None:
     table, missing = tmp_path / "t.tsv", tmp_path / "nosuch.tsv"
     table.write_text("idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t1\t1\t0.5\t1\t0:00:01\n")
 
-    def step(name: str, source: Path, *needs: str) -> Step:
+    def step(name: str, source: Path, *needs: Step) -> Step:
         out = tmp_path / f"{name.partition('/')[0]}.json"
         return Step(name, "evaluate", str(source), {"format": "json", "out": out, "overwrite": True}, out, needs)
 
-    steps = [step("a/x", missing), step("b/x", table, "a/x"), step("c/x", table, "b/x"), step("d/x", table)]
+    steps = [step("a/x", missing), step("d/x", table)]
+    steps.append(step("b/x", table, steps[0]))
+    steps.append(step("c/x", table, steps[2]))
     chains = chains_of(steps)
     outcome = carry_out(chains, None, Silent())
     assert "nosuch.tsv" in outcome.failed["a"] and {**outcome.blocked} == {"b": "a", "c": "a"}
@@ -186,7 +170,7 @@ def test_what_fails_stops_only_what_needs_it(tmp_path: Path) -> None:
     assert not carry_out(chains, None, Silent()).failed and not any(chain.missing() for chain in chains)
     assert steps[0].failure() == ""
     with pytest.raises(InputError) as refused:
-        chains_of([step("a/x", table), step("b/x", table, "a/x"), step("a/y", table, "b/x")])
+        chains_of([steps[0], steps[2], step("a/y", table, steps[2])])
     assert "a, b wait for each other" in str(refused.value)
 
 

@@ -389,12 +389,6 @@ def from_object(source: Any, request: Request) -> Images:
         return from_arrays(source, None, "x", request)
     if isinstance(source, DataLoader):
         return _from_loader(source, request)
-    if isinstance(source, Mapping) and {"data", "target"} <= {*source}:  # as scikit-learn's loaders give it
-        images = from_arrays(source["data"], source["target"], "data", request, source="scikit-learn's data")
-        names = tuple(map(str, source.get("target_names", ())))
-        known = len(names) == len(images.spec.classes)
-        images.spec = replace(images.spec, classes=names, open_ended=False) if known else images.spec
-        return images
     if hasattr(source, "columns") and hasattr(source, "iloc"):
         return from_table(source, request)
     called = f"the {type(source).__name__}"

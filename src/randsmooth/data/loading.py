@@ -49,7 +49,7 @@ def load(
         dataset: a name in `DATASETS`; the path or URL of a folder (of class folders, of images, of train/ and test/, of
             Parquet or WebDataset tar files, or written by `save_to_disk`) or of an .npz, .csv, .parquet or .tar file;
             arrays or tensors (x, y) or x alone; a torch Dataset or DataLoader; a `datasets` Dataset or DatasetDict; a
-            DataFrame of numbers, or what a loader of scikit-learn returns. Arrays and items that are no images, such as
+            DataFrame of numbers. Arrays and items that are no images, such as
             (N, d) or (N, C, T), are features of any scale.
         split: "train" or "test". What has no splits is the split that is asked for.
         device: where batches are to be.

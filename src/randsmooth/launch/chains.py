@@ -25,8 +25,7 @@ from randsmooth.progress import Reporter
 if TYPE_CHECKING:
     from randsmooth.training import Recipe
 
-RESUMED = ("train", "train-denoiser", "certify")  # verbs that go on with what a killed run has left
-TRAINING = ("train", "train-denoiser")
+RESUMED = ("train", "certify")  # verbs that go on with what a killed run has left
 INTERRUPTED = 130  # the exit code of a command that Ctrl-C ended
 OURS = "randsmooth: "  # begins the sentence of an error
 LOG, FAILED = ".log", ".failed"  # suffixes of files beside what a step makes
@@ -41,7 +40,7 @@ class Step:
         name: CHAIN/STEP.
         verb, argument, options: the command; `argument` may be several, options are settings by their names.
         makes: the model folder or the file that is there when the step is done.
-        needs: the names of the steps that must be done before.
+        needs: the steps that must be done before.
         reads: files that `makes` must not be older than; those of a step that takes seconds.
 
     Example:
@@ -57,13 +56,17 @@ class Step:
     argument: str | Sequence[str]
     options: Mapping[str, Any]
     makes: Path
-    needs: tuple[str, ...] = ()
+    needs: tuple[Step, ...] = ()
     reads: tuple[Path, ...] = ()
 
     @property
     def chain(self) -> str:
         """The chain that it belongs to."""
         return self.name.rpartition("/")[0]
+
+    def before(self) -> dict[str, Step]:
+        """All steps that must be done before, by name, each after those that it needs itself."""
+        return {name: step for need in self.needs for name, step in (need.before() | {need.name: need}).items()}
 
     def words(self, device: str = "auto") -> list[str]:
         """The words of the command line, after `randsmooth`; on `device`, unless the step names one."""
@@ -85,7 +88,7 @@ class Step:
 
     def is_done(self) -> bool:
         """Whether what it makes is there, whole."""
-        if self.verb in TRAINING:
+        if self.verb == "train":
             return (self.makes / "config.json").exists()  # which is written last
         if self.verb == "certify":  # a kill may have come between the table and the removal of its journal
             return self.makes.exists() and not journal_path(self.makes).exists()
@@ -101,12 +104,12 @@ class Step:
         if self.is_done() or self.verb not in RESUMED:
             return ""
         rows, of = self.rows(), f" of {self.options['epochs']}" if "epochs" in self.options else ""
-        done = f"epoch {rows}{of}" if self.verb in TRAINING else f"{rows:,} images"
+        done = f"epoch {rows}{of}" if self.verb == "train" else f"{rows:,} images"
         return f"{done} done" if rows else ""
 
     def rows(self) -> int:
         """How many epochs it has trained, or images it has certified, as its history or its journal says."""
-        path = self.makes / "history.csv" if self.verb in TRAINING else journal_path(self.makes)
+        path = self.makes / "history.csv" if self.verb == "train" else journal_path(self.makes)
         try:
             with path.open("rb") as file:
                 lines = sum(block.count(b"\n") for block in iter(lambda: file.read(2**20), b""))
@@ -231,18 +234,22 @@ class Chain:
     Attributes:
         name: what it is called.
         steps: in the order in which they run.
-        before: steps of other chains that these need, each after those that it needs itself.
 
     Example:
         >>> train = Step("a/train", "train", "digits", {}, Path("a"))
-        >>> certify = Step("b/certify", "certify", "a", {}, Path("b.parquet"), ("a/train",))
+        >>> certify = Step("b/certify", "certify", "a", {}, Path("b.parquet"), (train,))
         >>> [(chain.name, sorted(chain.needs)) for chain in chains_of([train, certify])]
         [('a', []), ('b', ['a'])]
     """
 
     name: str
     steps: tuple[Step, ...]
-    before: tuple[Step, ...] = ()
+
+    @property
+    def before(self) -> list[Step]:
+        """The steps of other chains that these need, each after those that it needs itself."""
+        every = {name: one for step in self.steps for name, one in step.before().items()}
+        return [one for one in every.values() if one.chain != self.name]
 
     @property
     def needs(self) -> set[str]:
@@ -259,30 +266,25 @@ class Chain:
         Raises:
             InputError: a step failed. Those that do not need it are done all the same.
         """
-        steps = {step.name: step for step in (*self.before, *self.steps)}
-        for step in steps.values():
+        steps = [*self.before, *self.steps]
+        for step in steps:
             with nullcontext() if step.is_done() else step.held():
-                if not (step.is_done() or step.failure()) and all(steps[need].is_done() for need in step.needs):
+                if not (step.is_done() or step.failure()) and all(need.is_done() for need in step.needs):
                     step.run(device)
         if self.missing():
-            raise InputError("; ".join(filter(None, (step.failure() for step in steps.values()))))
+            raise InputError("; ".join(filter(None, (step.failure() for step in steps))))
 
 
 def chains_of(steps: Iterable[Step]) -> list[Chain]:
-    """The steps, each of which comes after those that it needs, as chains, each after those that it needs.
+    """The steps as chains, each after those that it needs.
 
     Raises:
         InputError: two chains wait for each other.
     """
-    closure, own = dict[str, dict[str, Step]](), dict[str, list[Step]]()
+    own = dict[str, list[Step]]()
     for step in steps:
-        closure[step.name] = {name: one for need in step.needs for name, one in closure[need].items()}
-        closure[step.name][step.name] = step
         own.setdefault(step.chain, []).append(step)
-    chains = {}
-    for name, those in own.items():
-        every = {one.name: one for step in those for one in closure[step.name].values()}
-        chains[name] = Chain(name, tuple(those), tuple(one for one in every.values() if one.chain != name))
+    chains = {name: Chain(name, tuple(those)) for name, those in own.items()}
     try:
         order = TopologicalSorter({name: sorted(chain.needs) for name, chain in chains.items()}).static_order()
         return [chains[name] for name in order]

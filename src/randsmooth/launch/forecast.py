@@ -96,7 +96,7 @@ class GraphPlan:
 
     Attributes:
         training, certification: of each step that trains and certifies, by its name.
-        unknown: the names of steps that cannot be foretold, such as those that train denoisers.
+        unknown: the names of steps that cannot be foretold, such as those that certify a model that is there.
     """
 
     training: dict[str, float] = field(default_factory=dict)
@@ -132,24 +132,27 @@ def plan_steps(steps: Iterable[Step], speed: Callable[[str, tuple[int, ...], int
     Example:
         >>> from pathlib import Path
         >>> train = Step("a/train", "train", "digits", {"sigma": 0.25, "epochs": 1}, Path("a"))
-        >>> certify = Step("a/certify", "certify", "a", {"n": 1000, "take": 10}, Path("a.parquet"), ("a/train",))
+        >>> certify = Step("a/certify", "certify", "a", {"n": 1000, "take": 10}, Path("a.parquet"), (train,))
         >>> planned = plan_steps([train, certify])
         >>> [*planned.training], [*planned.certification], planned.unknown
         (['a/train'], ['a/certify'], [])
     """
     recipes, planned = dict[str, Recipe](), GraphPlan()
     for step in steps:
-        recipe = step.recipe() if step.verb == "train" else next((recipes[n] for n in step.needs if n in recipes), None)
-        if step.verb == "train-denoiser" or (step.verb == "certify" and recipe is None):
+        if step.verb == "train":
+            recipes[step.name] = step.recipe()
+        elif step.verb != "certify":
+            continue
+        recipe = next((recipes[one.name] for one in (step, *step.needs) if one.name in recipes), None)
+        if recipe is None:
             planned.unknown.append(step.name)
-        elif step.verb in ("train", "certify") and recipe is not None:
-            spec = data.describe(recipe.dataset, **recipe.reading)
-            passes = speed(recipe.arch, tuple(spec.shape), spec.num_classes)
-            if step.verb == "train":
-                recipes[step.name] = recipe
-                planned.training[step.name] = _training(recipe, recipe.take or spec.sizes["train"], passes)
-            else:
-                planned.certification[step.name] = _samples(step, recipe) * passes.forward
+            continue
+        spec = data.describe(recipe.dataset, **recipe.reading)
+        passes = speed(recipe.arch, tuple(spec.shape), spec.num_classes)
+        if step.verb == "train":
+            planned.training[step.name] = _training(recipe, recipe.take or spec.sizes["train"], passes)
+        else:
+            planned.certification[step.name] = _samples(step, recipe) * passes.forward
     return planned
 
 

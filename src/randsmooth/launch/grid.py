@@ -160,10 +160,10 @@ def _document(path: Path) -> dict[str, Any]:
 
 def _cells(document: Settings) -> Iterator[Cell]:
     sigmas, seeds = listed(document["sigmas"], "sigmas"), listed(document.get("seeds", 0), "seeds")
-    base, datasets = crossed(document.get("train"), "train"), named(document["datasets"], "datasets")
+    base = at_most(crossed(document.get("train"), "train"), "train")
+    datasets, methods = (at_most(named(document[key], key), key) for key in ("datasets", "methods"))
     common = at_most(((name, {**one, **theirs}) for name, theirs in datasets for one in base), "the grid")
     varied = {name: _varied([one for other, one in common if other == name]) for name, _ in datasets}
-    methods = named(document["methods"], "methods")
     for (dataset, shared), (method, own), sigma, seed in product(common, methods, sigmas, seeds):
         said = {key: value for key, value in shared.items() if key in varied[dataset]} | own
         yield Cell(dataset, method, sigma, seed, shared, own, _title(dataset, method, sigma, seed, said))
@@ -257,35 +257,34 @@ def at_most(values: Iterable[T], where: str) -> list[T]:
     return found
 
 
-def crossed(settings: Any, where: str) -> list[dict[str, Any]]:
+def crossed(settings: Any, where: str) -> Iterator[dict[str, Any]]:
     """A mapping whose lists are crossed; or a list of such mappings, one after the other. None stands for {}.
 
     Example:
-        >>> crossed({"n": 1000, "rule": ["fixed", "grid"]}, "certify")
+        >>> [*crossed({"n": 1000, "rule": ["fixed", "grid"]}, "certify")]
         [{'n': 1000, 'rule': 'fixed'}, {'n': 1000, 'rule': 'grid'}]
     """
-    if settings is None:
-        return [{}]
     if isinstance(settings, list):
-        return at_most((one for part in listed(settings, where) for one in crossed(part, where)), where)
-    if not isinstance(settings, dict):
+        for part in listed(settings, where):
+            yield from crossed(part, where)
+    elif isinstance(settings, dict | None):
+        values = [listed(value, f"{where}: {key}") for key, value in (settings or {}).items()]
+        yield from (dict(zip(settings or {}, chosen, strict=True)) for chosen in product(*values))
+    else:
         raise InputError(f"{where} must hold `setting: value` lines; got {shown(repr(settings))}")
-    values = [listed(value, f"{where}: {key}") for key, value in settings.items()]
-    return at_most((dict(zip(settings, chosen, strict=True)) for chosen in product(*values)), where)
 
 
-def named(value: Any, where: str) -> list[tuple[str, dict[str, Any]]]:
+def named(value: Any, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Names with their settings: a name, a list of names, or a mapping from names to what `crossed` takes.
 
     Example:
-        >>> named({"gaussian": None, "macer": {"lbd": [6, 16]}}, "methods")
+        >>> [*named({"gaussian": None, "macer": {"lbd": [6, 16]}}, "methods")]
         [('gaussian', {}), ('macer', {'lbd': 6}), ('macer', {'lbd': 16})]
     """
-    if isinstance(value, dict) and value:
-        found = ((name, one) for name, settings in value.items() for one in crossed(settings, f"{where}: {name}"))
-        return at_most(found, where)
-    parts = listed([] if isinstance(value, dict) else value, where)
-    if odd := next((part for part in parts if not isinstance(part, str | dict)), None):
-        raise InputError(f"{where} must be names, or `name: settings` lines; got {shown(repr(odd))}")
-    one_by_one = (pair for part in parts for pair in (named(part, where) if isinstance(part, dict) else [(part, {})]))
-    return at_most(one_by_one, where)
+    for part in listed(value, where):
+        if isinstance(part, str):
+            yield part, {}
+        elif isinstance(part, dict):
+            yield from ((name, one) for name in part for one in crossed(part[name], f"{where}: {name}"))
+        else:
+            raise InputError(f"{where} must be names, or `name: settings` lines; got {shown(repr(part))}")

@@ -16,7 +16,7 @@ from randsmooth.certificates.journal import journal_path, shards_path
 from randsmooth.certification.run import Run, check_flags
 from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import InputError
-from randsmooth.launch.chains import Chain, Step
+from randsmooth.launch.chains import Step, chains_of
 from randsmooth.launch.slurm import Jobs, Resources, Submitted, check_slurm
 from randsmooth.launch.workers import Workers, watched
 from randsmooth.progress import Progress
@@ -209,9 +209,8 @@ def submit_shards(
         if journal_path(out).exists():
             raise InputError(f"{journal_path(out)} was begun by one process: use another --out, or --overwrite")
         shards = [folder.step(shard, words[1:]) for shard in folder.shards]
-        merging = {"out": out, "overwrite": True}
-        merge_them = Step("merge/merge", "merge", [str(step.makes) for step in shards], merging, out)
-        chains = [*(Chain(step.chain, (step,)) for step in shards), Chain("merge", (merge_them,), tuple(shards))]
+        merging, made = {"out": out, "overwrite": True}, [str(step.makes) for step in shards]
+        chains = chains_of([*shards, Step("merge/merge", "merge", made, merging, out, tuple(shards))])
         try:
             return Jobs(folder.path).submit(chains, resources, at_once=at_once)
         except InputError:  # refused: where nothing was begun, nothing is to stand in the way of the next try

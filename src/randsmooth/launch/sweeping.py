@@ -17,15 +17,14 @@ from randsmooth.atomic import claimed, write_atomically
 from randsmooth.certification.run import Run, choose
 from randsmooth.documents import parse_yaml, read_file
 from randsmooth.errors import InputError
-from randsmooth.launch.chains import RESUMED, TRAINING, Chain, Outcome, Step, carry_out, chains_of
-from randsmooth.launch.grid import READING, Cell, Grid, slug
+from randsmooth.launch.chains import RESUMED, Chain, Outcome, Step, carry_out, chains_of
+from randsmooth.launch.grid import READING, Cell, Grid
 from randsmooth.launch.slurm import Jobs, Resources, Submitted, check_slurm
 from randsmooth.launch.workers import Workers
 from randsmooth.models.registry import check_arch
 from randsmooth.models.sources import check_place
 from randsmooth.noise import NORMS, Gaussian, instead, make_noise
 from randsmooth.progress import Progress, chosen_progress
-from randsmooth.training import DenoiserSettings
 
 RECORD = "sweep.yaml"
 HEADING = "# What this folder holds; written by `randsmooth sweep`, which compares a grid with it before it goes on.\n"
@@ -65,19 +64,14 @@ class _Steps:
     def add(self, name: str, verb: str, argument: Any, options: Mapping[str, Any], makes: str, *needs: Step) -> Step:
         """The step that writes `makes`, a place below the folder of the sweep."""
         out, reads = self.out / makes, tuple(need.makes for need in needs) if verb == "evaluate" else ()
-        step = Step(name, verb, argument, {**options, "out": out}, out, tuple(need.name for need in needs), reads)
-        return self.found.setdefault(name, step)
+        return self.found.setdefault(name, Step(name, verb, argument, {**options, "out": out}, out, needs, reads))
 
     def of_cell(self, cell: Cell) -> None:
         train, tables = self.training(cell, ()), list[Step]()
         reading = {key: value for key, value in cell.values.items() if key in READING}
         for title, values in self.grid.certifications.items():
-            options, needs = {"dataset": cell.dataset, **reading, **values}, [train]
-            if isinstance(options.get("denoiser"), Mapping):
-                needs.append(self.denoiser(cell, train, options["denoiser"], options.get("sigma", cell.sigma)))
-                options["denoiser"] = needs[-1].makes
-            name = f"{cell.title}/{title}"
-            tables.append(self.add(name, "certify", str(train.makes), options, f"{name}.parquet", *needs))
+            name, options = f"{cell.title}/{title}", {"dataset": cell.dataset, **reading, **values}
+            tables.append(self.add(name, "certify", str(train.makes), options, f"{name}.parquet", train))
         if len(norms := {_norm(cell, values) for values in self.grid.certifications.values()}) > 1:
             words = " and ".join(sorted(norms))
             raise InputError(
@@ -101,20 +95,6 @@ class _Steps:
         options = replace(cell, own=own).options()
         return self.add(f"{cell.title}/train", "train", cell.dataset, options, f"{cell.title}/model", *needs)
 
-    def denoiser(self, cell: Cell, train: Step, said: Mapping[str, Any], sigma: Any) -> Step:
-        """The step that trains a denoiser; one that is about a classifier's answers is of the cell's own."""
-        values, needs = {"sigma": sigma, **said}, list[Step]()
-        own = said.get("objective") == "stability" and "classifier" not in said
-        if own:
-            values["classifier"], needs = str(train.makes), [train]
-        if isinstance(said.get("start"), Mapping):
-            needs.append(self.denoiser(cell, train, said["start"], sigma))
-            values["start"] = str(needs[-1].makes)
-        words = [f"{key}={Path(str(value)).name}" for key, value in said.items() if not isinstance(value, Mapping)]
-        title = slug("-".join(["denoiser", *words, str(sigma)]))
-        name = f"{cell.title}/{title}" if own else f"{slug(Path(cell.dataset).name)}-{title}/model"
-        return self.add(name, "train-denoiser", cell.dataset, values, name, *needs)
-
 
 def _norm(cell: Cell, certify: Mapping[str, Any]) -> str:
     """The name of the norm in which a model is certified."""
@@ -132,7 +112,7 @@ def check_steps(steps: Sequence[Step], *, here: bool = True) -> None:
     Raises:
         InputError: a step could not run; the message begins with its name.
     """
-    opened, trained = dict[str, int](), {str(step.makes): step for step in steps if step.verb in TRAINING}
+    opened, trained = dict[str, int](), {str(step.makes): step for step in steps if step.verb == "train"}
     for step in steps:
         if step.verb in RESUMED and not step.is_done():
             try:
@@ -144,7 +124,7 @@ def check_steps(steps: Sequence[Step], *, here: bool = True) -> None:
 
 
 def _check(step: Step, opened: dict[str, int], trained: Mapping[str, Step]) -> None:
-    """As `train`, `train-denoiser` and `certify` would, of models that are `trained` by then their places alone.
+    """As `train` and `certify` would, of models that are `trained` by then their places alone.
 
     `opened` keeps how many images a split has, each of which is opened once.
     """
@@ -154,9 +134,6 @@ def _check(step: Step, opened: dict[str, int], trained: Mapping[str, Step]) -> N
         recipe = step.recipe()
         check_arch(recipe.arch)
         folders = [recipe.hyperparameters.get(key) for key in recipe.folders()]
-    elif step.verb == "train-denoiser":
-        given = DenoiserSettings(**options)
-        folders = [given.classifier, given.start]
     else:
         folders = [options.pop("denoiser", None)]
         options = {key: trained[str(step.argument)].options.get(key) for key in ("sigma", "noise")} | instead(options)
@@ -277,8 +254,8 @@ def submit_sweep(grid: Grid, out: Path, resources: Resources) -> Submitted:
     check_slurm()
     with begun(grid, out, here=False) as chains:
         if tables := [step.makes for step in certifying(chains)]:
-            before = tuple(step for chain in chains for step in chain.missing())
-            chains.append(Chain("leaderboard", (_ranking(out, tables),), before))
+            every = tuple(step for chain in chains for step in chain.steps)
+            chains.append(Chain("leaderboard", (replace(_ranking(out, tables), needs=every),)))
         return Jobs(out).submit(chains, resources)
 
 
@@ -318,7 +295,7 @@ def _before(out: Path, steps: Sequence[Step], made: Mapping[str, str]) -> dict[s
         raise InputError(f"{out} holds another sweep, of {next(iter(before))} and others: use another --out")
     others = {name: why for name in made if name in before and (why := difference(before[name], made[name]))}
     for step in steps:
-        if why := next((others[name] for name in (step.name, *step.needs) if name in others), ""):
+        if why := next((others[one.name] for one in (step, *step.needs) if one.name in others), ""):
             others[step.name] = why
             if step.verb in RESUMED and step.begun():
                 raise InputError(f"{step.makes} was made with other settings ({why}): use another --out, or remove it")

@@ -69,11 +69,12 @@ def steps_for(row: PaperRow, scale: Scale, folder: Path) -> list[Step]:
     wanted = _teacher(row)
     sigma = TEACHER_SIGMA if wanted == "teacher" else row.sigma
     teacher = PaperRow(row.paper, row.dataset, sigma, "gaussian", "", f"{row.paper}/gaussian")
-    before = [_train(teacher, scale, folder, {})] if wanted else []
+    before = (_train(teacher, scale, folder, {}),) if wanted else ()
     given: dict[str, Any] = {wanted: folder / scale.model_folder_name(teacher)} if wanted else {}
     if wanted == "teacher" and scale.teacher_noises:
         given["teacher_noises"] = scale.teacher_noises
-    return [*before, _train(row, scale, folder, given), _certify(row, scale, folder)]
+    train = _train(row, scale, folder, given, before)
+    return [*before, train, _certify(row, scale, folder, train)]
 
 
 def _teacher(row: PaperRow) -> str:
@@ -86,13 +87,12 @@ def _teacher(row: PaperRow) -> str:
     return "p_A_from" if preset.method == "amplify" and row.dataset == "imagenet" else ""
 
 
-def _train(row: PaperRow, scale: Scale, folder: Path, given: dict[str, Any]) -> Step:
+def _train(row: PaperRow, scale: Scale, folder: Path, given: dict[str, Any], before: tuple[Step, ...] = ()) -> Step:
     options: dict[str, Any] = {"preset": row.preset, "sigma": row.sigma, "anywhere": scale.dataset is not None}
     options |= {"arch": scale.arch, "epochs": scale.epochs, "take": scale.train_images}
     options["set"] = {key: str(value) if isinstance(value, Path) else value for key, value in given.items()}
     options["out"] = folder / scale.model_folder_name(row)
-    after = tuple(f"{value.name}/train" for value in given.values() if isinstance(value, Path))
-    return _step("train", scale.dataset_of(row), options["out"].name, options, after)
+    return _step("train", scale.dataset_of(row), options["out"].name, options, before)
 
 
 def skip_of(row: PaperRow) -> int | None:
@@ -102,15 +102,15 @@ def skip_of(row: PaperRow) -> int | None:
     return SKIPPED.get(row.dataset)
 
 
-def _certify(row: PaperRow, scale: Scale, folder: Path) -> Step:
+def _certify(row: PaperRow, scale: Scale, folder: Path, train: Step) -> Step:
     where = folder / scale.model_folder_name(row)
     chosen = {"take": scale.images} if scale.images else {"skip": skip_of(row)}
     table = where.with_name(where.name + ".parquet")
     options = {**chosen, "n0": scale.n0, "n": scale.n, "out": table}
-    return _step("certify", str(where), where.name, options, (f"{where.name}/train",))
+    return _step("certify", str(where), where.name, options, (train,))
 
 
-def _step(verb: str, subject: str, name: str, options: dict[str, Any], after: tuple[str, ...]) -> Step:
+def _step(verb: str, subject: str, name: str, options: dict[str, Any], after: tuple[Step, ...]) -> Step:
     given = {key: value for key, value in options.items() if value}
     return Step(f"{name}/{verb}", verb, subject, given, options["out"], after)
 

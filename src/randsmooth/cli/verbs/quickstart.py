@@ -80,7 +80,7 @@ def expected_seconds(settings: Quickstart) -> float:
     for method in METHODS:
         folder, trained = settings.out / method, _training(settings, method).model_dump(exclude_defaults=True)
         steps.append(Step(f"{method}/train", "train", "digits", trained, folder))
-        steps.append(Step(f"{method}/certify", "certify", str(folder), certified, folder, (f"{method}/train",)))
+        steps.append(Step(f"{method}/certify", "certify", str(folder), certified, folder, (steps[-1],)))
     steps.append(replace(steps[1], name="demo/certify"))  # of the same network
     return sum(plan_steps(steps).steps.values()) + REST
 
