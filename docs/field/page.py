@@ -55,7 +55,7 @@ def whole_page(rows: Sequence[Row], curves: Curves, *, site: bool = False) -> st
             web.asset(folder, "page.css"),
         ],
         scripts=scripts,
-        data=web.json_markup(_payload(judged, curves)),
+        data=_payload(judged, curves),
         sentences=sentences(rows, curves),
         listed=sum(row["listed"] == "yes" for row in rows),
         judged=len(judged),

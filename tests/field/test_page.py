@@ -16,13 +16,12 @@ from docs.field.rows import Row
 
 from randsmooth.certificates import Certificates, Header, from_evidence
 from randsmooth.report import measure, write_leaderboard
-from randsmooth.report.web import json_markup
 from report.browser import opened
 
 
 def steps(name: str, **content: Any) -> str:
     """The probe of this name, amid what all of them do, with what it needs as constants."""
-    given = "".join(f"const {name} = {json_markup(value)};" for name, value in content.items())
+    given = "".join(f"const {name} = {json.dumps(value)};" for name, value in content.items())
     outer, body = ((Path(__file__).parent / "probes" / f"{each}.js").read_text() for each in ("steps", name))
     return outer.replace("BODY", given + body)
 

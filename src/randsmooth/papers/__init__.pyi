@@ -9,7 +9,6 @@ from .published_values import OBJECTS as OBJECTS
 from .published_values import PaperObject as PaperObject
 from .published_values import PaperRow as PaperRow
 from .published_values import find_object as find_object
-from .published_values import inconsistencies as inconsistencies
 from .published_values import published as published
 from .published_values import rows_of as rows_of
 from .reproduction import Reproduction as Reproduction

@@ -14,6 +14,7 @@ from randsmooth import metrics
 from randsmooth.metrics.estimate import wilson
 from randsmooth.papers.find_certificates import CertificateFile
 from randsmooth.papers.published_values import ACCURACY, PaperRow, metrics_of, named
+from randsmooth.report.sheet import gathered
 
 # Decimal digits of our figures where the paper prints none. All other metrics have one.
 DIGITS = {"acr": 3, "seconds": 1, "hours": 2, "epochs": 0}
@@ -144,10 +145,7 @@ def compare_cells(
 def findings(table: CellComparison) -> list[str]:
     """In words: which rows differ by more than rounding explains, and which are measured on other images."""
     there = [agreed for agreed in table.agreed if agreed]
-    others: dict[tuple[int, int], list[PaperRow]] = {}
-    for one in there:
-        if not one.same_images:
-            others.setdefault((int(one.row.images or 0), len(one.found.table)), []).append(one.row)
+    others = gathered(((one.row.images or 0, len(one.found.table)), one.row) for one in there if not one.same_images)
     return [_finding(one) for one in there if one.unexplained] + [
         f"{named(rows)}: {ours:,}* images here, {theirs:,} in the paper, so that some of the difference is chance: "
         "a cell is said to differ where rounding and a 99% interval for the smaller number do not explain it"

@@ -12,6 +12,7 @@ from randsmooth.launch.chains import Step
 from randsmooth.papers.cell_comparison import agreement_of
 from randsmooth.papers.find_certificates import CertificateFile, certificates_for
 from randsmooth.papers.published_values import PaperRow, named
+from randsmooth.report.sheet import gathered
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,6 @@ class Scale:
     """How far the runs of a reproduction are reduced from those of the paper.
 
     Attributes:
-        help: the scale in a few words.
         dataset, arch: used in place of the paper's; None keeps the paper's.
         epochs: None keeps the paper's; with fewer the schedule is compressed.
         train_images: how many to train on; None for all.
@@ -33,7 +33,6 @@ class Scale:
         (8, 10000)
     """
 
-    help: str
     dataset: str | None
     arch: str | None
     epochs: int | None
@@ -52,11 +51,9 @@ class Scale:
 
 
 SCALES = {
-    "tiny": Scale("digits, 2 epochs, 40 images: shows that it runs", "digits", "small-cnn", 2, None, 40, 50, 500, 64),
-    "cpu": Scale(
-        "the paper's data, 8 epochs of 20,000 images, 500 certified", None, None, 8, 20_000, 500, 100, 10_000, 1000
-    ),
-    "paper": Scale("as published, n = 100,000", None, None, None, None, 0, 100, 100_000),
+    "tiny": Scale("digits", "small-cnn", 2, None, 40, 50, 500, 64),  # shows that it runs
+    "cpu": Scale(None, None, 8, 20_000, 500, 100, 10_000, 1000),
+    "paper": Scale(None, None, None, None, 0, 100, 100_000),
 }
 # Every k-th test image of these data sets is certified, as in the literature; of the others, every image.
 SKIPPED = {"imagenet": 100, "svhn": 20}
@@ -146,10 +143,7 @@ class Context:
     def notes_on(self, rows: Sequence[PaperRow]) -> list[str]:
         """What was inferred about the rows' logs or changed in them, and which rows had several logs to choose from."""
         shown = [(row, found) for row in rows if (found := self.certificates_of(row)) is not None]
-        notes: dict[str, list[PaperRow]] = {}
-        for row, found in shown:
-            for note in found.table.header.notes:
-                notes.setdefault(note, []).append(row)
+        notes = gathered((note, row) for row, found in shown for note in found.table.header.notes)
         sentences = [f"{'all' if len(own) == len(shown) > 1 else named(own)}: {note}" for note, own in notes.items()]
         return sentences + [note for row, found in shown if (note := self._choice(row, found))]
 

@@ -10,13 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from randsmooth import certificates
 from randsmooth.certificates import Certificates, FolderFile, PathFacts
 from randsmooth.certificates.files import grouped, names_of
 from randsmooth.errors import InputError
 from randsmooth.papers.published_values import is_main
+from randsmooth.report.sheet import gathered
 
 if TYPE_CHECKING:
     from randsmooth.training.presets import Preset
@@ -48,19 +49,15 @@ class CertificateFile:
         return self.place is not None
 
 
-@dataclass(frozen=True)
-class FolderScan:
-    """The certificates of a folder, and a sentence for each file that could not be used."""
+class FolderScan(NamedTuple):
+    """The certificates of folders, and a sentence for each reason for which files could not be used."""
 
     found: tuple[CertificateFile, ...] = ()
     skipped: tuple[str, ...] = ()
 
-    def __add__(self, other: FolderScan) -> FolderScan:
-        return FolderScan(self.found + other.found, self.skipped + other.skipped)
 
-
-def scan_folder(folder: Path) -> FolderScan:
-    """All certificates below `folder` whose header or path gives data set, sigma and method.
+def scan_folder(*folders: Path) -> FolderScan:
+    """All certificates below the folders whose header or path gives data set, sigma and method.
 
     A log lies at DATASET-sigmaSIGMA/METHOD.tsv, or where its authors keep it (see `certificates.path_facts`). A file
     that cannot be used is named among the skipped ones, and the scan goes on.
@@ -68,35 +65,34 @@ def scan_folder(folder: Path) -> FolderScan:
     Raises:
         InputError: no such folder.
     """
-    if not folder.is_dir():
-        raise InputError(f"{folder} is no folder; --from takes the folder that holds certificates or logs")
-    found, faults, predicted, incomplete = [], dict[Path, str](), list[Path](), dict[str, list[Path]]()
-    for file in certificates.read_folder(folder):
-        if file.predictions:
-            predicted.append(file.path)
-        elif file.fault and not (file.foreign and file.path.suffix == ".parquet"):  # images lie beside certificates
-            faults[file.path] = file.fault
-        if file.table is not None and (lacks := certificates.unplaced(file.table)):
-            incomplete.setdefault(lacks, []).append(file.path)
-        elif file.table is not None:
-            found.append(_described(file, file.table))
-    return FolderScan(tuple(found), tuple(_skipped(faults, predicted, incomplete)))
+    if missing := [folder for folder in folders if not folder.is_dir()]:
+        raise InputError(f"{missing[0]} is no folder; --from takes the folder that holds certificates or logs")
+    files = [file for folder in folders for file in certificates.read_folder(folder)]
+    beside = {
+        file.path for file in files if file.foreign and file.path.suffix == ".parquet"
+    }  # images, not certificates
+    faults = {f.path: f.fault for f in files if f.fault and not f.predictions and f.path not in beside}
+    placed = gathered((certificates.unplaced(file.table), file) for file in files if file.table is not None)
+    found = tuple(_described(file) for file in placed.pop("", []))
+    return FolderScan(found, tuple(_skipped([file.path for file in files if file.predictions], faults, placed)))
 
 
-def _skipped(faults: dict[Path, str], predicted: list[Path], incomplete: dict[str, list[Path]]) -> Iterator[str]:
+def _skipped(predicted: list[Path], faults: dict[Path, str], unplaced: dict[str, list[FolderFile]]) -> Iterator[str]:
     """A sentence for each reason for which files could not be used."""
     if predicted:
         yield f"skipped as logs of predictions, which certify nothing: {names_of(predicted, NAMED)}"
     for reason, paths in grouped(faults).items():
         one = len(paths) == 1
         yield f"skipped: {faults[paths[0]] if one else f'{names_of(paths, NAMED)}: {reason}'}"
-    for lacks, places in incomplete.items():
+    for lacks, files in unplaced.items():
         place = "a log may be put at DATASET-sigmaSIGMA/METHOD.tsv"
-        yield f"left out {names_of(places, NAMED)}: nothing says the {lacks}; {place}"
+        yield f"left out {names_of([file.path for file in files], NAMED)}: nothing says the {lacks}; {place}"
 
 
-def _described(file: FolderFile, table: Certificates) -> CertificateFile:
-    """The table, of which data set, sigma and method are known."""
+def _described(file: FolderFile) -> CertificateFile:
+    """The table of a file, of which data set, sigma and method are known."""
+    table = file.table
+    assert table is not None
     header, model = table.header, table.header.model or {}
     dataset, place = str(header.dataset), certificates.path_facts(file.place) if table.is_log else None
     named = SAME_IMAGES.get(dataset, dataset), header.sigma or 0.0, str(model["method"]), str(model.get("preset", ""))

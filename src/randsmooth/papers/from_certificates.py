@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 
@@ -17,11 +17,13 @@ from randsmooth.papers.cell_comparison import IMAGES, agreement_of, compare_cell
 from randsmooth.papers.context import Context
 from randsmooth.papers.find_certificates import CertificateFile
 from randsmooth.papers.output import Output, figure_output, numbers
-from randsmooth.papers.published_values import ACCURACY, PaperRow, metrics_of, named
+from randsmooth.papers.published_values import ACCURACY, PaperRow, named
 from randsmooth.report import Axes, Line, envelope_axes
 from randsmooth.report.curves import budget_curve, p_a_grid
+from randsmooth.report.sheet import gathered
 
 RADIUS, ACCURATE = "certified L2 radius", "certified accuracy (%)"
+CLEAN = "accuracy@0"
 
 
 def table(context: Context, rows: list[PaperRow], beyond: Sequence[dict[str, float]] = (), *notes: str) -> Output:
@@ -33,13 +35,17 @@ def table(context: Context, rows: list[PaperRow], beyond: Sequence[dict[str, flo
 
 def curves(context: Context, rows: list[PaperRow]) -> Output:
     """Certified accuracy against the radius, one panel per sigma; published figures as crosses."""
-    panels = [_curves(f"sigma = {sigma:g}", part, context) for sigma, part in by_sigma(rows)]
-    return figure_output(panels, *_findings(context, rows), *_crosses(context))
+    return _curves(context, rows, {f"sigma = {sigma:g}": part for sigma, part in by_sigma(rows)})
 
 
 def ablations(context: Context, rows: list[PaperRow]) -> Output:
-    """Certified accuracy against the radius, one panel for each setting that an ablation varies."""
-    panels = [_curves(what, part, context) for what, part in by_setting(rows)]
+    """Certified accuracy against the radius, one panel for each setting that an ablation varies: k=16 beside k=4."""
+    varied = ((row.setting.partition("=")[0] if "=" in row.setting else "parts", row) for row in rows)
+    return _curves(context, rows, gathered(varied))
+
+
+def _curves(context: Context, rows: list[PaperRow], groups: dict[str, list[PaperRow]]) -> Output:
+    panels = [Axes(title, RADIUS, ACCURATE, [*_lines(part, context)]) for title, part in groups.items()]
     return figure_output(panels, *_findings(context, rows), *_crosses(context))
 
 
@@ -52,18 +58,14 @@ def _crosses(context: Context) -> list[str]:
     return [] if context.scale.dataset else ["crosses are the published figures"]
 
 
-def _curves(title: str, rows: Sequence[PaperRow], context: Context) -> Axes:
-    lines = []
+def _lines(rows: Sequence[PaperRow], context: Context) -> Iterator[Line]:
     for row in rows:
-        found = context.certificates_of(row)
-        if found is not None:
+        if (found := context.certificates_of(row)) is not None:
             radii, shares = metrics.accuracy_curve(found.table)
             x, y = np.concatenate(([0.0], radii, radii[-1:])), np.concatenate((shares[:1], shares, [0.0]))
-            lines.append(Line(row.name, x, 100.0 * y[: len(x)], "step"))
-        points = {float(m.removeprefix(ACCURACY)): v for m, v in row.figures.items() if m.startswith(ACCURACY)}
-        if points and not context.scale.dataset:  # on other data the published figures mean nothing
-            lines.append(Line(row.name, np.array([*points]), np.array([*points.values()]), "points", dashed=True))
-    return Axes(title, RADIUS, ACCURATE, tuple(lines))
+            yield Line(row.name, x, 100.0 * y[: len(x)], "step")
+        if (points := row.accuracy) and not context.scale.dataset:  # on other data the published figures mean nothing
+            yield Line(row.name, np.array([*points]), np.array([*points.values()]), "points", dashed=True)
 
 
 def p_a(context: Context, rows: list[PaperRow]) -> Output:
@@ -100,21 +102,16 @@ def trade_offs(context: Context, rows: list[PaperRow]) -> Output:
 
 def _against(measure: str, rows: Sequence[PaperRow], context: Context) -> Axes:
     lines = []
-    for method in dict.fromkeys(row.method for row in rows):
-        own = [row for row in rows if row.method == method]
+    for method, own in gathered((row.method, row) for row in rows).items():
         compared = compare_cells(own, [context.certificates_of(row) for row in own])
         published = [{} if context.scale.dataset else row.figures for row in own]
         for values, dashed in ((compared.ours, False), (published, True)):
-            there = [(row, v) for row, v in zip(own, values, strict=True) if measure in v and _zero(row) in v]
+            there = [(row, v) for row, v in zip(own, values, strict=True) if {CLEAN, measure} <= {*v}]
             if there:
-                x, y = np.array([(v[_zero(row)], v[measure]) for row, v in there]).T
+                x, y = np.array([(v[CLEAN], v[measure]) for _, v in there]).T
                 labels = () if dashed else tuple(row.setting.partition("=")[2] or row.setting for row, _ in there)
                 lines.append(Line(method, x, y, "points", dashed, labels))
     return Axes(_named(measure), "clean accuracy (%)", _named(measure), tuple(lines))
-
-
-def _zero(row: PaperRow) -> str:
-    return next((m for m in row.figures if m.startswith(ACCURACY) and float(m.removeprefix(ACCURACY)) == 0.0), "")
 
 
 def _named(measure: str) -> str:
@@ -146,39 +143,29 @@ def by_sigma(rows: Sequence[PaperRow]) -> list[tuple[float, list[PaperRow]]]:
     return [(sigma, [row for row in rows if row.sigma == sigma]) for sigma in sigmas]
 
 
-def by_setting(rows: Sequence[PaperRow]) -> list[tuple[str, list[PaperRow]]]:
-    """Rows grouped by the setting that they vary: `k=16` and `k=4` together."""
-    groups: dict[str, list[PaperRow]] = {}
-    for row in rows:
-        groups.setdefault(row.setting.partition("=")[0] if "=" in row.setting else "parts", []).append(row)
-    return list(groups.items())
-
-
 def section_7(context: Context, rows: list[PaperRow]) -> Output:
     """Each method's certified accuracy at every radius by the sigma that is best there, beside the paper's."""
-    radii = [float(m.removeprefix(ACCURACY)) for m in metrics_of(rows) if m.startswith(ACCURACY)]
-    groups = {m: [row for row in rows if row.method == m] for m in dict.fromkeys(row.method for row in rows)}
+    radii = list(dict.fromkeys(r for row in rows for r in row.accuracy))
+    groups = gathered((row.method, row) for row in rows)
     tables, notes = _tables(context, groups)
     drawn, lines, data = envelope_axes(tables), [], []
     for method, own in groups.items():
-        both = {"paper": None if context.scale.dataset else _published(own, radii)}
-        both["here"] = _measured(tables[method], radii) if method in tables else None
-        for what, best in both.items():
-            if best is not None:
+        paper = _nothing(radii) if context.scale.dataset else _published(own, radii)
+        here = _measured(tables[method], radii) if method in tables else _nothing(radii)
+        for what, best in (("paper", paper), ("here", here)):
+            if (images := best["images"].iloc[0]) > 0:
                 cells = [_best(*cell) for cell in zip(best["accuracy"], best["sigma"], strict=True)]
-                other = what == "here" and own[0].images not in (None, best["images"].iloc[0])
-                lines.append((method, what, f"{best['images'].iloc[0]:,}{'*' * other}", *cells))
-        paper, here = (best if best is not None else _nothing(radii) for best in both.values())
+                other = what == "here" and own[0].images not in (None, images)
+                lines.append((method, what, f"{images:,}{'*' * other}", *cells))
         known = {"published": paper["accuracy"], "published sigma": paper["sigma"], "here": here["accuracy"]}
         known |= {"here sigma": here["sigma"]} | {name: here[name] for name in ("low", "high", "images")}
         data.append(pd.DataFrame({"method": method, "radius": radii, **known}))
-        if drawn and both["paper"] is not None:
+        if drawn and not context.scale.dataset:
             cross = Line(method, np.array(radii), paper["accuracy"].to_numpy(), "points", dashed=True)
             drawn[0] = replace(drawn[0], lines=(*drawn[0].lines, cross))
     table = pd.DataFrame(lines, columns=["method", "", IMAGES, *(f"{r:g}" for r in radii)])
     marks = "in brackets the sigma; a dash is farther than the sigmas at hand can certify"
-    crosses = "" if context.scale.dataset else "; crosses are the published figures"
-    notes = [f"{marks}{crosses}; {metrics.NO_ONE_CLASSIFIER}", *notes]
+    notes = ["; ".join([marks, *_crosses(context), metrics.NO_ONE_CLASSIFIER]), *notes]
     return Output({"": table}, {"": pd.concat(data), "figure": numbers(drawn)}, {"": drawn}, notes, notes[:])
 
 
@@ -194,8 +181,7 @@ def _published(rows: Sequence[PaperRow], radii: Sequence[float]) -> pd.DataFrame
     """The largest of the paper's figures at each radius; without a sigma where that figure is 0."""
     best = _nothing(radii).assign(images=rows[0].images)
     for r in radii:
-        there = [(row.figures[m], row.sigma) for row in rows if (m := f"{ACCURACY}{r:g}") in row.figures]
-        accuracy, sigma = max(there, default=(math.nan, math.nan))
+        accuracy, sigma = max((row.accuracy[r], row.sigma) for row in rows if r in row.accuracy)
         best.loc[r, ["accuracy", "sigma"]] = accuracy, sigma if accuracy > 0.0 else math.nan
     return best
 
@@ -204,33 +190,31 @@ def _measured(tables: Sequence[Certificates], radii: Sequence[float]) -> pd.Data
     """Our best accuracy at each radius; unknown beyond the largest radius that any of the tables can certify."""
     found = metrics.envelope(tables, radii)
     sigmas = np.array([*(table.header.sigma or math.nan for table in tables), math.nan])  # of best = -1: unknown
-    best = {"accuracy": 100.0 * found.share, "sigma": sigmas[found.best]}
-    best |= {"low": 100.0 * found.low, "high": 100.0 * found.high}
-    frame = pd.DataFrame(best, index=radii)
+    shares = {"accuracy": found.share, "low": found.low, "high": found.high}
+    frame = pd.DataFrame({name: 100.0 * share for name, share in shares.items()}, index=radii)
+    frame["sigma"] = sigmas[found.best]
     frame[frame.index > max(map(metrics.farthest, tables))] = math.nan
     return frame.assign(images=len(tables[0]))
 
 
 def _tables(context: Context, groups: dict[str, list[PaperRow]]) -> tuple[dict[str, list[Certificates]], list[str]]:
     """The certificates of each method that can be combined, and notes on those that cannot."""
-    tables: dict[str, list[Certificates]] = {}
-    notes: list[str] = []
+    tables, notes = dict[str, list[Certificates]](), list[str]()
     for method, rows in groups.items():
         logs = _found(context, rows)
-        found = [there.table for _, there in logs]
-        if not found:
+        if others := [row for row, there in logs if agreement_of(row, there).another_run]:
+            notes.append(f"{named(others)}: the released log is not the run of the paper's table 2")
+        if not logs:
             continue
-        others = [row for row, there in logs if agreement_of(row, there).another_run]
-        notes += [f"{named(others)}: the released log is not the run of the paper's table 2"] if others else []
+        found = [there.table for _, there in logs]
         try:
             shared = reduce(lambda first, other: metrics.pair(first, other)[0], found)  # the images of all of them
-            own = [metrics.pair(shared, table)[1] for table in found]
+            tables[method] = [metrics.pair(shared, table)[1] for table in found]
         except InputError as reason:
             notes.append(f"{method} is left out: {reason}")
             continue
-        tables[method] = own
-        if len(own[0]) < max(map(len, found)):
-            notes.append(f"{method}: over the {len(own[0]):,} images that its tables share")
+        if len(shared) < max(map(len, found)):
+            notes.append(f"{method}: over the {len(shared):,} images that its tables share")
         if lacks := ", ".join(f"{row.sigma:g}" for row in rows if context.certificates_of(row) is None):
             notes.append(f"{method}: here without sigma {lacks}")
     return tables, notes

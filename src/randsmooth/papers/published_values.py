@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
-from itertools import pairwise
-from operator import mul
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -21,8 +19,6 @@ if TYPE_CHECKING:
     from randsmooth.papers.output import Output
 
 
-ROW = ["paper", "object", "version", "dataset", "sigma", "method", "setting"]
-N, ALPHA = 100_000, 0.001  # what all three papers certify with
 ACCURACY = "accuracy@"
 
 
@@ -88,72 +84,6 @@ def _file() -> tuple[Printed, ...]:
         return tuple(Printed(**row) for row in csv.DictReader(file))
 
 
-def inconsistencies() -> pd.DataFrame:
-    """The contradictions in rows of the published tables, one per line.
-
-    Certified accuracy cannot rise with the radius, nor be above 0 where no count can certify, and ACR is the area under
-    its curve. Every number involved may be off by its rounding, half a unit of the last digit printed. The tables as
-    typed here contain no contradiction; a slip in typing them would be likely to introduce one.
-
-    Returns:
-        A table with the columns paper, object, version, dataset, sigma, method, setting and `what` contradicts itself.
-
-    Example:
-        >>> len(inconsistencies())
-        0
-    """
-    import pandas as pd
-
-    rows: dict[tuple[str, ...], list[Printed]] = {}
-    for cell in cells():
-        rows.setdefault(cell[: len(ROW)], []).append(cell)
-    lines = [(*key, what) for key, row in rows.items() for what in _contradictions(row)]
-    found = pd.DataFrame(lines, columns=[*ROW, "what"], dtype=str)
-    return found.assign(sigma=pd.to_numeric(found["sigma"]))
-
-
-def _contradictions(row: Sequence[Printed]) -> Iterator[str]:
-    from randsmooth.noise import Gaussian
-
-    printed = {float(c.metric.removeprefix(ACCURACY)): c.value for c in row if c.metric.startswith(ACCURACY)}
-    if not printed:
-        return
-    farthest = Gaussian(float(row[0].sigma)).largest_radius(N, ALPHA)
-    for (r, value), (beyond, after) in pairwise(printed.items()):
-        if float(after) > float(value):
-            yield f"accuracy rises from {value} at {r:g} to {after} at {beyond:g}"
-    for r, value in printed.items():
-        if r > farthest and float(value) > 0.0:
-            yield f"accuracy {value} at {r:g}, but no radius beyond {farthest:.3f} can be certified"
-    within = {r: value for r, value in printed.items() if r <= farthest}
-    accuracy, slack = ([0.01 * of(v) for v in within.values()] for of in (float, _rounding))
-    low, high = area([*within], accuracy, farthest, slack)
-    for text in (cell.value for cell in row if cell.metric == "acr"):
-        if not low - _rounding(text) <= float(text) <= high + _rounding(text):
-            yield f"ACR {text} is outside [{low:.4f}, {high:.4f}], what the accuracies allow"
-
-
-def area(radii: Sequence[float], accuracy: Sequence[float], farthest: float, slack: Sequence[float]) -> list[float]:
-    """The least and the largest ACR of a classifier whose certified accuracy is known at some radii.
-
-    Args:
-        radii: M, ascending from 0, none above `farthest`, the largest radius that can be certified.
-        accuracy: M, share of images certified at each, known to within `slack`, M.
-
-    Between two radii the curve lies between its values at both. It may fall right after the first, which gives the
-    least area, or only at the second, which gives the largest.
-    """
-    widths = [after - r for r, after in pairwise([*radii, farthest])]
-    low = [max(a - s, 0.0) for a, s in zip(accuracy, slack, strict=True)]
-    high = [min(a + s, 1.0) for a, s in zip(accuracy, slack, strict=True)]
-    return [sum(map(mul, widths[:-1], low[1:])), sum(map(mul, widths, high))]
-
-
-def _rounding(text: str) -> float:
-    """Half a unit of the last digit of a printed value."""
-    return float(0.5 * 10.0 ** -len(text.partition(".")[2]))
-
-
 ALL = 10_000  # of the test sets of MNIST and CIFAR-10
 
 # By paper and object; by paper alone for its other objects.
@@ -207,6 +137,11 @@ class PaperRow:
     def name(self) -> str:
         """What to call the row in a legend."""
         return f"{self.method}, {self.setting}" if self.setting else self.method
+
+    @property
+    def accuracy(self) -> dict[float, float]:
+        """Radius -> published certified accuracy in percent."""
+        return {float(m.removeprefix(ACCURACY)): v for m, v in self.figures.items() if m.startswith(ACCURACY)}
 
 
 def rows_of(paper: str, object: str, version: str | None = None) -> list[PaperRow]:
@@ -362,9 +297,10 @@ def _described(line: dict[str, str]) -> PaperObject:
         every = [row for table in line["tables"].split() for row in rows_of(paper, table)]
         return [r for r in every if line["sigma"] in ("", f"{r.sigma:g}") and line["method"] in ("", r.method)]
 
-    found = PaperObject(line["name"], line["title"], line["maker"], rows, "models" in shows, "p_A" in shows)
-    found = replace(found, formula="formula" in shows, note=line["note"])
-    return replace(found, rows=_imagenet, more_rows=_more_imagenet) if found.name == "acr/imagenet" else found
+    needs = {"needs_models": "models" in shows, "needs_p_a": "p_A" in shows, "formula": "formula" in shows}
+    facts: dict[str, Any] = {"rows": rows, "note": line["note"], **needs}
+    facts |= {"rows": _imagenet, "more_rows": _more_imagenet} if line["name"] == "acr/imagenet" else {}
+    return PaperObject(line["name"], line["title"], line["maker"], **facts)
 
 
 def _objects() -> tuple[PaperObject, ...]:

@@ -16,10 +16,11 @@ from randsmooth.launch.slurm import Jobs, Resources, Submitted, check_slurm
 from randsmooth.launch.workers import Workers
 from randsmooth.papers.cell_comparison import Agreement, CellComparison, compare_cells, tidy
 from randsmooth.papers.context import SCALES, Context, steps_for
-from randsmooth.papers.find_certificates import CertificateFile, FolderScan, scan_folder
+from randsmooth.papers.find_certificates import CertificateFile, scan_folder
 from randsmooth.papers.output import Output, write
 from randsmooth.papers.published_values import OBJECTS, PaperObject, PaperRow, find_object
 from randsmooth.progress import Progress, chosen_progress
+from randsmooth.report.sheet import gathered
 
 
 @dataclass(frozen=True)
@@ -221,22 +222,18 @@ def reproduce(
         >>> [path.name for path in result.files]
         ['acr-theorem2.txt', 'acr-theorem2.md', 'acr-theorem2.tex', 'acr-theorem2.csv']
     """
-    out = Path(out)
-    folder = out / scale
-    thing, context = _looked_for(name, source, out, scale)
-    chains = chains_of(steps_for_rows(thing.unfinished(context), context)) if run_missing else []
+    folder = Path(out) / scale
     failed: Mapping[str, str] = {}
-    if chains:
+    if run_missing and (chains := chains_of(missing_steps(name, source, out, scale))):
         Jobs(folder).check_none()
         total = sum(len(chain.steps) for chain in chains)
         with claimed(folder / "runs", output=folder), chosen_progress(progress)(name, total, "steps") as reporter:
             failed = carry_out(chains, workers, reporter).failed
-        thing, context = _looked_for(name, source, out, scale)
-    missing, lacking = thing.missing(context), dict[str, list[PaperRow]]()
-    for row in missing:
-        lacking.setdefault(thing.lack(context, row), []).append(row)
+    thing, context = _looked_for(name, source, out, scale)
+    missing = thing.missing(context)
+    lacking = gathered((thing.lack(context, row), row) for row in missing)
     made = _made(thing, context, missing)
-    files = [] if made is None else write(made, out / thing.name.replace("/", "-"), thing.title)
+    files = [] if made is None else write(made, Path(out) / thing.name.replace("/", "-"), thing.title)
     total = len(thing.rows())
     steps = tuple(steps_for_rows(missing, context))
     return Reproduction(thing, made, tuple(files), steps, (len(missing), total), lacking, context.skipped, failed)
@@ -272,7 +269,7 @@ def _looked_for(name: str, source: Path | str | None, out: Path | str, scale: st
     thing, folder = find_object(name), Path(out) / scale
     check_known("scale", SCALES, scale)
     places = [*([] if source is None else [Path(source)]), *([folder] if folder.is_dir() else [])]
-    there = sum(map(scan_folder, places if thing.rows() else []), FolderScan())
+    there = scan_folder(*(places if thing.rows() else []))
     return thing, Context(there.found, SCALES[scale], folder, there.skipped)
 
 

@@ -16,7 +16,7 @@ from randsmooth.certificates.logs.inferred import ROUNDED
 from randsmooth.errors import InputError
 from randsmooth.noise import NORMS
 from randsmooth.report.charts import PAPER_FORMATS, Axes, Line, Look, draw, looks, suffix_of
-from randsmooth.report.sheet import find_baseline, with_distinct_names
+from randsmooth.report.sheet import find_baseline, gathered, with_distinct_names
 
 Floats = NDArray[np.float64]
 
@@ -204,11 +204,8 @@ def group_by_method(tables: Sequence[Certificates]) -> dict[str, list[Certificat
     """
     said = [(_method(table), table.header.smoothing.name if table.header.names_noise else "") for table in tables]
     kinds, methods = ({*of} - {""} for of in zip(*(each[::-1] for each in said), strict=True)) if said else ([], [])
-    groups: dict[str, list[Certificates]] = {}
-    for table, (method, kind) in zip(tables, said, strict=True):
-        name = method if len(kinds) < 2 else f"{method}, {kind}" if len(methods) > 1 else kind
-        if name:
-            groups.setdefault(name, []).append(table)
+    names = [m if len(kinds) < 2 else f"{m}, {kind}" if len(methods) > 1 else kind for m, kind in said]
+    groups = gathered((name, table) for name, table in zip(names, tables, strict=True) if name)
     several = {name for name, group in groups.items() if len({table.header.noise_words for table in group}) > 1}
     return {name: group for name, group in groups.items() if name in several or (several and len(kinds) > 1)}
 

@@ -7,7 +7,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,18 +15,18 @@ import numpy as np
 from randsmooth import escape, metrics
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates import Certificates, Header
+from randsmooth.certificates.files import names_of
 from randsmooth.errors import InputError
 from randsmooth.escape import LONG, NOT_RECORDED, NUMBER, printable, setting, shortened
 from randsmooth.metrics import P_A_LEVELS, Comparison, Estimate
 from randsmooth.noise import NORMS
 from randsmooth.report import web
 from randsmooth.report.sheet import (
-    Mark,
     column,
     converted_words,
     find_gaussian,
+    gathered,
     joint_scope,
-    rank,
     sure_of,
     verdict_words,
 )
@@ -116,31 +115,39 @@ class Entry:
 
     @property
     def method(self) -> str:
-        return setting(self._model("method"))
-
-    @property
-    def repository(self) -> str:
-        return setting(self._model("repository"))
+        return setting((self.header.model or {}).get("method"))
 
     @property
     def settings(self) -> str:
         """Hyperparameters and variation, as far as the path of a released log tells them: `m 2, lbd 10, eta 0.5`."""
-        trained, settings = self._model("sigma"), self._model("hyperparameters")
+        told = (self.header.model or {}) if self.logged else {}
+        trained = told.get("sigma")
         parts = [
-            setting(settings) if settings else "",
-            printable(str(self._model("variation") or "")),
+            setting(told["hyperparameters"]) if told.get("hyperparameters") else "",
+            printable(str(told.get("variation") or "")),
             "" if trained in (None, self.header.sigma) else f"trained at sigma {trained:g}",
-            f"run {self._model('run')}" if self._model("run") else "",
+            f"run {told['run']}" if told.get("run") else "",
         ]
         return shortened(", ".join(filter(None, parts)))
-
-    def _model(self, fact: str) -> Any:
-        return (self.header.model or {}).get(fact) if self.logged or fact == "method" else None
 
     @property
     def folder(self) -> str:
         parent = Path(self.file).parent.as_posix()
         return "" if parent == "." else shortened(parent)
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What the page shows beside the figures, printed."""
+        header = self.header
+        return {
+            "dataset": setting(header.dataset),
+            "noise": header.noise_words or NOT_RECORDED,
+            "n": NOT_RECORDED if header.n is None else f"{header.n:,}",
+            "rule": setting(header.rule),
+            "method": self.method,
+            "settings": self.settings or NOT_RECORDED,
+            "repository": setting((header.model or {}).get("repository") if self.logged else None),
+        }
 
 
 def measure(table: Certificates, file: str) -> Entry:
@@ -177,20 +184,6 @@ def measure(table: Certificates, file: str) -> Entry:
     )
 
 
-def facts(entry: Entry) -> dict[str, str]:
-    """What the page shows of an entry, printed."""
-    header = entry.header
-    return {
-        "dataset": setting(header.dataset),
-        "noise": header.noise_words or NOT_RECORDED,
-        "n": NOT_RECORDED if header.n is None else f"{header.n:,}",
-        "rule": setting(header.rule),
-        "method": entry.method,
-        "settings": entry.settings or NOT_RECORDED,
-        "repository": entry.repository,
-    }
-
-
 def filters(entries: Sequence[Entry]) -> dict[str, list[str]]:
     """The values that occur of each fact that can be filtered by: by the alphabet, a noise's then by its width."""
 
@@ -199,26 +192,25 @@ def filters(entries: Sequence[Entry]) -> dict[str, list[str]]:
         number = float(width) if NUMBER.fullmatch(width) else None
         return value == NOT_RECORDED, value.lower() if number is None else name, number or 0.0, value.lower()
 
-    known = [facts(entry) for entry in entries]
+    known = [entry.facts for entry in entries]
     return {key: sorted({fact[key] for fact in known}, key=ascending) for key in FILTERS}
 
 
 def notes(entries: Sequence[Entry]) -> dict[str, str]:
     """The notes in the headers, each with the files that have it, the first of many."""
-    files: dict[str, list[str]] = {}
-    for entry in entries:
-        for note in entry.header.notes:
-            files.setdefault(_long(note), []).append(shortened(entry.file))
-    more = {note: f" and {len(names) - NAMED:,} more" if len(names) > NAMED else "" for note, names in files.items()}
-    return {note: ", ".join(names[:NAMED]) + more[note] for note, names in files.items()}
+    files = gathered((_long(note), shortened(entry.file)) for entry in entries for note in entry.header.notes)
+    return {note: names_of(names, NAMED) for note, names in files.items()}
 
 
 class Shown(NamedTuple):
-    """One figure as printed, with both ends of its interval; empty where the table does not give it."""
+    """One figure as printed, with both ends of its interval; empty where the table does not give it.
+
+    `mark` is "best" or "second" of its column, or empty.
+    """
 
     figure: str
     ends: tuple[str, ...]
-    mark: Mark
+    mark: str
 
 
 @dataclass(frozen=True)
@@ -268,13 +260,12 @@ def by_setting(entries: Sequence[Entry], radii: Sequence[float] | None = None) -
     asked = None if radii is None else list(dict.fromkeys(radii))
     most = max(FEWEST_RADII, MOST_RADII // sum(map(bool, of_norm.values())))
     at = {norm: usual_radii(own, most) if asked is None else asked for norm, own in of_norm.items() if own}
-    settings: list[Setting] = []
     # what is not recorded comes last; a name may be empty
     ordered = sorted(entries, key=lambda entry: [(fact is None, 0 if fact is None else fact) for fact in _key(entry)])
-    for group in ([*those] for _, those in groupby(ordered, _key)):
-        words = _words(group[0])
-        again = sum(one.words.partition("; image set")[0] == words for one in settings)
-        settings.append(Setting(f"{words}; image set {again + 1}" if again else words, _rows(group, at)))
+    settings, sets = list[Setting](), Counter[str]()
+    for group in gathered((_key(entry), entry) for entry in ordered).values():
+        sets[words := _words(group[0])] += 1
+        settings.append(Setting(words + f"; image set {sets[words]}" * (sets[words] > 1), _rows(group, at)))
     return at, settings
 
 
@@ -345,8 +336,22 @@ def _cells(
     """The figures of a column, marked unless all are equal; those that are not known stay out of the ranking."""
     found = column("", estimates, scale, decimals)
     figures = [figure if ends else "" for figure, ends in zip(found.figures, found.ends, strict=True)]
-    marks = rank(figures) if ranked else [Mark()] * len(figures)
+    marks = rank(figures) if ranked else [""] * len(figures)
     return [Shown(*cell) for cell in zip(figures, found.ends, marks, strict=True)]
+
+
+def rank(printed: Sequence[str]) -> list[str]:
+    """ "best", "second" or nothing for each printed figure of a column, empty where unknown; equal ones share a place.
+
+    The higher the better. Figures are ranked as printed, so that a reader sees why. A single figure, or one that all
+    share, is not called best; of two, none is called second best.
+    """
+    known = [float(text) for text in printed if text]
+    places = sorted({*known}, reverse=True)
+    if len(places) < 2:
+        return [""] * len(printed)
+    marks = {places[0]: "best", places[1]: "second" if len(known) > 2 else ""}
+    return [marks.get(float(text), "") if text else "" for text in printed]
 
 
 def leaderboard_page(
@@ -397,7 +402,7 @@ def _page(
         "leaderboard.html.j2",
         styles=[web.asset(web.__name__, "base.css"), web.asset(web.__name__, "leaderboard.css")],
         scripts=[web.asset(web.__name__, f"{name}.js") for name in ("ordering", "charts", "leaderboard", "curves")],
-        data=web.json_markup(_payload(rows, choices)),
+        data=_payload(rows, choices),
         title=title or "Certified robustness: leaderboard",
         groups=groups,
         levels=[f"{x:g}" for x in P_A_LEVELS],
@@ -413,7 +418,6 @@ def _page(
         without_p_a=Counter(entry.p_a_unknown for entry in ordered if entry.p_a_unknown),
         notes=notes(ordered),
         partly=any(entry.p_a and entry.logged for entry in ordered),
-        facts=facts,
         together=joint_scope,
         verdict=verdict_words,
         unknown=NOT_RECORDED,
@@ -457,7 +461,7 @@ def _payload(rows: Sequence[BoardRow], choices: dict[str, list[str]]) -> dict[st
     said: dict[str, int] = {}
     lines = [
         [
-            [choices[key].index(facts(row.entry)[key]) for key in FILTERS],
+            [choices[key].index(row.entry.facts[key]) for key in FILTERS],
             [said.setdefault(_long(note), len(said)) for note in row.entry.header.notes],
             _long(row.entry.file),
             [list(map(float, cell.ends)) for cell in row.cells],
@@ -484,16 +488,14 @@ def to_json(at: Columns, groups: Sequence[Setting]) -> str:
 
 def _record(row: BoardRow, at: Columns, setting: str) -> dict[str, Any]:
     entry, header, judged = row.entry, row.entry.header, row.against
-    method, repository = (None if text == NOT_RECORDED else text for text in (entry.method, entry.repository))
+    known = {key: None if text == NOT_RECORDED else text for key, text in entry.facts.items()}
     at_radii = zip(at[entry.table.norm], row.at_radii, strict=True)
     return {
         "name": entry.table.name,
         "file": entry.file,
         "setting": setting,
         **{key: getattr(header, key) for key in ("dataset", "split", "rule")},
-        "method": method,
-        "settings": entry.settings or None,
-        "repository": repository,
+        **{key: known[key] for key in ("method", "settings", "repository")},
         **{key: getattr(header, key) for key in ("sigma", "n0", "n", "alpha", "label_aware")},
         "noise": header.noise_words or None,
         "norm": entry.table.norm,

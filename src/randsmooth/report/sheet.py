@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, count
-from typing import NamedTuple
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,16 +20,21 @@ from randsmooth.rules import CONFIDENCE_BOUNDS
 FOREIGN = "the counts are another program's; its noise, and how it picked the classes, could not be checked"
 UNLABELLED = "the images have no labels, so that accuracy, ACR and p_A are not known"
 OTHER_BOUNDS = CONFIDENCE_BOUNDS[1:]  # than Clopper-Pearson's
+K = TypeVar("K")
+V = TypeVar("V")
 
 
-def same_images(tables: Sequence[Certificates]) -> bool:
-    """Whether all tables are about the same images in the same order."""
-    try:
-        for table in tables[1:]:
-            metrics.require_same_images(tables[0], table)
-    except InputError:
-        return False
-    return not any(metrics.differing_source(tables[0], table) for table in tables[1:])
+def gathered(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    """The second of each pair by the first, in the order in which these first occur.
+
+    Example:
+        >>> gathered([("a", 1), ("b", 2), ("a", 3)])
+        {'a': [1, 3], 'b': [2]}
+    """
+    found: dict[K, list[V]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
 
 
 def remarks(tables: Sequence[Certificates]) -> list[str]:
@@ -46,54 +51,59 @@ def remarks(tables: Sequence[Certificates]) -> list[str]:
         >>> remarks([certified(0.25), certified(0.5)])
         ['The tables were made with different sigma (0.25, 0.5).']
     """
-    found = []
-    if not same_images(tables):
-        found.append(f"The tables are not about the same images: each row rests on all of its own, {_common(tables)}.")
-    found += [*_noise_remarks(tables), *budget_remarks(tables)]
+    counted = [table for table in tables if not table.is_log]
+    found = [*_image_remarks(tables), *_noise_remarks(tables), *budget_remarks(tables)]
     for ways, why in (
-        (
-            {_size(t) for t in tables if not t.is_log and t.header.source is None},
-            "Radii are about images of different sizes",
-        ),
-        ({_way_of_judging(t) for t in tables if not t.is_log}, "Tables were judged in different ways"),
+        ({_size(t) for t in counted if t.header.source is None}, "Radii are about images of different sizes"),
+        ({_way_of_judging(t) for t in counted}, "Tables were judged in different ways"),
     ):
         if len(ways) > 1:
             found.append(f"{why} ({', '.join(sorted(ways))}): what differs is not the classifiers alone.")
-    said: dict[str, list[str]] = {}
-    for table in tables:
-        facts = [UNLABELLED] * (not table.labelled) + [FOREIGN] * (table.header.source is not None)
-        for fact in (*facts, *table.header.notes):
-            said.setdefault(fact, []).append(table.name)
+    said = gathered((fact, table.name) for table in tables for fact in _facts(table))
     every = len(tables) if len(tables) > 1 else 0
     found += [f"{'All tables' if len(names) == every else ', '.join(names)}: {fact}." for fact, names in said.items()]
     found += [_rule_remark(table) for table in tables if table.header.rule != "fixed" or table.header.label_aware]
     return [shortened(remark, LONG) for remark in found]
 
 
+def _image_remarks(tables: Sequence[Certificates]) -> list[str]:
+    """That the tables are about different images: how many are in every table, with the same idx and label."""
+    first = tables[0]
+    differing = any(metrics.differing_source(a, b) for a, b in combinations(tables, 2))
+    orders = {(table.idx.tobytes(), table.label.tobytes()) for table in tables}
+    if len(orders) == 1 and not any(metrics.differing_source(first, table) for table in tables):
+        return []
+    images = [set(zip(table.idx.tolist(), table.label.tolist(), strict=True)) for table in tables]
+    common = f"{len(set.intersection(*images)):,} of which are in every table"
+    for field, word in (("split", "splits"), ("dataset", "data sets")) if differing else ():
+        if len(values := sorted({getattr(table.header, field) for table in tables} - {None})) > 1:
+            common = f"and they are of different {word} ({', '.join(map(shortened, values))})"
+    return [f"The tables are not about the same images: each row rests on all of its own, {common}."]
+
+
+def _facts(table: Certificates) -> list[str]:
+    """What a reader must know of one table."""
+    return [UNLABELLED] * (not table.labelled) + [FOREIGN] * (table.header.source is not None) + [*table.header.notes]
+
+
 def _noise_remarks(tables: Sequence[Certificates]) -> list[str]:
     """That tables were made under different noises, and which radii follow from those of another norm."""
     noises = {table.header.noise_name: table.header.sigma for table in tables if table.header.names_noise}
-    found = []
-    if len(noises) > 1 and None in noises.values():
-        found.append(
-            f"The tables were made under different noises ({', '.join(sorted(noises))}), each p_A under its own."
-        )
+    found, sigmas = [], [sigma for sigma in noises.values() if sigma is not None]
+    if len(noises) > max(1, len(sigmas)):
+        listed = ", ".join(sorted(noises))
+        found.append(f"The tables were made under different noises ({listed}), each p_A under its own.")
     elif len(noises) > 1:
-        sigmas = ", ".join(f"{sigma:g}" for sigma in sorted(filter(None, noises.values())))
-        found.append(f"The tables were made with different sigma ({sigmas}).")
-    said: dict[str, list[str]] = {}
-    for table in tables:
-        if table.converted is not None:
-            said.setdefault(converted_words(table), []).append(table.name)
+        found.append(f"The tables were made with different sigma ({', '.join(f'{x:g}' for x in sorted(sigmas))}).")
+    said = gathered((converted_words(table), table.name) for table in tables if table.converted is not None)
     return found + [f"{', '.join(names)}: {words}." for words, names in said.items()]
 
 
 def converted_words(table: Certificates) -> str:
     """What a reader is told of radii in another norm than the noise's own."""
     own = table.proved_in == table.norm
-    return f"{NORMS[table.norm].label} radii " + (
-        "by a proof of their own" if own else f"that follow from {NORMS[table.proved_in].label}"
-    )
+    proof = "by a proof of their own" if own else f"that follow from {NORMS[table.proved_in].label}"
+    return f"{NORMS[table.norm].label} radii {proof}"
 
 
 def budget_remarks(tables: Sequence[Certificates]) -> list[str]:
@@ -102,20 +112,14 @@ def budget_remarks(tables: Sequence[Certificates]) -> list[str]:
     Tables of all copies of an image have neither.
     """
     found, tables = [], [table for table in tables if table.header.alpha != 0.0]
-    for field, more in (("n", "more samples"), ("alpha", "a larger alpha")):
+    for field, form, more in (("n", ",", "more samples"), ("alpha", "g", "a larger alpha")):
         values = sorted({value for table in tables if (value := getattr(table.header, field)) is not None})
         if len(values) > 1:
-            listed = ", ".join(_printed(field, value) for value in values)
             rejudged = all(table.header.rule == "fixed" and not table.is_log for table in tables)
             way = f"; --{field} {values[0]} judges all tables alike" if rejudged else ""
+            listed = ", ".join(format(value, form) for value in values)
             found.append(f"The tables differ in {field} ({listed}), and {more} alone can raise ACR{way}.")
     return found
-
-
-def _printed(field: str, value: float | None) -> str:
-    if value is None:
-        return "not known"
-    return f"{value:,}" if field == "n" else f"{value:g}"
 
 
 def _size(table: Certificates) -> str:
@@ -147,31 +151,8 @@ def _rule_remark(table: Certificates) -> str:
     return "".join(said) + "."
 
 
-def _common(tables: Sequence[Certificates]) -> str:
-    """How many images are in every table: the same idx and label, where all tables are of one data set and split."""
-    for field, word in (("dataset", "data sets"), ("split", "splits")):
-        values = sorted({getattr(table.header, field) for table in tables} - {None})
-        if len(values) > 1 and any(metrics.differing_source(a, b) for a, b in combinations(tables, 2)):
-            return f"and they are of different {word} ({', '.join(map(shortened, values))})"
-    places = set.intersection(*(set(table.idx.tolist()) for table in tables))
-    images = set.intersection(*(set(zip(table.idx.tolist(), table.label.tolist(), strict=True)) for table in tables))
-    relabelled = len(places) - len(images)
-    order = len({np.sort(table.label).tobytes() for table in tables}) == 1
-    has = "has the same idx but another label" if relabelled == 1 else "have the same idx but different labels"
-    other = f"; {relabelled:,} more {has}{', the same in another order' * order}"
-    other *= bool(relabelled)
-    return f"{len(images):,} of which are in every table{other}"
-
-
 UNKNOWN_FIGURE = "–"  # printed in place of a figure that a table does not give
 BASELINE_METHOD = "gaussian"
-
-
-class Mark(NamedTuple):
-    """How one figure stands among those of its column."""
-
-    best: bool = False
-    second: bool = False
 
 
 @dataclass(frozen=True)
@@ -206,20 +187,6 @@ def column(
     figures = [f"{e.value * scale:.{decimals}f}" if e else UNKNOWN_FIGURE for e in known]
     ends = [tuple(f"{x * scale:.{decimals}f}" for x in (e.low, e.high)) if e else () for e in known]
     return Column(title, estimates, figures, ends, out_of_reach)
-
-
-def rank(printed: Sequence[str]) -> list[Mark]:
-    """A mark for each printed figure of a column, empty where unknown: the higher the better, equal ones share a place.
-
-    Figures are ranked as printed, so that a reader sees why. A single figure, or one that all share, is not called
-    best; of two, none is called second best.
-    """
-    figures = [float(text or "nan") for text in printed]
-    known = [at for at, text in zip(figures, printed, strict=True) if text]
-    if len({*known}) < 2:
-        return [Mark()] * len(printed)
-    first, second, *_ = sorted({*known}, reverse=True)
-    return [Mark(at == first, at == second and len(known) > 2) for at in figures]
 
 
 @dataclass(frozen=True)
@@ -264,11 +231,8 @@ class Sheet:
     @property
     def without_p_a(self) -> dict[str, list[str]]:
         """Why p_A is not known, and what would tell it -> the names of the tables, as far as these have labels."""
-        said: dict[str, list[str]] = {}
-        for table in self.tables:
-            if table.labelled and (why := metrics.p_a_unknown(table)):
-                said.setdefault(why, []).append(table.name)
-        return said
+        silent = ((metrics.p_a_unknown(table), table.name) for table in self.tables if table.labelled)
+        return gathered((why, name) for why, name in silent if why)
 
     @property
     def titles(self) -> list[str]:
@@ -384,10 +348,12 @@ def find_gaussian(tables: Sequence[Certificates]) -> int | None:
 
 def _settings(tables: Sequence[Certificates]) -> list[str]:
     """For each table `sigma 0.5, n 1,000`: of noise, n and alpha those in which the tables differ."""
-    columns = [[table.header.noise_name or "sigma not known" for table in tables]]
-    columns.append([f"n {_printed('n', table.header.n)}" for table in tables])
-    alphas = [table.header.alpha for table in tables]
-    columns.append(["certain" if alpha == 0.0 else f"alpha {_printed('alpha', alpha)}" for alpha in alphas])
+    headers = [table.header for table in tables]
+    columns = [
+        [header.noise_name or "sigma not known" for header in headers],
+        ["n not known" if header.n is None else f"n {header.n:,}" for header in headers],
+        ["alpha not known" if h.alpha is None else f"alpha {h.alpha:g}" if h.alpha else "certain" for h in headers],
+    ]
     differing = [words for words in columns if len({one for one in words if not one.endswith("not known")}) > 1]
     return [", ".join(words) for words in zip(*differing, strict=True)] or [""] * len(tables)
 
@@ -403,9 +369,6 @@ def _class_names(tables: Sequence[Certificates]) -> dict[int, str]:
     return names
 
 
-MOST_PICTURES = 12  # of images given up, for each table
-
-
 @dataclass(frozen=True)
 class AgainstBaseline:
     """One table against the baseline, on the images that both have.
@@ -416,7 +379,6 @@ class AgainstBaseline:
         points: the difference in certified accuracy at each of the sheet's radii; None where it cannot be compared.
         waterfall: the difference in ACR by the baseline's p_A; None where either is not known.
         given_up: the images that changed hands at radius 0 and at the third radius of the sheet.
-        pictured: idx of images given up at radius `pictured_at`, those that the baseline certifies farthest first.
     """
 
     row: int
@@ -424,8 +386,6 @@ class AgainstBaseline:
     points: list[Point | None]
     waterfall: Waterfall | None
     given_up: list[GivenUp]
-    pictured: list[int]
-    pictured_at: float
 
     @property
     def verdict(self) -> str:
@@ -459,19 +419,9 @@ def compare_all(sheet: Sheet) -> tuple[list[AgainstBaseline], dict[str, str]]:
 
 def _against(sheet: Sheet, row: int, ours: Certificates, theirs: Certificates, one: Comparison) -> AgainstBaseline:
     given_up = [metrics.given_up(ours, theirs, r) for r in dict.fromkeys((0.0, *sheet.radii[:3][-1:]))]
-    pictured = next((at for at in given_up if len(at.lost)), given_up[0])
     explained = one.acr is not None and metrics.knows_p_a(theirs)
-    lost = np.flatnonzero(np.isin(theirs.idx, pictured.lost))
-    farthest = theirs.idx[lost[np.argsort(-theirs.radius[lost], kind="stable")][:MOST_PICTURES]]
-    return AgainstBaseline(
-        row,
-        one,
-        [one.at(r) for r in sheet.radii],
-        metrics.waterfall(ours, theirs) if explained else None,
-        given_up,
-        farthest.tolist(),
-        pictured.r,
-    )
+    waterfall = metrics.waterfall(ours, theirs) if explained else None
+    return AgainstBaseline(row, one, [one.at(r) for r in sheet.radii], waterfall, given_up)
 
 
 def shown_apart(sheet: Sheet, against: Sequence[AgainstBaseline]) -> list[list[int]]:
@@ -483,7 +433,7 @@ def shown_apart(sheet: Sheet, against: Sequence[AgainstBaseline]) -> list[list[i
 
 
 def verdict_words(one: Comparison) -> str:
-    """What certified accuracy says of the two, and how far the comparison reaches where it is limited."""
+    """What certified accuracy says of the two, as every report prints it, and how far the comparison reaches."""
     if one.verdict is None:
         return f"not compared: {one.limit}"
     return f"{one.verdict} [{one.limit}]" if one.limit else str(one.verdict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from randsmooth.escape import printable, shortened
 from randsmooth.metrics import Comparison, Difference
 from randsmooth.report import charts, curves, web
 from randsmooth.report.page.panels import PANELS, PageContent, Pictures
-from randsmooth.report.sheet import AgainstBaseline, Sheet, budget_remarks, build_sheet, compare_all, sure_of
+from randsmooth.report.sheet import AgainstBaseline, Sheet, budget_remarks, build_sheet, compare_all, gathered, sure_of
 
 
 def sentences(
@@ -31,47 +31,46 @@ def sentences(
     names, tables, acr = [table.name for table in sheet.tables], sheet.tables, sheet.acr
     known = [row for row, table in enumerate(tables) if table.labelled]
     if len(known) < min(2, len(tables)):
-        abstains = [(names[row], len(tables[row]), figure) for row, figure in enumerate(sheet.abstention.figures)]
-        without = [of for row, of in enumerate(abstains) if row not in known]
-        return [f"{name}: {images:,} images without labels; it abstains on {a}%." for name, images, a in without]
+        return [
+            f"{names[row]}: {len(tables[row]):,} images without labels; it abstains on {figure}%."
+            for row, figure in enumerate(sheet.abstention.figures)
+            if row not in known
+        ]
     if len(tables) == 1:
         clean = "".join(f"{c.figures[0]}% at radius {c.title}, " for c in sheet.accuracy[:1])
         return [f"{names[0]}: {clean}ACR {acr.figures[0]} ({' to '.join(acr.ends[0])}), on {len(tables[0]):,} images."]
     by_acr = sorted(known, key=lambda row: -acr.estimates[row].value)  # type: ignore[union-attr]
-    ahead = {row: _ahead(tables[by_acr[0]], tables[row]) for row in by_acr[1:]}
-    apart = [row for row, leads in ahead.items() if leads is None]
-    tied = [by_acr[0], *(row for row, leads in ahead.items() if leads is False)]
-    figures = ", ".join(f"{names[row]} {acr.figures[row]}" for row in tied)
-    tested = len(names) - len(apart)
-    none, highest = ("neither", "higher") if tested == 2 else ("none", "highest")
-    leads = (
-        f"{names[tied[0]]} has the {highest} ACR" if len(tied) == 1 else f"{none} has the {highest} ACR beyond chance"
-    )
-    said = budget_remarks(tables)
-    if len(apart) < len(ahead):
-        those = " that can be paired" * bool(apart)
-        said.append(f"Of {tested} tables{those}, {leads} ({figures if len(tied) > 1 else acr.figures[tied[0]]}).")
-    if apart:
-        untested = ", ".join(f"{names[row]} {acr.figures[row]}" for row in apart)
-        first = f"{names[by_acr[0]]} {acr.figures[by_acr[0]]}"
-        said.append(f"ACR is not compared between {first} and {untested}: no test pairs their images.")
     others = [row for row in by_acr if row != sheet.baseline]
     second = others[1] if sheet.baseline is None else sheet.baseline
     judged = next((one.comparison for one in against if one.row == others[0]), None)
+    said = [*budget_remarks(tables), *_leading([(tables[row], acr.figures[row]) for row in by_acr])]
     try:
         said.append(what_acr_hides(*metrics.pair(tables[others[0]], tables[second]), judged))
     except InputError as reason:
         if str(reason) not in (refused or {}).values():  # which is said below
             said.append(f"What ACR hides cannot be said here: {reason}.")
-    verdicts: dict[str, list[str]] = {}
-    for one in against:
-        verdicts.setdefault(one.verdict, []).append(names[one.row])
+    verdicts = gathered((one.verdict, names[one.row]) for one in against)
     clauses = "; ".join(f"{', '.join(called)}: {verdict}" for verdict, called in verdicts.items())
     reference = names[sheet.baseline or 0]
     said += [f"By certified accuracy, against {reference}: {clauses}."] * bool(clauses)
     return said + [
         f"{name} is not compared with {reference} image by image: {why}." for name, why in (refused or {}).items()
     ]
+
+
+def _leading(by_acr: Sequence[tuple[Certificates, str]]) -> Iterator[str]:
+    """Who has the highest ACR, of tables and their ACR as printed, the highest first; and who cannot be tested."""
+    (first, figure), *rest = by_acr
+    said = gathered((_ahead(first, table), f"{table.name} {printed}") for table, printed in rest)
+    tied, apart = [f"{first.name} {figure}", *said.get(False, [])], said.get(None, [])
+    tested = len(by_acr) - len(apart)
+    none, highest = ("neither", "higher") if tested == 2 else ("none", "highest")
+    if tested > 1:
+        leads = f"{none} has the {highest} ACR beyond chance ({', '.join(tied)})"
+        leads = f"{first.name} has the {highest} ACR ({figure})" if len(tied) == 1 else leads
+        yield f"Of {tested} tables{' that can be paired' * bool(apart)}, {leads}."
+    if apart:
+        yield f"ACR is not compared between {tied[0]} and {', '.join(apart)}: no test pairs their images."
 
 
 def _ahead(first: Certificates, second: Certificates) -> bool | None:
@@ -112,13 +111,12 @@ def what_acr_hides(first: Certificates, second: Certificates, compared: Comparis
     acr_a, acr_b = _apart(metrics.acr(first).value, metrics.acr(second).value)
     below, above = _stretch(curve, curve.below), _stretch(curve, curve.above)
     surprising = below or above if shown == 0 else below if shown > 0 else above  # ACR alone would not tell it
+    said = f"the ACR of {a} ({acr_a}) and that of {b} ({acr_b}) do not differ beyond chance"
     if shown:
         said = f"{_of(a)} ACR is {'higher' if shown > 0 else 'lower'} than {_of(b)} ({acr_a} against {acr_b})"
     elif acr_a == acr_b:
         said = f"{a} and {b} have the same ACR ({acr_a})"
-    else:
-        said = f"the ACR of {a} ({acr_a}) and that of {b} ({acr_b}) do not differ beyond chance"
-    said += f"{', yet' if surprising else ', and'} {'its' if shown else _of(a)} certified accuracy is "
+    said += f", {'yet' if surprising else 'and'} {'its' if shown else _of(a)} certified accuracy is "
     if below and above:
         said += f"below {_of(b)} {below} and above it {above}"
     elif below or above:
@@ -147,11 +145,8 @@ def _of(name: str) -> str:
 
 def _apart(one: float, other: float) -> tuple[str, str]:
     """Both figures with three decimals, or with as many more as it takes to tell them apart."""
-    for decimals in range(3, 8):
-        pair = f"{one:.{decimals}f}", f"{other:.{decimals}f}"
-        if pair[0] != pair[1]:
-            return pair
-    return f"{one:.3f}", f"{other:.3f}"
+    decimals = next((d for d in range(3, 8) if f"{one:.{d}f}" != f"{other:.{d}f}"), 3)
+    return f"{one:.{decimals}f}", f"{other:.{decimals}f}"
 
 
 def _stretch(curve: Difference, where: NDArray[np.bool_]) -> str:

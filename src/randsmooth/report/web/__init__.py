@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
-import json
 import re
 from collections.abc import Sequence
 from importlib import resources
@@ -71,14 +70,6 @@ def panel_script(module: Any) -> str:
     return script.read_text() if script.exists() else ""
 
 
-def json_markup(content: Any) -> Markup:
-    """`content` as JSON without blanks, for an element of a page: nothing in it ends the element."""
-    text = json.dumps(content, separators=(",", ":"))
-    for letter in "<>&":
-        text = text.replace(letter, f"\\u{ord(letter):04x}")
-    return Markup(text)
-
-
 def data_uri(image: Any, kind: str, **options: Any) -> str:
     """A picture of Pillow's as what a page can show without fetching it; `options` are those of `image.save`."""
     file = io.BytesIO()
@@ -107,6 +98,7 @@ def _filled(template: str, content: dict[str, Any], *loaders: jinja2.BaseLoader)
     environment = jinja2.Environment(
         loader=jinja2.ChoiceLoader(loaders), trim_blocks=True, lstrip_blocks=True, **strict
     )
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}  # of `tojson`, which ends no element
     return Markup(environment.get_template(template).render(content))
 
 

@@ -20,16 +20,14 @@ def view(content: PageContent) -> PanelView | None:
     if not content.against:
         return None
     charts = {"difference": difference_chart(content), "waterfall": waterfall_chart(content)}
-    return PanelView(
-        {
-            "reference": content.sheet.tables[content.sheet.baseline or 0],
-            "against": content.against,
-            "allowed": metrics.in_points(metrics.DELTA),
-            "together": content.against[0].scope,
-            "charts": charts,
-        },
-        {name: chart for name, chart in charts.items() if chart},
-    )
+    printed = {
+        "reference": content.sheet.tables[content.sheet.baseline or 0],
+        "against": content.against,
+        "allowed": metrics.in_points(metrics.DELTA),
+        "together": content.against[0].scope,
+        "charts": charts,
+    }
+    return PanelView(printed, {name: chart for name, chart in charts.items() if chart})
 
 
 def difference_chart(content: PageContent) -> Axes | None:

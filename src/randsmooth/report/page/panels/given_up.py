@@ -14,6 +14,7 @@ from randsmooth.report import web
 from randsmooth.report.page.panels import PageContent, PanelView
 
 SIDE = 64  # pixels: larger pictures are made smaller
+MOST_PICTURES = 12  # for each table
 
 
 def view(content: PageContent) -> PanelView | None:
@@ -56,15 +57,23 @@ def by_class(content: PageContent) -> list[dict[str, Any]]:
     return views
 
 
-def gallery(content: PageContent, reference: Certificates) -> list[list[dict[str, Any]]]:
-    """For each table against the baseline the pictures of its `pictured` images; empty lists without `pictures`."""
-    wanted = sorted({idx for one in content.against for idx in one.pictured})
-    if content.pictures is None or not wanted:
-        return [[] for _ in content.against]
+def gallery(content: PageContent, reference: Certificates) -> list[tuple[float, list[dict[str, Any]]]]:
+    """For each table a radius, the first at which images were lost, and pictures of those that reached farthest."""
+    changed = [next((at for at in one.given_up if len(at.lost)), one.given_up[0]) for one in content.against]
+    if content.pictures is None or not any(len(at.lost) for at in changed):
+        return [(at.r, []) for at in changed]
+    farthest = [farthest_first(reference, at.lost)[:MOST_PICTURES] for at in changed]
+    wanted = sorted(set().union(*farthest))
     uris = dict(zip(wanted, map(data_uri, content.pictures(wanted)), strict=True))
     label = dict(zip(reference.idx.tolist(), reference.label.tolist(), strict=True))
     shown = {idx: {"idx": idx, "label": content.sheet.class_names[label[idx]], "uri": uris[idx]} for idx in wanted}
-    return [[shown[idx] for idx in one.pictured] for one in content.against]
+    return [(at.r, [shown[idx] for idx in images]) for at, images in zip(changed, farthest, strict=True)]
+
+
+def farthest_first(reference: Certificates, images: NDArray[np.int64]) -> list[int]:
+    """The images (by idx) in the order of their radii under the baseline, the largest first."""
+    lost = reference.rows(np.isin(reference.idx, images))
+    return list(map(int, lost.idx[np.argsort(-lost.radius, kind="stable")]))
 
 
 def data_uri(pixels: NDArray[np.uint8]) -> str:
