@@ -17,7 +17,7 @@ from certification.runs import StopAfter, same
 from cli.processes import Run
 from randsmooth import certify, data, models, read
 from randsmooth.models import build
-from randsmooth.models.importing.normalisation import ALPHA, Normalisation, candidates
+from randsmooth.models.importing.checkpoint import ALPHA, Normalisation, candidates
 
 SIGMA, SIDE, CLASSES = 0.1, 12, ("dark", "dim", "light", "bright")
 

@@ -199,6 +199,7 @@ class Foreign(Reader):
 
     def read(self, folder: Path) -> Any:
         model = models.import_checkpoint(folder / FOREIGN, "digits", normalise="none")
+        assert isinstance(model, models.Classifier)
         with torch.inference_mode():
             answer = model(torch.full((1, *model.shape), 0.5))
         return {"arch": model.arch, "state": model.state_dict(), "answer": answer}

@@ -12,7 +12,7 @@ import torch
 from models.refusing import check_refusals, refusal
 from randsmooth.data import DATASETS
 from randsmooth.models import build, import_checkpoint
-from randsmooth.models.importing.normalisation import ALPHA, Normalisation, Trial, candidates, normalisation, usual
+from randsmooth.models.importing.checkpoint import ALPHA, Normalisation, Trial, candidates, normalisation, usual
 
 LAYERS = tuple(Normalisation(name, None, None) for name in ("a", "b", "c"))
 

@@ -25,9 +25,7 @@ from .ensemble import Ensemble as Ensemble
 from .ensemble import traceable as traceable
 from .folder import check_folder as check_folder
 from .folder import save as save
-from .importing.checkpoint import HoldsDenoiser as HoldsDenoiser
 from .importing.checkpoint import import_checkpoint as import_checkpoint
-from .importing.checkpoint import import_denoiser as import_denoiser
 from .registry import ARCHITECTURES as ARCHITECTURES
 from .registry import Architecture as Architecture
 from .registry import build as build

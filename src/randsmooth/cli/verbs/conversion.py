@@ -65,13 +65,10 @@ def import_(settings: Import) -> None:
         check_dataset(settings.dataset)  # before torch is loaded
     out = settings.out or Path("runs") / ENDINGS.sub("", settings.checkpoint.name)
     values = settings.model_dump(exclude={"checkpoint", "dataset", "out", "format"})
-    try:
-        model = models.import_checkpoint(settings.checkpoint, settings.dataset, **values, out=out, progress=console)
-    except models.HoldsDenoiser:
-        told = settings.model_dump(include={"dataset", "sigma", "overwrite"})
-        denoiser = models.import_denoiser(settings.checkpoint, **told, out=out)
-        content = {"denoiser": str(out), "arch": denoiser.arch}
-        settings.answer([f"denoiser {denoiser.arch} in {out}"], lambda: content)
+    model = models.import_checkpoint(settings.checkpoint, settings.dataset, **values, out=out, progress=console)
+    if isinstance(model, models.Denoiser):
+        content = {"denoiser": str(out), "arch": model.arch}
+        settings.answer([f"denoiser {model.arch} in {out}"], lambda: content)
         note(f"put it before a classifier with: randsmooth certify CLASSIFIER --denoiser {out}")
         return
     layer, facts = model.provenance["normalisation"], {"arch": model.arch, "num_classes": model.num_classes}

@@ -1,40 +1,51 @@
-"""A checkpoint of another project as a base classifier, in a model folder that says where it came from."""
+"""A checkpoint of another project as a model folder that says where it came from, behind the right normalisation.
+
+Few files store the layer that normalises images before a network. It is found by the network's accuracy on labelled
+noisy images, where that is clear.
+"""
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy import stats
 from torch import Tensor, nn
 
 from randsmooth import data
 from randsmooth.atomic import claimed
-from randsmooth.data import DatasetSpec, Images
+from randsmooth.data import DATASETS, DatasetSpec, Images
+from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.models.base import pick_device
 from randsmooth.models.classifier import Classifier
 from randsmooth.models.denoised import Denoiser
 from randsmooth.models.folder import CARD, CONFIG, WEIGHTS, filled, save
-from randsmooth.models.importing.files import Checkpoint, chosen_arch, denoiser_size, our_tensors, read_checkpoint
-from randsmooth.models.importing.normalisation import Normalisation, candidates, normalisation, try_layers, usual
+from randsmooth.models.importing.files import Checkpoint, arch_of, denoiser_size, our_tensors, read_checkpoint
+from randsmooth.models.registry import check_arch
+from randsmooth.noise import Stream, draw
 from randsmooth.progress import Progress, chosen_progress
 
 M = TypeVar("M", Classifier, Denoiser)
 OTHER = "is it of another architecture (--arch), or for a data set of other images or classes (--dataset)?"
-
-
-class HoldsDenoiser(InputError):
-    """A checkpoint of a denoiser where one of a classifier was expected.
-
-    Example:
-        >>> issubclass(HoldsDenoiser, InputError)
-        True
-    """
+# Data sets that our own models do not normalise, nor those of the field's repositories, with the numbers that others
+# use: PyTorch's example for MNIST and tonyduan/rs4a; those of the others are in the catalogue of data sets.
+BESIDE_OURS = {"mnist": ((0.1307,), (0.3081,)), "fashion-mnist": ((0.2849,), (0.3516,))}
+FORMS = "none, center, center-NAME, a data set's name (cifar10, imagenet, ...), or numbers as 0.5,0.5,0.5/0.2,0.2,0.2"
+CENTER = re.compile(r"cent(?:er|re)(?:-(.+))?")
+ALPHA = 1e-3  # probability that a layer is taken which is not the best of the candidates
+BATCH = 50
+LEAST = 0.1  # share of the errors of guessing that a trained network avoids at the least
 
 
 def import_checkpoint(
     checkpoint: Path | str,
-    dataset: str | None,
+    dataset: str | None = None,
     *,
     out: Path | str | None = None,
     arch: str | None = None,
@@ -44,17 +55,20 @@ def import_checkpoint(
     device: str = "auto",
     overwrite: bool = False,
     progress: Progress | bool | None = None,
-) -> Classifier:
-    """A checkpoint of another project as a base classifier, in eval mode; saved as a model folder in `out`.
+) -> Classifier | Denoiser:
+    """A checkpoint of another project as a model of ours, in eval mode; saved as a model folder in `out`.
 
     These containers are read, with `torch.load(..., weights_only=True)` or safetensors: a state dict under
     `state_dict` (locuslab/smoothing and those that follow it), `net` (MACER) or alone, and the names that
     `nn.DataParallel`, `nn.Sequential(normalisation, network)` and rs4a's stored normalisation give its tensors.
 
+    A DnCNN of microsoft/denoised-smoothing becomes a `Denoiser`, as `Denoised` takes it; whatever else a `Classifier`.
+    Of a denoiser, data set and sigma are recorded, and the other settings mean nothing.
+
     Args:
         checkpoint: the file.
         dataset: the data set that the network was trained on, by its name or as a folder: its classes, the shape of
-            its images and, where `normalise` is left open, images to try the network on.
+            its images and, where `normalise` is left open, images to try the network on. A denoiser needs none.
         out: the folder to write; None: nothing is written.
         arch: the architecture, by our name; default: what the tensors show.
         normalise: the layer before the network, which most files do not store: "none"; "center" (the data set's mean
@@ -69,7 +83,6 @@ def import_checkpoint(
         progress: as for `certify`.
 
     Raises:
-        HoldsDenoiser: it is no classifier (see `import_denoiser`).
         InputError: the file holds code, no weights, or those of no architecture that is known; it does not fit the data
             set; no normalisation is clearly the best; or `out` must not be written to.
 
@@ -89,65 +102,32 @@ def import_checkpoint(
         raise InputError(f"images={images!r} must be 1 or more")
     spec = None if dataset is None else data.describe(dataset)
     found = read_checkpoint(Path(checkpoint))
-    if denoiser_size(found.network) is not None:
-        raise HoldsDenoiser(f"{found.path} holds a denoiser, no classifier: randsmooth.models.import_denoiser reads it")
-    if spec is None or dataset is None:
+    model: Classifier | Denoiser
+    if (size := denoiser_size(found.network)) is not None:
+        known = {"channels": size[0], "arch": size[1], "provenance": _facts(found, dataset, sigma)}
+        model = _with_weights(Denoiser, found, found.network, known)
+    elif spec is None or dataset is None:
         raise InputError(f"{found.path} does not say which data set it is for: name it (dataset=, --dataset cifar10)")
-    name = chosen_arch(arch, found.origin["arch"], found.network)
-    settings: dict[str, Any] = {"arch": name, "classes": list(spec.classes), "shape": spec.shape}
-    network = _with_weights(Classifier, found, our_tensors(name, found.network), settings).network
-    if normalise is not None:
-        layer, why = normalisation(normalise, spec), {"why": "asked for"}
-    elif found.mean is not None:
-        layer, why = Normalisation("stored", found.mean, found.std), {"why": "stored in the file"}
     else:
-        layer, why = _tried(network, spec, dataset, sigma or 0.0, images, device, chosen_progress(progress))
-    mean, std = (None if values is None else list(values) for values in (layer.mean, layer.std))
-    known = _facts(found, spec.name, sigma) | {"normalisation": {"layer": layer.name} | why}
-    model = Classifier(**settings, mean=mean, std=std, provenance=known)
-    model.network = network.cpu()
-    return _kept(model.eval(), folder)
-
-
-def import_denoiser(
-    checkpoint: Path | str,
-    *,
-    out: Path | str | None = None,
-    dataset: str | None = None,
-    sigma: float | None = None,
-    overwrite: bool = False,
-) -> Denoiser:
-    """A DnCNN of microsoft/denoised-smoothing, in eval mode, as `Denoised` takes it; saved in `out`.
-
-    It is read as `import_checkpoint` reads classifiers.
-
-    Args:
-        checkpoint: the file.
-        out: the folder to write; None: nothing is written.
-        dataset: the name of the data set that it was trained on, to be recorded.
-        sigma: the noise that it was trained with, to be recorded.
-        overwrite: replace a model in `out`.
-
-    Raises:
-        InputError: the file holds code, no weights or no DnCNN; or `out` must not be written to.
-
-    Example:
-        >>> import tempfile
-        >>> import torch
-        >>> weights = Denoiser(channels=3, arch="dncnn-5x8").network.state_dict()
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     torch.save({"arch": "cifar_dncnn", "state_dict": weights}, f"{folder}/best.pth.tar")
-        ...     denoiser = import_denoiser(f"{folder}/best.pth.tar", sigma=0.25)
-        >>> denoiser.arch, denoiser.sigma
-        ('dncnn-5x8', 0.25)
-    """
-    folder = _folder(out, overwrite, sigma)
-    found = read_checkpoint(Path(checkpoint))
-    size = denoiser_size(found.network)
-    if size is None:
-        raise InputError(f"{found.path} holds no DnCNN, whose tensors are called dncnn.0.weight and so on")
-    settings = {"channels": size[0], "arch": size[1], "provenance": _facts(found, dataset, sigma)}
-    return _kept(_with_weights(Denoiser, found, found.network, settings), folder)
+        if arch is not None:
+            check_arch(arch)
+        name = arch or arch_of(found.network, found.origin["arch"])
+        settings: dict[str, Any] = {"arch": name, "classes": list(spec.classes), "shape": spec.shape}
+        network = _with_weights(Classifier, found, our_tensors(name, found.network), settings).network
+        if normalise is not None:
+            layer, why = normalisation(normalise, spec), {"why": "asked for"}
+        elif found.mean is not None:
+            layer, why = Normalisation("stored", found.mean, found.std), {"why": "stored in the file"}
+        else:
+            layer, why = _tried(network, spec, dataset, sigma or 0.0, images, device, chosen_progress(progress))
+        mean, std = (None if values is None else list(values) for values in (layer.mean, layer.std))
+        facts = _facts(found, spec.name, sigma) | {"normalisation": {"layer": layer.name} | why}
+        model = Classifier(**settings, mean=mean, std=std, provenance=facts).eval()
+        model.network = network.cpu()
+    if folder is not None:
+        with claimed(folder):
+            save(model, folder)
+    return model
 
 
 def _with_weights(kind: type[M], found: Checkpoint, tensors: dict[str, Tensor], settings: dict[str, Any]) -> M:
@@ -159,14 +139,6 @@ def _facts(found: Checkpoint, dataset: str | None, sigma: float | None) -> dict[
     """What is known of the weights, for their provenance."""
     facts = {"dataset": dataset, "sigma": sigma, "imported": found.origin}
     return {name: value for name, value in facts.items() if value is not None}
-
-
-def _kept(model: M, folder: Path | None) -> M:
-    """`model`, saved in `folder`, if one is given."""
-    if folder is not None:
-        with claimed(folder):
-            save(model, folder)
-    return model
 
 
 def _folder(out: Path | str | None, overwrite: bool, sigma: float | None) -> Path | None:
@@ -187,11 +159,23 @@ def _folder(out: Path | str | None, overwrite: bool, sigma: float | None) -> Pat
 def _tried(
     network: nn.Module, spec: DatasetSpec, dataset: str, sigma: float, count: int, device: str, progress: Progress
 ) -> tuple[Normalisation, dict[str, Any]]:
-    """The layer with which `network` is clearly the most accurate, and the facts of the trial."""
+    """The layer with which `network` is clearly the most accurate, and the facts of the trial.
+
+    It is tried on `count` images that are evenly spread over a split; every image gets one sample of the noise, the
+    same for all layers.
+    """
     place, split, layers = pick_device(device), _images(dataset), candidates(spec)
-    with progress(f"try {len(layers)} normalisations", min(count, len(split)), "images") as reporter:
-        trial = try_layers(network, layers, split, sigma=sigma, count=count, device=place, reporter=reporter)
-        trial = trial._replace(prior=usual(spec))
+    chosen, network = data.take(len(split), min(count, len(split))), network.to(place).eval()
+    right: list[NDArray[np.bool_]] = []
+    with progress(f"try {len(layers)} normalisations", len(chosen), "images") as reporter:
+        for block, (x, y) in enumerate(split.batches(chosen.split(BATCH))):
+            noisy = (x.cpu() + draw(tuple(x.shape), sigma, stream=Stream(0, "import").at(block))).to(place)
+            with torch.inference_mode():
+                answers = [network(layer(noisy)).argmax(1).cpu() for layer in layers]
+            right.append(torch.stack([answer == y.cpu() for answer in answers]).numpy())
+            reporter.advance(len(x))
+        guess = int(split.labels[chosen].bincount().max()) / len(chosen)
+        trial = Trial(tuple(layers), np.concatenate(right, axis=1), guess, sigma, usual(spec))
         layer = trial.winner()
         reporter.say(f"normalisation {layer.name}, by accuracy: {trial.words()}")
     return layer, trial.facts() | {"split": split.split}
@@ -208,3 +192,158 @@ def _images(dataset: str) -> Images:
         f"the file does not store its normalisation, and no images are there to find it out ({why}). Or say which it "
         "is (normalise=, --normalise)"
     ) from why
+
+
+class Normalisation(NamedTuple):
+    """(x - mean) / std of pixels in [0, 1], a number a channel; None for both: no such layer."""
+
+    name: str
+    mean: tuple[float, ...] | None
+    std: tuple[float, ...] | None
+
+    def __call__(self, x: Tensor) -> Tensor:  # (B, C, H, W)
+        if self.mean is None or self.std is None:
+            return x
+        mean, std = (x.new_tensor(values).reshape(1, -1, 1, 1) for values in (self.mean, self.std))
+        return (x - mean) / std
+
+    def centering(self) -> Normalisation:
+        """The mean alone (SmoothAdv)."""
+        return Normalisation("center", self.mean, (1.0,) * len(self.mean or ()))
+
+
+NONE = Normalisation("none", None, None)
+
+
+def candidates(spec: DatasetSpec) -> list[Normalisation]:
+    """The layers that networks for `spec` are trained behind: mean and std, the mean alone (SmoothAdv), and none."""
+    known = _of_dataset(spec.name, spec)
+    return [known, known.centering(), NONE] if known else [NONE]
+
+
+def usual(spec: DatasetSpec) -> Normalisation | None:
+    """The layer of nearly all of the field's networks for `spec`, which another must clearly beat; None: unknown.
+
+    Grey digits are told apart about as well behind every layer, so that accuracy alone would seldom decide.
+
+    Example:
+        >>> usual(DATASETS["mnist"]).name, usual(DATASETS["cifar10"])
+        ('none', None)
+    """
+    return NONE if spec.name in BESIDE_OURS else None
+
+
+def normalisation(text: str, spec: DatasetSpec) -> Normalisation:
+    """The layer that a user asks for in one of FORMS.
+
+    Raises:
+        InputError: it is none of these, or not for images of as many channels.
+
+    Example:
+        >>> normalisation("center", DATASETS["cifar10"])
+        Normalisation(name='center', mean=(0.4914, 0.4822, 0.4465), std=(1.0, 1.0, 1.0))
+    """
+    center, channels = CENTER.fullmatch(text), spec.shape[0]
+    known = NONE if text == "none" else _of_dataset((center[1] or spec.name) if center else text, spec)
+    if center and known:
+        known = known.centering()._replace(name=text)
+    with suppress(ValueError, TypeError):
+        if "/" in text:
+            known = Normalisation(text, *(tuple(map(float, part.split(","))) for part in text.split("/")))
+    if known is None or (known.mean is not None and not len(known.mean) == len(known.std or ()) == channels):
+        raise InputError(
+            f"normalise={shown(repr(text))} (--normalise) is no layer for images of {channels} channels, as those of "
+            f"{spec.name} are; expected {FORMS}"
+        )
+    return known
+
+
+def _of_dataset(name: str, spec: DatasetSpec) -> Normalisation | None:
+    chosen: DatasetSpec | None = spec if name == spec.name else DATASETS.get(name)
+    mean, std = BESIDE_OURS.get(name, (chosen.mean, chosen.std) if chosen else (None, None))
+    return Normalisation(name, mean, std) if mean is not None else None
+
+
+class Trial(NamedTuple):
+    """How often a network is right behind each of several layers, on the same noisy images.
+
+    Attributes:
+        layers: the k candidates.
+        right: (k, N), whether the network is right about each of N images.
+        guess: the accuracy of always answering with the most frequent label.
+        sigma: of the noise that was added to the images.
+        prior: the layer that is taken unless another is clearly better; None: there is none.
+    """
+
+    layers: tuple[Normalisation, ...]
+    right: NDArray[np.bool_]
+    guess: float
+    sigma: float
+    prior: Normalisation | None = None
+
+    @property
+    def best(self) -> int:
+        """The place of the layer with the highest accuracy."""
+        return int(self.right.sum(axis=1).argmax())
+
+    def lead(self, other: int) -> float:
+        """Probability of the best layer's lead over the one at `other`, were they equally accurate.
+
+        An image that only one of them gets right is then as likely to be the one's as the other's (McNemar 1947,
+        exact).
+        """
+        mine, its = self.right[self.best], self.right[other]
+        won, lost = int((mine & ~its).sum()), int((its & ~mine).sum())
+        return float(stats.binom.sf(won - 1, won + lost, 0.5))
+
+    def p_value(self) -> float:
+        """Bound on the probability of a lead like this of a layer that is not better than every other.
+
+        Which layer leads, and against which, is only known afterwards: the largest p-value is multiplied by the number
+        of ordered pairs.
+        """
+        others = [i for i in range(len(self.layers)) if i != self.best]
+        return min(1.0, len(self.layers) * len(others) * max(map(self.lead, others), default=0.0))
+
+    def classifies(self, place: int) -> bool:
+        """Whether the network behind a layer clearly does more than guess, as random weights do not.
+
+        The lower confidence limit of its accuracy (Clopper-Pearson, at ALPHA) must leave out a tenth of the errors of
+        always giving the most frequent label.
+        """
+        right, total = int(self.right[place].sum()), self.right.shape[1]
+        lower = float(stats.beta.ppf(ALPHA, right, total - right + 1)) if right else 0.0
+        return 1 - lower <= (1 - LEAST) * (1 - self.guess)
+
+    def winner(self) -> Normalisation:
+        """The layer that is clearly the best; else the prior, unless another is clearly better than it.
+
+        Raises:
+            InputError: there is none; the message gives the accuracies, and the way to decide.
+        """
+        if self.classifies(self.best) and self.p_value() <= ALPHA:
+            return self.layers[self.best]
+        usual = self.layers.index(self.prior) if self.prior is not None else None
+        if usual is not None and self.classifies(usual) and (len(self.layers) - 1) * self.lead(usual) > ALPHA:
+            return self.layers[usual]
+        guesses = not self.classifies(self.best)
+        why = "it hardly does more than guess" if guesses else "no layer is clearly better than the others"
+        raise InputError(
+            f"the file does not store which normalisation its network was trained behind, and {why} ({self.words()}): "
+            f"say it (--normalise {' or '.join(layer.name for layer in self.layers)}), try more images (--images), or "
+            "check --sigma and --dataset"
+        )
+
+    def words(self) -> str:
+        """The accuracies, from the best on, and the p-value of its lead."""
+        order = np.argsort(-self.right.sum(axis=1), kind="stable")
+        shares = ", ".join(f"{self.layers[i].name} {self.right[i].mean():.1%}" for i in order)
+        return f"right about {self.right.shape[1]} images at sigma {self.sigma:g}: {shares}; p = {self.p_value():.1g}"
+
+    def facts(self) -> dict[str, Any]:
+        """The same for a model's provenance."""
+        clear, each = self.p_value() <= ALPHA, zip(self.layers, self.right, strict=True)
+        facts: dict[str, Any] = {"images": self.right.shape[1], "sigma": self.sigma}
+        facts |= {"accuracy": {layer.name: float(right.mean()) for layer, right in each}, "p_value": self.p_value()}
+        why = "accuracy on labelled images" if clear else "usual there, and no other is clearly better"
+        return facts | {"why": why}

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
-from randsmooth.models.registry import build, check_arch
+from randsmooth.models.registry import build
 from randsmooth.models.weights import COUNTER, check_archive, check_tensor
 
 State = dict[str, Tensor]
@@ -139,39 +139,25 @@ def _unwrapped(state: State) -> tuple[State, tuple[float, ...] | None, tuple[flo
     return network, tuple(kinds[1].flatten().tolist()), tuple(std.flatten().tolist())
 
 
-def chosen_arch(asked: str | None, stated: str | None, state: State) -> str:
-    """The architecture of ours that a checkpoint is for: the one asked for, else that which its tensors show.
-
-    Args:
-        asked: what a user asks for; None: nothing.
-        stated: the name that the file gives, in its authors' words, for the error; None: none.
-        state: its tensors, by the names of the network.
-
-    Raises:
-        InputError: a name cannot be built here, or the tensors are of no network that is known here.
-    """
-    if asked is not None:
-        check_arch(asked)
-        return asked
-    if (found := arch_of(state)) is None:
-        called = f" of the architecture {shown(repr(stated))}" if stated else ""
-        raise InputError(
-            f"the {len(state)} tensors in the file{called} ({shown(', '.join(list(state)[:4]))}, ...) are those of no "
-            f"network that is known here; {WAY_ON}"
-        )
-    return found
-
-
-def arch_of(state: State) -> str | None:
-    """The architecture of ours that has these tensors, by the authors' names; None if it is not known here.
+def arch_of(state: State, stated: str | None = None) -> str:
+    """The architecture of ours that has these tensors, by the authors' names.
 
     Compared are the names of all and the shapes of kernels, but for the number of channels of images.
+
+    Args:
+        state: tensors by the names of the network.
+        stated: the name that the file gives, in its authors' words, for the error; None: none.
+
+    Raises:
+        InputError: the tensors are of no network that is known here.
     """
-    blocks, groups = (_count(state, prefix) for prefix in ("layer1.", "block1.layer."))
+    blocks, groups = (
+        len({name.split(".")[depth] for name in state if name.startswith(prefix)})
+        for depth, prefix in ((1, "layer1."), (2, "block1.layer."))
+    )
     guesses = ["lenet", "densenet40", "resnet50", "cifar-resnet50" if blocks == 8 else f"resnet{6 * blocks + 2}"]
     channels = len(state.get("block1.layer.0.conv1.weight", ()))
-    if groups > 0 and channels >= 16:
-        guesses.append(f"wrn{6 * groups + 4}-{channels // 16}")
+    guesses += [f"wrn{6 * groups + 4}-{channels // 16}"] if groups and channels >= 16 else []
     for arch in guesses:
         try:
             with torch.device("meta"):
@@ -180,12 +166,11 @@ def arch_of(state: State) -> str | None:
             continue
         if _kernels(expected) == _kernels(our_tensors(arch, state)):
             return arch
-    return None
-
-
-def _count(state: State, prefix: str) -> int:
-    """How many numbered modules there are below `prefix`."""
-    return len({name[len(prefix) :].partition(".")[0] for name in state if name.startswith(prefix)})
+    called = f" of the architecture {shown(repr(stated))}" if stated else ""
+    raise InputError(
+        f"the {len(state)} tensors in the file{called} ({shown(', '.join(list(state)[:4]))}, ...) are those of no "
+        f"network that is known here; {WAY_ON}"
+    )
 
 
 def _kernels(state: State) -> dict[str, tuple[int, ...]]:
@@ -197,11 +182,9 @@ def _kernels(state: State) -> dict[str, tuple[int, ...]]:
 
 def our_tensors(arch: str, state: State) -> State:
     """The tensors under the names of our `arch`."""
-    layers = {name.partition(".")[0] for name in state}
-    if arch != "lenet" or layers != LENET.keys():
+    if arch != "lenet" or {name.partition(".")[0] for name in state} != LENET.keys():
         return state
-    split = [name.partition(".") for name in state]
-    return {f"{LENET[layer]}.{rest}": state[f"{layer}.{rest}"] for layer, _, rest in split}
+    return {re.sub(r"\w+", lambda layer: LENET[layer[0]], name, count=1): state[name] for name in state}
 
 
 def denoiser_size(state: State) -> tuple[int, str] | None:
