@@ -42,7 +42,7 @@ def test_what_is_no_classifier_of_images_is_named(tmp_path: Path, capfd: pytest.
     path = tmp_path / "m.onnx"
     path.write_bytes(graph())
     model = OnnxModel(path)
-    assert (model.shape, model.batch, model.input.name, model.output) == ((1, 2, 2), None, "x", "z")
+    assert (model.shape, model.batch, model.input, model.output) == ((1, 2, 2), None, "x", "z")
     table: list[tuple[bytes, str]] = [
         *((raw, "is no ONNX file that can be run") for raw in (b"", b"\xff" * 1000, b"\x0a", b"\x07", b"hello")),
         *((raw, "is no ONNX file that can be run") for raw in (b"\x3a\x7f\x00", b"\x3a\x02\x09\x00", graph()[:-20])),

@@ -341,7 +341,7 @@ def _calibration_batches(base: BaseClassifier, images: Images, noise: Noise, see
     full = [x.numpy() for x, _ in noisy_batches(images, noise, Stream(seed, "calibrate"), size) if len(x) == size]
     if not full:
         raise InputError(f"images={len(images)} do not fill one batch of {size}, which the model's file fixes")
-    return full if graph is None else [graph.input.prepared(x) for x in full]
+    return full if graph is None else [graph.prepared(x) for x in full]
 
 
 @torch.inference_mode()

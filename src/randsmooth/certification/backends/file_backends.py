@@ -50,13 +50,13 @@ class Onnx(Backend):
 
     def answer(self, noisy: Tensor) -> Tensor:
         try:
-            found = in_parts(self._run, self.model.input.prepared(noisy.cpu().numpy()), self.model.batch)
+            found = in_parts(self._run, self.model.prepared(noisy.cpu().numpy()), self.model.batch)
         except Exception as error:  # ONNX Runtime's exceptions have no other common base class
             raise refused(noisy, error) from error
         return as_logits(found, self.model).to(self.device)
 
     def _run(self, images: np.ndarray) -> np.ndarray:
-        answer: np.ndarray = self.session.run([self.model.output], {self.model.input.name: images})[0]
+        answer: np.ndarray = self.session.run([self.model.output], {self.model.input: images})[0]
         return answer
 
 
@@ -102,7 +102,7 @@ class OpenVINO(Backend):
 
     def answer(self, noisy: Tensor) -> Tensor:
         graph = self.model if isinstance(self.model, GraphFile) else None
-        images = noisy.numpy() if graph is None else graph.input.prepared(noisy.numpy())
+        images = noisy.numpy() if graph is None else graph.prepared(noisy.numpy())
         batch = graph.batch if isinstance(graph, IrModel) else None  # ONNX files are changed to any batch
         try:
             found = in_parts(self._run, images, batch)

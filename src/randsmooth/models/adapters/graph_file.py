@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from randsmooth.data.dataset_spec import is_image
 from randsmooth.documents import parse_json, shown
-from randsmooth.errors import InputError, unknown
+from randsmooth.errors import InputError, check_known, unknown
 from randsmooth.extras import needs
 from randsmooth.models.adapters.foreign_model import ForeignModel
 from randsmooth.models.sources import check_file
@@ -39,80 +38,14 @@ FATAL = 4  # the highest severity of ONNX Runtime's messages
 
 
 class Port(NamedTuple):
-    """An input or output of a graph: its name, its type as NumPy calls it, the lengths of its axes (no number: free).
+    """An input or output of a graph: all its names, its type as NumPy calls it, the lengths of its axes.
 
-    `names` are all that it answers to, `name` the first.
+    An axis without a number is free.
     """
 
-    names: tuple[str, ...]
+    names: list[str]
     dtype: str
     axes: tuple[int | str | None, ...]
-
-    @property
-    def name(self) -> str:
-        return next(iter(self.names), "?")
-
-
-class Graph(NamedTuple):
-    """What a file says: inputs, outputs, the layout of its input if it states one, and the record of one of ours."""
-
-    inputs: list[Port]
-    outputs: list[Port]
-    layout: str | None
-    record: str | None
-
-
-@dataclass(frozen=True)
-class ImageInput:
-    """How the input of a graph takes a batch of images.
-
-    Attributes:
-        name: in the graph.
-        dtype: "float32", "float16", "float64" or "uint8".
-        layout: "NCHW" or "NHWC", the order of its axes; of features, whose order is their own, "NCHW".
-        batch: N where the file fixes it, else None.
-        shape: (C, H, W) of an image, or that of other inputs.
-
-    Example:
-        >>> images = np.full((1, 3, 2, 2), 0.5, np.float32)
-        >>> ImageInput("x", "uint8", "NHWC", None, (3, 2, 2)).prepared(images)[0, 0]
-        array([[128, 128, 128],
-               [128, 128, 128]], dtype=uint8)
-    """
-
-    name: str
-    dtype: str
-    layout: str
-    batch: int | None
-    shape: tuple[int, ...]
-
-    @classmethod
-    def of(cls, ports: Sequence[Port], layout: str | None, path: str) -> ImageInput:
-        """The only one of `ports`, in a `layout` or, without one, in that which its channels show; else InputError."""
-        if layout not in (None, *LAYOUTS):
-            raise unknown("layout", layout, LAYOUTS)
-        sides = tuple(side for port in ports for side in port.axes[1:] if isinstance(side, int) and side > 0)
-        axes = ports[0].axes if len(ports) == 1 and ports[0].dtype in TAKEN else ()
-        if len(axes) < 2 or len(sides) != len(axes) - 1:
-            found = shown(", ".join(f"{port.dtype} {[*port.axes]}" for port in ports))
-            raise InputError(
-                f"{path} takes {found}; expected one float32 or uint8 batch of images (N, C, H, W), of which C, H and "
-                "W are fixed numbers, or of features (N, d): export it again with such a batch as example"
-            )
-        images = is_image(sides)
-        if not images and (layout == "NHWC" or ports[0].dtype == "uint8"):
-            raise InputError(f"{path} takes {ports[0].dtype} {[*axes]}, no images: it must be floats, without a layout")
-        layout = layout or ("NHWC" if images and sides[2] in CHANNELS and sides[0] not in CHANNELS else "NCHW")
-        shape = sides if layout == "NCHW" else (sides[2], sides[0], sides[1])
-        return cls(ports[0].name, ports[0].dtype, layout, axes[0] if isinstance(axes[0], int) else None, shape)
-
-    def prepared(self, images: NDArray[np.float32]) -> np.ndarray:
-        """Images (B, C, H, W) float32, or other inputs, as the graph takes them."""
-        if self.layout == "NHWC":
-            images = images.transpose(0, 2, 3, 1)
-        if self.dtype == "uint8":
-            return np.ascontiguousarray(np.rint(np.clip(images, 0.0, 1.0) * 255.0).astype(np.uint8))
-        return np.ascontiguousarray(images.astype(self.dtype, copy=False))
 
 
 class GraphFile(ForeignModel):
@@ -128,7 +61,8 @@ class GraphFile(ForeignModel):
 
     Attributes:
         path: of the file.
-        input: how its input takes images: name, type, layout, batch.
+        input, dtype, layout: name of its input, its type, "float32", "float16", "float64" or "uint8", and the order of
+            its axes, "NCHW" or "NHWC"; of features, whose order is their own, "NCHW".
         output, place: name and place, among the outputs, of the one that is read.
         shape: (C, H, W) of an image, or that of other inputs.
         batch: N where the file fixes it, else None.
@@ -152,30 +86,65 @@ class GraphFile(ForeignModel):
         check_file(self.path)
         with needs(self.path):
             try:
-                graph = self._graph()
+                inputs, outputs, stated, record = self._read()
             except (InputError, ModuleNotFoundError):
                 raise
             except Exception as error:  # the runtimes' errors, and those of hostile names, have no base class in common
                 raise InputError(f"{path} is no {self.form} that can be run ({shown(error)})") from error
-        self.input = ImageInput.of(graph.inputs, layout or graph.layout, self.path)
-        self.batch, self.shape = self.input.batch, self.input.shape
-        self.notes = (UINT8,) if self.input.dtype == "uint8" else ()
-        self.place = _chosen(graph.outputs, output, self.path)
-        chosen = graph.outputs[self.place]
-        self.output, self.labels = chosen.name, len(chosen.axes) == 1 and chosen.dtype in WHOLE
-        if chosen.dtype not in FLOATS and not self.labels:
-            raise InputError(f"{path} gives {shown(self.output)}, {chosen.dtype}; expected logits (N, K), as floats")
-        classes = chosen.axes[1] if len(chosen.axes) == 2 else None
-        self.num_classes = classes if isinstance(classes, int) else None
-        self.provenance = self._provenance(graph.record)
+        self._take(inputs, layout or stated)
+        self._give(outputs, output)
+        self.provenance = self._provenance(record)
 
     @abstractmethod
-    def _graph(self) -> Graph:
-        """What the file says, as its runtime reads it."""
+    def _read(self) -> tuple[list[Port], list[Port], str | None, str | None]:
+        """Inputs, outputs, the layout of the input if the file states one, and the record in one of ours."""
 
     @abstractmethod
     def files(self) -> dict[str, Path]:
         """The files with its weights beside the one at `path`, by the names that it gives them."""
+
+    def _take(self, ports: Sequence[Port], layout: str | None) -> None:
+        """Learn how images go in, in a `layout` or, without one, in that which the channels show; else InputError."""
+        check_known("layout", LAYOUTS, *filter(None, [layout]))
+        port = ports[0] if len(ports) == 1 and ports[0].dtype in TAKEN else Port([], "", ())
+        sides = tuple(side for side in port.axes[1:] if isinstance(side, int) and side > 0)
+        if not sides or len(sides) != len(port.axes) - 1:
+            found = shown(", ".join(f"{port.dtype} {[*port.axes]}" for port in ports))
+            raise InputError(
+                f"{self.path} takes {found}; expected one float32 or uint8 batch of images (N, C, H, W), of which C, H "
+                "and W are fixed numbers, or of features (N, d): export it again with such a batch as example"
+            )
+        images = is_image(sides)
+        if not images and (layout == "NHWC" or port.dtype == "uint8"):
+            raise InputError(f"{self.path} takes {port.dtype} {[*port.axes]}, no images: give floats, and no layout")
+        last = images and sides[2] in CHANNELS and sides[0] not in CHANNELS
+        self.input, self.dtype, self.layout = port.names[0], port.dtype, layout or ("NHWC" if last else "NCHW")
+        self.batch = port.axes[0] if isinstance(port.axes[0], int) else None
+        self.shape = sides if self.layout == "NCHW" else (sides[2], sides[0], sides[1])
+        self.notes = (UINT8,) if self.dtype == "uint8" else ()
+
+    def _give(self, ports: Sequence[Port], output: str | None) -> None:
+        """Choose the output that is named, else the first that has floats and two axes, else the first."""
+        logits = [i for i, port in enumerate(ports) if port.dtype in FLOATS and len(port.axes) == 2]
+        found = [*logits, 0] if output is None else [i for i, port in enumerate(ports) if output in port.names]
+        if not found or not ports:
+            raise unknown(f"output of {self.path}", output, [name for port in ports for name in port.names])
+        self.place, chosen = found[0], ports[found[0]]
+        self.output, self.labels = chosen.names[0], len(chosen.axes) == 1 and chosen.dtype in WHOLE
+        if chosen.dtype not in FLOATS and not self.labels:
+            raise InputError(
+                f"{self.path} gives {shown(self.output)}, {chosen.dtype}; expected logits (N, K) in floats"
+            )
+        classes = chosen.axes[1] if len(chosen.axes) == 2 else None
+        self.num_classes = classes if isinstance(classes, int) else None
+
+    def prepared(self, images: NDArray[np.float32]) -> np.ndarray:
+        """Images (B, C, H, W) float32, or other inputs, as the graph takes them."""
+        if self.layout == "NHWC":
+            images = images.transpose(0, 2, 3, 1)
+        if self.dtype == "uint8":
+            return np.ascontiguousarray(np.rint(np.clip(images, 0.0, 1.0) * 255.0).astype(np.uint8))
+        return np.ascontiguousarray(images.astype(self.dtype, copy=False))
 
     @property
     def kind(self) -> str:  # type: ignore[override]
@@ -220,16 +189,16 @@ class OnnxModel(GraphFile):
 
     form = "ONNX file"
 
-    def _graph(self) -> Graph:
+    def _read(self) -> tuple[list[Port], list[Port], str | None, str | None]:
         runtime = quiet_runtime()
         self.external = _external(Path(self.path))
         # Without the fallback, which prints a message and tries the same again.
         session = runtime.InferenceSession(self.path, providers=["CPUExecutionProvider"], enable_fallback=0)
         inputs, outputs = (
-            [Port((each.name,), TYPES.get(each.type, each.type), tuple(each.shape)) for each in ports]
+            [Port([each.name], TYPES.get(each.type, each.type), tuple(each.shape)) for each in ports]
             for ports in (session.get_inputs(), session.get_outputs())
         )
-        return Graph(inputs, outputs, None, session.get_modelmeta().custom_metadata_map.get(KEY))
+        return inputs, outputs, None, session.get_modelmeta().custom_metadata_map.get(KEY)
 
     def files(self) -> dict[str, Path]:
         return {name: Path(self.path).parent / name for name in self.external}
@@ -246,7 +215,7 @@ class IrModel(GraphFile):
 
     form = "OpenVINO IR"
 
-    def _graph(self) -> Graph:
+    def _read(self) -> tuple[list[Port], list[Port], str | None, str | None]:
         import openvino
 
         check_file(str(self.files()["weights"]))
@@ -255,7 +224,7 @@ class IrModel(GraphFile):
         inputs, outputs = ([self._port(each) for each in ports] for ports in (graph.inputs, graph.outputs))
         said = graph.inputs[0].get_node().get_layout() if len(inputs) == 1 else ""
         stated = "".join(char for char in str(said) if char.isalpha())
-        return Graph(inputs, outputs, stated if stated in LAYOUTS else None, record)
+        return inputs, outputs, stated if stated in LAYOUTS else None, record
 
     def files(self) -> dict[str, Path]:
         return {"weights": Path(self.path).with_suffix(".bin")}
@@ -265,7 +234,7 @@ class IrModel(GraphFile):
         kind, shape = port.get_element_type().get_type_name(), port.get_partial_shape()
         axes = () if shape.rank.is_dynamic else (axis.get_length() if axis.is_static else None for axis in shape)
         names = sorted(port.get_names()) or [port.get_node().get_friendly_name()]
-        return Port(tuple(names), TYPES.get(kind, kind), tuple(axes))
+        return Port(names, TYPES.get(kind, kind), tuple(axes))
 
 
 def quiet_runtime() -> Any:
@@ -284,15 +253,6 @@ def hash_of(path: Path) -> str:
     """SHA-256 of the bytes of a file, in hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _chosen(ports: Sequence[Port], name: str | None, path: str) -> int:
-    """The place of the output called `name`; else of the first that has floats and two axes, else 0."""
-    logits = [i for i, port in enumerate(ports) if port.dtype in FLOATS and len(port.axes) == 2]
-    found = [*logits, 0] if name is None else [i for i, port in enumerate(ports) if name in port.names]
-    if not found or not ports:
-        raise unknown(f"output of {path}", name, [each for port in ports for each in port.names])
-    return found[0]
 
 
 def _external(path: Path) -> list[str]:
