@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +10,7 @@ from torch.nn import functional as F
 
 from randsmooth.data.decode import LUMA
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, check_known, unknown
+from randsmooth.errors import InputError, check_known
 from randsmooth.models.base import Around, as_module, notes_of
 
 CHANNELS: dict[int | str, str] = {
@@ -19,8 +18,12 @@ CHANNELS: dict[int | str, str] = {
     3: "a grey channel repeated as red, green and blue",
     "bgr": "channels in the order blue, green, red",
 }
-INTERPOLATIONS, SOFTMAX = ("bilinear", "bicubic"), ("add", "remove")
+INTERPOLATIONS, LAYOUTS = ("bilinear", "bicubic"), ("NCHW", "NHWC")
 SMALLEST = 1e-30  # a probability below is taken for it, so that its logarithm is finite
+AFTER: dict[str, tuple[str, Callable[[Tensor], Tensor]]] = {
+    "add": ("a softmax over the logits", lambda logits: logits.softmax(dim=1)),
+    "remove": ("the logarithm of the probabilities", lambda shares: shares.clamp_min(SMALLEST).log()),
+}
 
 
 class Step(nn.Module):
@@ -38,84 +41,74 @@ class Step(nn.Module):
 
 
 def channels_step(wanted: int | str) -> Step:
-    """Another number or order of channels: 3 repeats a grey one, 1 makes grey of red, green and blue, "bgr" swaps."""
+    """One of CHANNELS: 3 repeats a grey channel, 1 makes grey of red, green and blue, "bgr" swaps."""
     if wanted not in CHANNELS or isinstance(wanted, bool):
         raise InputError(f"channels={shown(repr(wanted))} must be 1, 3 or 'bgr'")
-    return Step(CHANNELS[wanted], partial(_channels, wanted=wanted), _per_channel(LUMA))
 
+    def change(x: Tensor, luma: Tensor) -> Tensor:
+        if x.shape[1] == 1:
+            return x.expand(-1, 3, -1, -1) if wanted == 3 else x
+        if wanted == 1:
+            return (x * luma).sum(dim=1, keepdim=True)
+        return x.flip(1) if wanted == "bgr" else x
 
-def _channels(x: Tensor, luma: Tensor, *, wanted: int | str) -> Tensor:
-    if x.shape[1] == 1:
-        return x.expand(-1, 3, -1, -1) if wanted == 3 else x
-    if wanted == 1:
-        return (x * luma).sum(dim=1, keepdim=True)
-    return x.flip(1) if wanted == "bgr" else x
+    return Step(CHANNELS[wanted], change, _per_channel(LUMA))
 
 
 def resize_step(size: int | Sequence[int], interpolation: str) -> Step:
     """Resizes to (H, W), or the shorter side to one length, as Pillow does: shrinking filters first."""
     check_known("interpolation", INTERPOLATIONS, interpolation)
     sides = _size("resize", size)
+
+    def resize(x: Tensor) -> Tensor:
+        old = int(x.shape[2]), int(x.shape[3])
+        new = sides if len(sides) == 2 else tuple(max(sides[0], sides[0] * side // min(old)) for side in old)
+        if new == old:
+            return x
+        # antialias filters where an image shrinks, and makes the bicubic kernel Pillow's
+        filters = new[0] < old[0] or new[1] < old[1] or interpolation == "bicubic"
+        return F.interpolate(x, size=new, mode=interpolation, align_corners=False, antialias=filters)
+
     to = " x ".join(map(str, sides)) if len(sides) == 2 else f"{sides[0]} on the shorter side"
-    return Step(f"resized to {to} ({interpolation})", partial(_resize, new=sides, interpolation=interpolation))
-
-
-def _resize(x: Tensor, *, new: tuple[int, ...], interpolation: str) -> Tensor:
-    old = int(x.shape[2]), int(x.shape[3])
-    if len(new) == 1:
-        new = tuple(max(new[0], new[0] * side // min(old)) for side in old)
-    if new == old:
-        return x
-    # antialias filters where an image shrinks, and makes the bicubic kernel Pillow's
-    filters = new[0] < old[0] or new[1] < old[1] or interpolation == "bicubic"
-    return F.interpolate(x, size=new, mode=interpolation, align_corners=False, antialias=filters)
+    return Step(f"resized to {to} ({interpolation})", resize)
 
 
 def crop_step(size: int | Sequence[int]) -> Step:
     """The middle (H, W) of an image."""
     height, width = 2 * sides if len(sides := _size("crop", size)) == 1 else sides
-    return Step(f"the middle {height} x {width} cut out", partial(_crop, height=height, width=width))
 
+    def crop(x: Tensor) -> Tensor:
+        top, left = (int(x.shape[2]) - height) // 2, (int(x.shape[3]) - width) // 2
+        if top < 0 or left < 0:
+            raise InputError(f"images of {tuple(x.shape[2:])} have no middle {height} x {width} to crop")
+        return x[:, :, top : top + height, left : left + width]
 
-def _crop(x: Tensor, *, height: int, width: int) -> Tensor:
-    top, left = (int(x.shape[2]) - height) // 2, (int(x.shape[3]) - width) // 2
-    if top < 0 or left < 0:
-        raise InputError(f"images of {tuple(x.shape[2:])} have no middle {height} x {width} to crop")
-    return x[:, :, top : top + height, left : left + width]
+    return Step(f"the middle {height} x {width} cut out", crop)
 
 
 def normalise_step(mean: float | Sequence[float] | None, std: float | Sequence[float] | None, scale: float) -> Step:
     """(scale * x - mean) / std, with a number for each channel or one for all."""
     means, stds = _numbers("mean", 0.0 if mean is None else mean), _numbers("std", 1.0 if std is None else std)
-    fitting = len(means) == len(stds) or 1 in (len(means), len(stds))
-    if not fitting or not min(*stds, *_numbers("scale", scale)) > 0.0:
+    numbers = max(len(means), len(stds))
+    if {len(means), len(stds)} - {1, numbers} or not min(*stds, *_numbers("scale", scale)) > 0.0:
         raise InputError(
             f"mean={shown(means)}, std={shown(stds)} and scale={scale}: expected as many numbers for mean as for std, "
             "one for each channel, and std and scale above 0"
         )
+
+    def normalise(x: Tensor, mean: Tensor, std: Tensor) -> Tensor:
+        if numbers not in (1, x.shape[1]):  # torch would repeat a single channel, which no note says
+            raise InputError(
+                f"mean and std are {numbers} numbers for images of {x.shape[1]} channels: "
+                f"rs.wrap(model, channels={numbers}) makes as many"
+            )
+        return ((x if scale == 1.0 else scale * x) - mean) / std
+
     words = [f"multiplied by {scale:g}"] if scale != 1.0 else []
     if mean is not None or std is not None:
         by_mean, by_std = (", ".join(f"{value:g}" for value in values) for values in (means, stds))
         words.append(f"normalised by mean {by_mean} and std {by_std}")
-    return Step(" and ".join(words), partial(_normalise, scale=scale), _per_channel(means), _per_channel(stds))
-
-
-def _normalise(x: Tensor, mean: Tensor, std: Tensor, *, scale: float) -> Tensor:
-    numbers = max(mean.shape[1], std.shape[1])
-    if numbers not in (1, x.shape[1]):  # torch would repeat a single channel, which no note says
-        raise InputError(
-            f"mean and std are {numbers} numbers for images of {x.shape[1]} channels: "
-            f"rs.wrap(model, channels={numbers}) makes as many"
-        )
-    return ((x if scale == 1.0 else scale * x) - mean) / std
-
-
-def _channels_last(x: Tensor) -> Tensor:
-    return x.permute(0, 2, 3, 1).contiguous()
-
-
-def _logarithm(x: Tensor) -> Tensor:
-    return x.clamp_min(SMALLEST).log()
+    return Step(" and ".join(words), normalise, _per_channel(means), _per_channel(stds))
 
 
 class Wrapped(Around):
@@ -200,9 +193,8 @@ def wrap(
         >>> model.notes[1]
         'after noise: resized to 32 on the shorter side (bilinear)'
     """
-    for name, value, known in (("layout", layout, ("NCHW", "NHWC")), ("softmax", softmax, (None, *SOFTMAX))):
-        if value not in known:
-            raise unknown(name, value, filter(None, known))
+    check_known("layout", LAYOUTS, layout)
+    check_known("softmax", AFTER, *([] if softmax is None else [softmax]))
     before: list[Step] = []
     if channels is not None:
         before.append(channels_step(channels))
@@ -213,11 +205,8 @@ def wrap(
     if mean is not None or std is not None or scale not in (None, 1.0):
         before.append(normalise_step(mean, std, 1.0 if scale is None else scale))
     if layout == "NHWC":
-        before.append(Step("channels on the last axis", _channels_last))
-    last = [] if softmax is None else [Step("a softmax over the logits", partial(torch.softmax, dim=1))]
-    if softmax == "remove":
-        last = [Step("the logarithm of the probabilities", _logarithm)]
-    return Wrapped(before, as_module(model, num_classes), last)
+        before.append(Step("channels on the last axis", lambda x: x.permute(0, 2, 3, 1).contiguous()))
+    return Wrapped(before, as_module(model, num_classes), [] if softmax is None else [Step(*AFTER[softmax])])
 
 
 def _size(name: str, size: int | Sequence[int]) -> tuple[int, ...]:
