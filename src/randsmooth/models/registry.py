@@ -74,7 +74,7 @@ def build(arch: str, *, in_channels: int, image_size: int, num_classes: int) -> 
         >>> sum(parameter.numel() for parameter in network.parameters())
         431080
     """
-    architecture = _find(arch)
+    architecture = architecture_of(arch)
     if image_size < architecture.min_size:
         smallest = f"{architecture.min_size}x{architecture.min_size}"
         raise InputError(f"{arch} takes images of {smallest} or more, not {image_size}x{image_size}: resize them")
@@ -94,8 +94,13 @@ def check_arch(arch: str) -> None:
         ARCHITECTURES.check(arch)
 
 
-def _find(arch: str) -> Architecture:
-    """The entry called `arch`, or the one of a family that has no entry of its own."""
+def architecture_of(arch: str) -> Architecture:
+    """The entry called `arch`, or the one of a family that has no entry of its own. InputError where there is neither.
+
+    Example:
+        >>> architecture_of("resnet152").min_size
+        8
+    """
     for family, place in FAMILIES.items():
         if arch not in ARCHITECTURES and (match := re.fullmatch(family, arch)):
             architecture: Architecture = pkgutil.resolve_name(place)(*map(int, match.groups()))

@@ -83,6 +83,14 @@ class _Problem:
     def loss(self, method: Method, inputs: LossInputs | None = None) -> Loss:
         return method.loss(self.model, self.x, self.y, self.noise, self.inputs if inputs is None else inputs)
 
+    def loss_of(self, method: Method, images: Tensor) -> float:
+        """That of the `images` at these places, with all that belongs to them."""
+        u, target = self.inputs.given("u")[images], self.inputs.given("target")[images]
+        inputs = self.inputs._replace(u=u, target=target)
+        return float(
+            method.loss(self.model, self.x[images], self.y[images], self.noise[:, images], inputs).total.detach()
+        )
+
 
 def _generators() -> tuple[Any, ...]:
     """The states of the global random generators, in words that compare."""
@@ -120,28 +128,20 @@ def _of_loss(method: Method) -> Checks:
 
 
 def _of_pairing(method: Method) -> Checks:
-    """That copies, labels and noise of an image stay together: in another order of the images the loss is the same."""
+    """That copies, labels and noise of an image stay together, and that a loss is a mean over the images."""
     more: dict[str, Any] = {"m": max(2, method.m)} if "m" in vars(method) else {}  # one copy cannot be mistaken
     several = dataclasses.replace(method, **more)
-    problem = _Problem(several.m)
-    first, order = float(problem.loss(several).total.detach()), torch.arange(IMAGES).roll(1)
-    problem.x, problem.y, problem.noise = problem.x[order], problem.y[order], problem.noise[:, order]
-    u, target = problem.inputs.given("u")[order], problem.inputs.given("target")[order]
-    second = float(problem.loss(several, problem.inputs._replace(u=u, target=target)).total.detach())
-    said = (
-        f"has the loss {first:g}, and {second:g} of the same images in another order: noise.flatten(0, 1) holds all "
-        "images once for each noise, so that labels of the copies are y.repeat(m), not y.repeat_interleave(m)"
+    problem, places = _Problem(several.m), torch.arange(IMAGES)
+    first = problem.loss_of(several, places)
+    layout = (
+        "of the same images in another order: noise.flatten(0, 1) holds all images once for each noise, so that labels "
+        "of the copies are y.repeat(m), not y.repeat_interleave(m)"
     )
-    yield abs(first - second) <= 1e-4 * max(1.0, abs(first)), said
-    problem.x, problem.y, problem.noise = (
-        problem.x.repeat(2, 1, 1, 1),
-        problem.y.repeat(2),
-        problem.noise.repeat(1, 2, 1, 1, 1),
-    )
-    twice = problem.inputs._replace(u=u.repeat(2), target=target.repeat(2, 1))
-    third = float(problem.loss(several, twice).total.detach())
-    said = f"has the loss {first:g}, and {third:g} of every image twice: take the mean over the images, not the sum"
-    yield abs(first - third) <= 1e-4 * max(1.0, abs(first)), said
+    summed = "of every image twice: take the mean over the images, not the sum"
+    for images, said in ((places.roll(1), layout), (places.repeat(2), summed)):
+        second = problem.loss_of(several, images)
+        same = abs(first - second) <= 1e-4 * max(1.0, abs(first))
+        yield same, f"has the loss {first:g}, and {second:g} {said}"
 
 
 def _of_inputs(method: Method) -> Checks:

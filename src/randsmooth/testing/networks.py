@@ -13,7 +13,8 @@ from torch import Tensor, nn
 
 from randsmooth import models
 from randsmooth.certification.backends import BACKENDS, Backend
-from randsmooth.models import ARCHITECTURES, Architecture, Around, ForeignModel
+from randsmooth.models import Architecture, Around, ForeignModel
+from randsmooth.models.registry import architecture_of
 from randsmooth.testing.contract import Checks, one_line, opened, refusal, run
 
 CLASSES, BATCH, SIDE = 7, 32, 8
@@ -46,17 +47,15 @@ def check_architecture(
 
 
 def _of_architecture(architecture: str | Architecture, channels: int, image_size: int | None) -> Checks:
-    entry = ARCHITECTURES.get(architecture) if isinstance(architecture, str) else architecture
-    if entry is not None:  # as it is for a depth of the CIFAR ResNet
-        yield isinstance(entry, Architecture), f"is a {type(entry).__name__}, expected models.Architecture"
-        yield type(entry.min_size) is int and entry.min_size >= 1, f"has min_size={entry.min_size!r}, expected pixels"
-    smallest = 8 if entry is None else entry.min_size
+    entry = architecture_of(architecture) if isinstance(architecture, str) else architecture
+    yield isinstance(entry, Architecture), f"is a {type(entry).__name__}, expected models.Architecture"
+    smallest = entry.min_size
+    yield type(smallest) is int and smallest >= 1, f"has min_size={smallest!r}, expected pixels"
 
     def build(side: int, seed: int = 0) -> nn.Module:
-        how = {"in_channels": channels, "image_size": side, "num_classes": CLASSES}
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            return models.build(str(architecture), **how) if entry is None else entry.builder(**how)
+            return entry.builder(in_channels=channels, image_size=side, num_classes=CLASSES)
 
     sides = {image_size or max(32, smallest), smallest}
     for side in sorted(sides, reverse=True):

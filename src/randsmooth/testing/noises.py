@@ -21,6 +21,7 @@ STREAM = Stream(0, "check noise")
 NUMBERS, MOST, TOGETHER = 2**22, 2**20, 2**15  # drawn for a probability; copies at most; copies at a time
 MISTAKEN = 1e-5  # probability that a bound on one probability is wrong
 QS = (0.0, 0.02, 0.1)  # about which radii are tried
+ORDERS = {"l2": 2.0, "l1": 1.0, "l0": 0.0, "linf": np.inf}  # of norms, as NumPy has them
 BEYOND = 1.02  # a radius that is tight does not hold so much farther out
 
 
@@ -152,28 +153,23 @@ def _of_draws(noise: Noise, shape: tuple[int, ...]) -> Checks:
 
 def _of_level(noise: Noise, shape: tuple[int, ...]) -> Checks:
     """Half spaces, by one coordinate and by the sum of all, just within radii of many sizes."""
-    d = math.prod(shape)
-    first, ones = np.eye(d)[0], np.ones(d)
+    first, ones = np.eye(math.prod(shape))[0], np.ones(math.prod(shape))
     for weights in (first, -first, ones):
-        unit = torch.from_numpy(_steepest(noise, weights)).float().view(shape)
-        step = partial(_moved, noise, torch.full(shape, 0.5), unit, weights)
-        here = np.sort(step(0.0))
+        sums = _along(noise, shape, weights)
+        here = np.sort(sums(0.0))
         for q in QS:
-            threshold = float(here[-1 - int(q * len(here))])  # nothing is beyond the first one
-            others = int((here > threshold).sum())
-            most, least = _upper(others, len(here)), 1.0 - _upper(len(here) - others, len(here))
+            threshold = here[-1 - int(q * len(here))]  # nothing is beyond the first one
+            least, most = _between(here > threshold)
             r = float(noise.radius(most))
             if r <= 0.0:
                 continue
             told = f"claims radius {r:.4g} in {noise.norm} at q={most:.4g}"
-            wrong = 1.0 - _upper(*_beyond(step(r * (1.0 - 1e-6)), threshold, other_side=True))
+            wrong, _ = _between(sums(r * (1.0 - 1e-6)) > threshold)
             yield wrong <= 0.5, f"{told}, where a half space has p={1.0 - wrong:.4f} at most: the radius does not hold"
             if noise.tight and weights is first and q in (0.02, 0.1):
-                right = 1.0 - _upper(*_beyond(step(BEYOND * float(noise.radius(least))), threshold, other_side=False))
-                yield (
-                    right <= 0.5,
-                    f"{told}, is said to be tight, and {BEYOND:g} times as far away p is {right:.4f} yet",
-                )
+                right, _ = _between(~(sums(BEYOND * float(noise.radius(least))) > threshold))  # NaN is not beyond
+                told = f"{told}, is said to be tight, and {BEYOND:g} times as far away p is {right:.4f} yet"
+                yield right <= 0.5, told
 
 
 def _of_next(noise: Noise, shape: tuple[int, ...]) -> Checks:
@@ -181,20 +177,17 @@ def _of_next(noise: Noise, shape: tuple[int, ...]) -> Checks:
 
     Then q_next, the share of the upper class, is less than q, that of both others.
     """
-    weights = np.eye(math.prod(shape))[0]
-    unit = torch.from_numpy(_steepest(noise, weights)).float().view(shape)
-    step = partial(_moved, noise, torch.full(shape, 0.5), unit, weights)
-    here = np.sort(step(0.0))
+    sums = _along(noise, shape, np.eye(math.prod(shape))[0])
+    here = np.sort(sums(0.0))
     for q, q_next in ((0.3, 0.05), (0.4, 0.1), (0.55, 0.3)):
-        low, high = (float(here[-1 - int(each * len(here))]) for each in (q, q_next))  # the class lies below `low`
-        most, rival = (_upper(int((here > threshold).sum()), len(here)) for threshold in (low, high))
+        low, high = (here[-1 - int(each * len(here))] for each in (q, q_next))  # the class lies below `low`
+        most, rival = (_between(here > threshold)[1] for threshold in (low, high))
         r = float(noise.radius(most, rival))
         if r > 0.0 and low < high:
-            there = step(r * (1.0 - 1e-6))
-            own, other = int((there <= low).sum()), int((there > high).sum())
-            surely_ahead = 1.0 - _upper(len(there) - other, len(there)) > _upper(own, len(there))
+            there = sums(r * (1.0 - 1e-6))
+            other, own = _between(there > high)[0], _between(there <= low)[1]
             told = f"claims radius {r:.4g} in {noise.norm} at q={most:.4g} and q_next={rival:.4g}"
-            yield not surely_ahead, f"{told}, where the next class has {other} of {len(there)} copies and its own {own}"
+            yield other <= own, f"{told}, where the next class has p={other:.4f} at least and its own {own:.4f} at most"
 
 
 def _steepest(noise: Noise, weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -207,10 +200,19 @@ def _steepest(noise: Noise, weights: NDArray[np.float64]) -> NDArray[np.float64]
     return np.asarray(std**2 * weights / np.linalg.norm(std * weights))
 
 
-def _moved(noise: Noise, x: Tensor, unit: Tensor, weights: NDArray[np.float64], r: float) -> NDArray[np.float32]:
-    """(n,) weighted sums of copies of x + r * unit. The first numbers of a copy are those of the coordinates."""
-    parts = [copies[:, : x.numel()] @ torch.from_numpy(weights).float() for copies in _drawn(noise, x + r * unit)]
-    sums: NDArray[np.float32] = torch.cat(parts).numpy()
+def _along(
+    noise: Noise, shape: tuple[int, ...], weights: NDArray[np.float64]
+) -> Callable[[float], NDArray[np.float32]]:
+    """r -> (n,) sums of copies' coordinates by `weights`, of a grey input moved by r where they change most.
+
+    The first numbers of a copy are those of the coordinates.
+    """
+    grey, unit = torch.full(shape, 0.5), torch.from_numpy(_steepest(noise, weights)).float().view(shape)
+
+    def sums(r: float) -> NDArray[np.float32]:
+        copies = _drawn(noise, grey + r * unit)
+        return torch.cat([each[:, : len(weights)] @ torch.from_numpy(weights).float() for each in copies]).numpy()
+
     return sums
 
 
@@ -223,44 +225,36 @@ def _drawn(noise: Noise, x: Tensor) -> Iterator[Tensor]:
         yield out.flatten(1)
 
 
-def _beyond(sums: NDArray[np.float32], threshold: float, *, other_side: bool) -> tuple[int, int]:
-    """How many are NOT beyond the threshold (or are, if not `other_side`), and of how many."""
-    count = int((sums > threshold).sum())
-    return (len(sums) - count if other_side else count), len(sums)
-
-
-def _upper(count: int, n: int) -> float:
-    """Upper bound on the probability of what came out `count` times in n; all but certain."""
-    return float(bounds.q_upper(n - count, n, MISTAKEN))
+def _between(holds: NDArray[np.bool_]) -> tuple[float, float]:
+    """Lower and upper bound on the probability of what held for these samples (n,); each all but certain."""
+    n, held = len(holds), int(holds.sum())
+    most, others = (float(bounds.q_upper(n - count, n, MISTAKEN)) for count in (held, n - held))
+    return 1.0 - others, most
 
 
 def _of_few_pixels(noise: Noise, shape: tuple[int, ...]) -> Checks:
     """Whether a copy shows a pixel that is not 0, where none or one is so before any is changed."""
     pixels = math.prod(shape[1:]) if len(shape) > 1 else shape[0]
 
-    def shown(changed: int, before: int) -> tuple[int, int]:
-        """How many copies show one of the first pixels changed to 1, or of the last ones that were 1 before."""
+    def shown(changed: int, before: int) -> tuple[float, float]:
+        """How probably a copy shows one of the first pixels changed to 1, or of the last ones that were 1 before."""
         x = torch.zeros(shape).reshape(-1, pixels)
         x[:, :changed] = 1.0
         x[:, pixels - before :] = 1.0
         seen = [(copies[:, : x.numel()] != 0.0).any(dim=1) for copies in _drawn(noise, x.view(shape))]
-        return int(torch.cat(seen).sum()), sum(map(len, seen))
+        return _between(torch.cat(seen).numpy())
 
     for before in (0, 1):
-        count, n = shown(0, before)
-        radius = int(noise.radius(_upper(count, n)))
+        _, q = shown(0, before)
+        radius = int(noise.radius(q))
         yield radius + before <= pixels, f"claims {radius} pixels of {pixels}"
         if radius > 0:
-            found, n = shown(radius, before)
-            wrong = 1.0 - _upper(n - found, n)
-            yield wrong <= 0.5, f"claims {radius} pixels at q={count / n:.4g}, where {wrong:.4f} of copies change"
+            wrong, _ = shown(radius, before)
+            yield wrong <= 0.5, f"claims {radius} pixels at q={q:.4g}, where {wrong:.4f} of copies change"
     if noise.tight:
         radius = int(noise.radius(0.0))
-        found, n = shown(radius + 1, 0)
-        yield (
-            _upper(found, n) >= 0.5,
-            f"is said to be tight, and {found / n:.4f} of copies change at {radius + 1} pixels",
-        )
+        _, most = shown(radius + 1, 0)
+        yield most >= 0.5, f"is said to be tight, and {most:.4f} of copies change at {radius + 1} pixels"
 
 
 def _of_numbered(noise: Noise, number: int, shape: tuple[int, ...]) -> Checks:
@@ -282,7 +276,7 @@ def _of_numbered(noise: Noise, number: int, shape: tuple[int, ...]) -> Checks:
         there = here.flatten().clone()
         for place in rng.integers(0, len(there), steps):
             there[place] += 1 if there[place] < 255 else 0
-        length = float(_length(noise.norm)((there.view(shape) - here).numpy().ravel() / 255))
+        length = float(np.linalg.norm((there.view(shape) - here).numpy().ravel() / 255, ord=ORDERS[noise.norm]))
         changed = int((counted(there.view(shape), 0, number) != whole).flatten(1).any(dim=1).sum())
         claimed = float(noise.radius(max(0.0, 0.5 - changed / number)))
         told = f"of {number} copies, of which {changed} change at {length:.4g} in {noise.norm}"
@@ -290,13 +284,5 @@ def _of_numbered(noise: Noise, number: int, shape: tuple[int, ...]) -> Checks:
         if 2 * changed <= number:  # they make a tie of a class and the next one
             n_next = number // 2 - changed
             claimed = float(noise.exact_radius(n_next + 2 * changed, n_next))
-            yield (
-                claimed < max(length, 1e-9),
-                f"has exact_radius={claimed:.4g} where a class leads by {2 * changed} {told}",
-            )
-
-
-def _length(norm: str) -> Callable[[NDArray[np.float64]], float]:
-    """A norm, by its name."""
-    order = {"l2": 2.0, "l1": 1.0, "l0": 0.0, "linf": np.inf}[norm]
-    return lambda delta: float(np.linalg.norm(delta, ord=order))
+            told = f"has exact_radius={claimed:.4g} where a class leads by {2 * changed} {told}"
+            yield claimed < max(length, 1e-9), told
