@@ -139,7 +139,7 @@ DAMAGE: list[tuple[Callable[[Path], object], str]] = [
     (lambda p: (p / "config.json").unlink(), "config.json is missing"),
     (_text('{"arch":'), "config.json is not JSON"),
     (_text("[" * 100_000), "config.json is nested deeper than"),
-    (_config(later=1), "not written by this randsmooth | later"),
+    (_config(later=1), "config.json | 'later'"),
     (_config(arch="resnet9"), "config.json | resnet9"),
     (_config(arch="lenet", shape=[3, 16384, 16384]), "tensors do not fit"),
     (_config(shape=[3, 10**9, 10**9]), "1024 channels and 16384"),

@@ -31,16 +31,11 @@ HASH, DIGEST = "weights", "digest"  # keys of config.json: hashes of the file of
 DAMAGED = "save or download the model again"
 M = TypeVar("M", bound=nn.Module)
 
-# Kinds of models, Classifier and Denoiser: the arguments that rebuild one, without such as only some have.
-KINDS = {
-    "classifier": {"arch", "classes", "shape", "mean", "std", "provenance"},
-    "denoiser": {"arch", "channels", "provenance"},
-}
-OF_SOME = {"classifier": {"extra_channels"}, "denoiser": set[str]()}
+KINDS = {"classes": "classifier", "channels": "denoiser"}  # an argument that one kind of models has alone
 
 
 class Stored(NamedTuple):
-    """The content of a model folder; `kind` is one of KINDS."""
+    """The content of a model folder; `kind` one of the values of KINDS."""
 
     folder: Path
     kind: str
@@ -51,7 +46,7 @@ class Stored(NamedTuple):
 class StoredModel(nn.Module):
     """A network that is rebuilt from the plain JSON in `config` and its weights.
 
-    A subclass names its `kind`, one of KINDS, and sets `config` to its arguments and then `provenance`.
+    A subclass names its `kind`, and sets `config` to its arguments and then `provenance`.
     """
 
     kind: ClassVar[str]
@@ -68,12 +63,12 @@ class StoredModel(nn.Module):
         if not isinstance(value, dict):
             raise InputError(f"provenance={shown(repr(value))}: expected a dictionary, {{}} if nothing is known")
         try:
-            written = json.dumps({"provenance": value}, allow_nan=False)
+            written = json.dumps(value, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
             raise InputError(
                 f"provenance is not plain JSON ({shown(error)}): use str, int, float, list, dict"
             ) from None
-        self.config["provenance"] = parse_json(written, "provenance")["provenance"]  # as it will be read back
+        self.config["provenance"] = parse_json(written, "provenance")  # as it will be read back
 
     @classmethod
     def load(cls, folder: Path | str, device: torch.device | str = "cpu") -> Self:
@@ -104,7 +99,7 @@ def filled(make: Callable[[], M], weights: dict[str, Tensor], where: str, way_ou
     try:
         with torch.random.fork_rng(devices=[]), torch.device("meta"):
             expected = make().state_dict()
-    except (InputError, RuntimeError) as error:
+    except (InputError, RuntimeError, TypeError) as error:  # TypeError: of an argument that the model lacks
         reason = str(error).partition("\n")[0]
         raise InputError(f"{where}: no such network can be built ({reason})") from error
     counters = {name: torch.zeros((), dtype=torch.int64) for name in expected if name.endswith(COUNTER)}
@@ -255,8 +250,8 @@ def _read_config(path: Path) -> tuple[str, dict[str, Any]]:
         raise InputError(f"{path} is missing: not a randsmooth model folder, or its saving was interrupted")
     config = parse_json(read_file(path), path)
     keys = set(config) if isinstance(config, dict) else set()
-    kind = next((name for name in KINDS if keys - OF_SOME[name] == KINDS[name] | {HASH, DIGEST}), None)
-    if kind is None:
+    kind = next((KINDS[key] for key in keys if key in KINDS), None)
+    if kind is None or not keys >= {HASH, DIGEST}:
         found = shown(", ".join(sorted(keys)) or type(config).__name__)
         raise InputError(f"{path} was not written by this randsmooth, it holds {found}: name a folder of `train`")
     if config.pop(DIGEST) != _digest(config):

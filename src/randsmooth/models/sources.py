@@ -14,7 +14,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -49,7 +49,8 @@ class Form(NamedTuple):
         written: an example of it, for errors and help.
         what: what it names.
         pattern: a regular expression of names that are written in this way; empty for a folder that is there.
-        check: raises InputError where it cannot be opened, as far as that is known without loading anything heavy.
+        check: raises InputError where it cannot be opened, as far as that is known without loading anything heavy;
+            None: nothing is known of a model of a hub or of code until it is opened.
         opener: "module:name" in `randsmooth.models` of what opens it: called with the source and the model's arguments,
             it gives a base classifier, or whatever `adapt` makes one of.
     """
@@ -57,7 +58,7 @@ class Form(NamedTuple):
     written: str
     what: str
     pattern: str
-    check: Callable[[str], None]
+    check: Callable[[str], None] | None
     opener: str
 
 
@@ -98,18 +99,14 @@ def check_file(source: str) -> None:
         raise InputError(f"no file at {path}")
 
 
-def _made_later(source: str) -> None:
-    """Nothing is known of a model of a hub or of code until it is opened."""
-
-
 _TRANSFORMERS, _TIMM, _CODE = "hub:from_transformers", "hub:from_timm", "sources:from_code"
 # In this order: the first whose pattern a source matches opens it.
 FORMS = (
-    Form("hf:user/name or hf:FOLDER", "an image classifier of transformers", "hf:.*", _made_later, _TRANSFORMERS),
-    Form("timm:NAME", "an image classifier of timm", "timm:.*", _made_later, _TIMM),
+    Form("hf:user/name or hf:FOLDER", "an image classifier of transformers", "hf:.*", None, _TRANSFORMERS),
+    Form("timm:NAME", "an image classifier of timm", "timm:.*", None, _TIMM),
     Form(f"FOLDER, {' or '.join(DEMOS)}", "a model folder", "", check_place, "classifier:load"),
     Form("file.py:NAME", "what returns the model, or is it", r".*\.py:[A-Z_][\w.]*", check_file, _CODE),
-    Form("package.module:NAME", "the same in a module", r"[A-Z_][\w.]*:[A-Z_][\w.]*", _made_later, _CODE),
+    Form("package.module:NAME", "the same in a module", r"[A-Z_][\w.]*:[A-Z_][\w.]*", None, _CODE),
     Form("NET.onnx", "an ONNX file", r".*\.onnx", check_file, "adapters.graph_file:OnnxModel"),
     Form("NET.xml", "an OpenVINO IR, with NET.bin beside it", r".*\.xml", check_file, "adapters.graph_file:IrModel"),
     Form("NET.pt2", "a program of torch.export", r".*\.pt2", check_file, "adapters.programs:exported"),
@@ -154,18 +151,6 @@ def weights_alone(path: Path | str, reason: str = "") -> InputError:
     )
 
 
-def local_source(source: Path | str) -> Path | str:
-    """`source`, of one of DEMOS its folder, of a URL the path of a copy on this machine without what training needs.
-
-    Example:
-        >>> local_source("user/name")
-        'user/name'
-    """
-    if not is_url(source):
-        return shipped(source)
-    return fetched(source, lambda path: path.name not in UNUSED and "events" not in path.parts)
-
-
 def check_source(source: Path | str) -> None:
     """Raise InputError for a model that cannot be opened, as far as that is known without loading torch.
 
@@ -174,8 +159,21 @@ def check_source(source: Path | str) -> None:
         Traceback (most recent call last):
         randsmooth.errors.InputError: no file at nofile.onnx
     """
-    source = local_source(source)
-    form_of(source).check(str(source))
+    _checked(source)
+
+
+def _checked(source: Path | str) -> tuple[Path | str, Form]:
+    """Where what `source` names lies on this machine, and its form."""
+    place = fetched(source, _of_model) if is_url(source) else shipped(source)
+    form = form_of(place)
+    if form.check is not None:
+        form.check(str(place))
+    return place, form
+
+
+def _of_model(path: PurePosixPath) -> bool:
+    """Whether a file of a folder at a URL is needed, that is, not for training alone."""
+    return path.name not in UNUSED and "events" not in path.parts
 
 
 def open_source(source: Path | str, **model_args: Any) -> Any:
@@ -193,9 +191,7 @@ def open_source(source: Path | str, **model_args: Any) -> Any:
         Traceback (most recent call last):
         randsmooth.errors.InputError: no file at nofile.onnx
     """
-    source = local_source(source)
-    form = form_of(source)
-    form.check(str(source))
+    source, form = _checked(source)
     opener = pkgutil.resolve_name(f"randsmooth.models.{form.opener}")
     given = {name: each.get_secret_value() if isinstance(each, Secret) else each for name, each in model_args.items()}
     check_arguments(opener, given, shown(str(source)), first=1)
@@ -230,12 +226,12 @@ def told(given: Mapping[str, Any]) -> dict[str, Any]:
         >>> told({"depth": 20, "token": "abc"})
         {'depth': 20, 'token': 'secret sha256:25f1489e989b'}
     """
-    hidden = secret_arguments(given)
-    return {name: _hash(name, value) if isinstance(value, Secret) else value for name, value in hidden.items()}
-
-
-def _hash(name: str, value: Secret[Any]) -> str:
-    return f"secret sha256:{hashlib.sha256(repr((name, value.get_secret_value())).encode()).hexdigest()[:12]}"
+    made = secret_arguments(given)
+    for name, value in made.items():
+        if isinstance(value, Secret):
+            hashed = hashlib.sha256(repr((name, value.get_secret_value())).encode()).hexdigest()
+            made[name] = f"secret sha256:{hashed[:12]}"
+    return made
 
 
 def check_arguments(called: Callable[..., Any], given: Mapping[str, Any], what: str, *, first: int = 0) -> None:
