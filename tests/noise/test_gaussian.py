@@ -10,7 +10,7 @@ from scipy import stats
 
 from randsmooth.errors import InputError
 from randsmooth.noise import Gaussian, Stream, draw
-from randsmooth.noise.gaussian import fill
+from randsmooth.noise.streams import fill
 
 STREAM = Stream(7, "certify")
 SAMPLES = 1_000_000
@@ -54,8 +54,8 @@ def test_a_draw_is_the_image_plus_the_noise() -> None:
 def test_shorter_fill_is_a_prefix_of_a_longer_one() -> None:
     for shape in [(1,), (7,), (999,), (2, 3, 5), (4, 1, 8, 8)]:
         longer, shorter = torch.empty(1000), torch.empty(shape)
-        fill(longer, STREAM)
-        fill(shorter, STREAM)
+        fill(longer, STREAM, "normal")
+        fill(shorter, STREAM, "normal")
         assert torch.equal(shorter.flatten(), longer[: shorter.numel()]), shape
 
 

@@ -13,11 +13,10 @@ from numpy.typing import ArrayLike
 
 from randsmooth.errors import InputError
 from randsmooth.noise.base import Floats, Noise, both, check_shape, number
+from randsmooth.noise.streams import Stream, fill
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-    from randsmooth.noise.streams import Stream
 
 MARGIN = 2.0**-51  # of a probability near 1/2: what rounding may hide is not claimed
 
@@ -50,6 +49,7 @@ class Ablation(Noise):
     usage: ClassVar[str] = "ablation=K"
     help: ClassVar[str] = "K pixels of x, drawn at random, all others hidden: L0, how many pixels may change."
     tight: ClassVar[bool] = True
+    scale = 1.0  # a pixel
 
     def __post_init__(self) -> None:
         for name, value in (("k", self.k), ("d", self.d)):
@@ -59,11 +59,6 @@ class Ablation(Noise):
                 raise InputError(f"{name}={value!r} must be a number of pixels, 1 or more; k is usually d / 20 or so")
         if self.d is not None and self.k > self.d:
             raise InputError(f"k={self.k} pixels cannot be kept of d={self.d}: keep fewer, usually d / 20 or so")
-
-    @property
-    def scale(self) -> float:
-        """One pixel."""
-        return 1.0
 
     @property
     def ready(self) -> bool:
@@ -119,10 +114,7 @@ class Ablation(Noise):
         import torch
 
         keys = torch.empty(marks.shape, dtype=torch.float64, device=marks.device)
-        if marks.device.type == "cpu":
-            stream.numpy().random(out=keys.numpy())
-        else:
-            keys.uniform_(generator=stream.torch(marks.device))
+        fill(keys, stream, "uniform")
         marks.zero_().scatter_(1, keys.topk(self.k, dim=1, largest=False, sorted=False).indices, 1.0)
 
     def radius(self, q: ArrayLike, q_next: ArrayLike | None = None) -> Floats:

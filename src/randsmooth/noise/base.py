@@ -61,7 +61,8 @@ class Noise(ABC):
         tight: whether a classifier by one coordinate (L0: by whether it sees some pixels) changes sides just beyond the
             radius.
         additive: whether copies are x plus numbers that do not depend on x; then those of a batch are drawn at once.
-        proves_apart: further norms whose radii have a proof of their own, and do not follow from those in `norm`.
+        implied: further norms that `convert` knows.
+        proves_apart: of these, those whose radii have a proof of their own, and do not follow from those in `norm`.
 
     Example:
         >>> from randsmooth.noise import Uniform
@@ -76,6 +77,7 @@ class Noise(ABC):
     help: ClassVar[str]
     tight: ClassVar[bool] = False
     additive: ClassVar[bool] = False
+    implied: ClassVar[tuple[str, ...]] = ()
     proves_apart: ClassVar[tuple[str, ...]] = ()
 
     @property
@@ -250,12 +252,12 @@ class Noise(ABC):
             >>> Gaussian(0.5).norms
             ('l2', 'l1', 'linf')
         """
-        return (self.norm,)
+        return (self.norm, *self.implied)
 
     def convert(self, norm: str, r: ArrayLike, *, shape: Sequence[int] = ()) -> Floats:
         """The radius in `norm` that follows, by a proof, from the radius `r` in the noise's own, for inputs of `shape`.
 
-        It ascends with `r`, and is not rounded up. A noise that lists further `norms` has its own.
+        It ascends with `r`, and is not rounded up. A noise with `implied` norms has its own.
 
         Raises:
             InputError: none is proved in `norm`, or it takes the shape.

@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from randsmooth.errors import InputError
-from randsmooth.noise.base import Floats, Noise, below, check_shape, number
+from randsmooth.noise.base import Floats, Noise, below, check_shape, in_place, number
 from randsmooth.noise.lengths import LENGTHS, check_sigma
+from randsmooth.noise.streams import Stream, fill
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
-
-    from randsmooth.noise.streams import Stream
 
 STD = "std"  # after the number of standard deviations that a user writes
 HALVINGS = 64  # of a bracket below 100, to less than the spacing of doubles
@@ -52,14 +51,11 @@ class Gaussian(Noise):
     )
     tight: ClassVar[bool] = True
     additive: ClassVar[bool] = True
+    implied: ClassVar[tuple[str, ...]] = ("l1", "linf")
+    step = 0.25  # as in the tables of the literature, at any sigma
 
     def __post_init__(self) -> None:
         check_sigma(self.sigma, most=LENGTHS[1])
-
-    @property
-    def step(self) -> float:
-        """0.25, as in the tables of the literature, at any sigma."""
-        return 0.25
 
     def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
         """Set `out` (n, *shape), contiguous float32, to `x` (*shape) + N(0, sigma^2 I) of `stream`.
@@ -74,13 +70,10 @@ class Gaussian(Noise):
             >>> torch.allclose(noisy, x + draw((3, 1, 4, 4), 0.25, stream=Stream(0, "example")))
             True
         """
-        fill(out, stream)
-        if out.device.type == "cpu":
-            samples = out.numpy()
-            samples *= self.sigma
-            samples += x.numpy()
-        else:
-            out.mul_(self.sigma).add_(x)
+        fill(out, stream, "normal")
+        noisy = in_place(out)
+        noisy *= self.sigma
+        noisy += in_place(x)
 
     def radius(self, q: ArrayLike, q_next: ArrayLike | None = None) -> Floats:
         """R = sigma / 2 (Phi^-1(1 - q) - Phi^-1(q_next)), never below 0; with q alone sigma Phi^-1(1 - q).
@@ -106,10 +99,6 @@ class Gaussian(Noise):
         from scipy import special
 
         return np.asarray(special.ndtr(-np.asarray(radius, np.float64) / self.sigma))
-
-    @property
-    def norms(self) -> tuple[str, ...]:
-        return ("l2", "l1", "linf")
 
     def convert(self, norm: str, r: ArrayLike, *, shape: Sequence[int] = ()) -> Floats:
         """As `Noise.convert`: the L2 norm is never above the L1 norm, nor above sqrt(d) times the L-infinity norm."""
@@ -187,27 +176,6 @@ def _crossing(a: Floats, b: Floats, t: Floats) -> Floats:
     return low
 
 
-def fill(out: Tensor, stream: Stream) -> None:
-    """Fill `out`, contiguous float32 of any shape, with standard normal numbers of `stream`.
-
-    On the CPU the numbers come from NumPy, which lets other threads draw at the same time. There, a shorter `out`
-    holds the first numbers of a longer one.
-
-    Example:
-        >>> import torch
-        >>> from randsmooth.noise import Stream
-        >>> long, short = torch.empty(6), torch.empty(2)
-        >>> fill(long, Stream(0, "example"))
-        >>> fill(short, Stream(0, "example"))
-        >>> torch.equal(short, long[:2])
-        True
-    """
-    if out.device.type == "cpu":
-        stream.numpy().standard_normal(out=out.numpy(), dtype=np.float32)
-    else:
-        out.normal_(generator=stream.torch(out.device))
-
-
 def draw(shape: tuple[int, ...], sigma: float, *, stream: Stream, device: torch.device | str = "cpu") -> Tensor:
     """Gaussian noise N(0, sigma^2) of `shape`, float32 on `device`.
 
@@ -222,10 +190,8 @@ def draw(shape: tuple[int, ...], sigma: float, *, stream: Stream, device: torch.
     """
     import torch
 
-    from randsmooth.noise.streams import Stream
-
     if not isinstance(stream, Stream):
         raise InputError(f"stream={stream!r}: give a Stream, such as Stream(0, 'my noise')")
     noise = torch.empty(shape, device=device)
-    fill(noise, stream)
+    fill(noise, stream, "normal")
     return noise.mul_(sigma)

@@ -10,11 +10,10 @@ from numpy.typing import ArrayLike
 
 from randsmooth.noise.base import Floats, Noise, below, both, in_place
 from randsmooth.noise.lengths import check_length
+from randsmooth.noise.streams import Stream, fill
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-    from randsmooth.noise.streams import Stream
 
 
 @dataclass(frozen=True)
@@ -58,13 +57,12 @@ class Laplace(Noise):
             0.5
         """
         signs, noisy = replace(stream, name=f"{stream.name}/signs"), in_place(out)  # two: fewer numbers begin alike
+        fill(out, stream, "exponential")
         factor: Any
         if out.device.type == "cpu":
-            stream.numpy().standard_exponential(out=noisy, dtype=np.float32)
             packed = np.frombuffer(signs.numpy().bytes(-(-out.numel() // 8)), np.uint8)
             factor = np.unpackbits(packed, count=out.numel()).reshape(noisy.shape).astype(np.float32)
         else:
-            out.exponential_(generator=stream.torch(out.device))
             factor = out.new_empty(out.shape).random_(0, 2, generator=signs.torch(out.device))
         factor -= 0.5
         factor *= 2.0 * self.b

@@ -15,13 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.noise.base import Floats, Noise, below, in_place
-from randsmooth.noise.gaussian import STD, Gaussian, fill
+from randsmooth.noise.gaussian import STD, Gaussian
 from randsmooth.noise.lengths import LENGTHS, check_length
+from randsmooth.noise.streams import Stream, fill
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-    from randsmooth.noise.streams import Stream
 
 UNIT = Gaussian(1.0)
 
@@ -55,15 +54,16 @@ class GaussianPerCoordinate(Noise):
     help: ClassVar[str] = "x + N(0, diag(std^2)), std being FILE.npy's: L2 in units of each coordinate's std."
     tight: ClassVar[bool] = True
     additive: ClassVar[bool] = True
+    implied: ClassVar[tuple[str, ...]] = ("l2", "l1", "linf")
+    scale = 1.0  # a standard deviation
 
     def __post_init__(self) -> None:
         try:
             std = np.array(self.std, np.float32)
         except (TypeError, ValueError):
             raise InputError(f"std={shown(self.std)} must be numbers, one for each coordinate of an input") from None
-        usable = (std >= LENGTHS[0]) & (std <= LENGTHS[1])
-        if not std.ndim or not std.size or not usable.all():
-            bad = np.argwhere(~usable).tolist() if std.ndim else []
+        bad = np.argwhere(~((std >= LENGTHS[0]) & (std <= LENGTHS[1]))).tolist()
+        if not std.ndim or not std.size or bad:
             told = f"{std[tuple(bad[0])]:g} at {bad[0]}" if bad else repr(self.std)
             said = f"std must have a number from {LENGTHS[0]:g} to {LENGTHS[1]:g} for each coordinate; got {told}"
             raise InputError(f"{said}. Leave out coordinates that never vary")
@@ -75,10 +75,6 @@ class GaussianPerCoordinate(Noise):
 
     def __hash__(self) -> int:
         return hash(self._key())
-
-    @property
-    def scale(self) -> float:
-        return 1.0
 
     @property
     def text(self) -> str:
@@ -117,7 +113,7 @@ class GaussianPerCoordinate(Noise):
             >>> noisy.std(dim=0).round(decimals=1).tolist()
             [0.5, 20.0]
         """
-        fill(out, stream)
+        fill(out, stream, "normal")
         noisy = in_place(out)
         noisy *= in_place(x.new_tensor(self.std))
         noisy += in_place(x)
@@ -129,10 +125,6 @@ class GaussianPerCoordinate(Noise):
     def tail(self, radius: ArrayLike) -> Floats:
         """q = Phi(-radius)."""
         return UNIT.tail(radius)
-
-    @property
-    def norms(self) -> tuple[str, ...]:
-        return ("ellipsoid", "l2", "l1", "linf")
 
     def convert(self, norm: str, r: ArrayLike, *, shape: Sequence[int] = ()) -> Floats:
         """As `Noise.convert`: the largest balls in the ellipsoid.

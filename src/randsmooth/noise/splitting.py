@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from randsmooth.errors import InputError
 from randsmooth.noise.base import Floats, Noise, in_place
 from randsmooth.noise.lengths import check_length
-from randsmooth.noise.streams import Stream
-from randsmooth.noise.uniform import fill_uniform, share, tail_of_share
+from randsmooth.noise.streams import Stream, fill
+from randsmooth.noise.uniform import share, tail_of_share
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -87,7 +87,7 @@ class Splitting(Noise):
         import torch
 
         side, xp = 2.0 * self.lam, np if out.device.type == "cpu" else torch
-        fill_uniform(out, stream)
+        fill(out, stream, "uniform")
         s = in_place(out)
         s *= side
         above = in_place(x) - s

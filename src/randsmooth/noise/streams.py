@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 SEED_BITS = 53  # JSON readers that know only floats keep integers up to this size
+LAWS = {  # -> what draws it in NumPy, and in torch
+    "normal": ("standard_normal", "normal_"),
+    "uniform": ("random", "uniform_"),
+    "exponential": ("standard_exponential", "exponential_"),
+}
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,28 @@ class Stream:
 
         seed = self.sequence().generate_state(1, np.uint64)[0]
         return torch.Generator(device).manual_seed(int(seed))
+
+
+def fill(out: Tensor, stream: Stream, law: str) -> None:
+    """Fill `out`, contiguous float32 or float64 of any shape, with numbers of `stream` that have one of LAWS.
+
+    On the CPU the numbers come from NumPy, which leaves torch's own threads alone and lets other threads draw at the
+    same time. There, a shorter `out` holds the first numbers of a longer one.
+
+    Example:
+        >>> import torch
+        >>> long, short = torch.empty(6), torch.empty(2)
+        >>> fill(long, Stream(0, "example"), "normal")
+        >>> fill(short, Stream(0, "example"), "normal")
+        >>> torch.equal(short, long[:2])
+        True
+    """
+    in_numpy, in_torch = LAWS[law]
+    if out.device.type == "cpu":
+        numbers = out.numpy()
+        getattr(stream.numpy(), in_numpy)(out=numbers, dtype=numbers.dtype)
+    else:
+        getattr(out, in_torch)(generator=stream.torch(out.device))
 
 
 def fresh_seed() -> int:

@@ -12,11 +12,10 @@ from numpy.typing import ArrayLike
 
 from randsmooth.noise.base import Floats, Noise, below, both, check_shape, in_place
 from randsmooth.noise.lengths import check_length
+from randsmooth.noise.streams import Stream, fill
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-    from randsmooth.noise.streams import Stream
 
 
 @dataclass(frozen=True)
@@ -47,6 +46,7 @@ class Uniform(Noise):
     help: ClassVar[str] = "x + noise that is uniform in [-LAM, LAM] for each coordinate, which certifies in L1."
     tight: ClassVar[bool] = True
     additive: ClassVar[bool] = True
+    implied: ClassVar[tuple[str, ...]] = ("linf",)
     proves_apart: ClassVar[tuple[str, ...]] = ("linf",)
 
     def __post_init__(self) -> None:
@@ -63,7 +63,7 @@ class Uniform(Noise):
             >>> bool(((noisy >= 0.25) & (noisy <= 0.75)).all())
             True
         """
-        fill_uniform(out, stream)
+        fill(out, stream, "uniform")
         noisy = in_place(out)
         noisy -= 0.5
         noisy *= 2.0 * self.lam
@@ -79,10 +79,6 @@ class Uniform(Noise):
     def tail(self, radius: ArrayLike) -> Floats:
         """q = (1 - radius / lam) / 2."""
         return tail_of_share(radius, self.lam)
-
-    @property
-    def norms(self) -> tuple[str, ...]:
-        return ("l1", "linf")
 
     def convert(self, norm: str, r: ArrayLike, *, shape: Sequence[int] = ()) -> Floats:
         """As `Noise.convert`; in L-infinity 2 lam (1 - (1 - h)^(1/d)) for h = r / (2 lam) = (1 - q - q_next) / 2.
@@ -108,14 +104,3 @@ def tail_of_share(radius: ArrayLike, lam: float) -> Floats:
     """The largest q with lam * share(q) >= radius; 0 where there is none."""
     r = np.asarray(radius, np.float64) / lam
     return np.asarray(np.where(r <= 0.0, 0.5, below((1.0 - r) / 2.0)))
-
-
-def fill_uniform(out: Tensor, stream: Stream) -> None:
-    """Fill `out`, contiguous float32 of any shape, with numbers of `stream` that are uniform in [0, 1).
-
-    On the CPU a shorter `out` holds the first numbers of a longer one.
-    """
-    if out.device.type == "cpu":
-        stream.numpy().random(out=out.numpy(), dtype=np.float32)
-    else:
-        out.uniform_(generator=stream.torch(out.device))
