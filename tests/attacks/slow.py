@@ -43,6 +43,17 @@ def batch(images: int, m: int, seed: int, sigma: float = 1.0) -> tuple[Tensor, T
     return x, y, torch.from_numpy(sigma * rng.standard_normal((m, images, *SHAPE)))
 
 
+def problem(
+    images: int, m: int, seed: int, sigma: float, *, easy: bool = True
+) -> tuple[TinyNet, Tensor, Tensor, Tensor]:
+    """A network and a batch; of `easy` labels three of four are those that the network gives without noise."""
+    model, (x, y, noise) = TinyNet(seed), batch(images, m, seed, sigma)
+    with torch.no_grad():
+        y = torch.where(easy & (torch.arange(images) % 4 > 0), model(x).argmax(dim=1), y)
+    model.seen.clear()
+    return model, x, y, noise
+
+
 def flat(images: Tensor) -> Floats:
     """(..., C, H, W) -> (..., PIXELS)."""
     return images.detach().double().numpy().reshape(*images.shape[:-3], PIXELS)

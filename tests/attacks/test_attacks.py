@@ -42,14 +42,6 @@ ON_NOISES: dict[str, Attack] = {
 ATTACKS = ON_IMAGES | ON_NOISES
 
 
-def problem(seed: int, images: int = 8, m: int = 2) -> tuple[slow.TinyNet, Tensor, Tensor, Tensor]:
-    model = slow.TinyNet(seed)
-    x, y, noise = slow.batch(images, m, seed, sigma=0.3)
-    with torch.no_grad():
-        y = torch.where(torch.arange(images) % 4 > 0, model(x).argmax(dim=1), y)
-    return model, x, y, noise
-
-
 def random_problem(seed: int) -> tuple[nn.Module, Tensor, Tensor, Tensor]:
     """A float32 network, images up to the edges of [0, 1] and noises of any size, of a random shape."""
     g = torch.Generator().manual_seed(seed)
@@ -96,7 +88,7 @@ def test_a_noise_keeps_its_mean_and_deviation_or_its_norm() -> None:
 
 def test_the_attack_says_what_was_right_and_moves_something_but_its_input_under_no_grad_too() -> None:
     for name, attack in ATTACKS.items():
-        model, x, y, noise = problem(0)
+        model, x, y, noise = slow.problem(8, 2, 0, 0.3)
         given = (x.clone(), y.clone(), noise.clone())
         points, right = attack(model, x, y, noise, steps=3, eps=EPS)[:2]
         with torch.no_grad():
@@ -137,7 +129,7 @@ SURE = torch.tensor([1.0, 0.0, 0.8, 0.3]).view(1, 1, 2, 2)  # label 0, by a marg
 
 def test_sure_images_take_whole_steps_too() -> None:
     """Where the label's probability rounds to 1 in float32, a step has its full length still."""
-    for name in ["pgd", "gradient-free", "ball, labels", "ball, targets"]:
+    for name in ["pgd", "gradient-free", "ball, labels", "ball, targets", "sphere"]:
         for scale in [1.0, 4.0, 8.0, 16.0, 25.0]:
             x = SURE * 0.5 + 0.25 if name in ON_IMAGES else SURE  # away from the edges of [0, 1]
             noise = 1e-3 * torch.tensor([[1.0, -2.0, 0.5, 2.0], [-1.0, 0.3, 1.0, -1.0]]).view(2, 1, 1, 2, 2)

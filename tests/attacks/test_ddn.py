@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-import torch
 from torch import Tensor
 
 from attacks import slow
@@ -12,14 +11,6 @@ from randsmooth.attacks import ddn
 
 IMAGES = 12
 WALKS = [(1, 0.5), (2, 0.5), (5, 0.5), (10, 0.3), (10, 1.0), (20, 2.0)]
-
-
-def problem(seed: int, m: int) -> tuple[slow.TinyNet, Tensor, Tensor, Tensor]:
-    """Three labels of four are those that the network gives without noise."""
-    model = slow.TinyNet(seed)
-    x, y, noise = slow.batch(IMAGES, m, seed, sigma=0.3)
-    with torch.no_grad():
-        return model, x, torch.where(torch.arange(IMAGES) % 4 > 0, model(x).argmax(dim=1), y), noise
 
 
 def expected(
@@ -32,13 +23,11 @@ def expected(
 
 
 def test_it_is_its_slow_version() -> None:
-    for seed in [0, 1]:
-        for m in [1, 3]:
-            for steps, eps in WALKS:
-                model, x, y, noise = problem(seed, m)
-                points, _ = expected(model, x, y, noise, steps, eps)
-                found = ddn(model, x, y, noise, steps=steps, eps=eps).points
-                np.testing.assert_allclose(slow.flat(found), points, rtol=0, atol=1e-6)
+    for seed, m, (steps, eps) in itertools.product([0, 1], [1, 3], WALKS):
+        model, x, y, noise = slow.problem(IMAGES, m, seed, 0.3)
+        points, _ = expected(model, x, y, noise, steps, eps)
+        found = ddn(model, x, y, noise, steps=steps, eps=eps).points
+        np.testing.assert_allclose(slow.flat(found), points, rtol=0, atol=1e-6)
 
 
 @pytest.mark.slow
@@ -46,7 +35,7 @@ def test_as_released_it_votes_rounds_and_is_a_step_ahead() -> None:
     """Each changes some image: a vote another verdict, rounding the points, the lengths the path."""
     differ = {"vote": False, "points": False}
     for seed, m in itertools.product(range(4), (1, 2, 3)):
-        model, x, y, noise = problem(seed, m)
+        model, x, y, noise = slow.problem(IMAGES, m, seed, 0.3)
         theta, noises = slow.parameters(model), slow.flat(noise)
         for steps, eps in WALKS:
             found = ddn(model, x, y, noise, steps=steps, eps=eps, released=True).points
@@ -63,7 +52,7 @@ def test_as_released_it_votes_rounds_and_is_a_step_ahead() -> None:
 
 
 def test_the_problem_has_images_of_every_fate() -> None:
-    fates = [fooled for walk in WALKS for fooled in expected(*problem(0, 3), *walk)[1]]
+    fates = [fooled for walk in WALKS for fooled in expected(*slow.problem(IMAGES, 3, 0, 0.3), *walk)[1]]
     assert any(fooled[0] for fooled in fates)  # misclassified from the start
     assert any(not fooled[0] and any(fooled) for fooled in fates)  # won over on the way
     assert any(not any(fooled) for fooled in fates)  # never

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from functools import partial
 
@@ -45,14 +46,13 @@ def batch(side: int = 28, m: int = M) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def test_the_attacks_find_what_they_find_on_the_whole_network() -> None:
-    for arch, side in [("lenet", 28), ("small-cnn", 8)]:
-        for attack in ATTACKS:
-            model, (x, y, noise) = classifier(arch, side).double(), batch(side)
-            x, noise = x.double(), noise.double()
-            found, expected = (ATTACKS[attack](of, x, y, noise) for of in (model, Whole(model)))
-            assert (expected.points - x).abs().amax() > 0.01 or attack == "ddn", (arch, side, attack)
-            torch.testing.assert_close(found.points, expected.points, rtol=0, atol=1e-9)
-            assert torch.equal(found.right, expected.right), (arch, side, attack)
+    for (arch, side), attack in itertools.product([("lenet", 28), ("small-cnn", 8)], ATTACKS):
+        model, (x, y, noise) = classifier(arch, side).double(), batch(side)
+        x, noise = x.double(), noise.double()
+        found, expected = (ATTACKS[attack](of, x, y, noise) for of in (model, Whole(model)))
+        assert (expected.points - x).abs().amax() > 0.01 or attack == "ddn", (arch, side, attack)
+        torch.testing.assert_close(found.points, expected.points, rtol=0, atol=1e-9)
+        assert torch.equal(found.right, expected.right), (arch, side, attack)
 
 
 def test_it_is_left_alone_where_it_is_not_the_same_or_does_not_pay() -> None:

@@ -1,5 +1,7 @@
 """Projected gradient ascent on SmoothAdv's objective, and the same without gradients, one image at a time."""
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -9,11 +11,6 @@ from attacks import slow
 from randsmooth.attacks import gradient_free, pgd
 
 IMAGES = 8
-
-
-def problem(seed: int, m: int) -> tuple[slow.TinyNet, Tensor, Tensor, Tensor]:
-    x, y, noise = slow.batch(IMAGES, m, seed, sigma=0.5)
-    return slow.TinyNet(seed), x, y, noise
 
 
 def one(x: Tensor, y: Tensor, noise: Tensor, i: int) -> tuple[slow.Floats, int, slow.Floats]:
@@ -29,14 +26,12 @@ WALKS = [(1, 0.3, np.inf), (4, 0.1, np.inf), (4, 0.5, np.inf), (4, 0.2, 0.4), (1
 
 
 def test_pgd_is_its_slow_version() -> None:
-    for seed in [0, 1]:
-        for m in [1, 3]:
-            for steps, step, eps in WALKS:
-                model, x, y, noise = problem(seed, m)
-                points = pgd(model, x, y, noise, steps=steps, step=step, eps=eps).points
-                theta = slow.parameters(model)
-                expected = [slow.pgd(theta, *one(x, y, noise, i), steps, step, eps) for i in range(IMAGES)]
-                np.testing.assert_allclose(slow.flat(points), expected, rtol=0, atol=1e-6)
+    for seed, m, (steps, step, eps) in itertools.product([0, 1], [1, 3], WALKS):
+        model, x, y, noise = slow.problem(IMAGES, m, seed, 0.5, easy=False)
+        points = pgd(model, x, y, noise, steps=steps, step=step, eps=eps).points
+        theta = slow.parameters(model)
+        expected = [slow.pgd(theta, *one(x, y, noise, i), steps, step, eps) for i in range(IMAGES)]
+        np.testing.assert_allclose(slow.flat(points), expected, rtol=0, atol=1e-6)
 
 
 W3 = torch.tensor([[2.0, -1.0, 0.5, 0.0], [-1.0, 1.0, 0.2, 0.3], [0.0, 0.5, -1.0, 1.0]])
@@ -55,12 +50,8 @@ def test_the_direction_is_right_where_the_probability_rounds_to_one() -> None:
             z = w @ (x.numpy().astype(np.float64) + delta)
             others = np.exp(z[1:] - z[0]) / (1 + np.exp(z[1:] - z[0]).sum())  # probabilities of classes 1 and 2
             slope += others @ (w[1:] - w[0])  # times p_0, which is 1 to all digits here
-        found = (
-            pgd(
-                model, x.view(1, 1, 2, 2), torch.tensor([0]), noise.view(2, 1, 1, 2, 2), steps=1, step=0.1
-            ).points.flatten()
-            - x
-        )
+        given = model, x.view(1, 1, 2, 2), torch.tensor([0]), noise.view(2, 1, 1, 2, 2)
+        found = pgd(*given, steps=1, step=0.1).points.flatten() - x
         if scale > 1:
             np.testing.assert_allclose(found.numpy(), 0.1 * slow.unit(slope), rtol=0, atol=1e-4)
         assert found.norm().item() == pytest.approx(0.1, rel=1e-4), scale
@@ -69,7 +60,7 @@ def test_the_direction_is_right_where_the_probability_rounds_to_one() -> None:
 def test_an_image_goes_on_after_its_label_has_lost_all_probability() -> None:
     """In float32 as in float64, on logits so large that the label's probability falls far below 1e-20."""
     for m in [1, 3]:
-        model, x, y, noise = problem(0, m)
+        model, x, y, noise = slow.problem(IMAGES, m, 0, 0.5, easy=False)
         with torch.no_grad():
             model.second.weight.mul_(60.0)
         theta = slow.parameters(model)
@@ -82,18 +73,16 @@ def test_an_image_goes_on_after_its_label_has_lost_all_probability() -> None:
 
 
 def test_gradient_free_is_its_slow_version() -> None:
-    for seed in [0, 1]:
-        for m in [2, 4]:
-            for steps, eps in [(1, 0.3), (4, 0.5), (10, 1.0)]:
-                model, x, y, noise = problem(seed, m)
-                points = gradient_free(model, x, y, noise, steps=steps, eps=eps).points
-                theta = slow.parameters(model)
-                expected = [slow.gradient_free(theta, *one(x, y, noise, i), steps, eps) for i in range(IMAGES)]
-                np.testing.assert_allclose(slow.flat(points), expected, rtol=0, atol=1e-6)
+    for seed, m, (steps, eps) in itertools.product([0, 1], [2, 4], [(1, 0.3), (4, 0.5), (10, 1.0)]):
+        model, x, y, noise = slow.problem(IMAGES, m, seed, 0.5, easy=False)
+        points = gradient_free(model, x, y, noise, steps=steps, eps=eps).points
+        theta = slow.parameters(model)
+        expected = [slow.gradient_free(theta, *one(x, y, noise, i), steps, eps) for i in range(IMAGES)]
+        np.testing.assert_allclose(slow.flat(points), expected, rtol=0, atol=1e-6)
 
 
 def test_many_noises_make_the_gradient_free_direction_uphill() -> None:
     """E[p(x + delta) delta] is sigma^2 times the gradient of E[p] (Stein), so it climbs in the mean."""
-    model, x, y, noise = problem(0, 4000)
+    model, x, y, noise = slow.problem(IMAGES, 4000, 0, 0.5, easy=False)
     points = gradient_free(model, x, y, noise, steps=1, eps=0.02).points
     assert (losses(model, points, y, noise) > losses(model, x, y, noise)).mean() >= 0.75

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from randsmooth import Certificates, models
 from randsmooth.certificates import Header
 from randsmooth.certification.header import fingerprint
-from randsmooth.data import DatasetSpec, TensorImages
+from randsmooth.data import TensorImages
+from randsmooth.data.dataset_spec import own
 
 SIGMA, SIDE = 0.5, 8
 D = SIDE * SIDE
@@ -41,14 +42,8 @@ def around_the_plane(distances: list[float]) -> tuple[TensorImages, np.ndarray]:
     pixels = (255 * x).round().clamp(0, 255).to(torch.uint8).view(-1, 1, SIDE, SIDE)
     signed = (pixels.float().div(255).double().flatten(1) - 0.5) @ w
     labels = (signed > 0).long()
-    unknown: dict[str, Any] = {"mean": None, "std": None, "hub": None, "augment": "none", "description": ""}
-    unknown |= {
-        "name": "half-spaces",
-        "classes": ("below", "above"),
-        "arch": "small-cnn",
-        "sizes": {"test": len(labels)},
-    }
-    spec = DatasetSpec(shape=(1, SIDE, SIDE), **unknown)
+    names, shape = ("below", "above"), (1, SIDE, SIDE)
+    spec = own("half-spaces", {"test": len(labels)}, shape, names, named=True, fit=None)
     return TensorImages(spec, "test", pixels, labels), signed.numpy()
 
 

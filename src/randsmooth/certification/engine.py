@@ -158,7 +158,10 @@ class Engine:
 
         A CPU has as many workers as the backend wants: for small images one for each thread and the spare ones.
         """
-        check_scale(self.settings, shape)
+        if self.settings.noise is None and is_image(shape):
+            check_sigma(self.settings.known_sigma)  # which is one of pixels
+        if self.settings.sound and not is_image(shape):
+            raise InputError(f"sound certification is of pixels k/255; inputs of shape {shape} are features")
         batch, block, backend = self._batch_for(shape), usual_block(shape), self.backend
         if backend.padded and batch < block:
             raise InputError(f"batch={batch} must be at least {block}, the samples that share a noise stream")
@@ -169,22 +172,14 @@ class Engine:
         try:
             (self.mixes, self.classes), *_ = self.workers.map(partial(self._try_out, (batch, *seen)), [shape])
         except InputError as error:
-            if (why := self._other_channels(shape, seen)) is None:
+            now, trained = self.settings.smoothing, noise_said(provenance_of(self.model))
+            sees = {noise.text: tuple(noise.shape(shape)) for noise in (now, trained) if noise is not None}
+            if {*sees.values()} == {shape}:
                 raise
-            raise InputError(f"{error} {why}") from error
+            said = ", ".join(f"{each} under {text}" for text, each in sees.items())
+            way = f"certify under the noise that it was trained under, or train one with --noise {now.text}"
+            raise InputError(f"{error} Of an image {shape} a network sees {said}: {way}") from error
         self.batch, self.shape, self._shape = batch, shape, (max(batch, block), *seen)
-
-    def _other_channels(self, shape: tuple[int, ...], seen: tuple[int, ...]) -> str | None:
-        """The way out where a noise shows a network that refuses them other channels than an image has; else None."""
-        noise, trained = self.settings.smoothing, noise_said(provenance_of(self.model))
-        if trained is not None and trained.shape(shape) != seen:
-            return f"It was trained under {trained.text}: certify under that, or train one with --noise {noise.text}"
-        if seen != shape:
-            return (
-                f"Under {noise.text} a network sees {seen} of an image {shape}: train it under that noise (--noise "
-                f"{noise.text}), or give a model that takes {seen[0]} channels"
-            )
-        return None
 
     def _batch_for(self, shape: Sequence[int]) -> int:
         """Samples a batch: as the settings or its device want it."""
@@ -311,15 +306,6 @@ class Engine:
             return
         for segment, rows in zip(batch, out.split([segment.samples for segment in batch]), strict=True):
             self.settings.smoothing.numbered(rows, segment.x, segment.start, segment.stream.seed)
-
-
-def check_scale(settings: CertificationSettings, shape: Sequence[int]) -> None:
-    """Raise InputError for a sigma that is none of pixels, or for features on the grid of pixels."""
-    if is_image(shape):
-        if settings.noise is None:
-            check_sigma(settings.known_sigma)
-    elif settings.sound:
-        raise InputError(f"sound certification is of pixels k/255; inputs of shape {tuple(shape)} are features")
 
 
 class WorkerPool:

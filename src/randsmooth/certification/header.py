@@ -24,7 +24,7 @@ from randsmooth.extras import versions
 from randsmooth.models import BaseClassifier, Classifier, Denoised, ForeignModel
 from randsmooth.models.adapters.programs import Program
 from randsmooth.noise import address_of
-from randsmooth.rules import rule_origin
+from randsmooth.rules import Rule, rule_origin
 
 TOGETHER = 64  # images that are hashed at once
 LONGEST = 200  # characters of a name that a user gives
@@ -47,16 +47,15 @@ def made_with(engine: Engine, settings: CertificationSettings, shape: tuple[int,
     """
     engine.prepare(shape)
     rule = settings.stopping_rule()
-    block = rule.block or usual_block(shape)
-    drawn = f"{_generator_of(engine)} addressed by (seed, {SELECT} or {ESTIMATE}, hash of the pixels, block of {block})"
-    if rule.certain:
-        drawn = f"all {rule.n} copies of an image, under thresholds from NumPy SFC64, addressed by (seed, shape)"
     facts |= {name: without_places(facts.get(name)) for name in ("dataset", "model")}
-    facts |= _arithmetic(engine) | {"seed": engine.seed, "bound": rule.stated_bound}
+    facts |= _arithmetic(engine) | {
+        "seed": engine.seed,
+        "bound": rule.stated_bound,
+        "noise": _drawn(engine, rule, shape),
+    }
     facts["versions"] |= rule_origin(settings.rule)
     facts["notes"] = rule.notes if engine.mixes else (*rule.notes, BATCH_MATTERS)
-    facts |= {"distribution": settings.noise and settings.noise.facts(), "noise": drawn}
-    header = Header(**dict(settings) | facts)
+    header = Header(**dict(settings) | facts, distribution=settings.noise and settings.noise.facts())
     return header.replace(guarantee=certificates.guarantee_of(header))
 
 
@@ -67,11 +66,15 @@ def _arithmetic(engine: Engine) -> dict[str, Any]:
     return facts | {"instructions": by.instructions, "versions": versions(*by.packages)}
 
 
-def _generator_of(engine: Engine) -> str:
-    """What draws the noise, in words."""
+def _drawn(engine: Engine, rule: Rule, shape: tuple[int, ...]) -> str:
+    """How the noise is made, in words."""
+    if rule.certain:
+        return f"all {rule.n} copies of an image, under thresholds from NumPy SFC64, addressed by (seed, shape)"
+    by = "NumPy SFC64" if engine.device.type == "cpu" else "torch Philox"
     if engine.settings.sound:
-        return "Gaussian rounded to k/255, exactly, from Philox4x64"  # the same on every device
-    return "NumPy SFC64" if engine.device.type == "cpu" else "torch Philox"
+        by = "Gaussian rounded to k/255, exactly, from Philox4x64"  # the same on every device
+    block = rule.block or usual_block(shape)
+    return f"{by} addressed by (seed, {SELECT} or {ESTIMATE}, hash of the pixels, block of {block})"
 
 
 def without_places(value: Any) -> Any:
@@ -119,13 +122,11 @@ def describe_model(model: BaseClassifier, identity: str | None = None) -> dict[s
         return known | inner.facts()
     if isinstance(inner, Classifier):
         return inner.provenance | known | {"arch": inner.arch} | {key: inner.config[key] for key in ("mean", "std")}
-    ours = isinstance(inner, ForeignModel | models.Around)
-    arch = inner.kind if isinstance(inner, ForeignModel) else type(inner).__qualname__
     if isinstance(inner, torch.jit.ScriptModule):
-        arch = f"TorchScript {inner.original_name}"
-    elif isinstance(inner, Program):
-        arch = "torch.export program"
-    return (models.provenance_of(inner) if ours else {}) | known | {"arch": arch}
+        return known | {"arch": f"TorchScript {inner.original_name}"}
+    said = models.provenance_of(inner) if isinstance(inner, ForeignModel | models.Around) else {}
+    kind = "torch.export program" if isinstance(inner, Program) else type(inner).__qualname__
+    return said | known | {"arch": inner.kind if isinstance(inner, ForeignModel) else kind}
 
 
 def behaviour(engine: Engine, shape: tuple[int, ...], own: Sequence[Tensor] = ()) -> dict[str, str]:
@@ -191,11 +192,10 @@ def certified_as(table: Certificates) -> CertificationSettings:
     """
     header = table.header
     weights = (header.model or {}).get("weights")
-    noise = header.names_noise or None
-    recorded = {"sigma": noise, "model's weights": weights, "precision": header.precision}
-    missing = [name for name, value in recorded.items() if value is None]
-    if missing:
-        raise InputError(f"{called(table)} does not say its {missing[0]} (a TSV log?): give what `certify` wrote")
+    recorded = {"sigma": header.names_noise or None, "model's weights": weights, "precision": header.precision}
+    for name, value in recorded.items():
+        if value is None:
+            raise InputError(f"{called(table)} does not say its {name} (a TSV log?): give what `certify` wrote")
     exact = ("rule", "seed") if header.alpha == 0.0 else ()
     facts = {name: getattr(header, name) for name in ("sigma", "sound", "backend", "batch", *exact)}
     precision = certificates.precision_named(header.precision or "")

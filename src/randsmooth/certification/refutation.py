@@ -258,32 +258,33 @@ def make_search(
         elsewhere: images (P, C, H, W) and their classes (P,), for a search without gradients to begin its walks from.
         m, gradient_free, how: as in `attack`; `how` are steps, restarts and seed.
     """
-    base, seen = smoothed.model, smoothed.settings.smoothing.shape(shape)
-    if gradient_free or not isinstance(base, nn.Module) or not _has_gradient(base, seen):
+    engine, seen = smoothed.engine, smoothed.settings.smoothing.shape(shape)
+    if gradient_free or (model := differentiable_copy(smoothed.model, seen, engine.device)) is None:
         images, classes = elsewhere()
-        return GradientFreeSearch(engine=smoothed.engine, elsewhere=images, classes=classes, m=m or 500, **how)
-    model = differentiable_copy(base, smoothed.engine.device)
-    return Search(engine=smoothed.engine, model=model, m=m or 64, **how)
+        return GradientFreeSearch(engine=engine, elsewhere=images, classes=classes, m=m or 500, **how)
+    return Search(engine=engine, model=model, m=m or 64, **how)
 
 
-def _has_gradient(model: nn.Module, shape: Sequence[int]) -> bool:
-    """Whether the base classifier's logits have a gradient with respect to an image of `shape` (C, H, W).
+def differentiable_copy(model: object, shape: Sequence[int], device: torch.device) -> nn.Module | None:
+    """A float32 copy of the model on `device`, with gradients for its input but not for its parameters.
 
-    A model with a part that is no torch module has none, or not the whole of it.
+    None where its logits have no gradient with respect to an input of `shape`: a model with a part that is no torch
+    module has none, or not the whole of it.
 
     Example:
         >>> linear = nn.Sequential(nn.Flatten(), nn.Linear(4, 2))
-        >>> _has_gradient(linear, (1, 2, 2))
-        True
+        >>> differentiable_copy(linear, (1, 2, 2), torch.device("cpu")) is None
+        False
     """
-    if models.foreign_parts(model):
-        return False
+    if not isinstance(model, nn.Module) or models.foreign_parts(model):
+        return None
     try:
+        copied = frozen(copy.deepcopy(model).to(device, torch.float32))
         with torch.enable_grad():
-            copied = differentiable_copy(model, torch.device("cpu"))
-            return bool(copied(torch.full((1, *shape), 0.5, requires_grad=True)).requires_grad)
+            logits = copied(torch.full((1, *shape), 0.5, requires_grad=True, device=device))
     except (TypeError, RuntimeError, NotImplementedError, AttributeError):  # cannot be copied, or run in float32
-        return False
+        return None
+    return copied if logits.requires_grad else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -522,8 +523,3 @@ def on_grid(point: Tensor, x: Tensor, eps: float, ball: Ball) -> Tensor:
     further = lost.topk(min(max(0, left), int((lost > 1e-6).sum()))).indices
     steps.view(-1)[further] += v.sign().flatten()[further]
     return ((k + steps) / 255.0).float()
-
-
-def differentiable_copy(model: nn.Module, device: torch.device) -> nn.Module:
-    """A float32 copy of the model on `device`, with gradients for its input but not for its parameters."""
-    return frozen(copy.deepcopy(model).to(device, torch.float32))

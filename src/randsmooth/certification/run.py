@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import tee
@@ -151,7 +150,7 @@ class Run:
     skip: int | None = None
     only: tuple[tuple[int, ...], str] | None = None
     shard: Shard | None = None
-    command: tuple[str, ...] | None = None
+    command: Sequence[str] | None = None
     device: str = "auto"
     identity: str | None = None
     num_classes: int | None = None
@@ -164,13 +163,12 @@ class Run:
         """The run of these `options`, which are attributes of a run and fields of its settings. Errors as `certify`."""
         own = {each.name for each in fields(cls)}
         check_known("setting", own | {*CertificationSettings.model_fields}, *options)
-        given = {name: value for name, value in options.items() if name in own and value is not None}
-        given |= {"shard": Shard.parse(given["shard"])} if "shard" in given else {}
-        given |= {"command": tuple(given["command"])} if "command" in given else {}
-        others = {name: value for name, value in options.items() if name not in own}
-        settings = settings_from(CertificationSettings, settings, others)
+        given = {name: options.pop(name) for name in own.intersection(options)}
+        settings = settings_from(CertificationSettings, settings, options)
         check_backend(settings.backend)
-        return cls(model=model, dataset=dataset, settings=settings, **given)
+        given["shard"] = Shard.parse(given["shard"]) if given.get("shard") is not None else None
+        said = {name: value for name, value in given.items() if value is not None}
+        return cls(model=model, dataset=dataset, settings=settings, **said)
 
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: getattr(self, each.name) for each in fields(self)}
@@ -381,12 +379,10 @@ class Run:
         for job in Scheduler[tuple[int, ImageEvidence]](engine).run(self._jobs(left)):
             assert job.result is not None
             label, found = job.result
-            row = JournalRow(job.number, label, found.counts0, found.counts, found.path, round(job.seconds, 6))
-            if here is not None:
-                row = replace(row, machine=here, image=in_bytes(job.address))
-            if header.bound == "randomised":
-                row = replace(row, u=uniform_number(engine.seed, job.address))
-            yield row
+            facts: dict[str, Any] = {} if here is None else {"machine": here, "image": in_bytes(job.address)}
+            facts |= {"u": uniform_number(engine.seed, job.address)} if header.bound == "randomised" else {}
+            counted = found.counts0, found.counts, found.path
+            yield JournalRow(job.number, label, *counted, round(job.seconds, 6), **facts)
 
     def _jobs(self, left: Iterable[int]) -> Iterator[Job[tuple[int, ImageEvidence]]]:
         """One job an image, made when the scheduler has room for it."""
@@ -433,9 +429,25 @@ class Run:
         """
         if out.exists() and not (overwrite or journal_path(out).exists()):  # also where nothing may be written
             return self.finished(out)
-        with _writing(out, self.header, overwrite=overwrite) as (journal, check_claim):
-            if journal is None:
-                return self.finished(out)
+        path = journal_path(out)
+        with claimed(out) as check_claim:  # so that no other run finishes, or begins, meanwhile
+            if overwrite:
+                out.unlink(missing_ok=True)
+                shutil.rmtree(shards_path(out), ignore_errors=True)
+            if out.exists():  # a kill may have come between writing the table and removing the journal
+                table = self.finished(out)
+            else:
+                begins = overwrite or not path.exists()
+                with Journal.create(path, self.header) if begins else Journal.resume(path, self.header) as journal:
+                    table = self._journalled(journal, out, show)
+                    check_claim()
+                    certificates.write_parquet(table, out)
+            path.unlink(missing_ok=True)
+        return table
+
+    def _journalled(self, journal: Journal, out: Path, show: Progress) -> Certificates:
+        """The table of `out`, whose missing rows go to the `journal`; one of no row is removed after an error."""
+        try:
             with show(f"certify {out.stem}", len(self.indices), "images") as reporter:
                 for note in () if show is silent else self.notes:
                     reporter.say(f"note: {note}")
@@ -449,9 +461,11 @@ class Run:
                         kind = "certified and right" if self.images.labelled else "certified"
                         reporter.advance(safe, f"{right / len(journal.rows):.1%} {kind}")
             table = journal.table(self.indices, out.stem)
-            journal.rows.clear()  # the memory of as many counts as the table holds
-            check_claim()
-            certificates.write_parquet(table, out)
+        except InputError:
+            if not journal.rows:
+                journal.path.unlink(missing_ok=True)
+            raise
+        journal.rows.clear()  # the memory of as many counts as the table holds
         return table
 
     def finished(self, out: Path) -> Certificates:
@@ -460,32 +474,6 @@ class Run:
         several = self.shard is not None or bool(table.header.machines)  # rows say which machine made them
         certificates.check_same_run(table.header, self.header, out, several=several)
         return table
-
-
-@contextmanager
-def _writing(out: Path, header: Header, *, overwrite: bool) -> Iterator[tuple[Journal | None, Callable[[], None]]]:
-    """The journal of a run into `out`, which no other run writes meanwhile; None where the table is there already.
-
-    Once the table is there, the journal is removed; so is one of no image, which is in nobody's way, after an error.
-    With it comes what raises InputError if another run has taken the place of this one.
-    """
-    path = journal_path(out)
-    with claimed(out) as check_claim:  # so that no other run finishes, or begins, meanwhile
-        if overwrite:
-            out.unlink(missing_ok=True)
-            shutil.rmtree(shards_path(out), ignore_errors=True)
-        if out.exists():  # a kill may have come between writing the table and removing the journal
-            yield None, check_claim
-        else:
-            begins = overwrite or not path.exists()
-            with Journal.create(path, header) if begins else Journal.resume(path, header) as journal:
-                try:
-                    yield journal, check_claim
-                except InputError:
-                    if not journal.rows:
-                        path.unlink(missing_ok=True)
-                    raise
-        path.unlink(missing_ok=True)
 
 
 def _settled(journal: Journal) -> int:

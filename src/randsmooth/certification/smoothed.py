@@ -324,11 +324,7 @@ def watch(
         raise InputError(f"one image can be watched at a time; got {len(images)}")
     if settings.n0 == 0:
         raise InputError("n0=0: a certificate is watched for the class that n0 >= 1 samples pick; 100 are usual")
-    return _looks(smoothed, images[0], settings)
-
-
-def _looks(smoothed: SmoothedClassifier, image: Tensor, settings: CertificationSettings) -> Iterator[Watched]:
-    rule, engine = settings.of(image.shape).stopping_rule(), smoothed.drawing(image)
+    image, rule, engine = images[0], settings.of(images.shape[1:]).stopping_rule(), smoothed.drawing(images[0])
     steps, u = certify_steps(rule, settings.n0), uniforms(settings.bound, engine.seed, [address_of(image)])
     asked, counts0, path = next(steps), np.zeros(0, np.int64), list[int]()
     while True:
