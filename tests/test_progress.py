@@ -2,7 +2,6 @@
 
 import io
 import sys
-from contextlib import nullcontext
 
 import pytest
 from rich.console import Console
@@ -32,12 +31,3 @@ def test_a_narrow_terminal_cuts_the_figures_alone(monkeypatch: pytest.MonkeyPatc
         told = console.file.getvalue()  # type: ignore[attr-defined]
         assert "train cat-rs" in told and "42%" in told and "images/s" in told and "━" in told, width
         assert ("sure_share" in told, "…" in told) == ((True, False) if width == 160 else (False, True)), width
-
-
-def test_whoever_asks_for_quiet_sees_no_progress(capsys: pytest.CaptureFixture[str]) -> None:
-    for quiet in (True, False):
-        with progress.quietly() if quiet else nullcontext(), progress.console("train", 1, "images") as reporter:
-            reporter.say("a note")
-            reporter.advance(1)
-        told = capsys.readouterr()
-        assert told.out == "" and (told.err == "") is quiet, told

@@ -28,7 +28,7 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         printed = capsys.readouterr()
         return Result(int(stop.value.code or 0), printed.out, printed.err)
 
-    return run
+    return Run(run)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
@@ -31,7 +31,31 @@ class Result(NamedTuple):
     err: str
 
 
-Run = Callable[..., Result]  # the fixture `cli`: a command line, word by word
+class Run:
+    """What the fixture `cli` is: runs a command line, word by word."""
+
+    def __init__(self, run: Callable[..., Result]) -> None:
+        self.run = run
+
+    def __call__(self, *words: object) -> Result:
+        return self.run(*words)
+
+    def done(self, *words: object) -> Result:
+        """What a command printed that does what it was asked."""
+        result = self.run(*words)
+        assert result.code == 0, result
+        return result
+
+    def refused(self, *words: object) -> str:
+        """The error of a command that was given bad input."""
+        result = self.run(*words)
+        assert result.code == 2 and "Traceback" not in result.err, result
+        return result.err
+
+    def refuses(self, cases: Mapping[str, str], *before: object) -> None:
+        """Each command line, `before` and then more words, is refused, and its error holds what is said of it."""
+        for words, said in cases.items():
+            assert said in (error := self.refused(*before, *words.split())), (words, error)
 
 
 @contextmanager

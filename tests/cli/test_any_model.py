@@ -52,14 +52,12 @@ def zoo(tmp_path: Path) -> Path:
 
 def test_code_makes_the_model_with_arguments_that_the_header_keeps(cli: Run, zoo: Path) -> None:
     same = ("zoo.py:small", "--model-arg", "width=16", "--model-arg", "seed=3")
-    made = cli("certify", *same, *ON_DIGITS)
-    assert made.code == 0, made.err
+    cli.done("certify", *same, *ON_DIGITS)
     model = rs.read("zoo.py-small.parquet").header.model or {}
     assert model["source"] == "zoo.py:small" and model["arguments"] == {"width": 16, "seed": 3}
     assert "another model" in cli("certify", *same[:3], *ON_DIGITS, "--resume").err
-    assert cli("certify", *same, *ON_DIGITS, "--resume").code == 0
-    asked = cli("predict", *same, "grey.png", "--dataset", "digits", "--like", "zoo.py-small.parquet")
-    assert asked.code == 0, asked.err
+    cli.done("certify", *same, *ON_DIGITS, "--resume")
+    cli.done("predict", *same, "grey.png", "--dataset", "digits", "--like", "zoo.py-small.parquet")
     attacked = cli("attack", *same, "zoo.py-small.parquet", "--steps", 2, "--m", 4, "--n", 2000)
     assert attacked.code == 0 or "certifies none" in attacked.err
     assert "another model" in cli("attack", "zoo.py:small", "zoo.py-small.parquet").err
@@ -71,8 +69,7 @@ def test_tables_hold_no_secrets_and_name_no_folders_nor_hosts(cli: Run, zoo: Pat
         Image.fromarray(np.full((8, 8), 20 * k, np.uint8)).save(zoo / "images" / f"{k}" / "one.png")
     secret = ("--model-arg", "token=hush-7f3", "--model-arg=secret:who=me")
     words = ("certify", zoo / "zoo.py:asking", *secret, "--dataset", zoo / "images", "--sigma", 0.25, "--n", 200)
-    shard = cli(*words, "--shard", "1/2", "--out", "a.parquet")
-    assert shard.code == 0, shard.err
+    cli.done(*words, "--shard", "1/2", "--out", "a.parquet")
     header = rs.read("a-1-of-2.parquet").header
     said, content = header.model_dump_json(), Path("a-1-of-2.parquet").read_bytes()
     for hidden in ("hush", '"me"', str(zoo), platform.node()):
@@ -81,16 +78,15 @@ def test_tables_hold_no_secrets_and_name_no_folders_nor_hosts(cli: Run, zoo: Pat
     assert model["source"] == "zoo.py:asking" and header.dataset == "images"
     assert all(text.startswith("secret sha256:") for text in model["arguments"].values())
     assert "zoo.py:asking" in command and "secret:token=**********" in command and "images" in command
-    assert cli(*words, "--shard", "1/2", "--out", "a.parquet", "--resume").code == 0
+    cli.done(*words, "--shard", "1/2", "--out", "a.parquet", "--resume")
 
 
 def test_a_module_of_the_current_folder_is_imported_and_may_hold_the_model_itself(cli: Run, zoo: Path) -> None:
-    assert cli("certify", "zoo:ready", *ON_DIGITS, "--out", "ready.parquet").code == 0
-    assert cli("certify", "zoo:labels", "--identity", "bright", *ON_DIGITS, "--out", "labels.parquet").code == 0
+    cli.done("certify", "zoo:ready", *ON_DIGITS, "--out", "ready.parquet")
+    cli.done("certify", "zoo:labels", "--identity", "bright", *ON_DIGITS, "--out", "labels.parquet")
     model = rs.read("labels.parquet").header.model or {}
     assert model["called"] == "bright" and "labels only" in model["arch"]
-    asked = cli("predict", "zoo:labels", "grey.png", "--sigma", 0.25, "--num-classes", 10, "--dataset", "digits")
-    assert asked.code == 0, asked.err
+    cli.done("predict", "zoo:labels", "grey.png", "--sigma", 0.25, "--num-classes", 10, "--dataset", "digits")
 
 
 BAD = {
@@ -107,19 +103,13 @@ BAD = {
 def test_what_cannot_be_opened_is_named_with_the_way_out(cli: Run, zoo: Path) -> None:
     Path("text.pt2").write_text("no zip")
     Path("net.pth").write_bytes(b"")
-    for words, message in BAD.items():
-        told = cli("certify", *words.split(), *ON_DIGITS)
-        assert told.code == 2 and message in told.err, (words, told.err)
+    cli.refuses(BAD, "certify", *ON_DIGITS)
 
 
 def test_only_torch_modules_are_exported(cli: Run, zoo: Path) -> None:
-    for words, said in {
-        "zoo.py:small --onnx small.onnx": "give shape=(C, H, W) (--dataset NAME)",
-        "zoo.py:small --onnx small.pt": "must end in .onnx",
-    }.items():
-        assert said in cli("export", *words.split()).err, words
-    done = cli("export", "zoo.py:small", "--torch-export", "small.pt2", "--dataset", "digits", "--model-arg", "width=4")
-    assert done.code == 0, done.err
+    shapeless = {"small.onnx": "give shape=(C, H, W) (--dataset NAME)", "small.pt": "must end in .onnx"}
+    cli.refuses(shapeless, "export", "zoo.py:small", "--onnx")
+    cli.done("export", "zoo.py:small", "--torch-export", "small.pt2", "--dataset", "digits", "--model-arg", "width=4")
 
 
 @pytest.mark.slow

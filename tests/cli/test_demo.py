@@ -57,7 +57,6 @@ def test_every_verb_takes_them(cli: Run, tmp_path: Path, monkeypatch: pytest.Mon
         "verify demo demo-amplify demo.parquet",
         "cite demo",
     ):
-        done = cli(*words.split())
-        assert done.code == 0, f"{words}: {done.err}"
+        cli.done(*words.split())
     assert len(rs.certify("demo", "digits", n=300, n0=20, take=2)) == 2
     assert Path("explanation.html").is_file() and not Path("demo").exists()

@@ -12,7 +12,6 @@ import pytest
 
 from cli.processes import Run
 from randsmooth.cli.main import main
-from randsmooth.cli.output import explained
 
 
 def test_a_full_disk_costs_a_sentence(cli: Run, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,15 +35,6 @@ def test_a_full_disk_costs_a_sentence(cli: Run, made: Path, tmp_path: Path, monk
         assert done.code == 1 and last.startswith(f"randsmooth: {what}: No space left") and way in last, words
         assert Path("a.tsv").read_text() == Path("a.html").read_text() == "old"
         assert sorted(path.name for path in tmp_path.iterdir() if path.name != "m") == before
-
-
-def test_every_failure_of_the_system_names_the_file_and_what_to_do() -> None:
-    error = OSError(errno.EACCES, os.strerror(errno.EACCES), "runs/a.parquet")
-    said = explained(error, resumes=True)
-    assert "runs/a.parquet: Permission denied" in said and "--resume goes on: what is finished is kept" in said
-    assert explained(error, resumes=False).endswith("then run the same command again")
-    assert explained(OSError("the hub said no"), resumes=False) == "OSError: the hub said no"
-    assert "a file: No space left" in explained(OSError(errno.ENOSPC, "No space left"), resumes=False)
 
 
 def test_an_interrupted_verb_says_how_to_go_on(

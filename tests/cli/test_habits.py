@@ -34,8 +34,7 @@ def test_answers_are_on_stdout_and_all_else_on_stderr(cli: Run, made: Path) -> N
     quiet = cli("certify", made / "model", *FEW, "--out", "b.parquet", "--quiet")
     assert "images/s" in loud.err and "without noise the model is right about" in loud.err
     assert (quiet.code, quiet.err) == (0, "") and quiet.out.replace("b.pa", "a.pa").replace("b ", "a ") == loud.out
-    refused = cli("certify", "nothing", "--quiet")
-    assert refused.code == 2 and refused.err.startswith("randsmooth: nothing names no model")
+    assert cli.refused("certify", "nothing", "--quiet").startswith("randsmooth: nothing names no model")
 
 
 def test_answers_for_programs(cli: Run, made: Path) -> None:

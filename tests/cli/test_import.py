@@ -73,16 +73,14 @@ def test_the_layer_that_a_network_was_trained_behind_is_found(
 ) -> None:
     layer = candidates(data.describe(str(folder)))[place]
     torch.save({"net": _trained(layer, folder), "epoch": 440}, tmp_path / "checkpoint.pth.tar")
-    done = cli("import", tmp_path / "checkpoint.pth.tar", "--dataset", folder, "--sigma", SIGMA, "--images", 200)
-    assert done.code == 0, done.err
+    done = cli.done("import", tmp_path / "checkpoint.pth.tar", "--dataset", folder, "--sigma", SIGMA, "--images", 200)
     assert f"normalisation {layer.name}: accuracy on labelled images" in done.out
     model = models.load("runs/checkpoint")
     found = model.provenance["normalisation"]
     assert (found["layer"], found["images"], found["split"]) == (layer.name, 200, "train")
     assert found["p_value"] <= ALPHA and found["accuracy"][layer.name] > 0.9
     assert (model.config["mean"], model.classes) == (layer.mean and list(layer.mean), sorted(CLASSES))
-    certified = cli("certify", "runs/checkpoint", "--dataset", folder, "--take", 4, "--n", 100, "--n0", 20)
-    assert certified.code == 0, certified.err
+    cli.done("certify", "runs/checkpoint", "--dataset", folder, "--take", 4, "--n", 100, "--n0", 20)
 
 
 def test_what_cannot_be_imported_is_refused(cli: Run, folder: Path) -> None:
@@ -95,8 +93,7 @@ def test_what_cannot_be_imported_is_refused(cli: Run, folder: Path) -> None:
         (("a.pth",), "does not say which data set it is for"),
         (("a.pth", "--dataset", "digit"), "did you mean 'digits'"),
     ):
-        done = cli("import", *words)
-        assert done.code == 2 and said in done.err, words
+        assert said in cli.refused("import", *words), words
     assert not Path("runs").exists()
 
 
@@ -104,28 +101,24 @@ def test_what_cannot_be_imported_is_refused(cli: Run, folder: Path) -> None:
 def test_from_quantise_to_predict(model: Path, cli: Run) -> None:
     few = ("--take", 3, "--n", 100, "--overwrite", "--out")
     Image.fromarray(np.arange(64, dtype=np.uint8).reshape(8, 8) * 4).save("image.png")
-    assert cli("certify", "m", *few, "own.parquet").code == 0
+    cli.done("certify", "m", *few, "own.parquet")
     pytest.importorskip("nncf")
     words, out = ("quantise", "m"), "m-int8.xml"
-    made = cli(*words)
-    assert made.code == 0 and f"int8 model in {out}" in made.out, made
-    assert f"randsmooth certify {out}" in made.err, made
+    made = cli.done(*words)
+    assert f"int8 model in {out}" in made.out and f"randsmooth certify {out}" in made.err, made
     share = r"[+-]?\d+\.\d+%"
     accuracy = rf"accuracy {share}, the original's {share}; paired difference {share} \[{share}, "
     assert re.search(f"364 noisy test images: {accuracy}", made.out), made.out
     assert not [path for path in model.parent.iterdir() if path.name.startswith(".")]
-    refused = cli(*words)
-    assert refused.code == 2 and f"{out} exists; use --overwrite or another --out" in refused.err
-    assert cli(*words, "--overwrite").code == 0
+    assert f"{out} exists; use --overwrite or another --out" in cli.refused(*words)
+    cli.done(*words, "--overwrite")
 
-    assert cli("certify", out, *few, "whole.parquet").code == 0
+    cli.done("certify", out, *few, "whole.parquet")
     with pytest.raises(KeyboardInterrupt):
         stops = lambda *_: nullcontext(StopAfter(1))  # noqa: E731
         certify(out, take=3, n=100, out="cut.parquet", overwrite=True, progress=stops)
-    assert cli("certify", out, *few[:4], "--out", "cut.parquet", "--resume").code == 0
+    cli.done("certify", out, *few[:4], "--out", "cut.parquet", "--resume")
     assert same(read("cut.parquet"), read("whole.parquet"))
-    verified = cli("verify", "whole.parquet", out)
-    assert verified.code == 0 and "int8" in verified.out, verified
-    assert cli("predict", out, "image.png", "--n", 100, "--like", "whole.parquet").code == 0
-    unlike = cli("predict", out, "image.png", "--n", 100, "--like", "own.parquet")
-    assert unlike.code == 2 and "is about another model" in unlike.err
+    assert "int8" in cli.done("verify", "whole.parquet", out).out
+    cli.done("predict", out, "image.png", "--n", 100, "--like", "whole.parquet")
+    assert "is about another model" in cli.refused("predict", out, "image.png", "--n", 100, "--like", "own.parquet")

@@ -35,8 +35,7 @@ def test_the_lists_name_every_preset_with_its_values_and_source(cli: Run) -> Non
         assert line in out.splitlines(), line
     named = {preset.name for preset in PRESETS if preset.method == "amplify"}
     assert listed(cli("methods", "amplify", "--presets").out) == named
-    done = cli("methods", "macer/macer/k=4")
-    assert done.code == 0 and done.out.splitlines()[:4] == [
+    assert cli.done("methods", "macer/macer/k=4").out.splitlines()[:4] == [
         "macer/macer/k=4  (Zhai et al., ICLR 2020, tables 9 and 10)",
         "  --method macer on cifar10",
         "  k=4, gamma=8, beta=16, lbd=12 at sigma 0.25|0.5",
@@ -50,28 +49,25 @@ def test_the_lists_name_every_preset_with_its_values_and_source(cli: Run) -> Non
 
 def test_a_run_says_what_it_runs_and_the_preset_brings_the_method(cli: Run, tmp_path: Path) -> None:
     words = ("train", "digits", "--preset", "randsmooth/smoothmix", "--sigma", 0.5, "--epochs", 1, "--take", 64)
-    done = cli(*words, "--set", "T=1", "--set", "lr=1e-2")
-    assert done.code == 0, done.err
+    done = cli.done(*words, "--set", "T=1", "--set", "lr=1e-2")
     said = "\n".join(done.err.splitlines()[:4])
     assert all(word in said for word in ("randsmooth/smoothmix: smoothmix with m=4, T=1", "1 epoch", "lr 0.01")), said
     folder = tmp_path / "runs" / "digits-randsmooth-smoothmix-0.5"
     assert models.load(folder).provenance["method"] == "smoothmix"
     assert "method" not in yaml.safe_load((folder / "run.yaml").read_text())
-    again = cli("train", "--config", folder / "run.yaml", "--resume", "--out", folder)
-    assert again.code == 0, again.err
+    cli.done("train", "--config", folder / "run.yaml", "--resume", "--out", folder)
 
 
 def test_what_does_not_fit_is_refused(cli: Run, tmp_path: Path) -> None:
-    for words, named in {
+    bad = {
         "train mnist --preset cat-rs/smoothmix --method gaussian --sigma 1": "--method smoothmix",
         "train digits --preset cat-rs/smoothmix --sigma 1": "randsmooth/smoothmix",
         "train cifar10 --preset cat-rs/cat-rs/released --sigma 0.5": "teacher=MODEL_DIR",
         "methods acr/amplifi": "'acr/amplify'",
         "train digits --sigma 0.5 --set lr=[1": "lr='[1'",
         "cite nothing.parquet": "nothing.parquet",
-    }.items():
-        done = cli(*words.split())
-        assert (done.code, named in done.err) == (2, True), (words, done.err)
+    }
+    cli.refuses(bad)
     assert not list(tmp_path.iterdir())
 
 
@@ -79,8 +75,7 @@ def test_what_does_not_fit_is_refused(cli: Run, tmp_path: Path) -> None:
 
 
 def test_a_table_and_its_model_are_cited(cli: Run, model: Path) -> None:
-    certified = cli("certify", model, "--take", 2, "--n", 1000, "--rule", "grid", "--sound", "--out", "m.parquet")
-    assert certified.code == 0, certified.err
+    cli.done("certify", model, "--take", 2, "--n", 1000, "--rule", "grid", "--sound", "--out", "m.parquet")
     found = json.loads(cli("cite", "m.parquet", model, "--format", "json").out)
     reasons = {one["key"]: one["for"] for one in found["citations"]}
     assert [*reasons] == [

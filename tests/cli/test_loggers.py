@@ -42,8 +42,7 @@ def by_epoch(folder: Path) -> pd.DataFrame:
 
 def test_several_loggers_at_once_tell_what_the_history_tells(cli: Run, tmp_path: Path) -> None:
     out = tmp_path / "m"
-    done = cli("train", "digits", *OPTIONS, "--logger", "csv", "--logger", "tensorboard", "--out", out)
-    assert done.code == 0, done.err
+    cli.done("train", "digits", *OPTIONS, "--logger", "csv", "--logger", "tensorboard", "--out", out)
     history, told = pd.read_csv(out / HISTORY), by_epoch(out)
     for name in ("cross_entropy", "lr", "easy_share"):
         assert told[f"epoch/{name}"].tolist() == history[name].tolist()
@@ -92,7 +91,7 @@ def test_mlflow_has_one_run_for_a_run_that_was_resumed(
         patched.setenv("MLFLOW_TRACKING_URI", f"file:{tmp_path / 'elsewhere'}")
         with pytest.raises(InputError, match=r"the logger mlflow cannot be started .*not found.*name other loggers"):
             train("digits", SETTINGS, out=folder, resume=True)
-    assert cli("train", "digits", *OPTIONS, "--out", folder, "--resume").code == 0
+    cli.done("train", "digits", *OPTIONS, "--out", folder, "--resume")
     run, told = only(), client.get_metric_history(begun.info.run_id, "epoch/cross_entropy")
     assert (run.info.run_id, run.info.status) == (begun.info.run_id, "FINISHED")
     assert (run.data.params["sigma"], run.data.params["arch"], run.data.params["m"]) == ("0.25", "small-cnn", "4")

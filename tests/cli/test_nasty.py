@@ -15,7 +15,6 @@ from cli.processes import Run
 from nasty import NASTY
 from randsmooth import progress
 from randsmooth.certificates import Header, from_evidence, write_parquet
-from randsmooth.cli.output import Answers, show_answers
 from randsmooth.errors import InputError, Note
 
 
@@ -81,19 +80,6 @@ def test_an_error_quotes_it_on_one_line(monkeypatch: pytest.MonkeyPatch, cli: Ru
         code, out, err = cli("evaluate", "a.parquet")
         assert code == 2 and out == "" and quiet(err) and len(err) < 20_000, name
         assert [line.split(":")[0] for line in err.splitlines()] == ["note", "randsmooth"], name
-
-
-def test_answers_to_images(capsys: pytest.CaptureFixture[str]) -> None:
-    for text in NASTY.values():
-        answers: Answers = [
-            {"image": text or "x", "label": text or "y", "radius": -0.5},
-            {"image": "b", "label": None, "radius": 0.0},
-        ]
-        for form in ("text", "csv", "json"):
-            show_answers(answers, form)
-            out = capsys.readouterr().out
-            assert quiet(out) and (form == "json" or out.count("\n") == 2 + (form == "csv"))
-            assert form != "csv" or not out.splitlines()[1].startswith(("=", "+", "-", "@"))
 
 
 class Terminal(io.StringIO):

@@ -27,8 +27,7 @@ def s3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[S3]:
 @pytest.fixture
 def model(cli: Run, tmp_path: Path) -> str:
     """A trained model folder."""
-    done = cli("train", "digits", "--sigma", "0.5", "--take", "200", "--epochs", "1", "--out", "model")
-    assert done.code == 0, done.err
+    cli.done("train", "digits", "--sigma", "0.5", "--take", "200", "--epochs", "1", "--out", "model")
     return "model"
 
 
@@ -45,41 +44,36 @@ def counts(place: Path | str) -> tuple[list[int], list[list[int]], list[list[int
 
 def test_a_table_is_written_read_verified_and_exported_at_urls(cli: Run, s3: S3, model: str, tmp_path: Path) -> None:
     url = f"s3://{BUCKET}/runs/a.parquet"
-    assert cli("certify", model, *CERTIFY, "--out", "a.parquet").code == 0
-    done = cli("certify", model, *CERTIFY, "--out", url)
-    assert done.code == 0 and f"certificates in {url}" in done.out, done.err
+    cli.done("certify", model, *CERTIFY, "--out", "a.parquet")
+    assert f"certificates in {url}" in cli.done("certify", model, *CERTIFY, "--out", url).out
     assert (s3.names(), waiting(tmp_path)) == (["runs/a.parquet"], [])
     assert counts(url) == counts(tmp_path / "a.parquet")
     assert cli("certify", model, *CERTIFY, "--out", url).err.startswith(f"randsmooth: {url} exists. To go on with it")
-    assert cli("certify", model, *CERTIFY, "--out", url, "--resume").code == 0
+    cli.done("certify", model, *CERTIFY, "--out", url, "--resume")
     verified = cli("verify", url)
     assert verified.code == 0 and verified.out.startswith(f"verified  {url}: ")
-    assert cli("attack", model, url, "--take", "2", "--steps", "2", "--n", "100").code == 0
-    assert cli("compare", url, "a.parquet", "--out", "page.html").code == 0
-    assert cli("leaderboard", f"s3://{BUCKET}/runs", "--out", "board.html").code == 0
-    assert cli("export", url, "--out", f"s3://{BUCKET}/runs/a.tsv").code == 0
+    cli.done("attack", model, url, "--take", "2", "--steps", "2", "--n", "100")
+    cli.done("compare", url, "a.parquet", "--out", "page.html")
+    cli.done("leaderboard", f"s3://{BUCKET}/runs", "--out", "board.html")
+    cli.done("export", url, "--out", f"s3://{BUCKET}/runs/a.tsv")
     assert cli("export", url).code == 0 and s3.get("runs/a.tsv") == (tmp_path / "a.tsv").read_bytes()
-    refused = cli("export", url, "--out", f"s3://{BUCKET}/runs/a.tsv")
-    assert refused.code == 2 and "exists" in refused.err
+    assert "exists" in cli.refused("export", url, "--out", f"s3://{BUCKET}/runs/a.tsv")
 
     s3.put("runs/a.parquet", s3.get("runs/a.parquet")[:-300])
-    damaged = cli("evaluate", url)
-    assert damaged.code == 2 and damaged.err.startswith(f"randsmooth: {url}"), damaged.err
+    assert cli.refused("evaluate", url).startswith(f"randsmooth: {url}")
 
 
 def test_a_model_is_trained_to_a_url_and_certified_from_it(cli: Run, s3: S3, model: str, tmp_path: Path) -> None:
     url = f"s3://{BUCKET}/models/mine"
     train = ["train", "digits", "--sigma", "0.5", "--take", "200", "--epochs", "1", "--out", url]
-    done = cli(*train)
-    assert done.code == 0 and f"model in {url}" in done.out, done.err
+    assert f"model in {url}" in cli.done(*train).out
     assert {"config.json", "model.safetensors", "history.csv"} <= {Path(key).name for key in s3.names()}
     assert waiting(tmp_path) == []
     assert s3.get("models/mine/model.safetensors") == (tmp_path / "model" / "model.safetensors").read_bytes()
     assert cli(*train).code == 2
-    assert cli(*train, "--resume").code == 0
-    done = cli("certify", url, *CERTIFY)
-    assert done.code == 0, done.err
-    assert cli("certify", model, *CERTIFY).code == 0
+    cli.done(*train, "--resume")
+    cli.done("certify", url, *CERTIFY)
+    cli.done("certify", model, *CERTIFY)
     assert counts(tmp_path / "mine.parquet") == counts(tmp_path / "model.parquet")
     assert read(tmp_path / "mine.parquet").header.model == read(tmp_path / "model.parquet").header.model
     assert cli("verify", url).out.count("verified") >= 2
@@ -106,12 +100,11 @@ def test_an_output_that_cannot_be_is_refused_before_the_work(cli: Run, s3: S3, m
 def test_a_store_that_fails_every_tenth_request_gives_the_same_table(
     cli: Run, s3: S3, model: str, tmp_path: Path
 ) -> None:
-    assert cli("certify", model, *CERTIFY, "--out", "a.parquet").code == 0
+    cli.done("certify", model, *CERTIFY, "--out", "a.parquet")
     s3.flaky.every = 10
     for number in range(8):
         url = f"s3://{BUCKET}/runs/{number}.parquet"
-        done = cli("certify", model, *CERTIFY, "--out", url)
-        assert done.code == 0, done.err
+        cli.done("certify", model, *CERTIFY, "--out", url)
         assert counts(url) == counts(tmp_path / "a.parquet")
     assert s3.flaky.failed >= 8
     s3.flaky.every = 0

@@ -25,7 +25,7 @@ def image(cli: Run) -> str:
 
 def test_predict_answers_as_certified_and_by_no_other_model(model: Path, image: str, cli: Run) -> None:
     options = ("--take", 2, "--n", 100, "--precision", "bf16", "--batch", 128, "--out", "a.parquet")
-    assert cli("certify", model, *options).code == 0
+    cli.done("certify", model, *options)
     header = read("a.parquet").header
     assert (header.precision, header.batch, header.backend) == ("bfloat16", 128, "torch")
     predict = ("predict", model, image, "--n", 200, "--format", "json")
@@ -39,8 +39,7 @@ def test_predict_answers_as_certified_and_by_no_other_model(model: Path, image: 
     other.network.requires_grad_(False)
     next(other.parameters()).add_(1.0)
     models.save(other, "other")
-    refused = cli("predict", "other", image, "--like", "a.parquet")
-    assert refused.code == 2 and "is about another model: weights" in refused.err
+    assert "is about another model: weights" in cli.refused("predict", "other", image, "--like", "a.parquet")
 
 
 def test_predict_draws_a_seed_that_nobody_knew_and_tells_it(model: Path, image: str, cli: Run) -> None:
@@ -70,18 +69,16 @@ def test_an_image_of_a_data_set_is_explained_and_its_certificate_attacked(cli: R
     label = str(data.load("digits", "test").labels[17].item())
     assert predict < 0 or (label == str(predict)) == ("The label agrees" in page)
     if predict >= 0:
-        assert cli("attack", model, "one.parquet", "--steps", 1, "--m", 8, "--n", 100).code == 0
+        cli.done("attack", model, "one.parquet", "--steps", 1, "--m", 8, "--n", 100)
 
 
 def test_a_file_is_explained_as_predict_certifies_it_and_the_page_says_how(cli: Run, model: Path, image: str) -> None:
     how, quick = (image, "--n", 300, "--seed", 4), ("--no-attack", "--no-training")
     told = cli("predict", model, *how)
-    done = cli("explain", model, *how, *quick)
-    assert done.code == 0 and done.out.splitlines() == [told.out.strip(), "explanation.html"], done.err
+    assert cli.done("explain", model, *how, *quick).out.splitlines() == [told.out.strip(), "explanation.html"]
     page = Path("explanation.html").read_text()
     assert "as was asked for" in page and "data:image/png;base64," in page
-    again = cli("explain", model, *how)
-    assert again.code == 2 and "explanation.html exists" in again.err
+    assert "explanation.html exists" in cli.refused("explain", model, *how)
     done = cli("explain", model, "digits:3", "--n", 100, *quick, "--out", "b.html")
     seed = done.err.split()[-4]  # note: --seed S repeats this answer
     assert seed.isdigit() and f"--no-training --seed {seed}<" in Path("b.html").read_text()
@@ -90,7 +87,7 @@ def test_a_file_is_explained_as_predict_certifies_it_and_the_page_says_how(cli: 
 def test_what_cannot_be_explained_or_served_is_refused(cli: Run, model: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        for words, said in {
+        bad = {
             "explain m none.png": "no image at none.png",
             "explain m digts:3": "did you mean 'digits'",
             "explain m digits:364": "has 364 images, 0 to 363",
@@ -103,7 +100,6 @@ def test_what_cannot_be_explained_or_served_is_refused(cli: Run, model: Path) ->
             "serve m --space out --host 0.0.0.0": "--host is not for a Space",
             "serve m --space m": "is not empty",
             "serve m --space out --dataset images/": "no folder of yours",
-        }.items():
-            done = cli(*words.split())
-            assert done.code == 2 and said in done.err, (words, done.err)
+        }
+        cli.refuses(bad)
     assert [path.name for path in Path().iterdir()] == ["m"]

@@ -46,8 +46,7 @@ def forms(tmp_path: Path) -> dict[str, str]:
 @pytest.fixture
 def unlabelled(cli: Run, model: str, forms: dict[str, str]) -> Path:
     """A table of images without labels."""
-    done = cli("certify", model, "--dataset", forms["flat"], *QUICK, "--out", "a.parquet")
-    assert done.code == 0, done.err
+    done = cli.done("certify", model, "--dataset", forms["flat"], *QUICK, "--out", "a.parquet")
     assert "the images have no labels, so that accuracy and ACR stay unknown" in done.out + done.err
     return Path("a.parquet")
 
@@ -65,20 +64,17 @@ def test_certify_files(cli: Run, model: str, forms: dict[str, str]) -> None:
 
 def test_what_train_says_at_its_end_certifies_the_model(cli: Run, forms: dict[str, str]) -> None:
     how = ("--image-column", "file", "--label-column", "kind", "--resize", "20", "--crop", "16")
-    trained = cli("train", forms["csv"], *how, "--sigma", "0.5", "--epochs", "1", "--out", "mine")
-    assert trained.code == 0, trained.err
+    trained = cli.done("train", forms["csv"], *how, "--sigma", "0.5", "--epochs", "1", "--out", "mine")
     command = shlex.split(trained.err.rpartition("certify it with: randsmooth ")[2])
     assert command[:4] == ["certify", "mine", "--dataset", forms["csv"]]
-    done = cli(*command, "--n", "200", "--n0", "20")
-    assert done.code == 0, done.err
+    done = cli.done(*command, "--n", "200", "--n0", "20")
     header = rs.read("mine.parquet").header
     assert (header.resize, header.crop) == ("20", "16") and "--resize" not in command  # the model knows
     assert "brought to size as in the model's training: resize 20, crop 16" in done.out + done.err
     Image.new("RGB", (40, 30), (250, 10, 80)).save("photo.png")
     few = ("--n", "200", "--n0", "20", "--seed", "1")
     for words in (("predict", "mine", "photo.png"), ("explain", "mine", "photo.png", "--no-attack")):
-        single = cli(*words, *few)
-        assert single.code == 0, single.err
+        single = cli.done(*words, *few)
         assert "photo.png is brought from 30x40 to 16x16 before any noise (resize 20, crop 16" in single.err, words
     x, _ = data.load("flat", "test", resize=20, crop=16).batch(torch.tensor([2]))
     served = Served.of("mine", "mine")
@@ -87,8 +83,7 @@ def test_what_train_says_at_its_end_certifies_the_model(cli: Run, forms: dict[st
     assert asked.shape == x[0].shape and not torch.equal(asked, x[0])
     other = cli(*command[:4], *how[:4], "--resize", "16", "--n", "200", "--n0", "20", "--out", "other.parquet")
     assert "the model was trained with resize 20, not 16" in other.out + other.err
-    like = cli("predict", "mine", "photo.png", "--like", "other.parquet", *few[:4])
-    assert like.code == 0 and "(resize 16, crop 16" in like.err, like.err
+    assert "(resize 16, crop 16" in cli.done("predict", "mine", "photo.png", "--like", "other.parquet", *few[:4]).err
     judged = cli("evaluate", "mine.parquet", "other.parquet").out
     assert "images of different sizes (resize 16, resize 20 crop 16)" in " ".join(judged.split())
 
@@ -119,7 +114,7 @@ def test_tables_without_labels_say_dashes_also_beside_others(
     found = json.loads(said["json"])["tables"][0]
     assert found["acr"] is None and found["certified_accuracy"][0]["value"] is None and found["p_A"] == []
     assert found["abstention"] is not None
-    assert cli("certify", model, "--dataset", forms["npz"], *QUICK, "--out", "b.parquet").code == 0
+    cli.done("certify", model, "--dataset", forms["npz"], *QUICK, "--out", "b.parquet")
     text = cli("evaluate", "b.parquet", unlabelled, "--baseline", "b").out
     assert "a: the images have no labels" in text
     assert "a  a is about images without labels" in text  # in place of a verdict
@@ -147,12 +142,10 @@ def test_features_are_certified_under_deviations_of_the_training_split(cli: Run,
     (tmp_path / "tabular.py").write_text(TABULAR)
     how = ("certify", "tabular.py:pipeline", "--dataset", "rows.npz", "--n", 200)
     for noise in (("--sigma", "0.25std"), ("--noise", "gaussian=0.25std")):
-        done = cli(*how, *noise, "--out", "a.parquet", "--overwrite")
-        assert done.code == 0, done.err
+        cli.done(*how, *noise, "--out", "a.parquet", "--overwrite")
         std = (rs.read("a.parquet").header.distribution or {})["std"]
         np.testing.assert_allclose(std, 0.25 * x[:40].std(axis=0), rtol=1e-5)
-        assert cli(*how, *noise, "--out", "a.parquet", "--resume").code == 0
-    done = cli(*how, "--sigma", 200, "--out", "b.parquet")
-    assert done.code == 0 and "--sigma 0.25std" in done.err, done
+        cli.done(*how, *noise, "--out", "a.parquet", "--resume")
+    assert "--sigma 0.25std" in cli.done(*how, "--sigma", 200, "--out", "b.parquet").err
     assert "rows.npz" in cli("train", "rows.npz", "--method", "gaussian", "--sigma", 0.5).err
     assert "features of any scale" in cli("data", "describe", "rows.npz").out

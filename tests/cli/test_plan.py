@@ -6,6 +6,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from cli.processes import Run
 from randsmooth import read
 
@@ -14,8 +16,7 @@ FEW = ("--n", "300", "--alpha", "0.01", "--take", "12")
 
 
 def test_a_plan_says_samples_times_and_what_rules_cost_and_writes_nothing(cli: Run, model: Path) -> None:
-    ran = cli("plan", model, "--take", "50", "--rule", "grid", "--workers", "2,8", *SHORT)
-    assert ran.code == 0, ran.err
+    ran = cli.done("plan", model, "--take", "50", "--rule", "grid", "--workers", "2,8", *SHORT)
     assert "digits test, take 50 of 364, rule grid, n = 1,000: 50 images" in ran.out
     for part in ("samples", "time here", "2 workers", "8 workers", "memory", "disk", "<- asked for", "chance"):
         assert part in ran.out
@@ -23,36 +24,31 @@ def test_a_plan_says_samples_times_and_what_rules_cost_and_writes_nothing(cli: R
     assert found["samples"] == {"middle": 22000.0, "low": 22000.0, "high": 22000.0}
     assert found["workers"]["4"]["middle"] < found["seconds"]["middle"]
     assert found["model"] == str(model) and found["rules"]["grid"]["samples"]["middle"] <= 22000.0
-    ran = cli("certify", model, "--take", "5", "--n", "200", "--plan")
-    assert ran.code == 0 and "rule fixed, n = 200: 5 images" in ran.out
+    assert "rule fixed, n = 200: 5 images" in cli.done("certify", model, "--take", "5", "--n", "200", "--plan").out
     assert [path.name for path in model.parent.iterdir()] == ["m"]
 
 
 def test_accuracy_says_what_was_measured_and_how_sure_it_is(cli: Run, model: Path) -> None:
     words = ("accuracy", model, "--radius", "0.1", "--within", "0.05", *FEW)
-    ran = cli(*words, "--out", "a.parquet")
-    assert ran.code == 0, ran.err
+    ran = cli.done(*words, "--out", "a.parquet")
     assert re.search(r"^certified accuracy at r = 0.1 of 12 images: .*, 95% interval$", ran.out, re.MULTILINE)
     assert "with 95% confidence at least" in ran.out and "samples," in ran.out and "a.parquet" in ran.out
     assert read("a.parquet").header.rule == "screen=0.1"
-    again = cli(*words, "--out", "a.parquet", "--resume")
-    assert again.code == 0 and again.out.splitlines()[-4:] == ran.out.splitlines()[-4:]
-    refused = cli(*words, "--out", "a.parquet")
-    assert refused.code == 2 and "a.parquet exists" in refused.err
+    assert cli.done(*words, "--out", "a.parquet", "--resume").out.splitlines()[-4:] == ran.out.splitlines()[-4:]
+    assert "a.parquet exists" in cli.refused(*words, "--out", "a.parquet")
     told = json.loads(cli(*words, "--format", "json").out)  # under a name of its own
     assert told["images"] == 12 and told["low"] <= told["value"] <= told["high"] and told["radius"] == 0.1
     assert (model.parent / "m-accuracy-0.1.parquet").exists()
 
 
-def test_what_cannot_be_is_refused(cli: Run, model: Path) -> None:
-    for words, named in {
-        "plan --seconds inf": "--seconds",
-        "plan --workers two": "two",
-        "plan --pilot-seed -1": "--pilot-seed",
-        "accuracy": "accuracy needs --radius",
-        "accuracy --radius 0.1 --within 2": "--within 2.0 must lie strictly between 0 and 0.5",
-        "accuracy --radius 0.1 --rule grid": "no such option",
-    }.items():
-        verb, *more = words.split()
-        ran = cli(verb, model, *more)
-        assert ran.code == 2 and named in ran.err, words
+@pytest.mark.usefixtures("model")
+def test_what_cannot_be_is_refused(cli: Run) -> None:
+    bad = {
+        "plan m --seconds inf": "--seconds",
+        "plan m --workers two": "two",
+        "plan m --pilot-seed -1": "--pilot-seed",
+        "accuracy m": "accuracy needs --radius",
+        "accuracy m --radius 0.1 --within 2": "--within 2.0 must lie strictly between 0 and 0.5",
+        "accuracy m --radius 0.1 --rule grid": "no such option",
+    }
+    cli.refuses(bad)

@@ -35,8 +35,7 @@ def shards(cli: Run, of: int, *words: str, numbers: list[int] | None = None) -> 
     """The files of these shards, once they are made."""
     files = {number: f"t-{number}-of-{of}.parquet" for number in numbers or range(1, of + 1)}
     for number, file in files.items():
-        result = cli(*CERTIFY, *words, "--out", "t.parquet", "--shard", f"{number}/{of}")
-        assert result.code == 0 and file in result.out, result.err
+        assert file in cli.done(*CERTIFY, *words, "--out", "t.parquet", "--shard", f"{number}/{of}").out
     return [*files.values()]
 
 
@@ -48,7 +47,7 @@ def whole(path: str) -> Certificates:
 
 
 def test_merged_shards_are_the_table_of_one_run(cli: Run) -> None:
-    assert cli(*CERTIFY, "--take", "10", "--out", "one.parquet").code == 0
+    cli.done(*CERTIFY, "--take", "10", "--out", "one.parquet")
     result = cli("merge", *shards(cli, 3, "--take", "10"))  # into the file that their names tell
     assert result.code == 0 and "certificates in t.parquet" in result.out, result.err
     assert same(table("one.parquet"), whole("t.parquet"))  # every count, and every fact of the header
@@ -75,38 +74,37 @@ def test_the_commands_that_are_printed_make_what_is_missing(cli: Run) -> None:
     commands = result.out.splitlines()
     assert len(commands) == 2 and all(command.startswith("randsmooth certify net.py:make ") for command in commands)
     assert [cli(*command.split()[1:]).code for command in commands] == [0, 0]
-    assert cli("merge", *(f"t-{number}-of-4.parquet" for number in range(1, 5))).code == 0
+    cli.done("merge", *(f"t-{number}-of-4.parquet" for number in range(1, 5)))
     assert len(read("t.parquet")) == 10
 
 
 def test_shards_that_cannot_be_made(cli: Run) -> None:
-    for words, named in {
+    bad = {
         "--shard 17/16": "--shard '17/16' is not one of 16: number them from 1/16 to 16/16",
         "--shard 3": "must read NUMBER/OF, such as 3/16",
         "--shard 1/2 --workers 2": "leave out one of them",
-    }.items():
-        result = cli(*CERTIFY, "--take", "10", *words.split())
-        assert result.code == 2 and named in result.err and result.out == "", words
+    }
+    cli.refuses(bad, *CERTIFY, "--take", "10")
     assert not list(Path().glob("*.parquet*"))
 
 
 def test_shards_that_cannot_be_merged(cli: Run) -> None:
     first, second = shards(cli, 2, "--take", "10")
-    assert cli(*CERTIFY, "--take", "10", "--seed", "1", "--out", "u.parquet", "--shard", "2/2").code == 0
-    assert cli("merge", first, second).code == 0 == cli("merge", first, second, "--overwrite").code
-    for words, named in {
+    cli.done(*CERTIFY, "--take", "10", "--seed", "1", "--out", "u.parquet", "--shard", "2/2")
+    for flags in ((), ("--overwrite",)):
+        cli.done("merge", first, second, *flags)
+    bad = {
         f"{first} u-2-of-2.parquet --out v.parquet": f"u-2-of-2.parquet is of another run than {first} (seed: 0 in",
         f"{first} u-2-of-2.parquet": "do not say what the whole is called: give --out",
         f"{first} {second}": "t.parquet exists; use --overwrite",
-    }.items():
-        result = cli("merge", *words.split())
-        assert result.code == 2 and named in result.err, words
+    }
+    cli.refuses(bad, "merge")
 
 
 @pytest.mark.slow
 def test_sixteen_shards_are_the_table_of_one_run_by_each_rule(cli: Run) -> None:
     for rule in ("fixed", "grid", "dense=1"):
         words = ("--take", "40", "--rule", rule, "--n", "2000", "--overwrite")
-        assert cli(*CERTIFY, *words, "--out", "one.parquet").code == 0
-        assert cli("merge", *shards(cli, 16, *words), "--overwrite").code == 0
+        cli.done(*CERTIFY, *words, "--out", "one.parquet")
+        cli.done("merge", *shards(cli, 16, *words), "--overwrite")
         assert same(table("one.parquet"), whole("t.parquet")), rule

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from cli.processes import Result, Run
+from cli.processes import Run
 from randsmooth.atomic import claimed
 from randsmooth.launch import Grid
 from randsmooth.launch.chains import chains_of
@@ -28,13 +28,6 @@ def written(changes: dict[str, Any], name: str = "grid.yaml") -> str:
     return name
 
 
-def refused(cli: Run, *words: object) -> str:
-    """The error of a command that must not begin."""
-    result: Result = cli("sweep", *words)
-    assert result.code == 2 and "begin" not in result.out
-    return result.err
-
-
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"methods": []}, "the grid is empty: methods is []"),
     ({"methods": {"consistency": {"lbd": "five"}}}, "lbd='five'"),
@@ -50,7 +43,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
 
 def test_what_cannot_run_is_refused_before_anything_runs(cli: Run) -> None:
     for changes, said in BAD:
-        assert said in refused(cli, written(changes)), changes
+        assert said in cli.refused("sweep", written(changes)), changes
         assert not Path("runs").exists()
 
 
@@ -58,7 +51,7 @@ def test_bad_words(cli: Run) -> None:
     written({})
     Path("full").mkdir()
     Path("full/mine.txt").touch()
-    for words, said in {
+    bad = {
         "nosuch.yaml": "no grid at nosuch.yaml",
         "grid.yaml another.yaml": "give one grid",
         "grid.yaml --out s3://bucket/sweep": "expected a path on this machine",
@@ -67,21 +60,21 @@ def test_bad_words(cli: Run) -> None:
         "status a b": "give one grid, or",
         "grid.yaml --out full": "full holds mine.txt, which no sweep wrote",
         "grid.yaml --out grid.yaml": "grid.yaml is a file",
-    }.items():
-        assert said in refused(cli, *words.split()), words
+    }
+    cli.refuses(bad, "sweep")
 
 
 def test_the_folder_of_another_sweep_is_left_alone(cli: Run) -> None:
     out = Path("runs/sweep")
     with begun(Grid.read(BASE), out):
-        assert "another run is writing" in refused(cli, written({}), "--out", out)
-    assert "holds another sweep" in refused(cli, written({"methods": "macer"}), "--out", out)
+        assert "another run is writing" in cli.refused("sweep", written({}), "--out", out)
+    assert "holds another sweep" in cli.refused("sweep", written({"methods": "macer"}), "--out", out)
     folder = out / "digits-gaussian-0.25-seed0" / "model"
     table = folder.with_name(f"{next(iter(Grid.read(BASE).certifications))}.parquet")
     for make, made, remove in ((folder.mkdir, folder, folder.rmdir), (table.touch, table, table.unlink)):
         folder.parent.mkdir(parents=True, exist_ok=True)
         make()  # a table of the model that was there would be ranked as that of the new one
-        error = refused(cli, written({"train": {"epochs": 3}}), "--out", out)
+        error = cli.refused("sweep", written({"train": {"epochs": 3}}), "--out", out)
         assert f"{made} was made with other settings (--epochs 2 there, --epochs 3 in the grid)" in error
         remove()
     for more in ({}, {"seeds": [0, 1]}):  # nothing had been made of it

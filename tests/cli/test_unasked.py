@@ -77,7 +77,7 @@ def test_attack_and_compare_do_not_follow_a_table(
     cli: Run, model: Path, trap: Trap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, seen = trap
-    assert cli("certify", model, "--take", 4, "--n", 1000, "--out", tmp_path / "a.parquet").code == 0
+    cli.done("certify", model, "--take", 4, "--n", 1000, "--out", tmp_path / "a.parquet")
     table = read(tmp_path / "a.parquet")
     monkeypatch.chdir(folder.parent)
     for dataset in (str(folder), "trap"):  # by its path, and by a name that is one in the current folder

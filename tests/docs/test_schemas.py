@@ -62,11 +62,11 @@ def test_how_a_denoiser_was_trained_is_valid() -> None:
 @pytest.mark.slow
 def test_what_the_command_line_writes_is_valid(cli: Run, tmp_path: Path, tool: Callable[[str], Any]) -> None:
     train = ("train", "digits", "--sigma", 0.25, "--epochs", 1, "--take", 64, "--out", "model")
-    assert cli(*train, "--save-config", "train.yaml").code == 0
+    cli.done(*train, "--save-config", "train.yaml")
     certify = ("certify", "model", "--take", 4, "--n", 100, "--n0", 10, "--out", "runs/model.parquet")
-    assert cli(*certify, "--save-config", "certify.yaml").code == 0
-    assert cli(*certify[:-1], "runs/two.parquet", "--shard", "1/2").code == 0
-    assert cli("leaderboard", "runs", "--out", "board.html").code == 0
+    cli.done(*certify, "--save-config", "certify.yaml")
+    cli.done(*certify[:-1], "runs/two.parquet", "--shard", "1/2")
+    cli.done("leaderboard", "runs", "--out", "board.html")
     tables = tool("tables")
     told, machine = {*tables.TYPES, *tables.DERIVED}, {"machine", "image"}
     for name, names in (("model", told - machine), ("two-1-of-2", told)):
