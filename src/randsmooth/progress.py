@@ -41,17 +41,23 @@ def silent(title: str, total: int, unit: str) -> AbstractContextManager[Reporter
 
 
 class _Shown(Reporter):
-    """Counts what is done, to tell the speed of it."""
+    """Counts what is done, to tell the speed of it, and shows it as `show` does."""
 
     def __init__(self, title: str, total: int, unit: str) -> None:
-        self.title, self.total, self.unit = title, total, unit
+        self.title, self.total, self.unit, self.info = title, total, unit, ""
         self.done, self.skipped, self.start = 0, 0, time.monotonic()
 
-    def per_second(self) -> float:
-        return self.done / max(1e-9, time.monotonic() - self.start)
+    def advance(self, steps: int, info: str = "") -> None:
+        self.done, self.info = self.done + steps, info or self.info
+        per_second = self.done / max(1e-9, time.monotonic() - self.start)
+        self.show(steps, per_second, f"{figure(per_second)} {self.unit}/s")
 
-    def rate(self) -> str:
-        return f"{figure(self.per_second())} {self.unit}/s"
+    def skip(self, steps: int) -> None:
+        self.skipped += steps
+
+    def show(self, steps: int, per_second: float, rate: str) -> None:
+        """That `steps` more are done."""
+        raise NotImplementedError
 
 
 class _Bar(_Shown):
@@ -59,11 +65,8 @@ class _Bar(_Shown):
         super().__init__(title, total, unit)
         self.bar, self.task = bar, bar.add_task(title, total=total, info="", rate="")
 
-    def advance(self, steps: int, info: str = "") -> None:
-        self.done += steps
-        self.bar.update(self.task, advance=steps, rate=self.rate())
-        if info:
-            self.bar.update(self.task, info=printable(info))
+    def show(self, steps: int, per_second: float, rate: str) -> None:
+        self.bar.update(self.task, advance=steps, rate=rate, info=printable(self.info))
 
     def skip(self, steps: int) -> None:
         self.bar.reset(self.task, completed=steps)  # a plain update would count as speed
@@ -73,22 +76,16 @@ class _Bar(_Shown):
 
 
 class _Lines(_Shown):
-    last, info = 0.0, ""
+    last = 0.0
 
-    def skip(self, steps: int) -> None:
-        self.skipped += steps
-
-    def advance(self, steps: int, info: str = "") -> None:
-        self.done += steps
-        self.info = info or self.info
+    def show(self, steps: int, per_second: float, rate: str) -> None:
         done = self.skipped + self.done
         if time.monotonic() - max(self.last, self.start) < LINE_EVERY and done < self.total:
             return
         self.last = time.monotonic()
-        words = [self.title, f"{done:,}/{self.total:,} {self.unit}"]
-        if self.done:  # before the first step nothing is known of the speed
-            words += [self.rate(), f"{clock((self.total - done) / self.per_second())} left"]
-        self.say("  ".join([*words, *([self.info] if self.info else [])]))
+        speed = [rate, f"{clock((self.total - done) / per_second)} left"] if self.done else []  # nothing is known yet
+        words = [self.title, f"{done:,}/{self.total:,} {self.unit}", *speed, self.info]
+        self.say("  ".join(filter(None, words)))
 
     def say(self, line: str) -> None:
         say(line, file=sys.stderr)

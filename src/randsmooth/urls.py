@@ -217,8 +217,6 @@ def _send(local: Path, url: str) -> None:
     try:
         with _opened(url, "written") as (fs, path), local.open("rb") as here:
             target = path if _protocol(url) in OF_OBJECTS else f"{path}.sending"
-            if target != path:
-                fs.makedirs(path.rpartition("/")[0], exist_ok=True)
             fs.put_file(str(local), target)
             with fs.open(target, "rb") as there:
                 if hashlib.file_digest(here, "sha256").digest() != hashlib.file_digest(there, "sha256").digest():
@@ -245,8 +243,6 @@ def _check_writable(url: str, exists: bool) -> None:
         )
     with _opened(url, "written") as (fs, path):
         probe = f"{path}.probe"
-        if _protocol(url) not in OF_OBJECTS:
-            fs.makedirs(path.rpartition("/")[0], exist_ok=True)
         fs.pipe_file(probe, b"May randsmooth write here?\n")
         with suppress(Exception):  # it may be allowed to write and not to remove
             fs.rm_file(probe)
@@ -256,7 +252,7 @@ def _check_writable(url: str, exists: bool) -> None:
 def _opened(url: str, what: str) -> Iterator[tuple[Any, str]]:
     """The file system of a URL, which remembers no listing, and the path in it, which is to be `what`, read or written.
 
-    What the store refuses in the block is told in a sentence: each protocol has errors of its own.
+    The folder of what is to be written is made, where a store has folders. What the store refuses in the block is told in a sentence: each protocol has errors of its own.
     """
     with needs(f"{url} (files at URLs)"):
         import fsspec
@@ -272,6 +268,8 @@ def _opened(url: str, what: str) -> Iterator[tuple[Any, str]]:
             "others, some by packages of their own"
         ) from error
     try:
+        if what == "written" and _protocol(url) not in OF_OBJECTS:
+            fs.makedirs(path.rpartition("/")[0], exist_ok=True)
         yield fs, path.rstrip("/")
     except Exception as error:
         said = shown(error) or type(error).__name__
