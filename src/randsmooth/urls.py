@@ -252,7 +252,8 @@ def _check_writable(url: str, exists: bool) -> None:
 def _opened(url: str, what: str) -> Iterator[tuple[Any, str]]:
     """The file system of a URL, which remembers no listing, and the path in it, which is to be `what`, read or written.
 
-    The folder of what is to be written is made, where a store has folders. What the store refuses in the block is told in a sentence: each protocol has errors of its own.
+    The folder of what is to be written is made, where a store has folders. What the store refuses in the block is told
+    in a sentence: each protocol has errors of its own.
     """
     with needs(f"{url} (files at URLs)"):
         import fsspec
