@@ -11,8 +11,8 @@ from scipy import stats
 from torch import Tensor, nn
 
 from certification.half_spaces import IMAGES, SIGMA, SIGNED, HalfSpace
-from randsmooth import InputError, SmoothedClassifier, bounds, data
-from randsmooth.app import enough_samples, nearest, radius_by_samples
+from randsmooth import InputError, SmoothedClassifier, data
+from randsmooth.app import nearest, radius_by_samples
 from randsmooth.app.explaining import attempt
 from randsmooth.app.one_image import limit
 from randsmooth.noise import Gaussian
@@ -97,12 +97,3 @@ def test_radii_by_samples_are_those_of_the_binomial_bound_and_approach_their_lim
     assert np.all(np.diff(radii) > 0) and radii[-1] < end < radii[-1] + 0.001
     assert end == pytest.approx(0.5 * stats.norm.ppf(0.99))
     assert math.isinf(limit(7, 7, Gaussian(0.5))) and limit(4, 10, Gaussian(0.5)) == 0.0
-
-
-def test_enough_samples_certify_and_a_tenth_fewer_mostly_do_not() -> None:
-    for k, n in ((520, 1000), (5010, 10_000), (9, 10), (999, 1000)):
-        enough = enough_samples(k, n, 0.001)
-        assert enough is not None
-        certified = [float(bounds.q_upper(k * b // n, b, 0.001)) < 0.5 for b in (enough, int(0.85 * enough))]
-        assert certified == [True, False], (k, n)
-        assert enough_samples(n // 2, n, 0.001) is None

@@ -17,8 +17,8 @@ from chromium import chromium
 from nasty import NASTY
 from randsmooth import InputError
 from randsmooth.app import Explanation, explanation_page
-from randsmooth.app.page import in_levels
-from randsmooth.noise import linf_radius
+from randsmooth.app.page import examples
+from randsmooth.noise import Gaussian, linf_radius
 
 # What a reader would see: whether anything is wider than the window, and all pictures are there.
 PROBE = """
@@ -69,7 +69,8 @@ def test_an_abstention_says_whether_more_samples_may_help() -> None:
     found = explained(level=0.5, attack=False)
     other, picked = sorted([0, 1], key=lambda k: k == found.picked)
     said = {
-        520: "about 6,200 samples would certify the class",
+        520: "about 10,000 samples would certify the class",
+        501: "a million samples would not certify",
         440: f"{other} came out in 56.0%, but not most",
         500: "More samples would not help",
     }
@@ -107,17 +108,17 @@ def test_what_the_page_does_not_explain_is_refused() -> None:
 
 def test_the_changes_that_are_named_lie_inside_the_ball() -> None:
     for radius, d in ((0.62, 64), (2.5, 3072), (1.0, 784), (1.01, 784), (0.3, 150528), (7.9, 64)):
-        words = in_levels(radius, d)
-        every = re.search(r"every value by ([\d.]+)", words)
-        single = re.search(r"a single (?:one|value) by (\d+)", words)
-        wholly = re.search(r"(\d+|one) (?:of them|values) from black to white", words)
-        assert single or wholly, words
-        assert every is None or float(every[1]) / 255 * np.sqrt(d) < radius, words
-        assert every is None or float(linf_radius(radius, d)) < (float(every[1]) + 0.11) / 255, words
+        words = examples(Gaussian(0.5), radius, d)
+        every, single = (re.search(f"{what} value by ([\\d.]+)", words) for what in ("every", "a single"))
+        wholly = re.search(r"(\d+|a single) values? from black to white", words)
+        assert (single is None) != (wholly is None), words
+        if every is not None:
+            most = float(linf_radius(radius, d))
+            assert most - 0.11 / 255 < float(every[1]) / 255 < most, words
+        count = 0 if wholly is None else 1 if wholly[1] == "a single" else int(wholly[1])
         assert single is None or int(single[1]) / 255 < radius, words
-        count = 1 if wholly and wholly[1] == "one" else int(wholly[1]) if wholly else 0
         assert count <= d and np.sqrt(count) < radius, words
-    assert in_levels(8.1, 64) == "every value from black to white"
+    assert examples(Gaussian(0.5), 8.1, 64) == "every value from black to white"
 
 
 @pytest.mark.slow

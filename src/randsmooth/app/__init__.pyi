@@ -12,7 +12,6 @@ from .one_image import Copies as Copies
 from .one_image import Explanation as Explanation
 from .one_image import Neighbour as Neighbour
 from .one_image import Neighbours as Neighbours
-from .one_image import enough_samples as enough_samples
 from .one_image import radius_by_samples as radius_by_samples
 from .page import explanation_page as explanation_page
 from .page import write_explanation as write_explanation

@@ -19,7 +19,6 @@ from randsmooth.app.explaining import attempt
 from randsmooth.app.one_image import Attempts, radius_by_samples
 from randsmooth.certificates import ABSTAIN, Certificates, CertificationSettings, JournalRow
 from randsmooth.certification import Run
-from randsmooth.certification.run import NEAR
 from randsmooth.errors import InputError
 from randsmooth.launch import plan
 from randsmooth.metrics import Estimate
@@ -107,12 +106,6 @@ class Assessment:
         return max(self.candidates, key=lambda each: each.expected.value)
 
     @property
-    def guesses(self) -> bool:
-        """Whether the network alone is right about hardly more images than guessing is."""
-        guess = 1.0 / len(self.table.header.classes or "01")
-        return self.clean.value <= guess + NEAR * (1.0 - guess)
-
-    @property
     def right(self) -> int:
         """How many of the images the vote answers rightly, with a certificate."""
         return int(self.table.correct.sum())
@@ -136,7 +129,8 @@ class Assessment:
     @property
     def failed(self) -> list[int]:
         """Rows whose answer an attack changed within the certified radius, which shows that a certificate is wrong."""
-        return [row for row, tried in self.attempts.items() if tried.inside.predict not in (self._answer(row), ABSTAIN)]
+        answers = {row: (self.table.predict[row], ABSTAIN) for row in self.attempts}
+        return [row for row, tried in self.attempts.items() if tried.inside.predict not in answers[row]]
 
     @property
     def changed(self) -> dict[int, float]:
@@ -144,9 +138,6 @@ class Assessment:
         outside = ((row, tried.outside) for row, tried in self.attempts.items())
         found = {row: each.distance for row, each in outside if each is not None}
         return found | {row: self.attempts[row].inside.distance for row in self.failed}
-
-    def _answer(self, row: int) -> int:
-        return int(self.table.predict[row])
 
     def to_dict(self) -> dict[str, Any]:
         """All figures as plain numbers and words."""

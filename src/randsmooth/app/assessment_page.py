@@ -15,6 +15,7 @@ from randsmooth.app.page import HELPERS, amplified, in_norm, said, ticks
 from randsmooth.atomic import write_atomically
 from randsmooth.bounds import most_failures
 from randsmooth.certificates import write_parquet
+from randsmooth.certification.run import NEAR
 from randsmooth.escape import printable, setting, shortened
 from randsmooth.extras import versions
 from randsmooth.metrics import Estimate
@@ -84,7 +85,8 @@ def percent(estimate: Estimate | float) -> str:
 def advice(found: Assessment) -> str:
     """What stands in the way: "guesses", "unlearnt" (the noise), "costly", or "" for a model that is fit."""
     clean, voted = found.clean.value, found.certified[0.0].value
-    if found.guesses:
+    guess = 1.0 / len(found.table.header.classes or "01")
+    if clean <= guess + NEAR * (1.0 - guess):
         return "guesses"
     if voted < (1.0 - LOST) * clean:
         return "unlearnt"

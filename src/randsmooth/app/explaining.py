@@ -87,7 +87,8 @@ def explain(
     base = opened(model, {}, num_classes)
     settings = _settings(settings, fields, base)
     if not isinstance(image, Tensor) or image.dim() != 3:
-        raise InputError(f"explain takes one image (C, H, W) in [0, 1]; got {_shape(image)}")
+        got = tuple(getattr(image, "shape", ())) or type(image).__name__
+        raise InputError(f"explain takes one image (C, H, W) in [0, 1]; got {got}")
     settings = settings.of(image.shape)
     images, why = _training(training, base)
     if images is not None:
@@ -119,10 +120,6 @@ def explain(
     if out is not None:
         write_explanation(explained, out)
     return explained
-
-
-def _shape(image: object) -> str:
-    return f"shape {tuple(image.shape)}" if isinstance(image, Tensor) else f"a {type(image).__name__}"
 
 
 def _settings(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -15,7 +14,6 @@ from randsmooth.certification import Certified
 from randsmooth.noise import Noise
 
 BUDGETS = (100, 1_000, 10_000, 100_000, 1_000_000)
-MOST_SAMPLES = 10**9  # beyond which nobody would go on
 
 Pixels = NDArray[np.float32]
 
@@ -245,23 +243,3 @@ def limit(k: int, n: int, noise: Noise) -> float:
         (1.163, inf, 0.5)
     """
     return float(noise.radius((n - k) / n))
-
-
-def enough_samples(k: int, n: int, alpha: float) -> int | None:
-    """About how many samples would certify a class that has the share k/n: up to 15% too many, to two digits.
-
-    None where the share is not above one half, so that no number would, or where more than 10^9 were needed.
-
-    Example:
-        >>> enough_samples(520, 1000, alpha=0.001), enough_samples(500, 1000, alpha=0.001)
-        (6200, None)
-    """
-    if 2 * k <= n:
-        return None
-    b = 10
-    while b <= MOST_SAMPLES:
-        if float(bounds.q_upper(k * b // n, b, alpha)) < 0.5:
-            step = 10 ** max(0, len(str(b)) - 2)
-            return int(math.ceil(b / step) * step)
-        b += max(1, b // 20)
-    return None

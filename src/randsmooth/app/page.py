@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from randsmooth.app.one_image import BUDGETS, Explanation, Pixels, enough_samples, limit, radius_by_samples
+from randsmooth.app.one_image import BUDGETS, Explanation, Pixels, limit, radius_by_samples
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates import ARITHMETICS, BATCH_MATTERS
 from randsmooth.escape import printable, setting, shortened
@@ -51,8 +51,8 @@ def explanation_page(explained: Explanation, *, command: str | None = None) -> s
         >>> explanation_page(explained).startswith("<!DOCTYPE html>")
         True
     """
-    s, agreeing, n = explained.settings, explained.agreeing, explained.n
-    found, end = _around(explained), limit(agreeing, n, explained.noise)
+    n, growth = explained.n, [*zip(BUDGETS, _growth(explained, BUDGETS), strict=True)]
+    found, end = _around(explained), limit(explained.agreeing, n, explained.noise)
     places = [(letter, distance) for letter, (distance, *_) in zip("ABC", found, strict=False)]
     return web.page(
         __package__,
@@ -64,13 +64,13 @@ def explanation_page(explained: Explanation, *, command: str | None = None) -> s
         amplified=amplified,
         clock=clock,
         explained=explained,
-        enough=enough_samples(agreeing, n, s.alpha),
+        enough=next((samples for samples, radius in growth if radius > 0.0), None),
         around=found,
         ruler=ruler(explained.radius, places),
         limit=end,
-        growth=[*zip(BUDGETS, _radii(explained, BUDGETS), strict=True)],
-        chart=_growth(explained, end) if end > 0.0 else None,
-        seconds=float(explained.certified.seconds[0]) / (n + s.n0),
+        growth=growth,
+        chart=_growth_chart(explained, end) if end > 0.0 else None,
+        seconds=float(explained.certified.seconds[0]) / (n + explained.settings.n0),
         vote=vote_of(explained.counts, explained.picked, explained.q, explained.classes),
         facts=_facts(explained, command),
     )
@@ -141,18 +141,17 @@ def amplified(change: Pixels) -> tuple[Pixels, int]:
     return (0.5 + times * change).astype(np.float32), times
 
 
-def _radii(explained: Explanation, budgets: Sequence[int]) -> list[float]:
+def _growth(explained: Explanation, budgets: Sequence[int]) -> list[float]:
     """The radius that the share of this run would have at so many samples."""
-    share, s = (explained.agreeing, explained.n), explained.settings
-    return [float(r) for r in radius_by_samples(*share, budgets, alpha=s.alpha, noise=explained.noise)]
+    share, alpha = (explained.agreeing, explained.n), explained.settings.alpha
+    return [float(r) for r in radius_by_samples(*share, budgets, alpha=alpha, noise=explained.noise)]
 
 
-def _growth(explained: Explanation, end: float) -> dict[str, Any]:
+def _growth_chart(explained: Explanation, end: float) -> dict[str, Any]:
     """The radius against the number of samples, and what it tends to."""
     budgets = [round(10 ** (2 + 4 * i / (OF_CURVE - 1))) for i in range(OF_CURVE)]
-    marks = [(n, f"{n:,}" if n < 10_000 else f"{n // 1000:,}k" if n < 10**6 else "1M") for n in BUDGETS]
     dots = [i for i, n in enumerate(budgets) if n in BUDGETS]
-    return curve(budgets, _radii(explained, budgets), marks=marks, dots=dots, limit=None if math.isinf(end) else end)
+    return curve(budgets, _growth(explained, budgets), dots=dots, limit=None if math.isinf(end) else end)
 
 
 def _facts(explained: Explanation, command: str | None) -> list[tuple[str, str]]:
@@ -199,23 +198,23 @@ def curve(
     x: Sequence[float],
     y: Sequence[float],
     *,
-    marks: Sequence[tuple[float, str]],
     dots: Sequence[int] = (),
     limit: float | None = None,
     last: float | None = None,
 ) -> dict[str, Any]:
-    """A chart of `y` against the logarithm of `x`, with `marks` on that axis and dots at some of the points.
+    """A chart of `y` against the logarithm of `x`, with the powers of ten from 100 on and dots at some of the points.
 
     The axis goes on to `last`, where that is given. What is given is for a box of 100 by 100, with y downwards:
     `points` "x,y x,y ..." of the line, marks `x` and `y` of the axes, `dots` (x, y), and `limit`, the y of a dashed
     line or None.
 
     Example:
-        >>> chart = curve([100, 1000], [0.0, 1.0], marks=[(100, "100")], dots=[1], limit=1.2)
+        >>> chart = curve([100, 1000], [0.0, 1.0], dots=[1], limit=1.2)
         >>> chart["points"], [text for _, text in chart["y"]]
         ('0.00,100.00 100.00,21.88', ['1.0', '0.5', '0'])
     """
     first, end = math.log(x[0]), math.log(x[-1] if last is None else last)
+    marks = [n for n in (10**i for i in range(2, 8)) if n <= (x[-1] if last is None else last)]
     top = (max(*y, limit or 0.0) or 1.0) / HIGHEST  # 1 where nothing is certified
 
     def across(value: float) -> float:
@@ -227,7 +226,7 @@ def curve(
     places = [(across(a), above(b)) for a, b in zip(x, y, strict=True)]
     return {
         "points": " ".join(f"{a:.2f},{b:.2f}" for a, b in places),
-        "x": [(across(value), text) for value, text in marks],
+        "x": [(across(n), f"{n:,}" if n < 10_000 else f"{n // 1000:,}k" if n < 10**6 else "1M") for n in marks],
         "y": [(above(value), text) for value, text in reversed(ticks(top))],
         "dots": [places[i] for i in dots],
         "limit": None if limit is None else above(limit),
@@ -299,29 +298,31 @@ def within(noise: Noise, radius: float) -> str:
 
 
 def examples(noise: Noise, radius: float, d: int) -> str:
-    """Changes that are smaller, of an image of `d` values; nothing where they depend on the place.
+    """Changes that are smaller, of an image of `d` values in 255 steps from black to white; "" if the place matters.
+
+    In L2 a change of all d values by c has the norm c sqrt(d), one by c the norm c, and k from black to white sqrt(k).
 
     Example:
-        >>> from randsmooth.noise import Ablation, Uniform
-        >>> examples(Uniform(0.6), 0.5, 64), examples(Uniform(2.0), 1.5, 64)
-        ('a single value by 127 of 255 levels', 'a single value from black to white')
-        >>> examples(Ablation(45), 3.0, 64)
-        '3 pixels, to any colours'
+        >>> from randsmooth.noise import Ablation, Gaussian, Uniform
+        >>> examples(Gaussian(0.5), 0.62, 64)
+        'every value by 19.7 of 255 levels, or a single value by 158 of 255 levels'
+        >>> examples(Uniform(2.0), 1.5, 64), examples(Ablation(45), 3.0, 64)
+        ('a single value from black to white', '3 pixels, to any colours')
     """
-    if noise.norm == "l2":
-        return in_levels(radius, d)
     if noise.norm == "l0":
         return f"{radius:.0f} pixels, to any colours"
-    if noise.norm != "l1":
+    if noise.norm not in ("l1", "l2"):
         return ""
-    wholly = min(d, math.ceil(radius) - 1)
-    some = f"{wholly} values" if wholly > 1 else "a single value"
-    return f"{some} from black to white" if wholly else f"a single value by {_levels(radius)} of {LEVELS} levels"
-
-
-def _levels(radius: float) -> int:
-    """By how many levels a single value may change."""
-    return max(0, math.floor(LEVELS * radius - 1e-9))
+    wholly = min(d, math.ceil(radius if noise.norm == "l1" else radius**2) - 1)
+    few = f"{wholly} values from black to white" if wholly > 1 else "a single value from black to white"
+    if not wholly:
+        few = f"a single value by {max(0, math.floor(LEVELS * radius - 1e-9))} of {LEVELS} levels"
+    every = math.floor(LEVELS * float(linf_radius(radius, d)) * 10 - 1e-9) / 10
+    if noise.norm == "l1" or every < 0.1:
+        return few
+    return (
+        "every value from black to white" if wholly == d else f"every value by {every:.1f} of {LEVELS} levels, or {few}"
+    )
 
 
 def share_down(share: float) -> str:
@@ -333,27 +334,6 @@ def share_down(share: float) -> str:
     """
     digits = 4 if share <= 0.999 else min(9, 1 - math.floor(math.log10(max(1e-9, 1.0 - share))))
     return str(round_down(share, digits))
-
-
-def in_levels(radius: float, d: int) -> str:
-    """Changes of L2 norm below `radius`, in the 255 steps from black to white of `d` values.
-
-    All d values by c have the norm c sqrt(d), one by c the norm c, and k from black to white the norm sqrt(k).
-
-    Example:
-        >>> in_levels(0.62, 64)
-        'every value by 19.7 of 255 levels, or a single one by 158'
-        >>> in_levels(2.5, 3072)
-        'every value by 11.5 of 255 levels, or 6 of them from black to white'
-    """
-    every = math.floor(LEVELS * float(linf_radius(radius, d)) * 10 - 1e-9) / 10
-    wholly, single = math.ceil(radius**2) - 1, _levels(radius)
-    if wholly >= d:
-        return "every value from black to white"
-    if every < 0.1:
-        return f"{wholly} values from black to white" if wholly else f"a single value by {single} of {LEVELS} levels"
-    some = f"{'one' if wholly == 1 else wholly} of them from black to white" if wholly else f"a single one by {single}"
-    return f"every value by {every:.1f} of {LEVELS} levels, or {some}"
 
 
 HELPERS: dict[str, Any] = {

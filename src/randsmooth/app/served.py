@@ -15,7 +15,6 @@ from torch import Tensor
 from randsmooth import data, models
 from randsmooth.app.page import HELPERS, curve, vote_of
 from randsmooth.certificates import CertificationSettings
-from randsmooth.certificates.settings import AskedPrecision
 from randsmooth.certification import SmoothedClassifier, Watched, watch
 from randsmooth.certification.opening import images_taken, opened, under_noise
 from randsmooth.data import DatasetSpec
@@ -23,6 +22,7 @@ from randsmooth.data.decode import form
 from randsmooth.data.decode import opened as opened_file
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, shortened
+from randsmooth.frozen_record import settings_from
 from randsmooth.models import BaseClassifier
 from randsmooth.noise import Gaussian, Noise, fresh_seed
 from randsmooth.report import web
@@ -136,14 +136,10 @@ class Served:
         resize: Any = None,
         crop: Any = None,
         denoiser: Path | str | None = None,
-        sigma: float | None = None,
-        noise: Noise | str | None = None,
-        alpha: float = 0.001,
-        backend: str | None = None,
-        precision: AskedPrecision = "32",
         device: str = "auto",
         num_classes: int | None = None,
         limits: Limits | None = None,
+        **fields: Any,
     ) -> Served:
         """A model of any kind, or the name of one, with the images that it takes.
 
@@ -153,20 +149,20 @@ class Served:
             dataset: the data set that it is for; default: what it says.
             resize, crop: how pictures are brought to size, as for `data.load`; default: as in the model's training.
             denoiser: folder of a denoiser that every noisy image passes first.
-            sigma, noise, alpha, backend, precision, device, num_classes: as for `certify`.
+            device, num_classes: as for `certify`.
             limits: of a visitor; default: `Limits()`.
+            fields: settings of `certify`: sigma, noise, alpha, backend, precision.
 
         Raises:
             InputError: nothing says what the images are, or which noise.
         """
         base = opened(model, {}, num_classes)
         if denoiser is not None:
-            base = models.Denoised(models.load_denoiser(denoiser, sigma=sigma), base)
+            base = models.Denoised(models.load_denoiser(denoiser, sigma=fields.get("sigma")), base)
         spec = images_taken(base, name, dataset, num_classes, resize=resize, crop=crop)
         base = models.for_classes(base, spec.classes) if dataset and not spec.open_ended else base
         limits = limits or Limits()
-        how: dict[str, Any] = {"alpha": alpha, "backend": backend, "precision": precision}
-        settings = CertificationSettings(sigma=sigma, noise=noise, rule="anytime", n=limits.samples, **how)
+        settings = settings_from(CertificationSettings, None, fields | {"rule": "anytime", "n": limits.samples})
         settings = under_noise(settings, models.provenance_of(base), name).of(spec.shape)
         served = cls(base, name, spec, settings, limits, models.pick_device(device))
         engine = served.smoothed(served.usual).engine
@@ -246,8 +242,6 @@ def shown(served: Served, x: Tensor, moment: Moment) -> str:
     """The certificate of an image (C, H, W) as HTML."""
     look, classes = moment.look, names(served, len(moment.look.counts))
     samples, radii = zip(*moment.history, strict=True)
-    powers = [10**i for i in range(2, 8) if 10**i <= moment.n]
-    marks = [(each, f"{each:,}" if each < 10_000 else f"{each // 1000:,}k") for each in powers]
     return str(
         web.fragment(
             __package__,
@@ -259,7 +253,7 @@ def shown(served: Served, x: Tensor, moment: Moment) -> str:
             answer=shortened(printable(classes[look.predict]), 40),
             picked=shortened(printable(classes[look.picked]), 40),
             vote=vote_of(look.counts, look.picked, look.q, classes),
-            chart=curve(samples, radii, marks=marks, last=moment.n),
+            chart=curve(samples, radii, last=moment.n),
         )
     )
 
