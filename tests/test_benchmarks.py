@@ -15,6 +15,8 @@ import pytest
 from randsmooth import read
 
 ROOT = Path(__file__).parents[1]
+HELD = (Path(os.environ.get("RANDSMOOTH_DATA", "nowhere")) / "mnist").is_dir()
+MNIST = pytest.mark.skipif(not HELD, reason="no MNIST: RANDSMOOTH_DATA must name a folder that holds it")
 
 
 def bench(*words: object) -> subprocess.CompletedProcess[str]:
@@ -54,10 +56,9 @@ def test_the_whole_gpu_benchmark_at_a_tiny_size_on_a_cpu(tmp_path: Path) -> None
     assert found["recommended"]["lenet"]["over"]["the default"] > 0.0
 
 
+@MNIST
 @pytest.mark.slow
 def test_twelve_denoised_tables_and_their_summary(tmp_path: Path) -> None:
-    if not (Path(os.environ.get("RANDSMOOTH_DATA", "nowhere")) / "mnist").is_dir():
-        pytest.skip("no MNIST: RANDSMOOTH_DATA must name a folder that holds it")
     out, results = tmp_path / "out", tmp_path / "results"
     words = ["denoised_mnist.py", "--scale", "tiny", "--precision", "32", "--backend", "torch"]
     for _ in range(2):  # the second time all is done
@@ -70,10 +71,9 @@ def test_twelve_denoised_tables_and_their_summary(tmp_path: Path) -> None:
     assert "| lenet | DnCNN | 0.25 |" in (results / "table.md").read_text()
 
 
+@MNIST
 @pytest.mark.slow
 def test_noises_of_one_scale_certified_in_l1(tmp_path: Path) -> None:
-    if not (Path(os.environ.get("RANDSMOOTH_DATA", "nowhere")) / "mnist").is_dir():
-        pytest.skip("no MNIST: RANDSMOOTH_DATA must name a folder that holds it")
     results = tmp_path / "results"
     words = ["l1_mnist.py", "--scales", 0.5, "--train", 256, "--epochs", 1, "--images", 4, "--n", 128]
     for _ in range(2):  # the second time all is done

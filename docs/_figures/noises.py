@@ -1,6 +1,4 @@
-"""The figures of docs/which-noise.md, from the certificates in results/l1-mnist.
-
-    python docs/_figures/noises.py [NAME ...]        # docs/images/NAME.png; by default both
+"""The figures of docs/which-noise.md, from the certificates in results/l1-mnist; pictures.py draws them.
 
 four-noises: one image of MNIST under four noises, and two images at the edge of what each certificate allows: as far as
     possible towards an image of another class, by the shortest way in the norm (L2: along the straight line; L1: the
@@ -11,7 +9,6 @@ l1-envelopes: certified accuracy over the L1 radius, at each radius that of the 
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import matplotlib as mpl
@@ -34,7 +31,7 @@ from randsmooth.noise import Noise, Stream, round_down
 from randsmooth.report.charts import PALETTE
 
 ROOT = Path(__file__).resolve().parents[2]
-IMAGES, RESULTS = ROOT / "docs" / "images", ROOT / "results" / "l1-mnist"
+RESULTS = ROOT / "results" / "l1-mnist"
 STYLE = {"font.size": 11, "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True}
 GREY = "#444444"
 COLOURS = {"uniform": PALETTE[1], "laplace": PALETTE[4], "gaussian": PALETTE[0], "splitting": PALETTE[5]}
@@ -162,19 +159,3 @@ def l1_envelopes() -> Figure:
     panels[0].set_ylabel("certified accuracy (%), best scale")
     panels[1].legend(fontsize=10.5, frameon=False)
     return figure
-
-
-FIGURES = {"four-noises": four_noises, "l1-envelopes": l1_envelopes}
-
-
-def main() -> None:
-    for name in sys.argv[1:] or FIGURES:
-        path = IMAGES / f"{name}.png"
-        FIGURES[name]().savefig(
-            path, dpi=140, facecolor="white", pil_kwargs={"optimize": True}
-        )  # legible on dark pages
-        print(path)
-
-
-if __name__ == "__main__":
-    main()

@@ -9,6 +9,7 @@ sigma-strip: a digit under noise of the usual sigmas.
 abstains-votes: images and the votes of their samples, one for each way to abstain; model, images and settings are those
     of docs/abstains.md.
 what-n-buys: the radius that n samples prove, by p_A.
+four-noises, l1-envelopes: see noises.py.
 methods: the history of each method's small run (results/methods-training), terms of the loss above, shares below.
 """
 
@@ -21,6 +22,7 @@ import matplotlib as mpl
 
 mpl.use("agg")
 
+import noises
 import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
@@ -161,6 +163,8 @@ PICTURES = {
     "sigma-strip": sigma_strip,
     "abstains-votes": abstains_votes,
     "what-n-buys": what_n_buys,
+    "four-noises": noises.four_noises,
+    "l1-envelopes": noises.l1_envelopes,
 }
 
 

@@ -1,7 +1,8 @@
 """Pictures of pages in Chromium, and what the terminal prints, for the guides. Run from the root of the repository.
 
     python docs/_figures/screens.py quickstart       # after `randsmooth quickstart`: images/quickstart-PANEL.png
-    python docs/_figures/screens.py acr              # after `make docs`: images/acr-NAME.png, each as it is at first
+    python docs/_figures/screens.py site             # after `make docs`: images/acr-NAME.png, each as it is at first,
+                                                     # and of each tutorial the figure of its cell tagged `thumbnail`
     python docs/_figures/screens.py explain          # a digit explained, and the app with a digit in it
     python docs/_figures/screens.py gallery [LOGS]   # the reports of docs/gallery.md; the table of a paper takes logs
 
@@ -25,6 +26,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 import randsmooth as rs  # noqa: E402
 from chromium import chromium  # noqa: E402
 
+SITE = ROOT / "runs" / "docs" / "html"
 IMAGES, PAGE, WORK = ROOT / "docs" / "images", ROOT / "docs" / "gallery.md", "runs/gallery"
 METHODS = "results/mnist-methods/sigma1"
 COMPARED = [f"{METHODS}/{name}.parquet" for name in ("gaussian", "amplify", "cat-rs", "consistency")]
@@ -74,11 +76,15 @@ def quickstart() -> None:
     photographed(ROOT / "runs" / "quickstart" / "report.html", parts, 860)
 
 
-def acr() -> None:
+def site() -> None:
     from acr import FIGURES
 
     parts = {name: f"[data-figure={name}] .js-plotly-plot" for name in FIGURES}
-    photographed(ROOT / "runs" / "docs" / "html" / "why-not-acr.html", parts, 700)
+    photographed(SITE / "why-not-acr.html", parts, 700)
+    for page in (ROOT / "docs" / "tutorials").glob("*.md"):
+        if page.stem != "index":
+            place = SITE / "tutorials" / f"{page.stem}.html"
+            photographed(place, {f"tutorials/{page.stem}": ".tag_thumbnail .cell_output img"}, 700)
 
 
 def explain() -> None:
@@ -153,4 +159,4 @@ def gallery(logs: str = "") -> None:
 
 
 if __name__ == "__main__":
-    {"quickstart": quickstart, "acr": acr, "explain": explain, "gallery": gallery}[sys.argv[1]](*sys.argv[2:])
+    {"quickstart": quickstart, "site": site, "explain": explain, "gallery": gallery}[sys.argv[1]](*sys.argv[2:])

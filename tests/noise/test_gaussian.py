@@ -10,7 +10,6 @@ from scipy import stats
 
 from randsmooth.errors import InputError
 from randsmooth.noise import Gaussian, Stream, draw
-from randsmooth.noise.streams import fill
 
 STREAM = Stream(7, "certify")
 SAMPLES = 1_000_000
@@ -49,14 +48,6 @@ def test_a_draw_is_the_image_plus_the_noise() -> None:
             out = torch.full((5, *shape), torch.nan)
             Gaussian(sigma).draw(out, x, STREAM.at(1))
             assert torch.equal(out, x + draw((5, *shape), sigma, stream=STREAM.at(1))), (shape, sigma)
-
-
-def test_shorter_fill_is_a_prefix_of_a_longer_one() -> None:
-    for shape in [(1,), (7,), (999,), (2, 3, 5), (4, 1, 8, 8)]:
-        longer, shorter = torch.empty(1000), torch.empty(shape)
-        fill(longer, STREAM, "normal")
-        fill(shorter, STREAM, "normal")
-        assert torch.equal(shorter.flatten(), longer[: shorter.numel()]), shape
 
 
 def test_order_and_threads_do_not_matter() -> None:

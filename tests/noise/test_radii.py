@@ -86,18 +86,6 @@ def worst_gap(p: float, rivals: list[float], k: int, r: float) -> float:
     return float(-result.fun)
 
 
-def test_the_theorems_condition_holds_up_to_the_top_k_radius_and_no_further() -> None:
-    def holds(p: float, rivals: list[float], k: int, r: float) -> bool:
-        smallest = np.minimum(np.cumsum(rivals[:k][::-1]), 1.0 - p)
-        between = stats.norm.cdf(stats.norm.ppf(smallest) + r / SIGMA) / np.arange(1, k + 1)
-        return bool(stats.norm.cdf(stats.norm.ppf(p) - r / SIGMA) > between.min())
-
-    for case in BOUNDS:
-        radius = radius_of(*case)
-        assert holds(*case, radius - 1e-9) if radius > 0.0 else not holds(*case, 1e-9), case
-        assert not holds(*case, radius + 1e-9), case
-
-
 def test_no_classifier_breaks_the_top_k_radius_and_one_breaks_any_larger() -> None:
     for case in BOUNDS:
         radius = radius_of(*case)
