@@ -8,7 +8,6 @@ import pytest
 
 from cli.processes import Run
 from randsmooth.cli.verbs import quickstart as verb
-from randsmooth.launch import forecast
 
 
 class Trained(Exception):
@@ -49,12 +48,3 @@ def test_an_earlier_one_is_refused_or_gone_on_with_before_anything_is_timed(
     monkeypatch.setattr(verb, "_trained_and_certified", stop)
     with pytest.raises(Trained):
         verb.quickstart(verb.Quickstart(out=path.parent, device="cpu", resume=True))
-
-
-def test_a_slower_machine_is_told_a_longer_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    for seconds, total, words in ((12.5, 60.0, "about 1 minute"), (157.5, 640.0, "about 11 minutes")):
-        steps = {f"{method}/{step}": seconds for method in verb.METHODS for step in ("train", "certify")}
-        monkeypatch.setattr(forecast, "plan_steps", lambda asked, steps=steps: forecast.GraphPlan(steps))
-        assert verb.expected_seconds(verb.Quickstart()) == pytest.approx(total)
-        assert verb.in_words(total) == words
-    assert verb.in_words(5) == "less than a minute"

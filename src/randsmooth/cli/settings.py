@@ -131,8 +131,6 @@ def as_given(key: str, settings: type[Settings]) -> str:
 
 def read_document(path: Path) -> dict[str, Any]:
     """The keys and values of a YAML file. Raises InputError where it holds anything else."""
-    if not path.is_file():
-        raise InputError(f"no configuration file at {path}")
     values = parse_yaml(read_file(path, LONGEST), path)
     if not isinstance(values, dict):
         raise InputError(f"{path} must hold `key: value` lines, the settings of a verb of randsmooth")

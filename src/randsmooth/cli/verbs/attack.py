@@ -105,12 +105,12 @@ def summary(attacks: certification.Attacks, table: certificates.Certificates) ->
     ]
     failed, alpha = int(attacks.failed.sum()), table.header.alpha
     if not failed:
-        outside = ": all changes lie outside the certified radii" if changed else ""
-        return [*lines, f"no certificate failed{outside}"]
-    lines += [f"FAILED: {failed} of {total} certificates: the prediction changed within the certified radius"]
-    if alpha is not None:
+        lines.append("no certificate failed" + ": all changes lie outside the certified radii" * bool(changed))
+    else:
+        lines.append(f"FAILED: {failed} of {total} certificates: the prediction changed within the certified radius")
+    if failed and alpha is not None:
         expected = f"at most {alpha * total:.3g} of {total} are to be expected"
-        lines += [f"each may be wrong with probability {alpha:g}: {expected}"]
+        lines.append(f"each may be wrong with probability {alpha:g}: {expected}")
     return lines
 
 

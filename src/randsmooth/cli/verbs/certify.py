@@ -206,7 +206,10 @@ def merge(settings: Merge) -> None:
 
     Example: randsmooth merge gaussian-*-of-16.parquet --out gaussian.parquet
     """
-    out = settings.out or _whole(settings.shards)
+    whole, *others = {whole_of(path) for path in settings.shards} or {None}
+    if settings.out is None and (whole is None or others):
+        raise InputError("the names of the shards do not say what the whole is called: give --out")
+    out = settings.out or whole
     try:
         table = certificates.merge(settings.shards, out=out, overwrite=settings.overwrite)
     except certificates.NotWhole as error:
@@ -215,14 +218,6 @@ def merge(settings: Merge) -> None:
         say_lines(error.commands)
         raise typer.Exit(BAD_INPUT) from None
     settings.answer_tables([table], f"certificates in {out}", certificates=str(out))
-
-
-def _whole(shards: list[Place]) -> Place:
-    """The file of the whole run that all these names of shards are made of."""
-    whole, *others = {whole_of(path) for path in shards}
-    if whole is None or others:
-        raise InputError("the names of the shards do not say what the whole is called: give --out")
-    return whole
 
 
 def show_plan(settings: Certify | Plan, **asked: Any) -> None:

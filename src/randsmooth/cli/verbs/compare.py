@@ -209,9 +209,7 @@ def leaderboard(settings: Leaderboard) -> None:
     Example: randsmooth leaderboard runs --out runs/leaderboard.html
     """
     if settings.out.suffix in ("", ".json"):
-        raise InputError(
-            f"--out {settings.out}: name the page, such as leaderboard.html; its JSON is written beside it"
-        )
+        raise InputError(f"--out {settings.out}: name the page, such as board.html; its JSON is written beside it")
     pages = [settings.out, settings.out.with_suffix(".json")]
     certificate_files.check_asked(settings.sigma, settings.n, settings.alpha)
     if settings.n is not None and settings.alpha is not None:

@@ -91,7 +91,7 @@ def examine(*, quick: bool) -> dict[str, Any]:
         "cache": _cache,
         "devices": _devices,
         "packages": _packages,
-        "missing": _missing,
+        "missing": lambda: {name: tidy(install_command(its)) for name, its in EXTRAS.items() if not _installed(name)},
         "backends": lambda: {name: looked(f"backend {name}", partial(_backend, name, quick)) for name in known},
         "data sets": _data_sets,
     }
@@ -146,11 +146,6 @@ def _packages() -> Facts:
         with suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(name)
     return found
-
-
-def _missing() -> Facts:
-    """Package that is not installed -> the command that installs it."""
-    return {package: tidy(install_command(extra)) for package, extra in EXTRAS.items() if not _installed(package)}
 
 
 def _backend(name: str, quick: bool) -> str:

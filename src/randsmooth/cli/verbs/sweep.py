@@ -95,12 +95,11 @@ def ended(swept: launch.Swept) -> dict[str, Any]:
 
 
 def _status(folder: Path, settings: Sweep) -> None:
-    def told(step: Step) -> dict[str, Any]:
-        return {"name": step.name, "done": step.is_done(), "command": step.command()}
-
-    models = launch.status(folder)
-    parts = ({"name": m.name, "state": m.state, "says": m.words, "steps": [*map(told, m.steps)]} for m in models)
-    settings.answer(status_lines(models), lambda: [*parts])
+    models, content = launch.status(folder), list[dict[str, Any]]()
+    for model in models:
+        steps = [{"name": step.name, "done": step.is_done(), "command": step.command()} for step in model.steps]
+        content.append({"name": model.name, "state": model.state, "says": model.words, "steps": steps})
+    settings.answer(status_lines(models), lambda: content)
 
 
 def status_lines(models: Sequence[launch.Status]) -> Iterator[str]:
