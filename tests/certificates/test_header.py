@@ -40,7 +40,7 @@ ABSURD: list[tuple[dict[str, Any], str]] = [  # facts, and what the refusal name
     ({"n0": -1}, "n0=-1"),
     ({"alpha": 0.0}, "alpha=0.0"),
     ({"alpha": 1e-300}, "1e-15"),
-    ({"seed": 10**30}, "seed=1000000000000000000000000000000"),
+    ({"seed": 10**30}, "seed holds 1000000000000000000000000000000"),
     ({"batch": 0}, "batch=0"),
     ({"rule": "radius=1e18"}, "ask for a radius of at most"),
     ({"rule": "grid=1e-300"}, "1000 radii"),

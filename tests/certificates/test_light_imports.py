@@ -1,11 +1,33 @@
-"""What listing rules and judging logs do not load."""
+"""What listing rules, judging logs and the guide to bounds do not load."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 from randsmooth.certificates import from_radii, write_tsv
 from randsmooth.noise import Gaussian
+
+GUIDE = Path(__file__).parents[2] / "docs" / "bounds.md"
+WITHOUT = """
+import sys
+
+class Refusing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("torch", "lightning_fabric", "pandas", "datasets"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Refusing())
+"""
+
+
+def test_the_guide_runs_without_torch(tmp_path: Path) -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```$", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
+    assert len(blocks) >= 6
+    command = [sys.executable, "-c", WITHOUT + "".join(blocks)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0 and "samples per image on average" in done.stdout, done.stderr
+    assert (tmp_path / "mine.parquet").is_file()
 
 
 def test_rules_are_listed_without_numpy() -> None:

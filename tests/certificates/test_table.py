@@ -153,7 +153,7 @@ HUGE = np.array([[2**62] * 4 + [200]])
 NODE = Machine(host="node7", device="cpu")
 BENT: list[tuple[str, dict[str, Any], str]] = [
     ("no array", {"idx": [0, 1, 2]}, "got list"),
-    ("fractions", {"label": np.zeros(3)}, "label must be an array of whole numbers"),
+    ("fractions", {"label": np.zeros(3)}, "label must be an array of int64"),
     ("other classes", {"counts0": np.zeros((3, 2), np.int64)}, "(3, 3)"),
     ("an image below 0", {"idx": np.array([0, -1, 2])}, "image -1"),
     ("an image twice", {"idx": np.array([5, 1, 5])}, "image 5 twice"),

@@ -28,12 +28,13 @@ def table_of(header: Header, images: int = 40, seed: int = 0) -> Certificates:
         picked = label if header.label_aware else picked
     elif header.label_aware:
         paths = [path if k == y else () for path, k, y in zip(paths, picked, label, strict=True)]
+    counts = [_counts(rule, path, k, rng) for path, k in zip(paths, picked.tolist(), strict=True)]
     return from_evidence(
         header,
         idx=np.arange(images, dtype=np.int64) * 3,
         label=label,
         counts0=(header.n0 or 1) * np.eye(3, dtype=np.int64)[picked],
-        counts=np.stack([_counts(rule, path, k, rng) for path, k in zip(paths, picked.tolist(), strict=True)]),
+        counts=np.array(counts, np.int64).reshape(images, 3),
         seconds=rng.uniform(0.0, 5.0, images).round(6),
         paths=[np.array(path, np.int64) for path in paths],
         name="made",

@@ -42,11 +42,6 @@ def test_acr_certified_accuracy_and_p_a(logs: Path) -> None:
         np.testing.assert_allclose(found, [np.nan, *shares], rtol=0, atol=0.001, err_msg=method)
 
 
-def test_ours_overtakes_gaussian_between_77_and_78_percent(logs: Path) -> None:
-    ours, gaussian = (metrics.p_a_curve(table(logs, name), [0.77, 0.78]) for name in ("ours", "gaussian"))
-    assert ours[0] < gaussian[0] and ours[1] > gaussian[1]
-
-
 # By the p_A curves' change of sign, each with a bootstrap interval, as they were published here before.
 CROSSINGS = {"catrs": 0.307, "consistency": 0.273, "macer": 0.297, "ours": 0.371, "smoothadv": 0.197}
 

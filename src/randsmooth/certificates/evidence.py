@@ -93,8 +93,7 @@ def _check_array(name: str, array: object, shape: tuple[int, ...]) -> None:
         and np.can_cast(array.dtype, dtype, "same_kind")
     ):
         got = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
-        what = "numbers" if dtype is np.float64 else "whole numbers"
-        raise InputError(f"{name} must be an array of {what} of shape {shape}; got {got}")
+        raise InputError(f"{name} must be an array of {dtype.__name__} of shape {shape}; got {got}")
 
 
 def refuse(idx: Array, wrong: ArrayLike, say: Callable[[int], str]) -> None:

@@ -186,6 +186,6 @@ def from_frame(frame: pd.DataFrame) -> Certificates:
         kept = {column: columns[column] for column in ("idx", "label", "seconds")}
     except KeyError as missing:
         raise InputError(f"the DataFrame lacks the column {missing}") from None
-    kept |= {column: columns[column] for column in ("machine", "u") if column in columns}
+    kept |= {column: columns.get(column) for column in ("machine", "u")}
     counts0 = np.pad(counts0, ((0, 0), (0, int(header.lumped))))
     return from_evidence(header, **kept, counts0=counts0, counts=counts, paths=paths, name=name)

@@ -35,9 +35,7 @@ ARITHMETICS: dict[Precision, str] = {"32": "float32", "bf16": "bfloat16", "fp16"
 HEADER = 2**22  # bytes as JSON: ImageNet's 21,841 class names take an eighth
 LONG = 1000  # characters of a text
 DEEP = 8  # lists and mappings within each other
-SEED = 2**63  # in magnitude
-BATCH = 2**31
-INTEGER = 10**30  # magnitude of a number that describes a model: it can be printed, and converted to a float
+INTEGER = 2**63 - 1  # magnitude of a whole number, such as a seed
 
 
 class CertificationSettings(FrozenRecord, described=True):
@@ -248,18 +246,12 @@ def check_facts(facts: Iterable[tuple[str, Any]]) -> None:
             _check_plain(name, value, DEEP)
 
 
-def _check_whole(name: str, value: int, least: int, most: int) -> None:
-    if not least <= value <= most:
-        raise InputError(f"{name}={shown(value)} must lie from {least:,} to {most:,}")
-
-
 NUMBERS: dict[str, Callable[[Any], object]] = {
     "sigma": lambda sigma: check_sigma(sigma, most=LENGTHS[1]),
     "alpha": lambda alpha: None if alpha == 0.0 else bounds.check_level(alpha),  # 0: all copies were counted
     "n0": lambda n0: check_samples("n0", n0, least=0),
     "n": lambda n: check_samples("n", n),
-    "seed": lambda seed: _check_whole("seed", seed, -SEED, SEED - 1),
-    "batch": lambda batch: _check_whole("batch", batch, 1, BATCH),
+    "batch": lambda batch: check_samples("batch", batch),
     "shard": Shard.parse,
 }
 

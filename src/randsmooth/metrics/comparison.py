@@ -289,34 +289,36 @@ class Scores:
     """One pair's differences x: 1 where only `a` certifies an image at a radius, -1 where only `b` does, else 0.
 
     Attributes:
-        radii: (M,) ascending.
-        idx: (N,) positions of the images.
+        a, b: the tables, of N images.
+        at: the M radii at which they are compared.
         held: at how many of the radii each image is certified, (N,) of either table: at the first so many.
         only_a, only_b: (M,) how often x is 1, and -1.
         gain: (N,) differences of radii, 0 where wrong, whose mean is that of the ACRs; None where it is not compared.
     """
 
-    radii: Floats
-    idx: Ints
+    a: Certificates
+    b: Certificates
+    at: Reach
     held: tuple[Ints, Ints]
     only_a: Ints
     only_b: Ints
     gain: Floats | None
 
     @classmethod
-    def of(cls, a: Certificates, b: Certificates, radii: Floats, *, with_acr: bool) -> Scores:
-        """Raises InputError unless the tables are about the same images, and some."""
+    def of(cls, a: Certificates, b: Certificates, asked: Sequence[float]) -> Scores:
+        """Raises InputError unless the tables are about the same images, and some; and as `reach`."""
         require_same_images(a, b)
         require_images(len(a))
-        in_a, in_b = (np.searchsorted(radii, t.radius, side="right") * t.correct for t in (a, b))
-        one = np.ones((len(a), 1), np.int64)
-        some_a, some_b, both = (_sums_at(held, one, len(radii))[:, 0] for held in (in_a, in_b, np.minimum(in_a, in_b)))
-        return cls(radii, a.idx, (in_a, in_b), some_a - both, some_b - both, gains(a, b) if with_acr else None)
+        at = reach(a, b, asked)
+        in_a, in_b = (np.searchsorted(at.radii, t.radius, side="right") * t.correct for t in (a, b))
+        one, M = np.ones((len(a), 1), np.int64), len(at.radii)
+        some_a, some_b, both = (_sums_at(held, one, M)[:, 0] for held in (in_a, in_b, np.minimum(in_a, in_b)))
+        return cls(a, b, at, (in_a, in_b), some_a - both, some_b - both, gains(a, b) if at.whole else None)
 
     @property
     def figures(self) -> int:
         """How many differences: the radii, and ACR."""
-        return len(self.radii) + int(self.gain is not None)
+        return len(self.at.radii) + self.at.whole
 
     @cached_property
     def moments(self) -> tuple[Floats, Floats]:
@@ -328,12 +330,12 @@ class Scores:
 
     def largest(self, signs: NDArray[np.float32]) -> Floats:
         """(2, D) the largest |t| of all figures under each of D columns of `signs` (N, D): of x, and of x - mean."""
-        of_a, of_b = (_sums_at(held, signs, len(self.radii)) for held in self.held)
+        of_a, of_b = (_sums_at(held, signs, len(self.at.radii)) for held in self.held)
         drawn = of_a - of_b
         if self.gain is not None:
             drawn = np.concatenate([drawn, (self.gain.astype(np.float32) @ signs)[None]])
         total, squares = self.moments
-        mean = total / len(self.idx)
+        mean = total / len(self.a)
         centred = drawn - mean.astype(np.float32)[:, None] * signs.sum(axis=0)
         return np.stack([_largest_t(drawn, squares), _largest_t(centred, squares - mean * total)])
 
@@ -503,12 +505,9 @@ def compare(
     """
     if not 0.0 < delta < 1.0:
         raise InputError(f"delta={delta} is a share of the images and must lie in (0, 1); 0.01 is 1 point")
-    tables = [(as_certificates(a), as_certificates(b)) for a, b in pairs]
-    reaches = [reach(a, b, radii) for a, b in tables]
-    scores = [Scores.of(a, b, at.radii, with_acr=at.whole) for (a, b), at in zip(tables, reaches, strict=True)]
-    scope = Scope(len(tables), sum(each.figures for each in scores), _critical(scores, draws, seed), draws)
-    each = zip(tables, reaches, scores, strict=True)
-    return [_comparison(pair, at.limit, scored, scope, delta) for pair, at, scored in each]
+    scores = [Scores.of(as_certificates(a), as_certificates(b), radii) for a, b in pairs]
+    scope = Scope(len(scores), sum(each.figures for each in scores), _critical(scores, draws, seed), draws)
+    return [_comparison(each, scope, delta) for each in scores]
 
 
 def verdict(a: CertificatesLike, b: CertificatesLike, *, delta: float = DELTA, seed: int = 0) -> Verdict:
@@ -533,33 +532,31 @@ def verdict(a: CertificatesLike, b: CertificatesLike, *, delta: float = DELTA, s
     return comparison.verdict
 
 
-def _comparison(
-    pair: tuple[Certificates, Certificates], limit: str, scores: Scores, scope: Scope, delta: float
-) -> Comparison:
+def _comparison(scores: Scores, scope: Scope, delta: float) -> Comparison:
     curve = acr = None
-    images, z = len(scores.idx), scope.critical
-    if len(scores.radii):
+    a, b, at, images, z = scores.a, scores.b, scores.at, len(scores.a), scope.critical
+    if len(at.radii):
         value = (scores.only_a - scores.only_b) / images
         ends = paired_shares(scores.only_a, scores.only_b, images, z)
-        curve = Difference(scores.radii, value, *ends, scores.only_a, scores.only_b, scores.gain is not None)
+        curve = Difference(at.radii, value, *ends, scores.only_a, scores.only_b, at.whole)
     if scores.gain is not None:
-        low, high = mean_interval(scores.gain, gain_bounds(*pair), z)
+        low, high = mean_interval(scores.gain, gain_bounds(a, b), z)
         acr = Estimate(float(scores.gain.mean()), float(low), float(high), images)
     said = None if curve is None else judge(curve, delta)
-    return Comparison(pair[0].name, pair[1].name, images, limit, curve, acr, said, scope)
+    return Comparison(a.name, b.name, images, at.limit, curve, acr, said, scope)
 
 
 def _critical(scores: Sequence[Scores], draws: int, seed: int) -> float:
     """The value that the largest |t| of all pairs exceeds in 3% of the draws; never below that of one figure."""
     if not scores:
         return CRITICAL
-    images = np.unique(np.concatenate([each.idx for each in scores]))
+    images = np.unique(np.concatenate([each.a.idx for each in scores]))
     block = max(1, BLOCK // max(len(images), *(each.figures for each in scores)))
     rng, blocks = np.random.default_rng(seed), []
     for start in range(0, draws, block):
         drawn = rng.integers(0, 2, (len(images), min(block, draws - start)), dtype=np.int8)
         signs = (2 * drawn - 1).astype(np.float32)  # (N, D); every pair takes those of its own images
-        blocks.append(np.max([each.largest(signs[np.searchsorted(images, each.idx)]) for each in scores], axis=0))
+        blocks.append(np.max([each.largest(signs[np.searchsorted(images, each.a.idx)]) for each in scores], axis=0))
     largest = np.sort(np.concatenate(blocks, axis=1), axis=1)
     place = min(math.ceil(QUANTILE * (draws + 1)), draws) - 1
     return max(float(largest[:, place].max()) * SURE, CRITICAL)

@@ -1,6 +1,8 @@
-"""Comparisons judged together: known differences are found where they are, and no more than 5% claim what is not."""
+"""Comparisons: at which radii, what their bands show, and judged together no more than 5% claim what is not."""
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -12,6 +14,7 @@ from metrics.conftest import Make
 from models.refusing import refusal
 from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates, from_radii
+from randsmooth.metrics.comparison import reach
 from randsmooth.noise import Gaussian
 from randsmooth.report import what_acr_hides
 
@@ -220,3 +223,127 @@ def test_nine_methods_that_seldom_differ_are_covered() -> None:
             acr = [one.acr for one in compared if one.acr]
             inside.append(len(acr) == 9 and all(one.low <= 0.15 * share <= one.high for one in acr))
         assert np.mean(inside) >= 0.94, (share, images)
+
+
+HITS = [600, 900, 1000]
+
+
+def under(table: Certificates, **facts: object) -> Certificates:
+    """`table` as though its header said so."""
+    return replace(table, header=table.header.model_copy(update=facts))
+
+
+def test_a_curve_reaches_through_the_farthest_that_n_allows(counted: Make) -> None:
+    table = counted(HITS)
+    at = reach(table, table, [0.25, 9.0])
+    end = Gaussian(0.5).largest_radius(1000, 0.001)
+    assert at.radii[0] == 0.0 and end - 1e-3 < at.radii[-1] <= end and at.whole and at.limit == ""
+    assert np.diff(at.radii).max() <= 0.01 and 0.25 in at.radii
+
+
+def test_the_nearer_end_counts_and_is_named(counted: Make) -> None:
+    far, near = counted(HITS, name="far"), counted(HITS, name="near", sigma=0.25)
+    fewer = counted([60, 90, 100], n=100, name="fewer")
+    for pair in ((far, near), (near, far)):
+        at = reach(*pair)
+        assert at.radii[-1] <= metrics.farthest(near) == pytest.approx(metrics.farthest(far) / 2.0)
+        assert at.limit == f"through r = {at.radii[-1]:.4g}, the farthest that near can certify"
+    assert reach(far, fewer).limit.endswith("that fewer can certify")
+    two = under(far, bound="two-sided")
+    assert metrics.farthest(two) == pytest.approx(Gaussian(0.5).largest_radius(1000, 0.0005))
+
+
+def test_a_log_without_its_facts_reaches_as_far_as_it_certifies(log: Make, counted: Make) -> None:
+    bare = log([(0, 0, 0.7), (0, 1, 0.9), (0, 0, 0.2)], name="bare")
+    assert metrics.farthest(bare) == 0.9
+    assert (
+        reach(bare, counted(HITS)).limit
+        == "through r = 0.9, the largest radius that bare has, as nothing says how far it can certify"
+    )
+
+
+def test_a_rule_that_answers_few_radii_is_compared_at_those(counted: Make) -> None:
+    table = counted(HITS, name="fixed")
+    half, steps = under(table.renamed("half"), rule="radius=0.5"), under(table.renamed("steps"), rule="grid=0.25")
+    at = reach(half, table, [0.0, 0.5, 1.0])
+    assert (at.radii.tolist(), at.whole) == ([0.5], False)
+    assert "r = 0.5" in at.limit and "half" in at.limit
+    assert reach(table, steps).radii.tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
+    assert "5 radii from 0 to 1 only" in reach(table, steps).limit and "half and steps" in reach(half, steps).limit
+    assert "no radius" in reach(half, under(table, rule="radius=0.6")).limit
+    assert metrics.farthest(under(table, rule="anytime=0.4")) == 0.4  # samples stopped there
+    assert 0.9 < metrics.farthest(under(table, rule="anytime")) < metrics.farthest(table)
+
+
+def test_what_such_rules_do_not_answer_is_not_compared(counted: Make) -> None:
+    table = counted([600] * 50 + [1000] * 50)
+    few = replace(under(table, rule="radius=0.5"), radius=np.where(table.radius >= 0.5, 0.5, 0.0), name="few")
+    (one,) = metrics.compare([(few, table)], [0.0, 0.5, 1.0])
+    assert one.acr is None and one.acr_shown == 0 and one.at(0.0) is None and one.at(1.0) is None
+    assert one.verdict is not None and one.verdict.outcome == metrics.NO_DIFFERENCE
+    (none,) = metrics.compare([(few, under(table, rule="radius=0.6"))], [0.5])
+    assert none.curve is None and none.verdict is None and none.at(0.5) is None
+    assert "no radius" in refusal(lambda: metrics.verdict(few, under(table, rule="radius=0.6")))
+
+
+def test_a_table_can_certify_what_it_has_and_what_its_budget_allows(counted: Make, log: Make) -> None:
+    table = counted([600, 700])
+    end = Gaussian(0.5).largest_radius(1000, 0.001)
+    assert [metrics.can_certify(table, r) for r in (0.0, end, end + 0.001)] == [True, True, False]
+    assert metrics.can_certify(under(table, bound="randomised"), end + 0.001)
+    rows, facts = [(0, 0, round(end + 0.004, 2))], {"sigma": 0.5, "n": 1000, "alpha": 0.001}
+    assert rows[0][2] > end and metrics.can_certify(log(rows, **facts), rows[0][2])  # printed, and rounded up
+    assert not metrics.can_certify(log(rows, **facts), rows[0][2] + 0.001)
+    assert metrics.can_certify(log(rows), 9.0)  # of what it was made with nothing is known
+
+
+def band(low: list[float], high: list[float], *, whole: bool = True) -> metrics.Difference:
+    """At r = 0, 0.1, 0.2, ..., in percentage points; the difference lies in the middle."""
+    ends = np.array([low, high]) / 100.0
+    count = np.zeros(len(low), np.int64)
+    radii = np.round(np.arange(len(low)) / 10, 9)
+    return metrics.Difference(radii, ends.mean(axis=0), *ends, count, count, whole)
+
+
+CASES: list[tuple[list[float], list[float], str]] = [
+    ([-9, -8, -4, -2, 1, 2], [-5, -4, 2, 4, 5, 6], "crosses at r = 0.3 (0.1 to 0.4), ahead beyond"),
+    ([1, -9, 1], [2, -1, 2], "crosses at r = 0.1 (0 to 0.1), behind beyond, and at r = 0.2 (0.1 to 0.2), ahead beyond"),
+    ([-3, 1, 2, 1], [2, 4, 5, 4], "ahead from r = 0.1 to 0.3, nowhere shown behind"),
+    ([-5, -3, -4], [-1, 2, -1], "behind from r = 0 to 0.2 with gaps, nowhere shown ahead"),
+    ([-1, 2, -2], [1, 4, 3], "ahead at r = 0.1, nowhere shown behind"),
+    (
+        [-0.9, 1, 2, -0.5],
+        [3, 4, 5, 0.5],
+        "ahead everywhere to within 1 point from r = 0 to 0.3 (beyond chance from r = 0.1 to 0.2)",
+    ),
+    ([-3, -4, -2], [0.9, -1, 0.2], "behind everywhere to within 1 point from r = 0 to 0.2 (beyond chance at r = 0.1)"),
+    ([-0.5, -0.5], [0.5, 0.5], "no difference shown"),
+]
+
+
+def test_each_outcome_is_said() -> None:
+    for low, high, words in CASES:
+        verdict = metrics.judge(band(low, high))
+        assert str(verdict) == words and words.startswith(verdict.outcome)
+        mirrored = metrics.judge(band([-x for x in high], [-x for x in low]))
+        swap = {"ahead": "behind", "behind": "ahead"}
+        assert str(mirrored) == "".join(swap.get(part, part) for part in re.split("(ahead|behind)", words)), words
+
+
+def test_everywhere_needs_delta_and_every_radius() -> None:
+    low, high = [-0.9, 1.0], [3.0, 4.0]
+    assert metrics.judge(band(low, high)).outcome == metrics.AHEAD_EVERYWHERE
+    assert metrics.judge(band(low, high), delta=0.008).outcome == metrics.AHEAD
+    assert metrics.judge(band(low, high, whole=False)).outcome == metrics.AHEAD
+    assert "within 0.95 points" in str(metrics.judge(band(low, high), delta=0.0095))
+    assert metrics.judge(band([1.0, -1.1], [3.0, 4.0])).outcome == metrics.AHEAD
+
+
+def test_the_place_explains_the_differences_best() -> None:
+    # -2, -1, +1, -1.5, +2, +2 between the stretches: the one point ahead at r = 0.3 is not yet the new lead
+    value = np.array([-9, -2, -1, 1, -1.5, 2, 2, 9]) / 100.0
+    shown = np.array([-1, 0, 0, 0, 0, 0, 0, 1])
+    ends = value - np.where(shown > 0, 0.0, 0.03), value + np.where(shown < 0, 0.0, 0.03)
+    none = np.zeros(8, np.int64)
+    (crossing,) = metrics.judge(metrics.Difference(np.arange(8) / 10, value, *ends, none, none, True)).crossings
+    assert (crossing.radius, crossing.low, crossing.high, crossing.ahead) == (0.5, 0.0, 0.7, True)
