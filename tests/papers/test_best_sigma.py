@@ -5,15 +5,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from papers.logs import log
 from randsmooth.papers.reproduction import reproduce
-
-HEAD = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n"
-
-
-def log(path: Path, radii: dict[int, float]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    rows = [f"{i}\t0\t{int(r < 0)}\t{abs(r)}\t{int(r >= 0)}\t0:00:01.000000" for i, r in radii.items()]
-    path.write_text(HEAD + "\n".join(rows) + "\n")
 
 
 @pytest.fixture(scope="module")

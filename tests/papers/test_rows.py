@@ -4,12 +4,10 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
-from pkgutil import resolve_name
 from types import SimpleNamespace
 from typing import Any
 
 from randsmooth.certificates import PathFacts
-from randsmooth.papers import OBJECTS
 from randsmooth.papers.context import SCALES, steps_for
 from randsmooth.papers.find_certificates import certificates_for
 from randsmooth.papers.published_values import PaperRow, rows_of
@@ -79,8 +77,3 @@ print(rows > 500, *sorted(heavy & set(sys.modules)))
 def test_listing_all_objects_and_their_rows_loads_nothing_heavy() -> None:
     printed = subprocess.run([sys.executable, "-c", LISTS], capture_output=True, text=True, check=True)
     assert printed.stdout.split() == ["True"]
-
-
-def test_every_object_has_a_function_that_draws_it() -> None:
-    for one in OBJECTS:
-        assert callable(resolve_name(f"randsmooth.papers.{one.maker}")), one.name

@@ -1,7 +1,9 @@
 """A page as a reader and its script see it."""
 
+import json
 import re
 from html.parser import HTMLParser
+from typing import Any
 
 
 class Read(HTMLParser):
@@ -30,6 +32,20 @@ class Read(HTMLParser):
             self.scripts[-1] += data
         elif self.inside != "style":
             self.visible.append(data)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The JSON that the page's script draws from."""
+        return dict(json.loads(self.scripts[0]))
+
+    @property
+    def lines(self) -> list[list[str]]:
+        """The cells of each line of a leaderboard's table, without their intervals."""
+        bodies = re.findall(r'<tr class="line".*?</tr>', self.source, re.DOTALL)
+        cells = (
+            re.findall(r"<t[hd].*?</t[hd]>", re.sub(r"<small>.*?</small>", "", body), re.DOTALL) for body in bodies
+        )
+        return [[re.sub(r"<[^>]*>", "", cell).strip() for cell in line] for line in cells]
 
     @property
     def text(self) -> str:

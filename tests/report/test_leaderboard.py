@@ -1,7 +1,6 @@
 """The leaderboard: true to the tables, in the order of the p_A curves, safe against what files call things, offline."""
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -15,25 +14,11 @@ from randsmooth.certificates import Certificates
 from randsmooth.report import leaderboard_page, measure, write_leaderboard
 from randsmooth.report.leaderboard import LEVELS, STEPS, Entry, by_setting, curves_of, to_json, usual_radii
 from randsmooth.report.sheet import joint_scope
-from report import reading
 from report.browser import opened
 from report.conftest import Make
+from report.reading import Read
 
 LOGGED = {"sigma": 0.5, "n": 1000, "alpha": 0.001}
-
-
-class Read(reading.Read):
-    """With the cells of each line of the table."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        bodies = re.findall(r'<tr class="line".*?</tr>', text, re.DOTALL)
-        self.lines = [[cell(inner) for inner in re.findall(r"<t[hd].*?</t[hd]>", body, re.DOTALL)] for body in bodies]
-
-
-def cell(markup: str) -> str:
-    """What stands in a cell, without its interval."""
-    return re.sub(r"<[^>]*>", "", re.sub(r"<small>.*?</small>", "", markup)).strip()
 
 
 def measured(tables: Sequence[Certificates]) -> list[Entry]:
@@ -179,7 +164,7 @@ def test_methods_are_compared_with_the_gaussian_one_of_their_setting(make: Make)
     tables = [make("gaussian", a=4.0, b=1.5, images=600), make("polar", seed=1, a=0.6, b=0.3, images=600)]
     entries = measured([*tables, make("elsewhere", seed=2, sigma=1.0)])
     (one,) = metrics.compare([(tables[1], tables[0])], usual_radii(entries))
-    text = reading.Read(leaderboard_page(entries)).text
+    text = Read(leaderboard_page(entries)).text
     assert f"polar : {one.verdict}" in text and joint_scope(one.scope) in text
     told = {record["name"]: record["against"] for record in json.loads(to_json(*by_setting(entries)))}
     assert told["gaussian"] is told["elsewhere"] is None

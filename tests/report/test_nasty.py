@@ -64,14 +64,9 @@ def tables(strings: list[str]) -> list[Certificates]:
         counts0[label, label] = 10
         counts[label, label] = rng.integers(50, 101, count)
         counts[label, (label + 1) % count] = 100 - counts[label, label]
-        of: dict[str, Any] = {
-            "idx": label,
-            "label": label,
-            "counts0": counts0,
-            "counts": counts,
-            "seconds": np.ones(count),
-        }
-        table = from_evidence(Header(sigma=0.5, n0=10, n=100, alpha=0.001), name=name, **of)
+        of: dict[str, Any] = {"idx": label, "label": label, "counts0": counts0, "counts": counts}
+        header = Header(sigma=0.5, n0=10, n=100, alpha=0.001)
+        table = from_evidence(header, name=name, seconds=np.ones(count), **of)
         fields = ("dataset", "split", "selection", "noise", "backend", "device", "guarantee")
         facts: dict[str, object] = dict.fromkeys(fields, name) | {"classes": tuple(strings), "notes": tuple(strings)}
         facts["model"] = {f"{text}.": {text: text} for text in strings} | {"method": name}

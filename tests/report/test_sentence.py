@@ -18,14 +18,8 @@ def of_p_a(name: str, shares: list[float], n: int = 1000) -> Certificates:
     counts = np.stack([k, n - k], axis=1)
     zeros = np.zeros(len(k), np.int64)
     header, seconds = Header(sigma=0.5, n0=n, n=n, alpha=0.001), np.zeros(len(k))
-    of: dict[str, Any] = {
-        "idx": np.arange(len(k)),
-        "label": zeros,
-        "counts0": counts,
-        "counts": counts,
-        "seconds": seconds,
-    }
-    return from_evidence(header, name=name, **of)
+    of: dict[str, Any] = {"counts0": counts, "counts": counts, "seconds": seconds}
+    return from_evidence(header, name=name, idx=np.arange(len(k)), label=zeros, **of)
 
 
 PLAIN = [0.3, 0.6, 0.7, 0.8]

@@ -32,11 +32,6 @@ BASELINES: list[tuple[dict[str, str | None], str | None, int | None]] = [  # nam
     ({"a": "gaussian", "b": "gaussian"}, None, 0),
     ({"gaussian": None, "b": None}, "b", 1),
 ]
-NAMES = {
-    ("a", "a", "a"): ["a", "a (2)", "a (3)"],
-    ("a", "a (2)", "a"): ["a", "a (2)", "a (3)"],
-    ("", " ", "x\n"): ["table 1", "table 2", r"x\n"],
-}
 IMAGES: list[tuple[dict[str, object], dict[str, object], str]] = [  # facts of two tables, and what is said of both
     ({}, {"images": 40}, "40 of which are in every table."),
     ({"split": "train"}, {"split": "test"}, "and they are of different splits (test, train)."),

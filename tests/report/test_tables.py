@@ -5,10 +5,9 @@ import dataclasses
 import io
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
+from cli.test_startup import loaded
 from randsmooth import metrics
 from randsmooth.report import FORMATS, render
 from report.conftest import Make
@@ -94,19 +93,8 @@ def test_p_a_shares_are_told_where_they_are_known(make: Make, log: Make) -> None
 def test_evaluating_a_log_loads_nothing_that_pages_and_figures_need(tmp_path: Path) -> None:
     log = tmp_path / "gaussian.tsv"
     log.write_text("idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t3\t3\t0.742\t1\t0:00:03\n")
-    code = (
-        "import sys; from randsmooth.cli.main import main\n"
-        "log, *formats = sys.argv[1:]\n"
-        "for format in formats:\n"
-        "    sys.argv = ['randsmooth', 'evaluate', log, '--format', format]\n"
-        "    try: main()\n"
-        "    except SystemExit as end: assert not end.code, end.code\n"
-        "bad = {'jinja2', 'matplotlib', 'plotly', 'PIL', 'torch'} & set(sys.modules); sys.exit(', '.join(bad) or 0)"
-    )
-    command = [sys.executable, "-c", code, str(log), *FORMATS]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("gaussian") >= len(FORMATS)
+    lines = [f"evaluate {log} --format {form}" for form in FORMATS]
+    assert loaded({"jinja2", "matplotlib", "plotly", "PIL", "torch"}, *lines) == [(0, [])] * len(lines)
 
 
 def test_a_radius_beyond_the_budget_is_a_dash_in_print_and_0_in_csv_and_json(make: Make) -> None:

@@ -203,7 +203,8 @@ def tidy(table: CellComparison) -> pd.DataFrame:
         here = (len(agreed.found.table), agreed.found.path.name) if agreed else (None, "")
         for metric in table.metrics:
             values = (row.figures.get(metric, math.nan), ours.get(metric, math.nan))
-            lines.append((*what, metric, *values, values[1] - values[0], row.images, *here))
+            explained = metric not in agreed.unexplained if agreed and metric in agreed.differences else None
+            lines.append((*what, metric, *values, values[1] - values[0], row.images, *here, explained))
     columns = ["dataset", "sigma", "method", "setting", "metric", "published", "here", "difference"]
-    frame = pd.DataFrame(lines, columns=[*columns, "published_images", "images", "file"])
-    return frame.astype({"published_images": "Int64", "images": "Int64"})
+    frame = pd.DataFrame(lines, columns=[*columns, "published_images", "images", "file", "explained"])
+    return frame.astype({"published_images": "Int64", "images": "Int64", "explained": "boolean"})

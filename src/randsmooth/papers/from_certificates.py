@@ -30,7 +30,7 @@ def table(context: Context, rows: list[PaperRow], beyond: Sequence[dict[str, flo
     """Certified accuracy and ACR beside the published figures; and what is known `beyond` them of each row."""
     compared = compare_cells(rows, [context.certificates_of(row) for row in rows], beyond)
     told = [*findings(compared), *notes]
-    return Output({"": wide(compared)}, {"": tidy(compared)}, notes=told, footnotes=told[:])
+    return Output({"": wide(compared)}, {"": tidy(compared).drop(columns="explained")}, notes=told, footnotes=told[:])
 
 
 def curves(context: Context, rows: list[PaperRow]) -> Output:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from randsmooth.documents import read_file, shown
+from randsmooth.documents import read_file
 from randsmooth.errors import InputError
 from randsmooth.papers.context import Context
 from randsmooth.papers.from_certificates import ACCURATE, RADIUS, by_sigma, table
@@ -72,10 +72,10 @@ def _history(folder: Path) -> pd.DataFrame:
     content = read_file(path)
     try:
         numbers = pd.read_csv(io.BytesIO(content), index_col=False).select_dtypes("number")
-    except ValueError as error:  # pandas raises subclasses of it
-        raise InputError(f"{path} is damaged ({shown(error)}): `train --resume` writes it again") from None
+    except ValueError:  # pandas raises subclasses of it
+        numbers = pd.DataFrame()
     if "seconds" not in numbers or numbers.empty:
-        raise InputError(f"{path} does not say how many seconds an epoch took")
+        raise InputError(f"{path} does not say how many seconds an epoch took: `train --resume` writes it again")
     return numbers
 
 

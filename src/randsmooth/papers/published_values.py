@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pkgutil import resolve_name
@@ -86,7 +86,7 @@ def _file() -> tuple[Printed, ...]:
 
 ALL = 10_000  # of the test sets of MNIST and CIFAR-10
 
-# By paper and object; by paper alone for its other objects.
+# How many images figures rest on: by paper and object; by paper alone for its other objects.
 IMAGES: dict[tuple[str, ...], int] = {
     ("acr",): ALL,  # the released logs, which give the figures of table 2
     ("acr", "imagenet"): 500,  # likewise
@@ -94,11 +94,6 @@ IMAGES: dict[tuple[str, ...], int] = {
     **{("cat-rs", name): 500 for name in ("table3", "table5", "table6", "table7")},  # section 4.3
     ("macer",): 500,  # the default of the released code; the text does not say
 }
-
-
-def images_of(paper: str, object: str) -> int | None:
-    """Images that the figures of `object` rest on; None where nothing says."""
-    return IMAGES.get((paper, object), IMAGES.get((paper,)))
 
 
 # Rows that print another paper's run: (paper, object, dataset, sigma, method) -> the preset of that run.
@@ -175,12 +170,11 @@ def _row(printed: Sequence[Printed]) -> PaperRow:
     """The row that a table's cells of one data set, sigma, method and setting make."""
     paper, object, _, dataset, sigma, method, setting = printed[0][:7]
     repeated = REPEATED.get((paper, object, dataset, sigma, method))
-    texts = {cell.metric: cell.value for cell in printed}
     preset = repeated or preset_of(paper, dataset, method, setting)
-    figures = {metric: float(text) for metric, text in texts.items()}
-    decimals = {metric: len(text.partition(".")[2]) for metric, text in texts.items()}
-    row = PaperRow(paper, dataset, float(sigma or "nan"), method, setting, preset)
-    return replace(row, figures=figures, decimals=decimals, images=images_of(paper, object))
+    figures = {cell.metric: float(cell.value) for cell in printed}
+    decimals = {cell.metric: len(cell.value.partition(".")[2]) for cell in printed}
+    images = IMAGES.get((paper, object), IMAGES.get((paper,)))
+    return PaperRow(paper, dataset, float(sigma or "nan"), method, setting, preset, figures, decimals, images)
 
 
 def preset_of(paper: str, dataset: str, method: str, setting: str) -> str:

@@ -109,7 +109,9 @@ class Survey:
         Columns as in `tidy`, with `object` before them and `explained` behind them, None where there is nothing to
         compare.
         """
-        return pd.concat([_cells(table) for table in self.drawn] or [pd.DataFrame()], ignore_index=True)
+        parts = [tidy(table.cells).assign(object=table.object.name) for table in self.drawn]
+        frame = pd.concat(parts or [pd.DataFrame(columns=["object"])], ignore_index=True)
+        return frame[["object", *frame.columns.drop("object")]]
 
 
 def survey(source: Path | str) -> Survey:
@@ -139,17 +141,6 @@ def survey(source: Path | str) -> Survey:
 def _is_table(thing: PaperObject) -> bool:
     """Whether it is a table whose cells certificates fill."""
     return "/table" in thing.name and not thing.needs_models and any(row.figures for row in thing.rows())
-
-
-def _cells(table: TableCoverage) -> pd.DataFrame:
-    frame = tidy(table.cells)
-    explained = [
-        None if agreed is None or metric not in agreed.differences else metric not in agreed.unexplained
-        for agreed in table.cells.agreed
-        for metric in table.cells.metrics
-    ]
-    frame.insert(0, "object", table.object.name)
-    return frame.assign(explained=pd.array(explained, "boolean"))
 
 
 def kinds(files: Sequence[CertificateFile], most: int = 12) -> str:

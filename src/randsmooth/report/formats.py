@@ -10,7 +10,7 @@ from typing import Any
 from randsmooth import errors, escape, metrics
 from randsmooth.certificates import Certificates
 from randsmooth.escape import printable
-from randsmooth.metrics import LEVEL, P_A_LEVELS, Estimate, Point
+from randsmooth.metrics import LEVEL, P_A_LEVELS, Summary
 from randsmooth.report.sheet import (
     UNKNOWN_FIGURE,
     AgainstBaseline,
@@ -187,9 +187,8 @@ def _csv(sheet: Sheet) -> str:
     rows: list[list[Any]] = [
         ["name", "images", "norm", "proved_in", *(f"{m}{end}" for m in columns for end in ("", "_low", "_high"))]
     ]
-    for row, table in enumerate(sheet.tables):
-        figures: list[Estimate | None] = [column.estimates[row] for column in sheet.columns]
-        figures += [sheet.p_a[row].get(x) for x in P_A_LEVELS]
+    for table, found in zip(sheet.tables, sheet.summaries, strict=True):
+        figures = [found.acr, *found.accuracy.values(), found.abstention, *map(found.p_a.get, P_A_LEVELS)]
         ends = [value for e in figures for value in ((e.value, e.low, e.high) if e else (None, None, None))]
         rows.append([table.name, len(table), table.norm, table.proved_in, *ends])
     return escape.to_csv(rows)
@@ -212,7 +211,7 @@ def _json(sheet: Sheet) -> str:
         "radii": sheet.radii,
         "baseline": None if sheet.baseline is None else sheet.tables[sheet.baseline].name,
         "remarks": sheet.remarks,
-        "tables": [_table(sheet, row) for row in range(len(sheet.tables))],
+        "tables": [_table(*each) for each in zip(sheet.tables, sheet.summaries, strict=True)],
         "judged_together": {"words": compared[0].scope, **asdict(compared[0].comparison.scope)} if compared else None,
         "against": [_against(sheet, one) for one in compared]
         + [{"name": name, "not_compared": why} for name, why in refused.items() if sheet.baseline is not None],
@@ -220,18 +219,16 @@ def _json(sheet: Sheet) -> str:
     return escape.to_json(content) + "\n"
 
 
-def _table(sheet: Sheet, row: int) -> dict[str, Any]:
-    table, abstained, average = sheet.tables[row], sheet.abstention.estimates[row], sheet.acr.estimates[row]
+def _table(table: Certificates, found: Summary) -> dict[str, Any]:
     unknown = dict.fromkeys(("value", "low", "high"))
-    accuracy = zip(sheet.radii, (column.estimates[row] for column in sheet.accuracy), strict=True)
     return {
         "name": table.name,
         "images": len(table),
         "proved_in": table.proved_in,
-        "acr": average and asdict(average),
-        "certified_accuracy": [{"radius": r, **(asdict(e) if e else unknown)} for r, e in accuracy],
-        "abstention": abstained and asdict(abstained),
-        "p_A": [{"at_least": x, **asdict(share)} for x, share in sheet.p_a[row].items()],
+        "acr": found.acr and asdict(found.acr),
+        "certified_accuracy": [{"radius": r, **(asdict(e) if e else unknown)} for r, e in found.accuracy.items()],
+        "abstention": found.abstention and asdict(found.abstention),
+        "p_A": [{"at_least": x, **asdict(share)} for x, share in found.p_a.items()],
         "header": table.header.model_dump(),
     }
 
@@ -247,18 +244,17 @@ def _against(sheet: Sheet, one: AgainstBaseline) -> dict[str, Any]:
         "limit": found.limit or None,
         "verdict": found.verdict and {"words": str(found.verdict), **asdict(found.verdict)},
         "acr_difference": found.acr and asdict(found.acr),
-        "certified_accuracy": [_point(*at) for at in zip(sheet.radii, one.points, strict=True)],
+        "certified_accuracy": [
+            {"radius": r, "difference": None}
+            if at is None
+            else {"radius": r, **asdict(at), "p_value_alone": metrics.mcnemar(at.only_a, at.only_b)}
+            for r, at in zip(sheet.radii, one.points, strict=True)
+        ],
         "curve": found.curve and {what: getattr(found.curve, what)[kept].tolist() for what in ends},
         "waterfall": parts
         and {"edges": parts.edges.tolist(), "parts": parts.difference.tolist(), "from_easy": parts.easy_difference},
         "given_up": [{"radius": at.r, "lost": at.lost.tolist(), "won": at.won.tolist()} for at in one.given_up],
     }
-
-
-def _point(r: float, at: Point | None) -> dict[str, Any]:
-    if at is None:
-        return {"radius": r, "difference": None}
-    return {"radius": r, **asdict(at), "p_value_alone": metrics.mcnemar(at.only_a, at.only_b)}
 
 
 FORMATS: dict[str, Callable[[Sheet], str]] = {

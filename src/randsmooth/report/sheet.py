@@ -13,7 +13,7 @@ from randsmooth import errors, metrics
 from randsmooth.certificates import NO_LABEL, Certificates, name_images, require_reachable
 from randsmooth.errors import InputError
 from randsmooth.escape import LONG, printable, shortened
-from randsmooth.metrics import Comparison, Estimate, GivenUp, Point, Scope, Waterfall
+from randsmooth.metrics import P_A_LEVELS, Comparison, Estimate, GivenUp, Point, Scope, Summary, Waterfall
 from randsmooth.noise import NORMS, Norm
 from randsmooth.rules import CONFIDENCE_BOUNDS
 
@@ -161,15 +161,13 @@ class Column:
 
     Attributes:
         title: the column's head.
-        estimates: one for each table; None where the table does not give the metric.
-        figures: the estimates as printed, a dash for None and for a row in `out_of_reach`.
+        figures: of each table, as printed: a dash where it does not give the metric, and for a row in `out_of_reach`.
         ends: both ends of each 95% interval as printed; empty where `figures` has a dash.
         out_of_reach: the rows whose rule, noise, n and alpha certify no image at this radius, whatever the classifier.
             Their estimate is 0 by definition and measures nothing: tables print a dash, CSV and JSON keep the 0.
     """
 
     title: str
-    estimates: Sequence[Estimate | None]
     figures: list[str]
     ends: list[tuple[str, ...]]
     out_of_reach: frozenset[int] = frozenset()
@@ -186,7 +184,7 @@ def column(
     known = [None if row in out_of_reach else estimate for row, estimate in enumerate(estimates)]
     figures = [f"{e.value * scale:.{decimals}f}" if e else UNKNOWN_FIGURE for e in known]
     ends = [tuple(f"{x * scale:.{decimals}f}" for x in (e.low, e.high)) if e else () for e in known]
-    return Column(title, estimates, figures, ends, out_of_reach)
+    return Column(title, figures, ends, out_of_reach)
 
 
 @dataclass(frozen=True)
@@ -195,24 +193,24 @@ class Sheet:
 
     Attributes:
         tables: under distinct names.
+        summaries: the metrics of each.
         norm: of all radii.
         radii: of the certified accuracies.
         baseline: the row that the others are compared with; None if there is none.
         acr, accuracy, abstention: the columns; `accuracy` has one for each radius.
-        p_a: for each table, its shares of images with p_A >= x by x; empty where its p_A is not known.
         class_names: the name of each label that occurs in a table.
         settings: for each table its noise, n and alpha, as far as the tables differ in them.
         remarks: sentences that a reader must know before comparing the rows.
     """
 
     tables: list[Certificates]
+    summaries: list[Summary]
     norm: Norm
     radii: list[float]
     baseline: int | None
     acr: Column
     accuracy: list[Column]
     abstention: Column
-    p_a: list[dict[float, Estimate]]
     class_names: dict[int, str]
     settings: list[str]
     remarks: list[str]
@@ -225,8 +223,8 @@ class Sheet:
     @property
     def p_a_columns(self) -> list[Column]:
         """The shares of images by p_A, a column each; none where no table knows its p_A."""
-        levels = next(filter(None, self.p_a), ())
-        return [column(f"p_A>={x:g}", [shares.get(x) for shares in self.p_a]) for x in levels]
+        known = [summary.p_a for summary in self.summaries]
+        return [column(f"p_A>={x:g}", [shares.get(x) for shares in known]) for x in P_A_LEVELS if any(known)]
 
     @property
     def without_p_a(self) -> dict[str, list[str]]:
@@ -267,13 +265,13 @@ def build_sheet(
 
     return Sheet(
         named,
+        summaries,
         NORMS[named[0].norm],
         at,
         row,
         acr=column("ACR", [s.acr for s in summaries], 1.0, 5 if named[0].norm == "linf" else 3),
         accuracy=list(map(accuracy, at)),
         abstention=column("abstain", [s.abstention for s in summaries]),
-        p_a=[s.p_a for s in summaries],
         class_names=_class_names(named),
         settings=_settings(named),
         remarks=remarks(named),

@@ -39,7 +39,7 @@ def sentences(
     if len(tables) == 1:
         clean = "".join(f"{c.figures[0]}% at radius {c.title}, " for c in sheet.accuracy[:1])
         return [f"{names[0]}: {clean}ACR {acr.figures[0]} ({' to '.join(acr.ends[0])}), on {len(tables[0]):,} images."]
-    by_acr = sorted(known, key=lambda row: -acr.estimates[row].value)  # type: ignore[union-attr]
+    by_acr = sorted(known, key=lambda row: -sheet.summaries[row].acr.value)  # type: ignore[union-attr]
     others = [row for row in by_acr if row != sheet.baseline]
     second = others[1] if sheet.baseline is None else sheet.baseline
     judged = next((one.comparison for one in against if one.row == others[0]), None)

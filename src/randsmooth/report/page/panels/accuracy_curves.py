@@ -55,11 +55,10 @@ def slider_stops(tables: Sequence[Certificates], farthest: float) -> dict[str, A
 def _least_p_a(table: Certificates, radii: NDArray[np.float64]) -> list[float | None]:
     """k / n of the fewest successes k that certify each radius; None beyond what n successes of n do."""
     noise, n, alpha = table.smoothing, table.header.n or 0, table.header.alpha
-    if not alpha:  # all copies are counted: p_A itself
-        return [
-            round(1.0 - float(q), 4) if q > 0.0 or r == 0.0 else None
-            for q, r in zip(noise.tail(radii), radii, strict=True)
-        ]
-    farthest = noise.largest_radius(n, alpha)
-    k = bounds.successes_of_q(noise.tail(np.minimum(radii, farthest)), n, alpha)
-    return [round(float(v), 4) if r <= farthest else None for v, r in zip(k / n, radii, strict=True)]
+    if alpha:
+        reached = radii <= (farthest := noise.largest_radius(n, alpha))
+        shares = bounds.successes_of_q(noise.tail(np.minimum(radii, farthest)), n, alpha) / n
+    else:  # all copies are counted: p_A itself
+        shares = 1.0 - noise.tail(radii)
+        reached = (shares < 1.0) | (radii == 0.0)
+    return [round(float(p_a), 4) if there else None for p_a, there in zip(shares, reached, strict=True)]

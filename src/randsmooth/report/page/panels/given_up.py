@@ -22,16 +22,15 @@ def view(content: PageContent) -> PanelView | None:
     if not content.against:
         return None
     names, reference = content.sheet.class_names, content.sheet.tables[content.sheet.baseline or 0]
-    return PanelView(
-        {
-            "reference": reference,
-            "against": content.against,
-            "changes": [[(len(at.lost), len(at.won), worst(names, at)) for at in o.given_up] for o in content.against],
-            "by_class": by_class(content),
-            "gallery": gallery(content, reference),
-            "scope": content.against[0].comparison.scope,
-        }
-    )
+    printed = {
+        "reference": reference,
+        "against": content.against,
+        "changes": [[(len(at.lost), len(at.won), worst(names, at)) for at in o.given_up] for o in content.against],
+        "by_class": by_class(content),
+        "gallery": gallery(content, reference),
+        "scope": content.against[0].comparison.scope,
+    }
+    return PanelView(printed)
 
 
 def worst(class_names: dict[int, str], at: GivenUp) -> str:
