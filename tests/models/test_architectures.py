@@ -17,7 +17,7 @@ from torch.nn import functional as F
 from models.refusing import check_refusals
 from randsmooth.errors import InputError
 from randsmooth.models import ARCHITECTURES, Architecture, build
-from randsmooth.models.architectures.cpu_layers import MaxPool2x2, Stem
+from randsmooth.models.architectures.convolutional import MaxPool2x2, Stem
 
 PARAMETERS = [
     ("small-cnn", 1, 8, 10, 29_066),

@@ -6,6 +6,10 @@ from .adapters.foreign_model import votes as votes
 from .adapters.graph_file import GraphFile as GraphFile
 from .adapters.graph_file import IrModel as IrModel
 from .adapters.graph_file import OnnxModel as OnnxModel
+from .around import Ensemble as Ensemble
+from .around import Wrapped as Wrapped
+from .around import traceable as traceable
+from .around import wrap as wrap
 from .base import Around as Around
 from .base import BaseClassifier as BaseClassifier
 from .base import adapt as adapt
@@ -21,8 +25,6 @@ from .denoised import Denoised as Denoised
 from .denoised import Denoiser as Denoiser
 from .denoised import DiffusionDenoiser as DiffusionDenoiser
 from .denoised import load_denoiser as load_denoiser
-from .ensemble import Ensemble as Ensemble
-from .ensemble import traceable as traceable
 from .folder import check_folder as check_folder
 from .folder import save as save
 from .importing.checkpoint import import_checkpoint as import_checkpoint
@@ -34,5 +36,3 @@ from .sources import open_source as open_source
 from .weights import lacks_weights as lacks_weights
 from .weights import unwrapped as unwrapped
 from .weights import weights_hash as weights_hash
-from .wrapped import Wrapped as Wrapped
-from .wrapped import wrap as wrap

@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from randsmooth.documents import parse_json, read_file, shown
 from randsmooth.errors import InputError
 from randsmooth.extras import needs
+from randsmooth.models.around import Step, Wrapped, crop_step, normalise_step, resize_step
 from randsmooth.models.folder import here
-from randsmooth.models.wrapped import Step, Wrapped, crop_step, normalise_step, resize_step
 
 # Names that say nothing: numbers, transformers' own, and ImageNet's identifiers, whose order is that of its labels.
 NAMELESS = re.compile(r"\d+|label[_ ]?\d+|n\d{8}", re.IGNORECASE)

@@ -14,7 +14,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -163,17 +163,13 @@ def check_source(source: Path | str) -> None:
 
 
 def _checked(source: Path | str) -> tuple[Path | str, Form]:
-    """Where what `source` names lies on this machine, and its form."""
-    place = fetched(source, _of_model) if is_url(source) else shipped(source)
-    form = form_of(place)
+    """Where what `source` names lies on this machine, of a URL without what training needs, and its form."""
+    if is_url(source):
+        source = fetched(source, lambda path: path.name not in UNUSED and "events" not in path.parts)
+    form = form_of(place := shipped(source))
     if form.check is not None:
         form.check(str(place))
     return place, form
-
-
-def _of_model(path: PurePosixPath) -> bool:
-    """Whether a file of a folder at a URL is needed, that is, not for training alone."""
-    return path.name not in UNUSED and "events" not in path.parts
 
 
 def open_source(source: Path | str, **model_args: Any) -> Any:

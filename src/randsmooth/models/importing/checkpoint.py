@@ -22,6 +22,7 @@ from randsmooth.atomic import claimed
 from randsmooth.data import DATASETS, DatasetSpec, Images
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
+from randsmooth.models.around import normalise_step
 from randsmooth.models.base import pick_device
 from randsmooth.models.classifier import Classifier
 from randsmooth.models.denoised import Denoiser
@@ -166,12 +167,13 @@ def _tried(
     """
     place, split, layers = pick_device(device), _images(dataset), candidates(spec)
     chosen, network = data.take(len(split), min(count, len(split))), network.to(place).eval()
+    steps = [normalise_step(layer.mean, layer.std, 1.0).to(place) for layer in layers]
     right: list[NDArray[np.bool_]] = []
     with progress(f"try {len(layers)} normalisations", len(chosen), "images") as reporter:
         for block, (x, y) in enumerate(split.batches(chosen.split(BATCH))):
             noisy = (x.cpu() + draw(tuple(x.shape), sigma, stream=Stream(0, "import").at(block))).to(place)
             with torch.inference_mode():
-                answers = [network(layer(noisy)).argmax(1).cpu() for layer in layers]
+                answers = [network(step(noisy)).argmax(1).cpu() for step in steps]
             right.append(torch.stack([answer == y.cpu() for answer in answers]).numpy())
             reporter.advance(len(x))
         guess = int(split.labels[chosen].bincount().max()) / len(chosen)
@@ -200,12 +202,6 @@ class Normalisation(NamedTuple):
     name: str
     mean: tuple[float, ...] | None
     std: tuple[float, ...] | None
-
-    def __call__(self, x: Tensor) -> Tensor:  # (B, C, H, W)
-        if self.mean is None or self.std is None:
-            return x
-        mean, std = (x.new_tensor(values).reshape(1, -1, 1, 1) for values in (self.mean, self.std))
-        return (x - mean) / std
 
     def centering(self) -> Normalisation:
         """The mean alone (SmoothAdv)."""
