@@ -9,9 +9,9 @@ import pytest
 from randsmooth.errors import InputError
 
 
-def refusal(ask: Callable[[], object]) -> str:
-    """What the InputError says that `ask` raises."""
-    with pytest.raises(InputError) as refused:
+def refusal(ask: Callable[[], object], kind: type[Exception] = InputError) -> str:
+    """What the error of this kind says that `ask` raises."""
+    with pytest.raises(kind) as refused:
         ask()
     return str(refused.value)
 

@@ -14,7 +14,6 @@ import torch
 from torch import Tensor, nn
 
 import randsmooth as rs
-from models.plain_networks import dncnn
 from models.refusing import check_refusals, refusal
 from randsmooth import data, models
 from randsmooth.models import Classifier, Denoised, Denoiser, DiffusionDenoiser, check_folder, load_denoiser, save
@@ -40,15 +39,6 @@ def denoiser(seed: int = 0) -> Denoiser:
     return made.eval()
 
 
-def counts(table: rs.Certificates) -> np.ndarray:
-    assert table.counts is not None
-    return table.counts
-
-
-def halved(noisy: Tensor) -> Tensor:
-    return noisy / 2
-
-
 def test_the_image_passes_the_denoiser_first(tmp_path: Path) -> None:
     first, second, noisy = denoiser(), classifier(), torch.randn(5, 1, 8, 8)
     save(first, tmp_path / "denoiser")
@@ -68,8 +58,9 @@ def test_counts_are_those_of_a_loop_over_both_parts_and_the_header_says_what_the
     behind = rs.certify(Denoised(first, second), "digits", out=out, **HOW)
     by_hand = rs.certify(nn.Sequential(first, second).eval(), "digits", sigma=0.25, **HOW)
     assert behind.header.sigma == 0.25, "the denoiser's own sigma is the one that is meant"
-    np.testing.assert_array_equal(counts(behind), counts(by_hand))
-    assert not np.array_equal(counts(behind), counts(rs.certify(second, "digits", sigma=0.25, **HOW)))
+    alone = rs.certify(second, "digits", sigma=0.25, **HOW)
+    counts, expected, other = (table.evidence()[1] for table in (behind, by_hand, alone))
+    assert np.array_equal(counts, expected) and not np.array_equal(counts, other)
     said = behind.header.model or {}
     assert said["arch"] == "small-cnn behind dncnn-3x4"
     assert said["denoiser"] == {**FACTS, "arch": "dncnn-3x4", "weights": models.weights_hash(first)}
@@ -80,43 +71,10 @@ def test_counts_are_those_of_a_loop_over_both_parts_and_the_header_says_what_the
     assert "another model" in refusal(again)
 
 
-def test_parts_that_do_not_fit_are_refused() -> None:
-    table: list[tuple[tuple[Any, Any], str]] = [
-        ((3, nn.Flatten()), "an int, 3 | a folder or a function"),
-        ((halved, 3), "an int, 3"),
-        ((Denoiser(channels=3, arch="dncnn-3x2"), classifier()), "of 3 channels | (1, 8, 8)"),
-    ]
-    check_refusals((partial(Denoised, *parts), said) for parts, said in table)
-    training = Denoised(denoiser().train(), classifier())
-    check_refusals([(lambda: rs.SmoothedClassifier(training, sigma=0.25), "train mode")])
-
-
-def stirred(denoiser: Denoiser) -> Denoiser:
-    """With other weights and statistics than the initial ones, in eval mode."""
-    for tensor in (*denoiser.parameters(), *denoiser.buffers()):
-        if tensor.is_floating_point():
-            nn.init.uniform_(tensor, 0.1, 0.4)
-    return denoiser.eval()
-
-
-def test_it_predicts_the_noise_on_images_of_any_size_and_untrained_none() -> None:
-    assert sum(each.numel() for each in Denoiser(channels=3).parameters()) == 558_400  # Salman et al.'s
-    for shape in ((2, 3, 8, 8), (1, 3, 5, 11)):
-        noisy = torch.randn(shape)
+def test_it_has_the_published_size_and_untrained_leaves_images_of_any_size_as_they_are() -> None:
+    assert sum(each.numel() for each in Denoiser(channels=3, arch="dncnn").parameters()) == 558_400  # Salman et al.'s
+    for noisy in (torch.randn(2, 3, 8, 8), torch.randn(1, 3, 5, 11)):
         assert torch.equal(Denoiser(channels=3, arch="dncnn-3x4").eval()(noisy), noisy)
-        made = stirred(Denoiser(channels=3, arch="dncnn-4x3"))
-        torch.testing.assert_close(made(noisy), dncnn(made.network.state_dict(), noisy, 4))
-
-
-def test_other_networks_are_refused() -> None:
-    table: list[tuple[Any, str]] = [
-        ("unet", "'unet' | dncnn-DEPTHxWIDTH"),
-        ("dncnn-2x64", "'dncnn-2x64' | from 3 to 200"),
-        (17, "arch=17 | dncnn-17x64"),
-    ]
-    check_refusals((partial(Denoiser, channels=1, arch=arch), said) for arch, said in table)
-    check_refusals([(lambda: Denoiser(channels=0), "channels=0 | usually 3")])
-    assert Denoiser(channels=1, arch="dncnn").arch == "dncnn-17x64"
 
 
 class Oracle(nn.Module):
@@ -168,16 +126,31 @@ def test_what_the_network_sees_has_the_variance_that_it_knows() -> None:
         assert denoiser.mismatch == pytest.approx(level / (2 * sigma) - 1)
 
 
-def test_diffusion_models_that_cannot_be_used_are_refused() -> None:
-    table: list[tuple[dict[str, Any], str]] = [
+def test_what_cannot_be_used_is_refused() -> None:
+    parts: list[tuple[tuple[Any, Any], str]] = [
+        ((3, nn.Flatten()), "an int, 3 | a folder or a function"),
+        ((torch.clone, 3), "an int, 3"),
+        ((Denoiser(channels=3, arch="dncnn-3x2"), classifier()), "of 3 channels | (1, 8, 8)"),
+    ]
+    check_refusals((partial(Denoised, *given), said) for given, said in parts)
+    training = Denoised(denoiser().train(), classifier())
+    check_refusals([(lambda: rs.SmoothedClassifier(training, sigma=0.25), "train mode")])
+    networks: list[tuple[dict[str, Any], str]] = [
+        ({"arch": "unet"}, "'unet' | dncnn-DEPTHxWIDTH"),
+        ({"arch": "dncnn-2x64"}, "'dncnn-2x64' | from 3 to 200"),
+        ({"arch": 17}, "arch=17 | dncnn-17x64"),
+        ({"channels": 0}, "channels=0 | usually 3"),
+    ]
+    check_refusals((partial(Denoiser, **({"channels": 1} | given)), said) for given, said in networks)
+    diffusions: list[tuple[dict[str, Any], str]] = [
         ({"sigma": 0.001}, "sigma=0.001 | from 0.005 to "),
         ({"sigma": 1000.0}, "sigma=1000.0 | noise levels"),
         ({"alphas_cumprod": torch.linspace(1e-4, 0.02, 1000)}, "from 1 down to 0 | not the betas"),
         ({"prediction": "score"}, "'score' | epsilon, v_prediction, sample"),
     ]
-    good: dict[str, Any] = {"network": lambda x_t, t: x_t, "sigma": 0.5, "alphas_cumprod": ABAR}
-    check_refusals((partial(DiffusionDenoiser, **(good | changed)), said) for changed, said in table)
-    cut = DiffusionDenoiser(lambda x_t, t: x_t[:, :, :4], sigma=0.5, alphas_cumprod=ABAR)
+    good: dict[str, Any] = {"network": lambda x_t, t: x_t[:, :, :4], "sigma": 0.5, "alphas_cumprod": ABAR}
+    check_refusals((partial(DiffusionDenoiser, **(good | changed)), said) for changed, said in diffusions)
+    cut = DiffusionDenoiser(**good)
     check_refusals([(lambda: cut(torch.zeros(2, 3, 8, 8)), "(2, 3, 4, 8) | the same shape")])
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import pytest
+from models.refusing import refusal
 
 
 def told(check: Callable[..., None], *given: Any, **how: Any) -> str:
-    with pytest.raises(AssertionError) as refused:
-        check(*given, **how)
-    return str(refused.value)
+    return refusal(lambda: check(*given, **how), AssertionError)
 
 
 def each_told(check: Callable[[Any], None], broken: Iterable[tuple[Any, str]]) -> None:

@@ -64,9 +64,9 @@ def views(**parts: Any) -> dict[str, Any]:
 
 
 PANEL: list[tuple[dict[str, Any], str]] = [
-    ({}, "has no function view(content)"),
+    ({}, "fails when it is tried (AttributeError|'view'"),
     ({**views(), "doc": ""}, "has no docstring"),
-    ({**views(), "template": None}, "has no template at |made.html.j2: is it packaged"),
+    ({**views(), "template": None}, "fails when it is tried (TemplateNotFound|made.html.j2"),
     ({"view": lambda content: content.missing}, "fails when it is tried (AttributeError"),
     ({"view": lambda content: {}}, "views a dict, expected report.PanelView or None"),
     ({"view": lambda content: None}, "shows nothing of any table"),
