@@ -44,11 +44,10 @@ def samples(folder: Path, form: str) -> str:
     parts: list[tuple[str, bytes | str]] = []
     for k, each in enumerate(PIXELS):
         parts += [(f"s{k:03d}.cls", str(LABELS[k]).encode()), (f"s{k:03d}.png", png(each))]
+    (folder / "part-000.tar").write_bytes(tar(parts if form == "tar" else parts[:4]))
     if form == "tar":
-        (folder / "mine.tar").write_bytes(tar(parts))
-        return str(folder / "mine.tar")
-    for number, some in enumerate((parts[:4], parts[4:])):
-        (folder / f"part-{number:03d}.tar").write_bytes(tar(some))
+        return str(folder / "part-000.tar")
+    (folder / "part-001.tar").write_bytes(tar(parts[4:]))
     return str(folder / "part-{000..001}.tar" if form == "tars by pattern" else folder)
 
 
@@ -105,11 +104,14 @@ def hub(pixels: Pixels) -> Any:
 
 
 def with_transform(pixels: Pixels) -> Any:
-    return (
-        hub(pixels)
-        .rename_column("img", "stored")
-        .with_transform(lambda rows: {"image": rows["stored"], "label": rows["fine_label"]})
-    )
+    stored = hub(pixels).rename_column("img", "stored")
+    return stored.with_transform(lambda rows: {"image": rows["stored"], "label": rows["fine_label"]})
+
+
+def arrays_of_datasets(pixels: Pixels) -> Any:
+    datasets = pytest.importorskip("datasets")
+    features = datasets.Features({"image": datasets.Array3D((3, 12, 10), "uint8"), "label": datasets.Value("int64")})
+    return datasets.Dataset.from_dict({"image": list(pixels), "label": LABELS}, features=features)
 
 
 OBJECTS: dict[str, Callable[[Pixels], Any]] = {
@@ -127,16 +129,8 @@ OBJECTS: dict[str, Callable[[Pixels], Any]] = {
     "datasets.Dataset": hub,
     "datasets.Dataset with a transform": with_transform,
     "datasets.DatasetDict": lambda p: pytest.importorskip("datasets").DatasetDict({"test": hub(p)}),
+    "datasets.Dataset of arrays": arrays_of_datasets,
 }
-
-
-def arrays_of_datasets(pixels: Pixels) -> Any:
-    datasets = pytest.importorskip("datasets")
-    features = datasets.Features({"image": datasets.Array3D((3, 12, 10), "uint8"), "label": datasets.Value("int64")})
-    return datasets.Dataset.from_dict({"image": list(pixels), "label": LABELS}, features=features)
-
-
-OBJECTS["datasets.Dataset of arrays"] = arrays_of_datasets
 
 
 def test_objects() -> None:
@@ -166,18 +160,17 @@ def test_only_the_chosen_items_are_read() -> None:
     assert table.label.tolist() == [0, 1, 2, 0] and many.read < 100
 
 
-def test_folders_of_classes_and_flat_ones(tmp_path: Path) -> None:
-    write_folder(tmp_path / "classes", PIXELS, [["ant", "bee", "cat"][k] for k in LABELS])
-    images = data.load(str(tmp_path / "classes"), "test")
-    assert images.labels.tolist() == sorted(LABELS) and images.spec.classes == ("ant", "bee", "cat")
+def test_flat_folders(tmp_path: Path) -> None:
     write_folder(tmp_path / "flat", PIXELS, ["."] * 6)
     write_folder(tmp_path / "splits", PIXELS, ["test"] * 6)
     for place in ("flat", "splits"):
         unlabelled = data.load(str(tmp_path / place), "test")
         assert not unlabelled.labelled and unlabelled.labels.tolist() == [-1] * 6
         assert torch.equal(unlabelled.batch(torch.arange(6))[0], X)
-    (tmp_path / "classes" / "stray.png").write_bytes(png(PIXELS[0]))
-    refuses(("stray.png", "ant"), tmp_path / "classes")
+    (tmp_path / "splits" / "stray.png").write_bytes(png(PIXELS[0]))
+    assert len(data.load(str(tmp_path / "splits"), "test")) == 6
+    write_folder(tmp_path / "flat", PIXELS[:1], ["ant"])
+    refuses(("000.png", "ant"), tmp_path / "flat")
 
 
 def test_columns_that_are_named(tmp_path: Path) -> None:

@@ -111,7 +111,6 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"train": {"epoch": 5}}, "unknown setting of gaussian 'epoch'"),
     ({"train": {"sigma": 5}}, "unknown setting of gaussian 'sigma'"),
     ({"certify": {"shard": "1/2"}}, "unknown setting below certify: 'shard'"),
-    ({"certify": {"sigma": 0.5, "denoiser": "./none"}}, "none"),
     ({"methods": 3}, "methods must be names, or `name: settings` lines; got 3"),
     ({"train": 3}, "train must hold `setting: value` lines; got 3"),
     ({"methods": {"gaussian": {"m": {"lr": 0.1}}}}, "m='OUT/digits-gaussian-lr=0.1-0.25-seed0/model' must be"),

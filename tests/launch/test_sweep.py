@@ -87,15 +87,13 @@ def test_what_fails_is_told_and_tried_again_and_the_rest_is_done(tmp_path: Path)
     assert "1 models failed; the same command tries them again, or one step alone:" in said
     assert "    randsmooth train digits --method gaussian --sigma 0.25 --seed 0" in said
     assert len([*out.glob("*/*.parquet")]) == 1 and (out / "leaderboard.html").exists()
-    shown = sweep(tmp_path, "status", out).stdout
-    assert "failed  train:" in shown and "is a file; --out names a folder" in shown
-    assert shown.splitlines()[-1] == "1 done, 1 failed"
+    assert sweep(tmp_path, "status", out).stdout.splitlines()[-1] == "1 done, 1 failed"
     in_the_way.unlink()
     sweep(tmp_path, "grid.yaml")
     assert {cell.state for cell in status(out)} == {"done"} and len([*out.glob("*/*.parquet")]) == 2
 
 
-def test_ctrl_c_ends_the_steps_and_a_second_sweep_waits_for_nobody(tmp_path: Path) -> None:
+def test_ctrl_c_ends_the_steps(tmp_path: Path) -> None:
     out = tmp_path / "runs" / "grid"
     process = subprocess.Popen(
         words(grid(tmp_path, train={"epochs": 500})),
@@ -106,8 +104,6 @@ def test_ctrl_c_ends_the_steps_and_a_second_sweep_waits_for_nobody(tmp_path: Pat
     )
     wait_for(out / "digits-gaussian-0.25-seed0" / "model" / "history.csv", process)
     assert "running" in sweep(tmp_path, "status", out).stdout
-    refused = sweep(tmp_path, "grid.yaml", code=2).stderr
-    assert "another run is writing runs/grid" in refused
     process.send_signal(signal.SIGINT)
     said = process.communicate(timeout=120.0)[0].decode()
     assert process.returncode == 130 and "what is finished is kept: the same command goes on" in said, said

@@ -22,7 +22,7 @@ from launch.processes import equal, running
 from randsmooth.certificates.journal import shards_path
 from randsmooth.errors import InputError
 from randsmooth.launch.shards import ShardFolder
-from randsmooth.launch.slurm import Resources, seconds
+from randsmooth.launch.slurm import Resources
 from randsmooth.launch.workers import Dask, Processes, Ray, Workers
 
 PATIENCE = 600.0
@@ -71,12 +71,6 @@ def test_what_cannot_be_is_refused_before_anything_begins(tmp_path: Path, monkey
         with pytest.raises(InputError) as refused:
             rs.certify(Net(), "digits", **SMALL, out=tmp_path / "a.parquet", workers=where)
         assert f"{where.address}: expected HOST:PORT" in str(refused.value) and not [*tmp_path.iterdir()], where
-
-
-def test_times_are_read_as_sbatch_reads_them() -> None:
-    table = {"90": 5400, "1:30": 90, "2:00:00": 7200, "1-12": 129_600, "1-12:30": 131_400, "1-12:30:15": 131_415}
-    assert {time: seconds(time) for time in table} == table
-    assert Resources(time="1:30").parameters()["time"] == 2  # whole minutes, rounded up
 
 
 @pytest.mark.slow

@@ -303,20 +303,19 @@ class Items(Source):
                 self.item(index)
         return torch.tensor([self._known[index] for index in indices.tolist()], dtype=torch.int64)
 
-    def item(self, index: int) -> Image.Image | NDArray[Any]:
-        """The image of one item: an upright PIL image, or an array (C, H, W); its label is looked at."""
-        image, label = self._parts(index)
+    def item(self, index: int) -> NDArray[Any]:
+        """The pixels (C, H, W) of one item, or its features; its label is looked at."""
+        (image, label), where = self._parts(index), self.where(index)
         if self.labelled:
             self._known[index] = self._label(index, label)
         if isinstance(image, Image.Image):
-            return upright(image)
+            return channels_first(converted(upright(image), channels_of({image.mode}) or 3, where))
         if not isinstance(image, Tensor | np.ndarray):
-            kind = type(image).__name__
-            raise InputError(f"{self.where(index)} holds a {kind}; expected a tensor, an array or a PIL image")
+            raise InputError(f"{where} holds a {type(image).__name__}; expected a tensor, an array or a PIL image")
         array = as_array(image)
         if self.features:
             return array
-        first: NDArray[Any] = images_first(array[None], self.where(index), 1 if array.ndim == 2 else None)[0]
+        first: NDArray[Any] = images_first(array[None], where, 1 if array.ndim == 2 else None)[0]
         return first
 
     def _label(self, index: int, label: Any) -> int:
@@ -330,19 +329,18 @@ class Items(Source):
         """The pixels (C, H, W) of one item in [0, 1]. It may be nearly black, so that its own range says little."""
         image, where = self.item(index), self.where(index)
         if self.features:
-            numbers = check_features(as_array(image)[None], where, lambda _: where)
+            numbers = check_features(image[None], where, lambda _: where)
             if numbers.shape[1:] != spec.shape:
                 raise InputError(f"{where} has the shape {numbers.shape[1:]}, the first {spec.shape}: give one shape")
             return np.asarray(numbers[0])
-        if isinstance(image, Image.Image):
-            image = channels_first(converted(image, spec.shape[0], where))
         if image.dtype != np.uint8 and not (image.dtype.kind == "f" and ((image >= 0) & (image <= 1)).all()):
             image = check_values(image[None], f"the image of {where}", lambda _: where)[0]
         plain = image if image.dtype == np.uint8 else image.astype(np.float32)
-        array = fitted(plain[None], spec.fit, lambda _: where)
-        if array.shape[1:] != spec.shape:
-            raise InputError(f"{where} has the shape {array.shape[1:]}, and the first images {spec.shape}: {RESIZE}")
-        found: NDArray[np.float32] = np.ascontiguousarray(array[0]).astype(np.float32)
+        array = fitted(plain[None], spec.fit, lambda _: where)[0]
+        if array.shape not in (spec.shape, (1, *spec.shape[1:])):
+            way = f"convert it, or {RESIZE}"
+            raise InputError(f"{where} has the shape {array.shape}, and the first images {spec.shape}: {way}")
+        found: NDArray[np.float32] = np.broadcast_to(array, spec.shape).astype(np.float32, order="C")
         return found / np.float32(255) if array.dtype == np.uint8 else found
 
 
@@ -353,28 +351,18 @@ def from_items(items: Items, request: Request) -> StreamedImages:
         InputError: images of several sizes, or that cannot be converted, or that change from reading to reading.
     """
     images = [items.item(index) for index in take(len(items), min(PROBE, len(items))).tolist()]
-    if not np.array_equal(np.asarray(images[0]), np.asarray(items.item(0)), equal_nan=True):
+    if not np.array_equal(images[0], items.item(0), equal_nan=True):
         raise InputError(f"{items.where(0)} has other pixels each time it is read: leave random transforms out")
     if items.features:
-        shape = np.asarray(images[0]).shape
+        shape = images[0].shape
         check_kind((len(items), *shape), items.name, True, request.fit)
     else:
-        shape = _shape_of(images, items, request.fit)
+        if len({image.shape for image in images}) == 1:
+            check_values(np.stack(images), f"the images of {items.name}", items.where)
+        sides = {(image.shape[1], image.shape[2]) for image in images}
+        shape = one_shape(max(map(len, images)), sides, request.fit, items.name)
     spec = own(items.name, {request.called: len(items)}, shape, (), named=False, fit=request.fit)
     return StreamedImages(spec, request.called, items, request.device)
-
-
-def _shape_of(images: Sequence[Any], items: Items, fit: Fit | None) -> tuple[int, ...]:
-    """The shape (C, H, W) that all `items` are to have, of which some are `images`."""
-    photographs = [image for image in images if isinstance(image, Image.Image)]
-    arrays = [image for image in images if not isinstance(image, Image.Image)]
-    if arrays and photographs:
-        raise InputError(f"{items.name} holds PIL images and arrays: give one of them")
-    if len({image.shape for image in arrays}) == 1:
-        check_values(np.stack(arrays), f"the images of {items.name}", items.where)
-    channels = len(arrays[0]) if arrays else channels_of({image.mode for image in photographs}) or 3
-    sides = {image.shape[1:] for image in arrays} | {(image.height, image.width) for image in photographs}
-    return one_shape(channels, sides, fit, items.name)
 
 
 def from_object(source: Any, request: Request) -> Images:

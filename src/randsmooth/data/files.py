@@ -31,7 +31,6 @@ WORDNET_ID = re.compile(r"n\d{8}")
 # Of the files that are looked for in folders and tar files.
 SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff", ".gif", ".pgm", ".ppm"}
 
-MOST_CSV_BYTES = 2**30
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 LABELS = ("cls", "label", "json")  # extensions that hold a label, in the order in which they are looked for
@@ -176,8 +175,6 @@ def read_csv(path: Path, columns: ColumnNames = USUAL) -> Encoded:
         InputError: no such column, a row of another length, a file that is missing, or a label that is none; the
             message names the line.
     """
-    if path.stat().st_size > MOST_CSV_BYTES:
-        raise InputError(f"{path} is larger than {MOST_CSV_BYTES:,} bytes: split it")
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, delimiter=DELIMITERS[path.suffix.lower()], strict=True)

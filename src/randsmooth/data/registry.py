@@ -25,16 +25,12 @@ HOME = "RANDSMOOTH_DATA"  # the variable that names the folder of the named data
 BRACES = re.compile(r"\{\d{1,9}\.\.\d{1,9}\}")
 
 # What a data set can be, on the command line and in Python; docs/data.md has an example of each.
-FOLDERS = (
-    "a folder (of class folders, of images, of train/ and test/, of Parquet files, of WebDataset tar files, or written "
-    "by save_to_disk of datasets)"
+FORMS = (
+    "the name of a data set (`randsmooth data list`), a folder (of class folders, of images, of train/ and test/, of "
+    "Parquet files, of WebDataset tar files, or written by save_to_disk of datasets), a file .npz, .csv, .parquet or "
+    ".tar; in Python also arrays or tensors (x, y) or x, a torch Dataset or DataLoader, a Dataset or DatasetDict of "
+    "datasets, or what `data.load` gives"
 )
-FILES = "a file .npz, .csv, .parquet or .tar"
-OBJECTS = (
-    "arrays or tensors (x, y) or x, a torch Dataset or DataLoader, a Dataset or DatasetDict of datasets, or what "
-    "`data.load` gives"
-)
-FORMS = f"the name of a data set (`randsmooth data list`), {FOLDERS}, {FILES}; in Python also {OBJECTS}"
 
 SUFFIXES = (".npz", ".csv", ".tsv", ".parquet", ".tar")
 COMPRESSED = re.compile(r"\.(tar\.(gz|bz2|xz|zst)|tgz|zip)$")
@@ -125,7 +121,7 @@ def dataset_path(dataset: str) -> Path:
     if len(path.parts) > 1 or path.is_absolute() or path.suffix.lower() in SUFFIXES:
         kind = "file" if path.suffix.lower() in SUFFIXES else "folder"
         raise unknown_form(f"no {kind} at {path}: give the path of one, or one of {', '.join(DATASETS)}")
-    raise InputError(f"{unknown('data set', dataset, DATASETS)}; or give {FOLDERS}, or {FILES}")
+    raise unknown_form(str(unknown("data set", dataset, DATASETS)))
 
 
 def _fetched(dataset: str) -> Path:
@@ -162,16 +158,14 @@ def read_digits(split: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """
     with needs("the data set digits"):
         from sklearn.datasets import load_digits
+    import pandas as pd
 
     bunch = load_digits()
-    images, labels = np.asarray(bunch.images), np.asarray(bunch.target)
-    in_test = np.zeros(len(labels), dtype=bool)
-    for label in np.unique(labels):
-        in_test[np.flatnonzero(labels == label)[::TEST_EVERY]] = True
-    kept = np.flatnonzero(in_test == (split == "test"))
+    among = pd.Series(bunch.target).groupby(bunch.target).cumcount().to_numpy()  # the images of the class
+    kept = (among % TEST_EVERY == 0) == (split == "test")
     # The file's values are 0..16; 255 is no multiple of 16, so round.
-    pixels = np.rint(images[kept] * 255 / 16).astype(np.uint8)
-    return pixels[:, None], labels[kept].astype(np.int64)
+    pixels = np.rint(bunch.images[kept] * 255 / 16).astype(np.uint8)
+    return pixels[:, None], bunch.target[kept].astype(np.int64)
 
 
 @cache

@@ -112,8 +112,8 @@ def seconds(time: str) -> int:
         InputError: it is none, or is nothing.
 
     Example:
-        >>> seconds("90"), seconds("2:00:00"), seconds("1-12")
-        (5400, 7200, 129600)
+        >>> [seconds(time) for time in ("90", "1:30", "2:00:00", "1-12", "1-12:30", "1-12:30:15")]
+        [5400, 90, 7200, 129600, 131400, 131415]
     """
     days, has_days, rest = time.rpartition("-")
     numbers = [*([days] if has_days else []), *rest.split(":")]
