@@ -21,12 +21,12 @@ from torch.utils.data import DataLoader, TensorDataset
 import randsmooth as rs
 from models.graphs import linear
 from models.refusing import check_refusals, refusal
-from randsmooth.certification import Run, algorithm, header
+from randsmooth.certification import Run
 from randsmooth.certification.opening import images_taken
 from randsmooth.data import deviations, features, load
 from randsmooth.errors import InputError
 from randsmooth.models import EstimatorModel
-from randsmooth.noise import GaussianPerCoordinate, address_of
+from randsmooth.noise import GaussianPerCoordinate
 
 N, CLASSES = 12, 3
 WINE = load_wine(as_frame=True)
@@ -94,18 +94,6 @@ def test_a_radius_is_never_beyond_the_plane_and_in_the_units_of_its_noise() -> N
         lambda z: np.hstack([z @ plane, -z @ plane]), x, noise=noise, n=4000, alpha=1e-6, seed=0, identity="a plane"
     )
     np.testing.assert_array_equal(again.counts, table.counts)
-
-
-def test_features_count_as_the_same_numbers_in_an_image_of_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (algorithm, header):  # noise is addressed by the shape, too
-        monkeypatch.setattr(module, "address_of", lambda x: address_of(x.flatten()))
-    x = np.random.default_rng(0).random((6, 8), np.float32)
-    network = nn.Sequential(nn.Flatten(), nn.Linear(8, 3)).eval()
-    as_rows, as_images = (
-        rs.certify(network, each, sigma=0.5, n=500, n0=0, rule="radius=0.1", seed=0) for each in (x, x[:, None, None])
-    )
-    np.testing.assert_array_equal(as_rows.counts, as_images.counts)
-    np.testing.assert_array_equal(as_rows.radius, as_images.radius)
 
 
 def test_features_of_every_form_are_the_same_data(tmp_path: Path) -> None:

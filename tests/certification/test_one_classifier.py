@@ -24,7 +24,6 @@ from randsmooth.certificates.journal import journal_path
 from randsmooth.certification import SmoothedClassifier, check_answers
 from randsmooth.certification.header import behaviour
 from randsmooth.errors import Note
-from randsmooth.models import OnnxModel
 
 Make = Callable[[], Any]
 
@@ -63,19 +62,6 @@ def classifier(scale: float) -> nn.Module:
 
 def normalised(mean: float) -> nn.Module:
     return nn.Sequential(NormalizeLayer((mean,)), plain()).eval()
-
-
-def with_data_beside(folder: Path, seed: int) -> OnnxModel:
-    onnx = pytest.importorskip("onnx")
-    pytest.importorskip("onnxruntime")
-    folder.mkdir()
-    torch.manual_seed(seed)
-    model = nn.Sequential(nn.Flatten(), nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10)).eval()
-    program = torch.onnx.export(model, (torch.rand(2, 1, 8, 8),), dynamo=True, verbose=False)
-    assert program is not None
-    whole = program.model_proto
-    onnx.save_model(whole, folder / "m.onnx", save_as_external_data=True, location="m.onnx.data", size_threshold=100)
-    return OnnxModel(folder / "m.onnx")
 
 
 def run(model: Any, out: Path | None, *, stop: bool = False, **options: Any) -> Certificates:
@@ -126,14 +112,6 @@ def test_another_model_is_refused_by_weights_or_answers(backend: str, tmp_path: 
         if backend != "openvino" or name in of_openvino:
             first, other = (lambda make=make, of=of: make(of).eval() for of in (this, that))
             check_only_itself_goes_on(first, first, other, said, tmp_path / f"{name}.parquet", backend=backend, **more)
-
-
-@pytest.mark.parametrize("backend", ["onnx", SLOW[0]])
-def test_onnx_files_with_weights_beside_them(backend: str, tmp_path: Path) -> None:
-    pytest.importorskip("openvino" if backend == "openvino" else "onnxruntime")
-    first, copy, other = (with_data_beside(tmp_path / name, seed) for name, seed in (("a", 0), ("b", 0), ("c", 1)))
-    out = tmp_path / "a.parquet"
-    check_only_itself_goes_on(lambda: first, lambda: copy, lambda: other, WEIGHTS, out, backend=backend)
 
 
 def test_what_has_no_weights_is_certified_under_a_name(tmp_path: Path) -> None:

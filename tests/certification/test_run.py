@@ -22,7 +22,7 @@ from models.refusing import check_refusals
 from randsmooth import data, models, read
 from randsmooth.atomic import claimed
 from randsmooth.certificates import Certificates, Header
-from randsmooth.certification import Run, SmoothedClassifier
+from randsmooth.certification import Run
 from randsmooth.certification.run import spread
 from randsmooth.data import TensorImages
 from randsmooth.models import Classifier
@@ -57,13 +57,10 @@ def interrupt(model: nn.Module, images: object, out: Path, stop: int, **more: An
         run(model, images, out, stop=stop, **more)
 
 
-def test_the_table_is_what_the_api_gives(model: Classifier, images: TensorImages, tmp_path: Path) -> None:
+def test_a_table_in_memory_is_that_of_the_file(model: Classifier, images: TensorImages, tmp_path: Path) -> None:
     table = run(model, images, tmp_path / "a.parquet")
-    x, y = images.batch(torch.tensor(INDICES))
-    direct = SmoothedClassifier(model, sigma=0.5, seed=0).certify(x, n0=20, n=300, alpha=0.01)
-    assert table.idx.tolist() == [*INDICES] and table.label.tolist() == y.tolist()
-    assert np.array_equal(table.evidence()[1], direct.counts)
-    assert np.array_equal(table.predict, direct.predict) and np.array_equal(table.radius, direct.radius)
+    assert table.idx.tolist() == [*INDICES]
+    assert table.label.tolist() == images.labels_at(torch.tensor(INDICES)).tolist()
     assert same(read(tmp_path / "a.parquet"), table)
     assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
     in_memory = run(model, images, None)
