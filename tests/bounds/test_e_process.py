@@ -71,14 +71,3 @@ def test_coverage_at_any_number_of_samples(q0: float) -> None:
     assert 0.5 * alpha < rate < alpha
     naive = np.mean((s >= naive_claim(n, q0, alpha)).any(axis=1))
     assert naive > 5.0 * alpha  # the control
-
-
-def test_coverage_of_the_bound_itself() -> None:
-    alpha, q, n = 0.05, 0.16, np.unique(np.geomspace(4, 2_000, 17).astype(int))
-    s = successes(n, q, seed=7, paths=20_000)
-    distinct, place = np.unique(np.stack([s, np.broadcast_to(n, s.shape)]).reshape(2, -1), axis=1, return_inverse=True)
-    tail = anytime_q_upper(distinct[0], distinct[1], alpha)[place].reshape(s.shape)
-    rate = np.mean((tail < q).any(axis=1))
-    assert 0.25 * alpha < rate < alpha
-    crossed = (log_e(s, n, q) >= 1e-6 - math.log(alpha)).any(axis=1)
-    assert rate == np.mean(crossed)  # bound and test agree on every path

@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
 
-from randsmooth.bounds.means import (
-    bernstein_lower,
-    hoeffding_lower,
-    sample_variance,
-)
+from randsmooth.bounds.means import bernstein_lower, hoeffding_lower, sample_variance
 
 ALPHA, PATHS = 0.05, 20_000
 ALLOWED = ALPHA + 3.0 * np.sqrt(ALPHA * (1.0 - ALPHA) / PATHS)
@@ -61,12 +57,10 @@ def test_bounds_fail_no_more_often_than_alpha() -> None:
 
 def test_bounds_of_counts_fail_no_more_often_than_alpha() -> None:
     for p in [0.5, 0.9, 0.99, 0.999]:
-        k = np.random.default_rng(4).binomial(100, p, PATHS)
-        mean, variance = hard_moments(k, 100)
-        assert np.mean(hoeffding_lower(mean, 100, ALPHA) > p) <= ALLOWED, p
+        mean, variance = hard_moments(np.random.default_rng(4).binomial(100, p, PATHS), 100)
+        wrong = np.mean(hoeffding_lower(mean, 100, ALPHA) > p)
+        assert ALPHA / 10.0 * (p == 0.5) <= wrong <= ALLOWED, p  # at 1/2 it is near its worst case
         assert np.mean(bernstein_lower(mean, variance, 100, ALPHA) > p) <= ALLOWED, p
-        if p == 0.5:
-            assert np.mean(hoeffding_lower(mean, 100, ALPHA) > p) > ALPHA / 10.0, p  # near its worst case
 
 
 def test_control_the_normal_interval_fails_too_often_near_one() -> None:

@@ -13,7 +13,6 @@ import pandas as pd
 import torch
 
 from randsmooth import read
-from randsmooth.training import checkpoint
 
 CLOCKED = {"seconds", "digest"}  # times are of the machine, and a checkpoint's digest is of them, too
 
@@ -34,7 +33,7 @@ def content(path: Path) -> bytes:
     """What must be the same, in bytes."""
     match path.name:
         case "checkpoint.pt" | "teacher.pt":
-            return b"".join(_flat(checkpoint.read_signed(path)))
+            return b"".join(_flat(torch.load(path, weights_only=True)))
         case "history.csv":
             return str(pd.read_csv(path).drop(columns="seconds").to_csv()).encode()
     match path.suffix:

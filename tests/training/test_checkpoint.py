@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -91,16 +90,11 @@ def test_no_damage_is_read(path: Path, written: bytes) -> None:
             refusal(path, bytes(changed))
 
 
-DEEP = json.loads("[" * 50 + "]" * 50)
-
 # What a field is changed to, under a right digest, and a word of the refusal.
 FIELDS: list[tuple[dict[str, Any], str]] = [
-    ({"epoch": "2"}, "epoch"),
-    ({"epoch": -1}, "epoch=-1"),
     ({"history": [{"a": "b"}] * 2}, "history"),
     ({"model": {"a": "b"}}, "model.a"),
     ({"recipe": {"dataset": "digits"}}, "epochs"),
-    ({"schedule": {"kept": DEEP}}, "deeper than 8"),
     ({"schedule": {"kept": torch.ones(1).expand(10**12)}}, "not stored whole"),
     ({"schedule": {"weights": torch.tensor([1.0, float("nan")])}}, "NaN"),
 ]
@@ -109,7 +103,8 @@ FIELDS: list[tuple[dict[str, Any], str]] = [
 def test_a_field_of_another_kind_is_named(path: Path, written: bytes) -> None:
     for change, word in FIELDS:
         assert word in refusal(path, checkpoint._signed(unsigned(plain(written) | change))), change
-    for content in ({"epoch": 1}, [1], torch.ones(3)):
+    others: list[object] = [{"history": []}, [1], torch.ones(3)]
+    for content in others:
         refusal(path, checkpoint._signed(unsigned(content)))
 
 

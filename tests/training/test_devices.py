@@ -25,7 +25,7 @@ from launch.processes import ranks_of
 from randsmooth import data, models
 from randsmooth.errors import InputError
 from randsmooth.progress import Silent
-from randsmooth.training import TrainingDiverged, TrainingSettings, resolve, train
+from randsmooth.training import Recipe, TrainingDiverged, TrainingSettings, resolve, train
 from randsmooth.training.devices import ALONE, Ranks, leads, make_fabric, placed
 from randsmooth.training.folder import CHECKPOINT
 from randsmooth.training.loggers import LoggerGroup
@@ -79,29 +79,31 @@ def together(number: int, act: Callable[[Ranks], T]) -> list[T]:
 
 
 def test_three_ranks_train_what_one_trains(tmp_path: Path) -> None:
-    """By a method that also asks which images are easy."""
+    """By a method that also asks which images are easy, and under noises that depend on the image."""
     assert [Ranks(rank, 3).rows(8) for rank in range(3)] == [slice(0, 2), slice(2, 5), slice(5, 8)]
     lock, spec = threading.Lock(), data.describe("digits")  # initial weights come from torch's global generator
-    recipe, _ = resolve("digits", settings("amplify"), spec, device="cpu")
     images = data.load("digits", "train").subset(data.take(1000, 36))
+    under = [settings(sigma=None, epochs=1, noise=noise) for noise in ("splitting=0.5", "ablation=12")]
+    for number, chosen in enumerate([settings("amplify"), *under]):
+        recipe, _ = resolve("digits", chosen, spec, device="cpu")
 
-    def trained(ranks: Ranks) -> Trainer:
-        own = tmp_path / f"{ranks.number}-{ranks.rank}"
-        own.mkdir()
-        with lock:
-            model = new_model(recipe, spec)
-        schedule, fabric = recipe.build_method().schedule(), make_fabric(recipe)
-        trainer = Trainer(recipe, images, model, schedule, own, fabric, Silent(), ranks=ranks)
-        trainer.fit(LoggerGroup([]))
-        return trainer
+        def trained(ranks: Ranks, recipe: Recipe = recipe, number: int = number) -> Trainer:
+            own = tmp_path / f"{number}-{ranks.number}-{ranks.rank}"
+            own.mkdir()
+            with lock:
+                model = new_model(recipe, spec)
+            schedule, fabric = recipe.build_method().schedule(), make_fabric(recipe)
+            trainer = Trainer(recipe, images, model, schedule, own, fabric, Silent(), ranks=ranks)
+            trainer.fit(LoggerGroup([]))
+            return trainer
 
-    alone, several = trained(ALONE), together(3, trained)
-    assert apart(alone.weights, several[0].weights) < 1e-5
-    assert all(apart(several[0].weights, other.weights) == 0.0 for other in several[1:])
-    for row, theirs in zip(alone.history, several[2].history, strict=True):
-        kept = {key: value for key, value in row.items() if key not in ("seconds", "attack_success")}
-        assert {key: theirs[key] for key in kept} == pytest.approx(kept, abs=1e-5)
-    assert not (tmp_path / "3-1" / CHECKPOINT).exists()
+        alone, several = trained(ALONE), together(3, trained)
+        assert apart(alone.weights, several[0].weights) < 1e-5, recipe.flat()
+        assert all(apart(several[0].weights, other.weights) == 0.0 for other in several[1:])
+        for row, theirs in zip(alone.history, several[2].history, strict=True):
+            kept = {key: value for key, value in row.items() if key not in ("seconds", "attack_success")}
+            assert {key: theirs[key] for key in kept} == pytest.approx(kept, abs=1e-5)
+    assert not (tmp_path / "0-3-1" / CHECKPOINT).exists()
 
 
 NAMES = ("TORCHELASTIC_RUN_ID", "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,7 @@ import randsmooth as rs
 from randsmooth import data, models
 from randsmooth.errors import InputError
 from randsmooth.noise import Ablation, GaussianPerCoordinate, Laplace, Noise, Splitting, Stream, Uniform
-from randsmooth.progress import Silent
 from randsmooth.training import TrainingSettings, resolve, train
-from randsmooth.training.devices import ALONE, Ranks, make_fabric
-from randsmooth.training.loop import Trainer
-from randsmooth.training.networks import new_model
-from training.test_devices import together
 
 SHAPE = (1, 8, 8)
 STD = np.random.default_rng(0).uniform(0.1, 0.4, SHAPE)
@@ -72,25 +66,6 @@ def test_every_noise_trains_by_every_method_that_takes_it(tmp_path: Path) -> Non
                 table = rs.certify(str(out), n0=2, n=20, take=2, device="cpu")
                 assert table.header.smoothing == noise.of(SHAPE)
             assert noise.of(SHAPE).text in (out / "README.md").read_text().replace("\\", ""), noise.text
-
-
-def test_three_ranks_train_what_one_trains_under_a_noise_that_depends_on_the_image(tmp_path: Path) -> None:
-    spec, images = data.describe("digits"), data.load("digits", "train").subset(data.take(1000, 20))
-    for noise in (Splitting(0.5), Ablation(12), Uniform(0.4)):
-        recipe, _ = resolve("digits", settings(noise), spec, device="cpu")
-        untrained = new_model(recipe, spec)
-
-        def stepped(ranks: Ranks, recipe: Any = recipe, untrained: Any = untrained) -> torch.Tensor:
-            model = copy.deepcopy(untrained)
-            schedule = recipe.build_method().schedule()
-            trainer = Trainer(recipe, images, model, schedule, tmp_path, make_fabric(recipe), Silent(), ranks=ranks)
-            x, y = images.batch(torch.arange(8))
-            rows = ranks.rows(8)
-            trainer.step(recipe.build_method(), x[rows], y[rows], torch.arange(8)[rows], 0, 0)
-            return torch.cat([each.detach().flatten() for each in model.parameters()])
-
-        alone = stepped(ALONE)
-        assert all(torch.allclose(alone, each, atol=1e-6) for each in together(3, stepped)), noise.text
 
 
 def test_what_is_of_gaussian_noise_alone_says_what_is_not() -> None:

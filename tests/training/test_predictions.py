@@ -14,10 +14,10 @@ from randsmooth.data.images import Draws, TensorImages, augmented
 from randsmooth.errors import InputError, Note
 from randsmooth.noise import Gaussian, Stream, draw
 from randsmooth.training import TrainingSettings, predictions, train
-from randsmooth.training.checkpoint import write_signed
+from randsmooth.training.checkpoint import read_signed, write_signed
 from randsmooth.training.devices import ALONE
 from randsmooth.training.folder import TEACHER
-from randsmooth.training.predictions import make_probe, read_answers, stored_predictions
+from randsmooth.training.predictions import Answers, make_probe, stored_predictions
 from training.test_devices import together
 from training.test_loop import Interrupted, stopping_after
 
@@ -110,13 +110,14 @@ def taught(teacher: Path, **changes: object) -> TrainingSettings:
     return DIGITS.model_copy(update={"method": "cat-rs", "set": settings | changes})
 
 
-def stored(folder: Path) -> tuple[Tensor, int, dict[str, str]]:
-    return read_answers(folder / TEACHER)
+def stored(folder: Path) -> Answers:
+    return read_signed(folder / TEACHER, Answers)
 
 
 def test_the_predictions_are_the_teachers_counts_at_its_own_sigma(teacher: Path, asked: Path) -> None:
-    counts, done, about = stored(asked)
-    assert done == TAKE and about["sigma"] == "0.25"
+    answers = stored(asked)
+    counts = answers.counts
+    assert answers.done == TAKE and answers.about["sigma"] == "0.25"
     assert counts.shape == (TAKE, 10) and (counts.sum(dim=1) == NOISES).all()
     split = data.load("digits", "train")
     x, y = split.subset(data.take(len(split), TAKE)).batch(torch.arange(TAKE))
@@ -133,15 +134,15 @@ def test_a_cut_question_goes_on_where_it_was_and_is_asked_once(
     with monkeypatch.context() as patch, pytest.raises(Interrupted):
         patch.setattr(predictions, "SAVE_EVERY", 0.0)
         train("digits", taught(teacher), out=tmp_path / "m", progress=stopping_after(10))
-    assert stored(tmp_path / "m")[1] == 9
+    assert stored(tmp_path / "m").done == 9
     resumed = train("digits", taught(teacher), out=tmp_path / "m", resume=True)
-    assert torch.equal(stored(tmp_path / "m")[0], stored(asked)[0])
+    assert torch.equal(stored(tmp_path / "m").counts, stored(asked).counts)
     assert models.weights_hash(resumed) == models.weights_hash(models.load(asked))
     with monkeypatch.context() as patch:
         patch.setattr(predictions.SmoothedTeacher, "_count", lambda *_: pytest.fail("asked again"))
         train("digits", taught(teacher, lbd=0.5), out=tmp_path / "m", overwrite=True)
     train("digits", taught(teacher, teacher_noises=NOISES + 1), out=tmp_path / "m", overwrite=True)
-    assert (stored(tmp_path / "m")[0].sum(dim=1) == NOISES + 1).all()
+    assert (stored(tmp_path / "m").counts.sum(dim=1) == NOISES + 1).all()
     train("digits", DIGITS, out=tmp_path / "m", overwrite=True)
     assert not (tmp_path / "m" / TEACHER).exists()  # another method leaves no answers behind
 
@@ -162,7 +163,7 @@ def test_damaged_answers_are_named_and_found_anew(teacher: Path, asked: Path, tm
             stored_predictions(tmp_path / "m")
         with pytest.warns(Note, match=rf"{TEACHER} .*the teacher is asked anew"):
             train("digits", taught(teacher), out=tmp_path / "m", overwrite=True)
-        assert torch.equal(stored(tmp_path / "m")[0], stored(asked)[0])
+        assert torch.equal(stored(tmp_path / "m").counts, stored(asked).counts)
 
 
 def test_a_teacher_made_for_other_data_or_none_is_refused(teacher: Path, tmp_path: Path) -> None:

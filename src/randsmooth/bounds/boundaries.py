@@ -137,7 +137,7 @@ def any_class_boundary(q0: float, looks: ArrayLike, alpha: float) -> Boundary:
     if not q0 < 0.5 or price > PREMIUM * alpha or not _grows(table.claim, table.looks, q0):
         raise InputError(
             f"at q0={q0:.4g}, so near 1/2, classes other than the most probable one would take more than a thousandth "
-            f"of alpha={alpha:g}: let other samples pick the class (n0=100 is usual), or ask for a larger radius"
+            f"of alpha={alpha:g}: let n0 other samples pick the class (--n0 100), or ask for a larger radius"
         )
     return table
 

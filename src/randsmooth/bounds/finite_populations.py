@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from randsmooth.bounds.binomial import Floats, check_counts
-from randsmooth.bounds.levels import check_alpha
+from randsmooth.bounds.levels import check_alpha, check_probability
 from randsmooth.errors import InputError
 
 NEAR_HALF = 400  # the most numbers of hits about half of those drawn at which the length is checked
@@ -146,8 +146,7 @@ def assured_accuracy(correct_certified: ArrayLike, m: int, alpha: float, rho: fl
     """
     check_alpha(alpha)
     check_counts(correct_certified, m)
-    if not 0.0 < rho < 1.0:
-        raise InputError(f"rho={rho!r} must lie strictly between 0 and 1; Cohen et al. use 0.001")
+    check_probability("rho", rho, "; Cohen et al. use 0.001")
     return np.asarray(np.maximum(0.0, np.asarray(correct_certified, np.float64) - most_failures(m, alpha, rho)) / m)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from numbers import Real
+from typing import Any
 
 from randsmooth.errors import InputError
 
@@ -39,13 +41,9 @@ def check_level(alpha: float) -> None:
         raise InputError(f"alpha={alpha!r} is below {SMALLEST_ALPHA}, where exact boundaries end; 0.001 is usual")
 
 
-def check_probability(name: str, value: float, hint: str = "") -> None:
+def check_probability(name: str, value: Any, hint: str = "") -> None:
     """Raise InputError unless `value` lies strictly inside (0, 1)."""
-    try:
-        usable = 0.0 < value < 1.0
-    except TypeError:
-        usable = False
-    if not usable:
+    if not (isinstance(value, Real) and 0.0 < value < 1.0):
         raise InputError(f"{name}={value!r} must lie strictly between 0 and 1{hint}")
 
 

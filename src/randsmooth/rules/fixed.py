@@ -74,7 +74,7 @@ class Fixed(Rule):
         return self.by_q(float(tail(path[-1], self.n, self.alpha)))
 
     def claims(self, evidence: Evidence) -> tuple[Floats, Floats]:
-        drawn = evidence.counts.any(axis=1)  # an image given up after its selection has no samples: q = 1
+        drawn = evidence.counts.sum(axis=1) > 0  # an image given up after its selection has no samples: q = 1
         q, radius = np.ones(len(drawn)), np.zeros(len(drawn))
         counts, picked = evidence.counts[drawn], evidence.picked[drawn]
         if self.bound == "pairwise":

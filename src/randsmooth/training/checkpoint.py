@@ -9,16 +9,16 @@ import io
 import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 from torch import Tensor
 from torch.optim import Optimizer
 
 from randsmooth.atomic import write_atomically
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import InputError, about
 from randsmooth.models.weights import check_archive, check_tensor
 from randsmooth.training.recipe import DENOISER, DenoiserRecipe, Recipe
 
@@ -30,23 +30,32 @@ UNCOMMENTED = b"\x00\x00"  # the end of a zip file without a comment
 # What torch and a schedule raise where they are given another run's state.
 UNFIT = (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError)
 
-DEEPEST = 8  # containers within containers
-
 # What the optimisers keep about a parameter.
 KEPT = {"sgd": {"momentum_buffer"}, "adam": {"step", "exp_avg", "exp_avg_sq"}}
 
 
-class Checkpoint(BaseModel):
-    """All that a resumed run needs. `epoch` is the number of finished epochs."""
+class Stored(BaseModel):
+    """What a file of `write_signed` holds."""
 
     model_config = ConfigDict(strict=True, arbitrary_types_allowed=True, protected_namespaces=())
 
+
+S = TypeVar("S", bound=Stored)
+
+
+class Checkpoint(Stored):
+    """All that a resumed run needs."""
+
     recipe: dict[str, Any]
-    epoch: int
     model: dict[str, Tensor]
     optimizer: dict[str, Any]
     schedule: dict[str, Any]
     history: list[dict[str, int | float]]
+
+    @property
+    def epoch(self) -> int:
+        """How many epochs are finished."""
+        return len(self.history)
 
 
 def write_signed(path: Path, content: Mapping[str, Any]) -> None:
@@ -56,8 +65,8 @@ def write_signed(path: Path, content: Mapping[str, Any]) -> None:
     write_atomically(path, _signed(buffer.getvalue()))
 
 
-def read_signed(path: Path) -> Any:
-    """What `write_signed` wrote to `path`, on the CPU; its tensors are plain and finite.
+def read_signed(path: Path, kind: type[S]) -> S:
+    """What `write_signed` wrote to `path`, on the CPU, if it is of this kind; its tensors are plain and finite.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -71,26 +80,20 @@ def read_signed(path: Path) -> Any:
         raw = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
         for tensor in _tensors(raw):
             check_tensor(tensor)
+        return kind.model_validate(raw)
     except FileNotFoundError:
         raise
     except Exception as error:  # from damaged bytes, unpickling may raise anything
         raise InputError(f"{path} is damaged, or none of ours ({shown(error)})") from error
-    return raw
 
 
 def load(path: Path) -> Checkpoint:
     """The checkpoint at `path`, on the CPU. InputError where the file is damaged, or is no checkpoint of randsmooth."""
     try:
-        checkpoint = Checkpoint.model_validate(read_signed(path))
-        (DenoiserRecipe if checkpoint.recipe.get("method") == DENOISER else Recipe).model_validate(checkpoint.recipe)
-        if checkpoint.epoch != len(checkpoint.history):
-            raise InputError(f"{path} is damaged: its epoch={checkpoint.epoch} is not the length of its history")
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-        raise InputError(f"{path} is damaged or no checkpoint ({shown(where)}); --overwrite starts anew") from None
+        checkpoint = read_signed(path, Checkpoint)
+        (DenoiserRecipe if checkpoint.recipe.get("method") == DENOISER else Recipe)(**checkpoint.recipe)
     except InputError as error:
-        raise InputError(f"{error}; use --overwrite to start anew") from None
+        raise InputError(f"{about(path, error)}; use --overwrite to start anew") from None
     return checkpoint
 
 
@@ -124,12 +127,10 @@ def _tail(head: bytes | memoryview) -> bytes:
     return TAG + hashlib.sha256(head).hexdigest().encode()
 
 
-def _tensors(value: Any, depth: int = 0) -> Iterator[Tensor]:
-    """All tensors in nested containers. Raises InputError if these are nested too deeply."""
-    if depth > DEEPEST:
-        raise InputError(f"it is nested deeper than {DEEPEST}")
+def _tensors(value: Any) -> Iterator[Tensor]:
+    """All tensors in nested containers."""
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, dict | list | tuple):
         for part in value.values() if isinstance(value, dict) else value:
-            yield from _tensors(part, depth + 1)
+            yield from _tensors(part)

@@ -16,16 +16,16 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast
 
 import torch
 import torch.distributed
 from lightning_fabric import Fabric
 from lightning_fabric.plugins.environments.lightning import LightningEnvironment
+from pydantic import Field
 from torch import Tensor, nn
 from torch.multiprocessing.spawn import ProcessException, spawn
 from torch.nn.modules.batchnorm import _BatchNorm
@@ -34,6 +34,7 @@ from randsmooth import models
 from randsmooth.atomic import write_atomically
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
+from randsmooth.frozen_record import FrozenRecord
 from randsmooth.training.recipe import Recipe
 
 T = TypeVar("T")
@@ -53,8 +54,7 @@ class RankLost(RuntimeError):
     """
 
 
-@dataclass(frozen=True, kw_only=True)
-class Placement:
+class Placement(FrozenRecord):
     """Where a run is trained.
 
     Attributes:
@@ -65,8 +65,8 @@ class Placement:
     """
 
     device: str = "auto"
-    devices: int = 1
-    nodes: int = 1
+    devices: Annotated[int, Field(ge=1)] = 1
+    nodes: Annotated[int, Field(ge=1)] = 1
     sync_batch_norm: bool = False
 
     @property
@@ -111,14 +111,12 @@ def placed(
         >>> placed("cpu", 0)
         Traceback (most recent call last):
         ...
-        randsmooth.errors.InputError: devices=0 must be a whole number above 0
+        randsmooth.errors.InputError: devices=0 must be greater than or equal to 1
     """
     started_here, of_node = (int(os.environ[name]) if started() else 1 for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
     if devices is None:
         devices, nodes = of_node, started_here // of_node if nodes == 1 else nodes
-    for name, value in (("devices", devices), ("nodes", nodes)):
-        if type(value) is not int or value < 1:
-            raise InputError(f"{name}={shown(repr(value))} must be a whole number above 0")
+    asked = Placement(device=device, devices=devices, nodes=nodes, sync_batch_norm=sync_batch_norm)
     if (started() or nodes > 1) and started_here != devices * nodes:
         raise InputError(
             f"devices={devices} on nodes={nodes} are {devices * nodes} processes, of which {started_here} were "
@@ -132,15 +130,15 @@ def placed(
         )
     if devices > 1 and kind == "cpu" and sync_batch_norm:
         raise InputError("sync_batch_norm=True needs GPUs, as torch's SyncBatchNorm does: leave it out on the CPU")
-    return Placement(device=device, devices=devices, nodes=nodes, sync_batch_norm=sync_batch_norm)
+    return asked
 
 
 def make_fabric(recipe: Recipe, placement: Placement | None = None) -> Fabric:
     """The device and precision that this process trains with. Raises InputError if this machine has no such device."""
     device = (placement or Placement(device=recipe.device)).own_device
+    devices = 1 if device.index is None else [device.index]
     # The plugin keeps Fabric from looking for a launcher, and from asking for srun wherever Slurm is installed.
-    devices, precision = 1 if device.index is None else [device.index], recipe.precision
-    how: Any = {"precision": "32-true" if precision == "32" else "bf16-mixed", "plugins": [LightningEnvironment()]}
+    how: Any = {"precision": recipe.precision, "plugins": [LightningEnvironment()]}
     return Fabric(accelerator=device.type, devices=devices, **how)
 
 
@@ -326,7 +324,6 @@ def _failure(place: Path, failed: int, codes: list[int]) -> BaseException:
     for path in sorted(place.glob("error-*")):
         if not isinstance(error := pickle.loads(path.read_bytes()), RankLost):
             return error  # type: ignore[no-any-return]
-    others = (rank for rank, code in enumerate(codes) if code not in (0, 1))  # 1: a rank that tells an error
-    rank = failed if codes[failed] != 1 else next(others, failed)
+    rank = next((rank for rank in (failed, *range(len(codes))) if codes[rank] not in (0, 1)), failed)  # 1: it told why
     how = f"killed by {signal.Signals(-codes[rank]).name}" if codes[rank] < 0 else f"ended with status {codes[rank]}"
     return RankLost(ended(f"rank {rank} of {len(codes)} on {socket.gethostname()}", how))

@@ -104,8 +104,7 @@ class Trainer:
         classifier: the one that a denoiser is trained for, where its objective asks one.
         ranks: where several train together, each takes its part of every batch, and all have the same weights after
             every step.
-        history: a row for each epoch.
-        epoch: how many are done.
+        history: a row for each epoch that is done.
     """
 
     recipe: Recipe
@@ -118,7 +117,6 @@ class Trainer:
     classifier: nn.Module | None = None
     ranks: Ranks = ALONE
     history: list[dict[str, float]] = field(default_factory=list)
-    epoch: int = 0
 
     def __post_init__(self) -> None:
         self.weights.to(self.fabric.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
@@ -143,12 +141,12 @@ class Trainer:
         except UNFIT as error:
             what = f"does not fit: it is of another network or run ({shown(error)})"
             raise InputError(f"{self.folder / CHECKPOINT} {what}") from error
-        self.history, self.epoch = checkpoint.history, checkpoint.epoch
+        self.history = checkpoint.history
 
     @property
     def steps_taken(self) -> int:
         """By the optimiser, in all epochs so far."""
-        return self.epoch * self.steps_per_epoch
+        return len(self.history) * self.steps_per_epoch
 
     def fit(self, loggers: LoggerGroup, callback: Callback | None = None) -> None:
         """Train the remaining epochs, with a checkpoint after each, and then the `callback`, if any.
@@ -159,18 +157,18 @@ class Trainer:
         """
         if self.history and self.ranks.is_first:  # the run may have been killed after its last checkpoint
             self._write_history()
-        for epoch in range(self.epoch, self.recipe.epochs):
-            row = self._one_epoch(epoch, loggers)
-            self.history.append(row)
-            self.epoch = epoch + 1
+        for epoch in range(len(self.history), self.recipe.epochs):
+            self.history.append(row := self._one_epoch(epoch, loggers))
             if not self.ranks.is_first:
                 continue
-            write_signed(self.folder / CHECKPOINT, self._kept())
+            state = {"optimizer": self.optimizer.state_dict(), "schedule": self.schedule.state()}
+            facts = {"recipe": self.recipe.model_dump(mode="json"), "history": self.history}
+            write_signed(self.folder / CHECKPOINT, facts | state | {"model": self.weights.state_dict()})
             self._write_history()
             # No name may be a folder of others: MLflow makes files.
             named = {f"epoch/{'number' if name == 'epoch' else name}": value for name, value in row.items()}
             loggers.log_metrics(named, self.steps_taken - 1)
-            loggers.save()
+            loggers.each(lambda logger: logger.save())
             if callback is not None:
                 with frozen(self.weights):
                     callback(dict(row), self.weights)
@@ -284,12 +282,6 @@ class Trainer:
 
     def _stream(self, name: str, *position: int) -> Stream:
         return Stream(self.recipe.seed, f"train/{name}").at(*position)
-
-    def _kept(self) -> dict[str, Any]:
-        """What a `Checkpoint` has."""
-        facts = {"recipe": self.recipe.model_dump(mode="json"), "epoch": self.epoch, "history": self.history}
-        states = {"optimizer": self.optimizer.state_dict(), "schedule": self.schedule.state()}
-        return facts | states | {"model": self.weights.state_dict()}
 
 
 def work(schedule: Schedule, epoch: int, images: int) -> int:

@@ -74,10 +74,10 @@ def _check_noise(which: str, model: Classifier | Denoiser, wanted: Recipe | None
         return
     try:
         found = noise_said(own)
+        if found is None:
+            raise InputError("name a model that was trained under one")
     except InputError as error:
         raise InputError(f"{which} does not record under which noise it was trained: {error}") from error
-    if found is None:
-        raise InputError(f"{which} does not record that it was trained under any noise: name a model that was")
     if wanted is not None and found != wanted.smoothing:
         now = wanted.smoothing.text if wanted.smoothing else "none"
         raise InputError(f"{which} was trained under {found.text}, this run is under {now}")

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -19,13 +20,12 @@ from torch.nn import functional as F
 from randsmooth import models
 from randsmooth.attacks import frozen
 from randsmooth.data import Draws, Images
-from randsmooth.documents import shown
 from randsmooth.errors import InputError, Note
 from randsmooth.methods import Probe
 from randsmooth.models import Classifier
 from randsmooth.noise import Noise, Stream, noise_said
 from randsmooth.progress import Progress
-from randsmooth.training.checkpoint import UNFIT, read_signed, write_signed
+from randsmooth.training.checkpoint import Stored, read_signed, write_signed
 from randsmooth.training.devices import ALONE, Ranks
 from randsmooth.training.folder import TEACHER
 from randsmooth.training.recipe import Recipe
@@ -82,7 +82,9 @@ def make_probe(
             for chunk, (x, y) in zip(mine, batches, strict=True):
                 right = counts[chunk * IMAGES :][: len(x)]
                 for copy in range(m):
-                    left = slice(None) if enough is None else undecided(right, copy, m, enough)
+                    left: Any = slice(None)
+                    if enough is not None:  # those of which it is open whether `enough` of all m will be right
+                        left = ((right < enough) & (copy - right <= m - enough)).nonzero()[:, 0]
                     labels = y[left]
                     if len(labels) == 0:
                         break
@@ -94,14 +96,12 @@ def make_probe(
     return probe
 
 
-def undecided(right: Tensor, copies: int, m: int, enough: int) -> Tensor:
-    """The images of which it is open, after `copies` of m, whether `enough` of all m will be `right` (B,).
+class Answers(Stored):
+    """A teacher's `counts` (N, K) of the first `done` images, and what they depend on, by name."""
 
-    Example:
-        >>> undecided(torch.tensor([2, 1, 0]), copies=3, m=4, enough=2).tolist()
-        [1]
-    """
-    return ((right < enough) & (copies - right <= m - enough)).nonzero()[:, 0]
+    counts: Tensor
+    done: int
+    about: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,8 @@ class SmoothedTeacher:
         """(N, K) float32: the share of n noisy copies of each image that the model puts into each class."""
         model = models.load(folder, device=self.device)
         about = self._about(model, n, augmented)
-        counts, done = self.ranks.first(lambda: self._stored(about, model.num_classes))
+        answers = self.ranks.first(lambda: self._stored(about, model.num_classes))
+        counts, done = answers.counts, answers.done
         images, saved = len(self.images), time.monotonic()
         with self.progress("ask the teacher", images, "images") as reporter, frozen(model):
             reporter.skip(done)
@@ -160,52 +161,36 @@ class SmoothedTeacher:
         facts |= {"dataset": recipe.dataset, "take": recipe.take, "augment": augment}
         return {key: str(value) for key, value in facts.items()}
 
-    def _stored(self, about: dict[str, str], classes: int) -> tuple[Tensor, int]:
-        """The stored counts (N, K) that depend on what `about` says, and for how many images they are complete."""
-        wanted = (len(self.images), classes)
+    def _stored(self, about: dict[str, str], classes: int) -> Answers:
+        """The stored answers, if they depend on what `about` says; else none."""
+        none = Answers(counts=torch.zeros((len(self.images), classes), dtype=torch.int64), done=0, about=about)
         try:
-            counts, done, found = read_answers(self.run / TEACHER)
-            if found == about and counts.shape == wanted:
-                return counts, done
+            found = read_signed(self.run / TEACHER, Answers)
         except FileNotFoundError:
-            pass
+            return none
         except InputError as error:
             warnings.warn(f"{error}, so the teacher is asked anew", Note, stacklevel=2)
-        return torch.zeros(wanted, dtype=torch.int64), 0
+            return none
+        return found if (found.about, found.counts.shape) == (about, none.counts.shape) else none
 
 
 def stored_predictions(run: Path) -> Tensor | None:
     """(N, K) the teacher's predictions for the training images of the run in a folder; None if it has no teacher.
 
     Raises:
-        InputError: the file is damaged, or does not hold n answers on every image.
+        InputError: the file is damaged, or does not hold equally many answers on every image.
     """
     try:
-        counts, _, about = read_answers(run / TEACHER)
+        counts = read_signed(run / TEACHER, Answers).counts
     except FileNotFoundError:
         return None
-    n = int(about["n"])
-    if counts.ndim != 2 or n < 1 or bool((counts < 0).any() or (counts.sum(dim=1) != n).any()):
-        raise InputError(f"{run / TEACHER} does not hold n={n} answers on every image: train with --resume to ask anew")
+    n = counts.sum(dim=-1, keepdim=True)
+    if counts.ndim != 2 or bool((counts < 0).any() or (n < 1).any() or (n != n[0]).any()):
+        raise InputError(f"{run / TEACHER} does not hold answers on every image: train with --resume to ask anew")
     return counts.float() / n
 
 
-def read_answers(path: Path) -> tuple[Tensor, int, dict[str, str]]:
-    """The counts (N, K) at `path`, for how many images they are complete, and what they depend on, by name.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        InputError: the file was altered since it was written.
-    """
-    try:
-        found = dict(read_signed(path))
-        about = dict(found["about"])
-        return found["counts"].to(torch.int64), int(found["done"]), about | {"n": str(int(about["n"]))}
-    except UNFIT as error:
-        raise InputError(f"{path} is damaged: it has no teacher's answers ({shown(error)})") from None
-
-
 def check_answers(path: Path) -> str:
-    """What was verified about the teacher's answers at `path`, in one sentence. Raises the errors of `read_answers`."""
-    counts, done, _ = read_answers(path)
-    return f"a teacher's answers on {done} of {len(counts)} images; they are as they were written"
+    """What was verified about the teacher's answers at `path`, in one sentence. Raises the errors of `read_signed`."""
+    found = read_signed(path, Answers)
+    return f"a teacher's answers on {found.done} of {len(found.counts)} images; they are as they were written"

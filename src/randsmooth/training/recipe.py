@@ -189,19 +189,20 @@ def resolve(
             f"sigma=0 trains without noise, and {preset.method} needs some: take method={WITHOUT_NOISE!r} (--method "
             f"{WITHOUT_NOISE}), or a sigma above 0"
         )
-    if noise is not None:
-        _check_takes(METHODS[preset.method], preset.method, noise)
     arch = settings.arch or preset.arch or spec.arch
     schedule = preset.schedule(spec.name, arch)
-    usual = schedule.model_dump() | _hyperparameters(preset, like, schedule.epochs, schedule.epochs)
+    usual = schedule.model_dump(mode="json") | _hyperparameters(preset, like, schedule.epochs, schedule.epochs)
     epochs = settings.epochs or schedule.epochs
-    own, steps = _split(preset.method, settings.set)
+    fields = {field.name for field in dataclasses.fields(METHODS[preset.method])}
+    check_known(f"setting of {preset.method}", fields | {*Optimisation.model_fields} - {"epochs"}, *settings.set)
+    own = {key: value for key, value in settings.set.items() if key in fields}
     method = methods.create(preset.method, **_hyperparameters(preset, like, epochs, schedule.epochs) | own)
     if noise is not None:
         _check_takes(method, preset.method, noise)
     chosen: dict[str, Any] = {"dataset": dataset, "device": device, "arch": arch, "sigma": sigma, "preset": preset.name}
     chosen |= {"noise": noise and noise.facts(), "method": preset.method, "hyperparameters": dataclasses.asdict(method)}
     chosen |= settings.model_dump(include={"take", "precision", "seed", "compile", *READING})
+    steps = {key: value for key, value in settings.set.items() if key not in fields}
     recipe = Recipe(**chosen, **schedule.stretched(epochs).model_dump() | steps)
     _check(recipe, method.m)
     notes = _notes(preset, spec, recipe, {"arch": preset.arch or spec.arch, **usual}, like)
@@ -209,9 +210,9 @@ def resolve(
     return recipe, [*notes, *([] if named else [f"sigma={sigma:g}, as none was named"])]
 
 
-def _check_takes(method: Method | type[Method], name: str, noise: Noise) -> None:
+def _check_takes(method: Method, name: str, noise: Noise) -> None:
     """Raise InputError where the formula of `method` is of Gaussian noise alone."""
-    if method.gaussian_only is True:  # of a class whose settings decide it is a property
+    if method.gaussian_only:  # of a class whose settings decide it is a property
         others = ", ".join(sorted(each for each in METHODS if METHODS[each].gaussian_only is not True))
         with_ = f" with eps={method.eps}" if hasattr(method, "eps") and name in others else ""
         raise InputError(f"{name}{with_} is for Gaussian noise, --sigma SIGMA; under {noise.text} take one of {others}")
@@ -227,16 +228,6 @@ def _hyperparameters(preset: Preset, sigma: float, epochs: int, usual: int) -> d
         if values.get(name):  # epoch 0 stays the first at any length
             values[name] = min(epochs - (name in first_of_parts), scaled(values[name], factor))
     return values
-
-
-def _split(method: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The values of `--set` that belong to the method, and those that belong to the optimisation."""
-    own = {field.name for field in dataclasses.fields(METHODS[method])}
-    known = own | {*Optimisation.model_fields} - {"epochs"}
-    check_known(f"setting of {method}", known, *settings)
-    of_steps = {key: value for key, value in settings.items() if key not in own}
-    Optimisation(epochs=1, **{"lr": 1.0} | of_steps)  # refuses what is out of range
-    return {key: value for key, value in settings.items() if key in own}, of_steps
 
 
 def _check(recipe: Recipe, m: int) -> None:
@@ -262,13 +253,9 @@ def _notes(preset: Preset, spec: DatasetSpec, recipe: Recipe, usual: Mapping[str
     if nearest != recipe.sigma and (values := ", ".join(preset.by_sigma.get(nearest, ()))):
         what = f"sigma={recipe.sigma}" if recipe.noise is None else flat["noise"]
         notes.append(f"{preset.name} has no values for {what}: {values} of sigma={nearest}")
-    words = {key: (_word(usual[key]), _word(flat.get(key, () if key == "lr_milestones" else None))) for key in usual}
-    different = ", ".join(f"{key} {before} -> {after}" for key, (before, after) in words.items() if before != after)
+    now = {"lr_milestones": []} | flat
+    different = ", ".join(f"{key} {usual[key]} -> {now.get(key)}" for key in usual if usual[key] != now.get(key))
     return [*notes, *([f"unlike the preset: {different}"] if different else [])]
-
-
-def _word(value: Any) -> str:
-    return str([*value]) if isinstance(value, list | tuple) else str(value)
 
 
 def resolve_denoiser(dataset: str, settings: DenoiserSettings, spec: DatasetSpec, *, device: str) -> DenoiserRecipe:

@@ -39,7 +39,6 @@ from randsmooth.training.settings import DenoiserSettings, TrainingSettings
 from randsmooth.urls import Place, delivered
 
 TOGETHER = 256  # images that are read at once
-VERBS = {TrainingSettings: "train", DenoiserSettings: "train-denoiser"}
 SOME = 16  # images that stand for all, where hashing all would take long
 
 
@@ -119,7 +118,9 @@ def train(
     recipe, notes, spec, own = _resolved(dataset, chosen, device)
     asked = {key: models.weights_hash(model) for key, model in other_models(recipe, spec).items()}
     recipe = recipe.model_copy(update={"asked": asked})
-    written = {"verb": VERBS[kind], **chosen.model_dump(mode="json", exclude_none=True)}
+    verb = "train" if kind is TrainingSettings else "train-denoiser"
+    where = {"dataset": recipe.dataset, "device": device, **placement.model_dump(exclude_defaults=True)}
+    written = {"verb": verb, **where, **chosen.model_dump(mode="json", exclude_none=True)}
     flags = {"resume": resume, "overwrite": overwrite}
     # The first rank alone opens and writes the folder.
     with delivered(out, folder=True, **flags) if ranked.leads() else nullcontext(Path(os.devnull)) as folder:
@@ -231,7 +232,7 @@ class Run:
         own: the images, where they have no path; None: they are those of the recipe's data set.
         placement: on which devices.
         folder: of the run.
-        settings: the verb and the settings that were chosen, to be written into the folder.
+        settings: what run.yaml will hold: the verb, its arguments and the settings that were chosen.
         notes: on the recipe, for the user.
         flags: resume, overwrite and accept_changes, as in `train`.
         loggers: as `open_loggers` takes them.
@@ -291,8 +292,8 @@ def take_part(run: Run) -> Classifier | Denoiser:
         trainer = Trainer(recipe, images, model, schedule, run.folder, fabric, reporter, classifier, ranks)
         if checkpoint is not None:
             trainer.restore(checkpoint)
-            reporter.say(f"resumed after epoch {trainer.epoch} of {recipe.epochs}")
-            reporter.skip(sum(work(schedule, epoch, len(images)) for epoch in range(trainer.epoch)))
+            reporter.say(f"resumed after epoch {checkpoint.epoch} of {recipe.epochs}")
+            reporter.skip(sum(work(schedule, epoch, len(images)) for epoch in range(checkpoint.epoch)))
         logged = LoggedRun(run.folder, recipe.flat(), trainer.steps_taken)
         with open_loggers(run.loggers, logged) if ranks.is_first else nullcontext(LoggerGroup([])) as loggers:
             trainer.fit(loggers, run.callback)
@@ -334,10 +335,9 @@ def take_folder(stack: ExitStack, run: Run, *, begun: bool) -> None:
     teacher = "of the model" in run.recipe.folders().values()  # which predicts under its own noise
     clear(run.folder, keep=OWN if begun else [TEACHER] * teacher + [TRACKED] * run.flags["resume"])
     if not (run.folder / SETTINGS).exists():
-        usual, asked = dataclasses.asdict(ranked.Placement()), dataclasses.asdict(run.placement)
-        where = {name: value for name, value in asked.items() if name == "device" or value != usual[name]}
-        values = {"verb": run.settings["verb"], "dataset": run.recipe.dataset, **where, **run.settings}
-        write_atomically(run.folder / SETTINGS, yaml.safe_dump(values, sort_keys=False, allow_unicode=True).encode())
+        write_atomically(
+            run.folder / SETTINGS, yaml.safe_dump(run.settings, sort_keys=False, allow_unicode=True).encode()
+        )
 
 
 def training_images(recipe: Recipe, device: torch.device, own: Images | None = None) -> Images:

@@ -10,8 +10,8 @@ from randsmooth.data.dataset_spec import parse_size, written
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import FrozenRecord
 from randsmooth.methods import METHODS
+from randsmooth.methods.hyperparameters import Count, Positive
 from randsmooth.noise import ANoise, check_sigma, instead, one_form
-from randsmooth.training import schedule
 
 TrainingPrecision = Literal["32", "bf16-mixed"]
 READING = ("image_column", "label_column", "resize", "crop")  # arguments of `data.load`
@@ -140,9 +140,9 @@ class DenoiserSettings(FrozenRecord, described=True):
     classifier: str | None = None
     start: str | None = None
     arch: str = "dncnn-17x64"
-    epochs: int = 90
-    batch: int = 256
-    lr: float = 1e-3
+    epochs: Count = 90
+    batch: Count = 256
+    lr: Positive = 1e-3
     take: int | None = None
     precision: TrainingPrecision = "32"
     compile: bool = False
@@ -151,7 +151,6 @@ class DenoiserSettings(FrozenRecord, described=True):
     @model_validator(mode="after")
     def _usable(self) -> Self:
         check_sigma(self.sigma)
-        schedule.Optimisation(epochs=self.epochs, lr=self.lr, batch=self.batch)  # refuses what is out of range
         if (self.objective == "stability") != (self.classifier is not None):
             raise InputError(
                 f"objective={self.objective!r} with classifier={self.classifier!r}: stability, and it alone, is about "

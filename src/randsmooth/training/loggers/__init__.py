@@ -63,7 +63,7 @@ def check_loggers(loggers: str | Logger | Sequence[str | Logger] | None) -> list
     """`loggers` as a list; None for the usual ones.
 
     Raises:
-        InputError: an unknown name, a name twice, or something that is no logger.
+        InputError: an unknown name, or something that is no logger.
         MissingPackage: the package of one is not installed.
 
     Example:
@@ -75,15 +75,13 @@ def check_loggers(loggers: str | Logger | Sequence[str | Logger] | None) -> list
     """
     if loggers is None:
         return None
-    listed: list[Any] = list(loggers) if isinstance(loggers, list | tuple) else [loggers]
+    listed: list[Any] = [*dict.fromkeys(loggers if isinstance(loggers, list | tuple) else [loggers])]
     for logger in listed:
-        if not isinstance(logger, str | Logger):
-            kinds = f"one of {', '.join(LOGGERS)}, or a Logger of Lightning"
-            raise InputError(f"logger is a {type(logger).__name__}; expected {kinds}")
         if isinstance(logger, str):
             _kind(logger)
-            if listed.count(logger) > 1:
-                raise InputError(f"logger {logger!r} is given twice")
+        elif not isinstance(logger, Logger):
+            kinds = f"one of {', '.join(LOGGERS)}, or a Logger of Lightning"
+            raise InputError(f"logger is a {type(logger).__name__}; expected {kinds}")
     return listed
 
 
@@ -130,14 +128,13 @@ def open_loggers(loggers: Sequence[str | Logger] | None, run: LoggedRun) -> Iter
         status = "aborted"
         raise
     finally:
-        group.finalize(status)
+        group.each(lambda logger: logger.finalize(status))
 
 
-def usual() -> list[str]:
+def usual() -> list[str | Logger]:
     """The loggers of a run for which none are named: TensorBoard, where it is installed."""
     with suppress(MissingPackage):
-        _kind("tensorboard")
-        return ["tensorboard"]
+        return check_loggers("tensorboard") or []
     return []
 
 
@@ -174,8 +171,7 @@ class LoggerGroup:
 
     def log_metrics(self, metrics: Mapping[str, float], step: int) -> None:
         """Log scalars by name at a step of the optimiser."""
-        numbers = {name: float(value) for name, value in metrics.items()}
-        self._each(lambda logger: logger.log_metrics(dict(numbers), step))
+        self.each(lambda logger: logger.log_metrics({name: float(value) for name, value in metrics.items()}, step))
 
     def log_histograms(self, histograms: Mapping[str, Tensor], step: int) -> None:
         """Log distributions of values by name: to TensorBoard, the only one that draws them by itself."""
@@ -185,17 +181,10 @@ class LoggerGroup:
                 for name, values in histograms.items():
                     logger.experiment.add_histogram(name, values, step)
 
-        self._each(log)
+        self.each(log)
 
-    def save(self) -> None:
-        """Write what is still in memory."""
-        self._each(lambda logger: logger.save())
-
-    def finalize(self, status: str) -> None:
-        """End all: "success", "failed" or "aborted"."""
-        self._each(lambda logger: logger.finalize(status))
-
-    def _each(self, act: Callable[[Logger], None]) -> None:
+    def each(self, act: Callable[[Logger], None]) -> None:
+        """Let `act` do something with every logger, such as save what is still in memory."""
         for logger in list(self.loggers):
             try:
                 act(logger)

@@ -13,8 +13,6 @@ from randsmooth.atomic import write_atomically
 from randsmooth.training.folder import METRICS
 from randsmooth.training.loggers import LoggedRun
 
-HYPERPARAMETERS = "hparams.yaml"
-
 
 class RunMetrics(Logger):
     """`metrics/metrics.csv`, a row for each time that metrics were logged, and the hyperparameters beside it.
@@ -36,7 +34,7 @@ class RunMetrics(Logger):
 
     def log_hyperparams(self, params: Any, *args: Any, **kwargs: Any) -> None:
         text = yaml.safe_dump(dict(params), sort_keys=False, allow_unicode=True)
-        write_atomically(self.folder / HYPERPARAMETERS, text.encode())
+        write_atomically(self.folder / "hparams.yaml", text.encode())
 
     def save(self) -> None:
         self.rows = [pd.concat(self.rows)]

@@ -1,10 +1,13 @@
-"""Intervals for a share of finitely many things: SciPy's distribution, exact coverage, and choices that must fail."""
+"""Intervals for shares and means of finitely many things: exact coverage, and choices that must fail."""
+
+from __future__ import annotations
 
 import numpy as np
+import pytest
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from randsmooth.bounds import enough_drawn, finite_share_interval
+from randsmooth.bounds import enough_drawn, finite_mean_interval, finite_share_interval
 
 ALPHA = 0.05
 SIZES = [(60, 15), (60, 1), (61, 30), (200, 40), (12, 11)]
@@ -65,3 +68,41 @@ def test_enough_are_drawn_for_every_number_of_hits_and_no_more() -> None:
         chosen = enough_drawn(total, width, ALPHA)
         longest = [np.ptp(intervals(drawn, total), axis=1).max() for drawn in (chosen, max(0, chosen - 1))]
         assert longest[0] <= width < longest[1], (total, width)
+
+
+TRIALS, DRAWN, LEVEL = 120, 60, 0.1
+RNG = np.random.default_rng(7)
+POPULATIONS = {
+    "spread": RNG.random(300),
+    "few and large": (RNG.random(300) < 0.05) * 1.0,
+    "heavy-tailed": np.minimum(1.0, RNG.lognormal(-4.0, 1.5, 300)),
+}
+
+
+def test_the_mean_is_missed_at_no_time_more_often_than_alpha() -> None:
+    for name in POPULATIONS:
+        population, rng, missed = POPULATIONS[name], np.random.default_rng(1), 0
+        mean = population.mean()
+        for _ in range(TRIALS):
+            drawn = rng.permutation(population)[:DRAWN]
+            limits = [finite_mean_interval(drawn[:m], len(population), LEVEL) for m in (10, 30, DRAWN)]
+            missed += any(not low <= mean <= high for low, high in limits)
+        assert missed <= TRIALS * LEVEL + 3.0 * np.sqrt(TRIALS * LEVEL * (1 - LEVEL)), name
+
+
+def test_an_interval_half_as_wide_would_miss_too_often() -> None:
+    population, rng, missed = POPULATIONS["spread"], np.random.default_rng(2), 0
+    for _ in range(TRIALS):
+        low, high = finite_mean_interval(rng.permutation(population)[:DRAWN], len(population), LEVEL)
+        middle, reach = (low + high) / 2, (high - low) / 8
+        missed += not middle - reach <= population.mean() <= middle + reach
+    assert missed > TRIALS * LEVEL
+
+
+def test_it_ends_in_the_mean_itself() -> None:
+    population = POPULATIONS["heavy-tailed"]
+    widths = [
+        high - low for low, high in (finite_mean_interval(population[:m], 300, LEVEL) for m in (0, 30, 150, 290, 300))
+    ]
+    assert widths[0] == 1.0 and widths == sorted(widths, reverse=True) and widths[-1] == 0.0
+    assert finite_mean_interval(population, 300, LEVEL)[0] == pytest.approx(population.mean())
