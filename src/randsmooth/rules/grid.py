@@ -159,8 +159,10 @@ class OneRadius(Grid):
                 f"n={self.n} samples cannot certify radius {self.radius:g} under {self.noise.text} at "
                 f"alpha={self.alpha:g}, even if all agree: {way_out(least, farthest)}"
             )
-        if self.any_class:  # which no test of a small radius is
-            _ = self.needed
+        try:
+            _ = self.needed if self.any_class else None
+        except InputError as error:
+            raise InputError(f"radius={self.radius:g} is too small under {self.noise.text}: {error}") from None
 
     @property
     def stated_bound(self) -> str | None:
