@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from randsmooth import metrics
 from randsmooth.app.assessing import PILOT_N, PLAN_N, Assessment
-from randsmooth.app.page import HELPERS, amplified, in_norm, said, ticks
+from randsmooth.app.page import filled, in_norm, said, ticks
 from randsmooth.atomic import write_atomically
 from randsmooth.bounds import most_failures
 from randsmooth.certificates import write_parquet
@@ -19,8 +19,7 @@ from randsmooth.certification.run import NEAR
 from randsmooth.escape import printable, setting, shortened
 from randsmooth.extras import versions
 from randsmooth.metrics import Estimate
-from randsmooth.progress import clock
-from randsmooth.report import Axes, Line, draw, web
+from randsmooth.report import Axes, Line, draw
 from randsmooth.report.charts import BASELINE, PALETTE, Look
 
 FILES = PAGE, FIGURE, TABLE = "assessment.html", "assessment.png", "certificates.parquet"
@@ -42,9 +41,7 @@ def assessment_page(found: Assessment, *, command: str | None = None) -> str:
     content |= {"name": _short(found.name), "dataset": _short(header.dataset), "values": math.prod(found.shape)}
     content |= {"advice": advice(found), "most_false": most_failures(n, header.alpha or 0.0, RHO)}
     content |= {"chart": _in_percent(figure(found)), "attacked": _attacked(found), "facts": _facts(found, command)}
-    content |= {"percent": percent, "clock": clock, "amplified": amplified, "pilot_n": PILOT_N, "plan_n": PLAN_N}
-    styles = [web.asset(web.__name__, "base.css"), web.asset(__package__, "page.css")]
-    return web.page(__package__, "assessment.html.j2", scripts=[], styles=styles, **HELPERS, **content)
+    return filled("assessment.html.j2", percent=percent, pilot_n=PILOT_N, plan_n=PLAN_N, **content)
 
 
 def _short(name: object) -> str:

@@ -54,15 +54,9 @@ def explanation_page(explained: Explanation, *, command: str | None = None) -> s
     n, growth = explained.n, [*zip(BUDGETS, _growth(explained, BUDGETS), strict=True)]
     found, end = _around(explained), limit(explained.agreeing, n, explained.noise)
     places = [(letter, distance) for letter, (distance, *_) in zip("ABC", found, strict=False)]
-    return web.page(
-        __package__,
+    return filled(
         "page.html.j2",
-        scripts=[],
-        styles=[web.asset(web.__name__, "base.css"), web.asset(__package__, "page.css")],
-        **HELPERS,
         called=lambda k: _called(explained, k),
-        amplified=amplified,
-        clock=clock,
         explained=explained,
         enough=next((samples for samples, radius in growth if radius > 0.0), None),
         around=found,
@@ -74,6 +68,12 @@ def explanation_page(explained: Explanation, *, command: str | None = None) -> s
         vote=vote_of(explained.counts, explained.picked, explained.q, explained.classes),
         facts=_facts(explained, command),
     )
+
+
+def filled(template: str, **content: Any) -> str:
+    """A page of this room, with what all of its templates use."""
+    styles = [web.asset(web.__name__, "base.css"), web.asset(__package__, "page.css")]
+    return web.page(__package__, template, scripts=[], styles=styles, **HELPERS, **content)
 
 
 def write_explanation(explained: Explanation, path: Path | str, *, command: str | None = None) -> None:
@@ -337,5 +337,5 @@ def share_down(share: float) -> str:
 
 
 HELPERS: dict[str, Any] = {
-    of.__name__: of for of in (picture, down, examples, in_norm, said, share_down, within)
+    of.__name__: of for of in (amplified, clock, picture, down, examples, in_norm, said, share_down, within)
 }  # of the templates

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import ROUND_DOWN, Decimal
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 ROUNDINGS = 2.0**-50  # of a number: four units in its last place
+HALVINGS = 64  # of a bracket below 1000, to less than the spacing of doubles
 
 
 @dataclass(frozen=True)
@@ -373,6 +374,15 @@ def both(q: ArrayLike, q_next: ArrayLike | None) -> Floats:
 def below(r: ArrayLike) -> Floats:
     """`r`, never negative, less what a few roundings may have added to it."""
     return np.asarray(np.maximum(0.0, np.asarray(r, np.float64) * (1.0 - ROUNDINGS)) + 0.0)
+
+
+def bisected(holds: Callable[[Floats], NDArray[np.bool_]], low: Floats, high: Floats) -> Floats:
+    """(...) the largest numbers from `low` to `high`, both (...), for which `holds`, approached from below."""
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2.0
+        kept = holds(middle)
+        low, high = np.where(kept, middle, low), np.where(kept, high, middle)
+    return low
 
 
 def round_down(r: float, digits: int) -> Decimal:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from randsmooth.errors import InputError
-from randsmooth.noise.base import Floats, Noise, below, check_shape, in_place, number
+from randsmooth.noise.base import Floats, Noise, below, bisected, check_shape, in_place, number
 from randsmooth.noise.lengths import LENGTHS, check_sigma
 from randsmooth.noise.streams import Stream, fill
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 STD = "std"  # after the number of standard deviations that a user writes
-HALVINGS = 64  # of a bracket below 100, to less than the spacing of doubles
 MARGIN = 1e-14  # on a logarithm: what rounding may hide is not claimed
 
 
@@ -168,12 +167,8 @@ def _crossing(a: Floats, b: Floats, t: Floats) -> Floats:
 
     low = np.zeros(b.shape)
     high = np.maximum(0.0, np.maximum(-b, a - special.ndtri(0.5 / t)))  # here 1 / (2 t) lies between the two sides
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2.0
-        # logarithms, for far out in the tail both sides are 0
-        holds = special.log_ndtr(a - middle) + np.log(t) >= special.log_ndtr(b + middle) + MARGIN
-        low, high = np.where(holds, middle, low), np.where(holds, high, middle)
-    return low
+    # logarithms, for far out in the tail both sides are 0
+    return bisected(lambda z: special.log_ndtr(a - z) + np.log(t) >= special.log_ndtr(b + z) + MARGIN, low, high)
 
 
 def draw(shape: tuple[int, ...], sigma: float, *, stream: Stream, device: torch.device | str = "cpu") -> Tensor:

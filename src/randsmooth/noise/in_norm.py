@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from randsmooth.noise.base import Floats, Noise
+from randsmooth.noise.base import Floats, Noise, bisected
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from randsmooth.noise.streams import Stream
-
-HALVINGS = 64  # of the logarithm of q, from that of the least double on
 
 
 @dataclass(frozen=True)
@@ -71,9 +69,5 @@ class InNorm(Noise):
         """By halving: the larger of two q that enclose it is never taken."""
         r = np.asarray(radius, np.float64)
         low, high = np.full(r.shape, np.log(np.finfo(np.float64).tiny)), np.zeros(r.shape)  # of log(2 q)
-        for _ in range(HALVINGS):
-            middle = (low + high) / 2.0
-            holds = self.radius(np.exp(middle) / 2.0) >= r
-            low, high = np.where(holds, middle, low), np.where(holds, high, middle)
-        q = np.exp(low) / 2.0
+        q = np.exp(bisected(lambda log: self.radius(np.exp(log) / 2.0) >= r, low, high)) / 2.0
         return np.asarray(np.where(r > 0.0, np.where(self.radius(q) >= r, q, 0.0), 0.5))

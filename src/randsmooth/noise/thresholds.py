@@ -36,8 +36,10 @@ class Thresholds:
     """
 
     def __init__(self, sigma: float, *, first: int, last: int) -> None:
-        self.scale, self.first, self.last = sigma, first, last
-        self.rounded = self._rounded()
+        self.scale, self.first = sigma, first
+        below = [self.exact(j, BITS) for j in range(first, 0)]  # the others follow from 1 - F(t) = F(-t)
+        above = [(1 << BITS) - 1 - value for value in reversed(below)]
+        self.rounded = np.array(below + above, np.uint64)[: last - first]
 
     def exact(self, j: int, bits: int) -> int:
         """floor(2^bits F(j + 1/2)), computed with more and more digits until rounding cannot change it."""
@@ -76,12 +78,6 @@ class Thresholds:
             else:
                 place += 1
         return place
-
-    def _rounded(self) -> NDArray[np.uint64]:
-        """All thresholds; the upper half follows from the lower one: 1 - F(t) = F(-t), so 2^64 - floor(v) - 1."""
-        below = [self.exact(j, BITS) for j in range(self.first, 0)]
-        above = [(1 << BITS) - 1 - value for value in reversed(below)]
-        return np.array(below + above, np.uint64)[: self.last - self.first]
 
     def first_looks(self) -> NDArray[np.int16]:
         """(2^16,) the J of all 64-bit numbers that begin with these 16 bits; OPEN where they have several.
