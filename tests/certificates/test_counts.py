@@ -161,6 +161,7 @@ NO_COUNTS: list[tuple[str, str, str]] = [  # file, text, and what the refusal na
     ("a.csv", "label,picked,n_A,n\n0,0,inf,1000\n", "n_A holds inf"),
     ("a.csv", "label,label\n0,0\n", "no counts"),
     ("a.csv", 'label,picked,n,counts\n0,0,1000,"[990, 10]"\n', "counts holds '[990, 10]'"),
+    ("a.csv", "label,counts_0,counts_1,counts0_00,counts0_1\n0,5,0,1,0\n", "not all from counts0_0"),
     ("a.jsonl", "[1, 2]\n", "no counts"),
     ("a.jsonl", "[" * 100_000, "cannot be read"),
     ("a.jsonl", '{"label": 0, "n_A": 5}\n{"label": 0}\n', "n_A holds nan in row 1"),

@@ -66,6 +66,7 @@ BAD_ROWS = [  # a line, and what its refusal names
     ("[" * 100_000, "line 4 is nested deeper"),
     (row_json(idx="99"), "'99'"),
     (row_json(idx=10**30), "1000000"),
+    (row_json(idx=-5), "idx holds -5"),
     (row_json(counts=[199.5, 0.5, 0]), "199.5"),
     (row_json(counts=[201, -1, 0]), "-1"),
     (row_json(seconds=-1), "-1"),

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 NUMBERS = ("label", "idx", "picked", "n", "n_A", "seconds")  # columns of one number an image
 LISTS = ("counts0", "counts", "path")  # of several
-WIDE = re.compile(r"(counts0?)_(\d{1,6})", re.ASCII)  # a column for each class
+WIDE = re.compile(r"(counts0?)_(0|[1-9]\d{0,5})", re.ASCII)  # a column for each class
 JSON_LINES = (".jsonl", ".ndjson", ".json")
 ARRAYS = "arrays"  # the source of counts that came from no file
 MOST_VALUES = 2**26  # numbers of the counts, half a gigabyte
@@ -242,8 +242,8 @@ def whole_numbers(name: str, values: ArrayLike, *shape: int | None) -> Ints:
     with np.errstate(invalid="ignore"):  # of infinity
         wrong = np.argwhere(~((found >= 0) & (found <= MOST_SAMPLES) & (found % 1 == 0)))
     if len(wrong):
-        value = found[tuple(wrong[0])]
-        raise InputError(f"{name} holds {value} in row {wrong[0][0]}: expected whole numbers, 0 to {MOST_SAMPLES:,}")
+        value, row = found[tuple(wrong[0])], f" in row {wrong[0][0]}" if shape else ""
+        raise InputError(f"{name} holds {value}{row}: expected whole numbers, 0 to {MOST_SAMPLES:,}")
     return found.astype(np.int64)
 
 

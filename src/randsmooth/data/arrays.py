@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -235,7 +236,7 @@ def read_npz(path: Path, request: Request) -> TensorImages:
         InputError: it is damaged, or has no such arrays; the message lists what it has.
     """
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with np.load(path, allow_pickle=False) as archive, warnings.catch_warnings(action="ignore"):  # of Python 2's
             split, arrays = request.of(_splits(archive.files, request), path)
             image, label = request.columns.find(arrays, str(path))
             for info in archive.zip.infolist():

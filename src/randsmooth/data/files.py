@@ -178,14 +178,17 @@ def read_csv(path: Path, columns: ColumnNames = USUAL) -> Encoded:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, delimiter=DELIMITERS[path.suffix.lower()], strict=True)
-            read = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]
+            read: list[tuple[int, list[str]]] = []
+            for row in filter(None, reader):
+                read.append((reader.line_num, [cell.strip() for cell in row]))
+                if len(row) != len(read[0][1]):  # before the rest is read, which may be long
+                    expected = f"expected {len(read[0][1])}, as in line 1"
+                    raise InputError(f"{path}, line {reader.line_num} has {len(row)} cells; {expected}")
             (_, names), *rows = read or [(1, [])]
     except (csv.Error, UnicodeDecodeError) as error:
         raise InputError(f"{path} is no CSV file in UTF-8: {shown(error)}") from error
     if not rows:
         raise InputError(f"no images in {path}: its first line must name the columns, such as path,label")
-    if odd := next(((line, len(row)) for line, row in rows if len(row) != len(names)), None):
-        raise InputError(f"{path}, line {odd[0]} has {odd[1]} cells; expected {len(names)}, as in line 1")
     image, label = columns.find(names, str(path))
     files = [path.parent / row[names.index(image)] for _, row in rows]
     missing = [place for place, file in enumerate(files) if "\0" in str(file) or not file.is_file()]
