@@ -191,7 +191,7 @@ def labels(x: NDArray[np.float32]) -> NDArray[np.int64]:
 
 
 def test_forged_certificates_of_what_is_no_module_fail_and_its_own_hold() -> None:
-    shown, how = (IMAGES.pixels.permute(0, 2, 3, 1).numpy(), IMAGES.labels.numpy()), {"identity": "a half-space"}
+    shown, how = (IMAGES.pixels.permute(0, 2, 3, 1).numpy(), IMAGES.labels.numpy()), dict[str, Any](identity="plane")
     table = certify(labels, shown, sigma=SIGMA, n=1000, num_classes=2, **how)
     assert (table.predict == table.label).all()
     held = attack(labels, table, shown, **QUICK, **how)
