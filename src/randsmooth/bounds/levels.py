@@ -43,7 +43,7 @@ def check_level(alpha: float) -> None:
 
 def check_probability(name: str, value: Any, hint: str = "") -> None:
     """Raise InputError unless `value` lies strictly inside (0, 1)."""
-    if not (isinstance(value, Real) and 0.0 < value < 1.0):
+    if not (isinstance(value, Real) and 0.0 < float(value) < 1.0):
         raise InputError(f"{name}={value!r} must lie strictly between 0 and 1{hint}")
 
 
