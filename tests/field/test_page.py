@@ -13,6 +13,7 @@ import pytest
 from docs.field import page
 from docs.field.pairs import LEVELS, judged_of, setting_of
 from docs.field.rows import Row
+from jinja2.utils import htmlsafe_json_dumps
 
 from randsmooth.certificates import Certificates, Header, from_evidence
 from randsmooth.report import measure, write_leaderboard
@@ -21,7 +22,7 @@ from report.browser import opened
 
 def steps(name: str, **content: Any) -> str:
     """The probe of this name, amid what all of them do, with what it needs as constants."""
-    given = "".join(f"const {name} = {json.dumps(value)};" for name, value in content.items())
+    given = "".join(f"const {name} = {htmlsafe_json_dumps(value)};" for name, value in content.items())
     outer, body = ((Path(__file__).parent / "probes" / f"{each}.js").read_text() for each in ("steps", name))
     return outer.replace("BODY", given + body)
 
