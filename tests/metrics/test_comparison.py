@@ -302,7 +302,7 @@ def band(low: list[float], high: list[float], *, whole: bool = True) -> metrics.
     ends = np.array([low, high]) / 100.0
     count = np.zeros(len(low), np.int64)
     radii = np.round(np.arange(len(low)) / 10, 9)
-    return metrics.Difference(radii, ends.mean(axis=0), *ends, count, count, whole)
+    return metrics.Difference(radii, ends.mean(axis=0), ends[0], ends[1], count, count, whole)
 
 
 CASES: list[tuple[list[float], list[float], str]] = [
