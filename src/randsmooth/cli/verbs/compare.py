@@ -102,9 +102,11 @@ def compare(settings: Compare) -> None:
             how["pictures"] = pictures_of(tables) if settings.pictures else None
         except InputError as reason:  # the page is made without
             note(f"no pictures: {reason}")
-        report.write_comparison(tables, settings.out, **how, command="randsmooth " + shlex.join(sys.argv[1:]))
+        command = "randsmooth " + shlex.join(sys.argv[1:])
+        summary = report.write_comparison(tables, settings.out, **how, command=command)
         for remark in report.remarks(tables):
-            note(remark)
+            if remark not in summary:
+                note(remark)
         written = []
         for path, what in wanted.items():
             try:
@@ -112,7 +114,7 @@ def compare(settings: Compare) -> None:
                 written.append(str(path))
             except InputError as reason:
                 note(f"no {path.name}: {reason}")
-        settings.answer(written, lambda: {"written": written})
+        settings.answer([*summary, *written], lambda: {"summary": summary, "written": written})
 
 
 def _loaded(settings: Compared) -> list[certificates.Certificates]:

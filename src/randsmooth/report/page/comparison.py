@@ -193,6 +193,10 @@ def comparison_page(
         1
     """
     content = page_content(tables, radii=radii, baseline=baseline, command=command, pictures=pictures)
+    return _page(content, sentences(content.sheet, content.against, content.refused), title)
+
+
+def _page(content: PageContent, summary: list[str], title: str | None) -> str:
     views = {name: view for name, panel in PANELS.items() if (view := panel.view(content)) is not None}
     plots = {place: charts.plot(chart) for view in views.values() for place, chart in view.charts.items()}
     known = {"sheet": content.sheet, "looks": content.looks}
@@ -205,7 +209,7 @@ def comparison_page(
         scripts=["".join(scripts)],
         plots=True,
         title=title or "Certified robustness compared",
-        summary=sentences(content.sheet, content.against, content.refused),
+        summary=summary,
         panels=printed,
         norm=content.sheet.norm,
         sure=sure_of(content.sheet.tables),
@@ -249,8 +253,13 @@ def page_content(
     return PageContent(sheet, against, looks, radius_chart, p_a_chart, pictures, command, refused)
 
 
-def write_comparison(tables: Sequence[Certificates], path: Path | str, **options: Any) -> None:
-    """Write `comparison_page(tables, **options)` to `path`, all or nothing. Errors as `comparison_page`.
+def write_comparison(
+    tables: Sequence[Certificates], path: Path | str, *, title: str | None = None, **options: Any
+) -> list[str]:
+    """Write `comparison_page(tables, title=title, **options)` to `path`, all or nothing; errors as there.
+
+    Returns:
+        The sentences at the head of the page, which say what was found.
 
     Example:
         >>> import tempfile
@@ -261,8 +270,10 @@ def write_comparison(tables: Sequence[Certificates], path: Path | str, **options
         >>> idx = np.arange(2)
         >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     write_comparison([table], Path(folder) / "report.html", title="Two images")
-        ...     [file.name for file in Path(folder).iterdir()]
-        ['report.html']
+        ...     write_comparison([table.renamed("gaussian")], Path(folder) / "report.html")
+        ['gaussian: 50.0% at radius 0, ACR 0.189 (0.010 to 0.378), on 2 images.']
     """
-    write_atomically(Path(path), comparison_page(tables, **options).encode())
+    content = page_content(tables, **options)
+    summary = sentences(content.sheet, content.against, content.refused)
+    write_atomically(Path(path), _page(content, summary, title).encode())
+    return summary
