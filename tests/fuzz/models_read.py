@@ -248,7 +248,7 @@ class Checkpoint(Archive):
             return None
         trainer.restore(found)
         state: dict[str, Any] = {"weights": trainer.weights.state_dict(), "optimizer": trainer.optimizer.state_dict()}
-        state |= {"schedule": trainer.schedule.state(), "history": trainer.history, "epoch": trainer.epoch}
+        state |= {"schedule": trainer.schedule.state(), "history": trainer.history, "epoch": len(trainer.history)}
         return state | {"recipe": found.recipe}
 
     def fault(self, read: Any) -> str:
