@@ -9,6 +9,7 @@ from pathlib import Path
 
 from cli.test_startup import loaded
 from randsmooth import metrics
+from randsmooth.certificates import Certificates
 from randsmooth.report import FORMATS, render
 from report.conftest import Make
 
@@ -71,6 +72,20 @@ def test_without_a_baseline_nothing_is_marked_and_the_way_to_name_one_is_said(lo
         assert "--baseline" in said and not any(mark in said for mark in ("**", "textbf", "gray}")), form
         assert ("--baseline" in render(tables[:1], format=form)) is False, form
     assert "Certified accuracy against a:" in render(tables[:2])
+
+
+def test_what_all_tables_share_is_said_with_the_unit_of_acr(make: Make) -> None:
+    alike, other = [make("a"), make("b", seed=1)], make("c", n=1000, sigma=0.25)
+    rows: list[tuple[list[Certificates], str]] = [
+        (alike[:1], "Judged with sigma 0.5, n 500, alpha 0.001."),
+        (alike, "Judged with sigma 0.5, n 500, alpha 0.001."),
+        ([alike[0], other], "Judged with noise as beside each name, n as beside each name, alpha 0.001."),
+    ]
+    for tables, words in rows:
+        for form in ("md", "latex"):
+            said = render(tables, format=form)
+            unit = "ACR is the mean L2 radius (pixels in [0, 1])"
+            assert words in said and unit in said, (words, form)
 
 
 def test_p_a_shares_are_told_where_they_are_known(make: Make, log: Make) -> None:

@@ -149,8 +149,15 @@ def _legend(sheet: Sheet, below: str, escaped: Callable[[str], str] = printable)
         marks = f"Bold: shown to be above {name}, {below}: shown to be below it, all at once with 95% confidence"
         marks += "; p_A and abstention (%) are not judged." if sheet.p_a_columns else "; abstention (%) is not judged."
     shares = [P_A_LEGEND] * bool(sheet.p_a_columns)
-    figures = f"ACR with its 95% interval; certified accuracy in % at each {sheet.norm.title}."
-    return [figures, *[marks] * (len(sheet.tables) > 1), *shares, *map(escaped, [*sheet.remarks, *_lacking(sheet)])]
+    unit = sheet.norm.title
+    figures = f"ACR is the mean {unit}, with its 95% interval; certified accuracy in % at each {unit}."
+    return [
+        figures,
+        escaped(f"Judged with {sheet.shared}."),
+        *[marks] * (len(sheet.tables) > 1),
+        *shares,
+        *map(escaped, [*sheet.remarks, *_lacking(sheet)]),
+    ]
 
 
 def _markdown(sheet: Sheet) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, count
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -200,6 +200,7 @@ class Sheet:
         acr, accuracy, abstention: the columns; `accuracy` has one for each radius.
         class_names: the name of each label that occurs in a table.
         settings: for each table its noise, n and alpha, as far as the tables differ in them.
+        shared: the others of these, which all tables have, and where to look for those in `settings`.
         remarks: sentences that a reader must know before comparing the rows.
     """
 
@@ -213,6 +214,7 @@ class Sheet:
     abstention: Column
     class_names: dict[int, str]
     settings: list[str]
+    shared: str
     remarks: list[str]
 
     @property
@@ -273,7 +275,7 @@ def build_sheet(
         accuracy=list(map(accuracy, at)),
         abstention=column("abstain", [s.abstention for s in summaries]),
         class_names=_class_names(named),
-        settings=_settings(named),
+        **_settings(named),
         remarks=remarks(named),
     )
 
@@ -344,16 +346,24 @@ def find_gaussian(tables: Sequence[Certificates]) -> int | None:
     return fits.index(True) if sum(fits) == 1 else None
 
 
-def _settings(tables: Sequence[Certificates]) -> list[str]:
-    """For each table `sigma 0.5, n 1,000`: of noise, n and alpha those in which the tables differ."""
+def _settings(tables: Sequence[Certificates]) -> dict[str, Any]:
+    """Of noise, n and alpha, in words: for each table those in which they differ, and the others, of all together."""
     headers = [table.header for table in tables]
-    columns = [
-        [header.noise_name or "sigma not known" for header in headers],
-        ["n not known" if header.n is None else f"n {header.n:,}" for header in headers],
-        ["alpha not known" if h.alpha is None else f"alpha {h.alpha:g}" if h.alpha else "certain" for h in headers],
+    columns = {
+        "noise": [header.noise_name or "sigma not known" for header in headers],
+        "n": ["n not known" if header.n is None else f"n {header.n:,}" for header in headers],
+        "alpha": [
+            "alpha not known" if h.alpha is None else f"alpha {h.alpha:g}" if h.alpha else "certain" for h in headers
+        ],
+    }
+    known = {name: {one for one in words if not one.endswith("not known")} for name, words in columns.items()}
+    differing = [name for name in columns if len(known[name]) > 1]
+    own = [", ".join(words) for words in zip(*map(columns.__getitem__, differing), strict=True)]
+    shared = [
+        f"{name} as beside each name" if name in differing else " or ".join(dict.fromkeys(words))
+        for name, words in columns.items()
     ]
-    differing = [words for words in columns if len({one for one in words if not one.endswith("not known")}) > 1]
-    return [", ".join(words) for words in zip(*differing, strict=True)] or [""] * len(tables)
+    return {"settings": own or [""] * len(tables), "shared": ", ".join(shared)}
 
 
 def _class_names(tables: Sequence[Certificates]) -> dict[int, str]:
