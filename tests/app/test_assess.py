@@ -86,6 +86,8 @@ def test_figures_reach_json_and_page(found: Assessment) -> None:
     assert told["right"] + told["wrong"] + told["abstained"] == 12 and told["attacked"] == len(found.attempts)
     assert [each["chosen"] for each in told["noises"]].count(True) == 1
     page = assessment_page(found, command="randsmooth assess")
+    assert found.attacked.startswith(f"{len(found.attempts)} of the 12 images") and found.attacked in page
+    assert ("chosen by chance (at most 20" in found.attacked) == (len(found.attempts) < 12)
     for part in ("provably keep the right answer within 0.25", "It is not proved that an answer is right", "<polyline"):
         assert part in page, part
     for name in (NASTY[each] for each in ("script", "double quote", "template")):

@@ -38,6 +38,7 @@ def test_a_model_is_assessed_into_a_folder(cli: Run, made: Path) -> None:
     )
     assert "--overwrite" in cli.refused("assess", made / "model", "digits", *FEW, "--out", "a")
     text = cli("assess", made / "model", *FEW, "--out", "a", "--overwrite")
+    assert re.search(r"attacked +\d+ of the \d+ images .* by chance \(at most 20, ", text.out)
     assert text.code == 0 and "certified" in text.out and "a/assessment.html" in text.out
 
 

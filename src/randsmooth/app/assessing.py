@@ -127,6 +127,14 @@ class Assessment:
         return {r: metrics.certified_accuracy(self.table, r) for r in sorted(radii)}
 
     @property
+    def attacked(self) -> str:
+        """How many images were attacked, how they were chosen, and why not all."""
+        right, some = int((self.table.correct & (self.table.radius > 0.0)).sum()), len(self.attempts)
+        few = f"at most {ATTACKED}, and none begun after {SECONDS:g} seconds, as each search takes thousands of answers"
+        chosen = f", chosen by chance ({few})" if some < right else ""
+        return f"{some} of the {right} images that are right and certified{chosen}"
+
+    @property
     def failed(self) -> list[int]:
         """Rows whose answer an attack changed within the certified radius, which shows that a certificate is wrong."""
         answers = {row: (self.table.predict[row], ABSTAIN) for row in self.attempts}

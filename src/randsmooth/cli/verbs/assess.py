@@ -96,5 +96,6 @@ def lines(found: app.Assessment) -> Iterator[str]:
     for r, accuracy in found.certified.items():
         yield f"certified     {accuracy}  at radius {r:g}"
     inside, changed = len(found.failed), len(found.changed)
-    attacked = f"{inside} changed within their radius{', so their certificates are WRONG' if inside else ''}"
-    yield f"attacked      {len(found.attempts)} images: {attacked}; {changed - inside} beyond it"
+    yield f"attacked      {found.attacked}"
+    wrong = ", so their certificates are WRONG" if inside else ""
+    yield f"  changed     {inside} within their radius{wrong}; {changed - inside} beyond it"
