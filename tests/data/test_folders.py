@@ -1,5 +1,6 @@
 """Data sets on disk: both layouts, both forms in memory, known and inferred specs."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from data.making import pixels_of, random_images, refuses, seeded, write_folder,
 from randsmooth import data
 from randsmooth.data.images import Draws, StreamedImages
 from randsmooth.data.tables import read_parquet
+from randsmooth.errors import Note
 
 LABELS = [3, 0, 2, 1, 2, 3, 0, 1, 2, 2]
 NAMES = ["ant", "bee", "cat", "dog"]
@@ -113,3 +115,20 @@ def test_images_of_several_sizes_are_brought_to_one_on_request(tmp_path: Path) -
     first, second, third = (streamed.batch(torch.arange(3), augment=Draws(seeded(k)))[0] for k in (1, 1, 2))
     assert torch.equal(first, second) and not torch.equal(first, third)
     assert first.min() >= 0 and first.max() <= 1
+
+
+def test_proportions_that_a_size_changes_are_told_once(tmp_path: Path) -> None:
+    """Not where they are kept, to a pixel."""
+    write_folder(tmp_path / "train", [*random_images(3, (3, 30, 41))], ["a", "b", "b"])
+    kept: list[dict[str, Any]] = [{"resize": "15x21"}, {"resize": "60x82"}, {"resize": 16, "crop": "16x12"}]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for how in kept:
+            data.load(str(tmp_path), **how)
+        assert not caught
+        for _ in range(2):
+            data.load(str(tmp_path), resize="17x17").batch(torch.arange(3))
+    (told,) = caught
+    assert issubclass(told.category, Note)
+    for part in ("resize=17x17", "30x41", "--resize 17 --crop 17x17"):
+        assert part in str(told.message), part

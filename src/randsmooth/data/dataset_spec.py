@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import InputError, Note
 
 SPLITS = ("train", "test")
 
@@ -29,6 +30,8 @@ RESIZE = "ask for one size with resize= and crop= (--resize 256 --crop 224), whi
 
 Sides = tuple[int, int]
 """Height and width, in pixels."""
+
+_told = set[Sides]()  # sizes of which this process has said that they distort
 
 
 @dataclass(frozen=True)
@@ -82,8 +85,18 @@ class Fit:
         return self.resize * height // min(sides), self.resize * width // min(sides)
 
     def sides(self, sides: Sides, where: str) -> Sides:
-        """Height and width after scaling and cutting. Raises InputError where there is less than is to be cut."""
+        """Height and width after scaling and cutting; a `Note`, once, where scaling changes the proportions.
+
+        Raises InputError where there is less than is to be cut.
+        """
         height, width = self.scaled(sides)
+        within = min(abs(height * sides[1] / sides[0] - width), abs(width * sides[0] / sides[1] - height))
+        if isinstance(self.resize, tuple) and within >= 1.0 and self.resize not in _told:
+            _told.add(self.resize)
+            size, side = written(self.resize), max(self.resize)
+            keeps = f"resize={side} with crop={size} (--resize {side} --crop {size}) keeps them, and cuts what is over"
+            said = f"resize={size} distorts {where}, which is {written(sides)}, and all images of other proportions"
+            warnings.warn(f"{said}: {keeps}", Note, stacklevel=2)
         if self.crop is None:
             return height, width
         if self.crop[0] > height or self.crop[1] > width:
