@@ -65,6 +65,8 @@ def test_what_cannot_be_is_refused_before_anything_begins(tmp_path: Path, monkey
         with pytest.raises(InputError) as refused:
             make()
         assert value in str(refused.value) and way_out in str(refused.value), value
+    with pytest.raises(InputError, match=r"workers=2: .*Processes"):
+        rs.certify(Net(), "digits", **SMALL, out=tmp_path / "a.parquet", workers=2)  # type: ignore[arg-type]
     monkeypatch.setattr("randsmooth.launch.workers.ANSWER", 0.3)
     addresses = ("127.0.0.1:9", "10.0.0.1", "ray://a:10001", "", "127.0.0.1:70000")
     for where in [way(address=address) for address in addresses for way in (Ray, Dask)]:
@@ -75,7 +77,9 @@ def test_what_cannot_be_is_refused_before_anything_begins(tmp_path: Path, monkey
 
 @pytest.mark.slow
 def test_the_table_is_that_of_one_process(tmp_path: Path) -> None:
+    wrapped = rs.models.Ensemble([Net(), rs.wrap(Net(), scale=2.0)])  # which plain pickle refuses
     ways: list[tuple[dict[str, Any], int]] = [
+        ({"rule": "fixed", "model": wrapped}, 2),
         ({"rule": "fixed"}, 1),
         ({"rule": "grid", "backend": "auto"}, 2),
         ({"rule": "radius=0.25", "label_aware": True, "sound": True, "seed": 3}, 3),
@@ -83,9 +87,10 @@ def test_the_table_is_that_of_one_process(tmp_path: Path) -> None:
     ]
     for place, (how, number) in enumerate(ways):
         out = tmp_path / f"{place}.parquet"
-        several = rs.certify(Net(), "digits", **SMALL | how, out=out, workers=Processes(number))
+        how = SMALL | {"model": Net(), "dataset": "digits"} | how
+        several = rs.certify(**how, out=out, workers=Processes(number))
         like = {"backend": several.header.backend, "batch": several.header.batch}
-        alone = rs.certify(Net(), "digits", **SMALL | how | like, out=tmp_path / f"{place}-alone.parquet")
+        alone = rs.certify(**how | like, out=tmp_path / f"{place}-alone.parquet")
         assert equal(several, alone), how
         assert not shards_path(out).exists()
 

@@ -85,6 +85,8 @@ def certify(
         >>> len(table), table.header.settings.n
         (5, 100)
     """
+    if workers is not None and not hasattr(workers, "certify"):
+        raise InputError(f"workers={workers!r}: say of what kind they are, such as rs.launch.Processes(4)")
     run, show = Run.of(model, dataset, settings, **options), chosen_progress(progress)
     if out is None:
         if workers is not None or resume or overwrite or run.shard is not None:
