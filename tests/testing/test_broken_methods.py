@@ -93,6 +93,7 @@ METHODS: list[tuple[Any, str]] = [
     (changed(lambda loss, *_: times(np.random.default_rng().random(), loss)), "gives |, then | on the same"),
     (changed(lambda loss, model, x, inputs: times(inputs.u.mean(), loss)), "raises | without inputs.u"),
     (made(loss=scrambled), "of the same images in another order|y.repeat(m), not y.repeat_interleave(m)"),
+    (changed(lambda loss, model, x, _: times(len(x), loss)), "of every image twice|mean over the images, not the sum"),
     (made(schedule=lambda self: ONE), "gives two runs one schedule"),
     (made(schedule=lambda self: None), "has a schedule() that returns no"),
     (made(schedule=lambda self: Losing(self)), "state() differs after restore()"),

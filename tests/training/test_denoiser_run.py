@@ -8,8 +8,9 @@ from typing import Any
 import pandas as pd
 import pytest
 import torch
+from torch import nn
 
-from randsmooth import data, models
+from randsmooth import certify, data, models
 from randsmooth.errors import InputError
 from randsmooth.models import Denoiser
 from randsmooth.noise import Stream, draw
@@ -71,3 +72,11 @@ def test_what_cannot_be_used_is_refused_and_nothing_written(tmp_path: Path) -> N
     with pytest.raises(TrainingDiverged, match="not finite"):
         train_denoiser("digits", SHORT.replace(lr=1e30), out=tmp_path / "lost", device="cpu")
     assert not (tmp_path / "new").exists()
+
+
+def test_images_need_not_be_square(tmp_path: Path) -> None:
+    x, y = torch.rand(64, 1, 8, 12), torch.arange(64) % 2
+    denoiser = train_denoiser((x, y), SHORT.replace(epochs=1, take=None), out=tmp_path / "d", device="cpu")
+    base = nn.Sequential(nn.Flatten(), nn.Linear(96, 2)).eval()
+    table = certify(models.Denoised(denoiser, base), (x, y), sigma=0.25, n0=10, n=100, take=4)
+    assert len(table) == 4 and denoiser.provenance["sigma"] == 0.25

@@ -64,7 +64,7 @@ def stopping_after(images: int, where: str = "") -> Progress:
     return progress
 
 
-def refusal(out: Path, settings: TrainingSettings = GAUSSIAN, dataset: str = "digits", **flags: Any) -> str:
+def refusal(out: Path, settings: TrainingSettings = GAUSSIAN, dataset: Any = "digits", **flags: Any) -> str:
     with pytest.raises(InputError) as refused:
         train(dataset, settings, out=out, **flags)
     return str(refused.value)
@@ -235,6 +235,8 @@ def test_a_folder_in_use_or_a_strangers_is_refused(whole: dict[str, Path], tmp_p
         assert name in refusal(other, **flags)
         assert (other / name).read_text() == "precious"
     (tmp_path / "m").mkdir()
+    said = refusal(tmp_path / "wide", dataset=(torch.rand(4, 1, 8, 12), torch.arange(4) % 2))
+    assert all(part in said for part in ("8x12", "--resize 8x8", "--crop 8")) and not (tmp_path / "wide").exists()
     with claimed(tmp_path / "m"):
         assert "another run" in refusal(tmp_path / "m")
     before = models.weights_hash(models.load(folder))
