@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from dataclasses import replace
@@ -12,11 +13,12 @@ import numpy as np
 from models.refusing import check_refusals
 from randsmooth import escape
 from randsmooth.certificates import NO_LABEL
-from randsmooth.report import Axes, Line, draw, draw_p_a_curves, draw_radius_accuracy
+from randsmooth.report import Axes, Line, charts, draw, draw_p_a_curves, draw_radius_accuracy
 from report import reading
 from report.conftest import Make
 
 BEGINS = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml", "html": b"<!DOCTYPE html>"}
+TEXT = "right under attack, "
 EVIL = '<script>alert(1)</script> $x_1$ "quoted" שלום'
 
 
@@ -56,6 +58,16 @@ def test_names_from_files_stay_text(make: Make, tmp_path: Path) -> None:
     for name in ("$\\frac{$", "_hidden", "a" * 300, "%&#"):
         draw_radius_accuracy([make(name)], tmp_path / "figure.svg")
         assert name[:8].replace("&", "&amp;") in (tmp_path / "figure.svg").read_text(), name
+
+
+def test_the_legend_is_inside_the_figure() -> None:
+    for count, letters, columns in ((1, 60, 1), (1, 24, 2), (3, 60, 2), (3, 10, 6)):
+        lines = [Line(f"{k} {10 * TEXT}"[:letters], np.zeros(2), np.zeros(2)) for k in range(7)]
+        figure = charts._figure([Axes("", "", "", lines)] * count)
+        figure.savefig(io.BytesIO(), format="png")
+        (legend,) = figure.legends
+        within = legend.get_window_extent()
+        assert 0.0 <= within.x0 < within.x1 <= figure.bbox.x1 and legend._ncols == columns, (count, letters)
 
 
 def test_bad_input_is_named_and_writes_nothing(make: Make, log: Make, tmp_path: Path) -> None:

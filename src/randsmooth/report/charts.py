@@ -26,6 +26,7 @@ PAPER_FORMATS = ("png", "pdf", "svg")
 COLUMNS = 3  # panels side by side on paper
 NAME, LONG_NAME = 32, 60  # characters of a name beside a curve, and in a figure's legend
 BAND = 0.15  # opacity
+HANDLE, LETTER = 0.65, 0.075  # inches of a legend's line with the space beside it, and about those of a letter
 
 Plot = dict[str, Any]
 Numbers = Sequence[float] | NDArray[np.float64]
@@ -249,8 +250,10 @@ def looks_by_name(panels: Sequence[Axes]) -> dict[str, Look]:
 def _figure(panels: Sequence[Axes]) -> Any:
     """The panels as matplotlib's figure, with one legend below them all."""
     by_name, columns = looks_by_name(panels), min(COLUMNS, len(panels))
-    rows, legend_columns = -(-len(panels) // columns), max(2, 2 * columns)
-    size = (max(5.4, 4.0 * columns), 3.3 * rows + 0.3 * -(-len(by_name) // legend_columns))
+    rows, width = -(-len(panels) // columns), max(5.4, 4.0 * columns)
+    entry = HANDLE + LETTER * max(len(legend_name(name)) for name in by_name) if by_name else width
+    legend_columns = min(2 * columns, max(1, int(width / entry)))
+    size = (width, 3.3 * rows + 0.3 * -(-len(by_name) // legend_columns))
     with needs("a figure"):
         from matplotlib.figure import Figure
 
