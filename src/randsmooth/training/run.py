@@ -129,7 +129,7 @@ def train(
         return cast(Classifier, carry_out(run))
 
 
-def train_denoiser(dataset: str, settings: DenoiserSettings | None = None, *, out: Place, **options: Any) -> Denoiser:
+def train_denoiser(dataset: Any, settings: DenoiserSettings | None = None, *, out: Place, **options: Any) -> Denoiser:
     """Train a denoiser on `dataset` into the folder `out`, and return it in eval mode (Salman et al., NeurIPS 2020).
 
     A folder is written as by `train`, and read by `models.load_denoiser`. On `objective="mse"` it learns clean images,
@@ -138,7 +138,7 @@ def train_denoiser(dataset: str, settings: DenoiserSettings | None = None, *, ou
     `start=`.
 
     Args:
-        dataset: a name, or the path of a folder of images or of Parquet files. Labels are not used.
+        dataset: a name, a path, arrays, or any other form that `data.load` takes. Labels are not used.
         settings: how to train.
         out: the folder of the run, or its URL, as for `train`.
         options: `device`, `devices`, `nodes`, `sync_batch_norm`, `resume`, `overwrite`, `accept_changes`, `logger`,
