@@ -46,7 +46,7 @@ def main() -> None:
     parts = members()
     whole = {
         "the module alone": parts[0],
-        "mean probabilities": rs.Ensemble(parts, "probabilities"),
+        "mean probabilities": rs.Ensemble(parts[:2], "probabilities"),  # the forest says labels, which have no mean
         "vote": rs.Ensemble(parts, "vote"),
         "vote, the third asked where two differ": rs.Ensemble(parts, "vote", consensus=2),
     }

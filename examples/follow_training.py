@@ -5,6 +5,8 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from torch import nn
+
 import randsmooth as rs
 
 SETTINGS = rs.TrainingSettings(sigma=0.25, epochs=4, take=500)
@@ -14,7 +16,7 @@ class EnoughForNow(Exception):
     """Raised to stop the run; its checkpoint stays."""
 
 
-def stop_after_two(metrics: dict[str, float]) -> None:
+def stop_after_two(metrics: dict[str, float], model: nn.Module) -> None:
     print(f"epoch {metrics['epoch'] + 1:.0f}: loss {metrics['cross_entropy']:.3f}, easy {metrics['easy_share']:.0%}")
     if metrics["epoch"] == 1:
         raise EnoughForNow

@@ -182,7 +182,7 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path, whole: rs.Certifica
 @on_linux
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)]
+    ("number", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130), (signal.SIGTERM, 130)]
 )
 def test_a_run_that_is_ended_leaves_nothing_behind_and_goes_on(
     tmp_path: Path, whole: rs.Certificates, number: signal.Signals, code: int

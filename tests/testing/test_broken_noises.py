@@ -80,7 +80,7 @@ RADII: list[tuple[Any, str]] = [
     (but(Uniform(0.5), tail=lambda self, r: 0.5 * Uniform.tail(self, r)), "has the tail"),
     (but(Laplace(0.5), radius=lambda self, q, q_next=None: 0.5 * Laplace.radius(self, q)), "has the tail"),
     (but(Uniform(0.5), norm="l3"), "has the norm 'l3'"),
-    (but(Uniform(0.5), norm="l2"), "norms=('l1', 'linf'), whose first is another"),
+    (but(Uniform(0.5), norms=("linf", "l1")), "norms=('linf', 'l1'), whose first is another"),
     (but(Uniform(0.5), radius=lambda self, q, q_next=None: np.nan_to_num(Uniform.radius(self, q), nan=0.5)), "q = NaN"),
     (but(Uniform(0.5), facts=lambda self: {"name": "uniform", "lam": 0.6}), "made from its facts"),
     ({"a": 1}, "is a dict, no subclass of noise.Noise"),

@@ -185,7 +185,7 @@ def _columns_of_file(path: Path) -> dict[str, Any]:
                 frame = pd.read_json(text, lines=True, dtype=False, precise_float=True)
             else:
                 frame = pd.read_csv(text, sep=mark, index_col=False)
-    except (ValueError, OverflowError, pd.errors.ParserWarning) as error:
+    except (TypeError, ValueError, OverflowError, pd.errors.ParserWarning) as error:
         raise InputError(f"{path} cannot be read as a table of counts: {shown(error)}") from None
     return {str(name).strip(): frame[name].tolist() for name in frame.columns}
 
@@ -216,7 +216,7 @@ def _arrays(given: Mapping[str, Any]) -> dict[str, Any]:
     try:
         found["seconds"] = np.asarray(given.get("seconds", np.zeros(N)), np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"seconds holds {shown(repr(given['seconds']))}; expected times of the images") from None
+        raise InputError(f"seconds holds something else than the times of {N} images; leave it out") from None
     return found
 
 

@@ -62,7 +62,11 @@ def _encoded(rows: int, column: pa.ChunkedArray | None, names: Any, source: str,
     """So many images and the column of their labels; `names`: of the classes, where the table says them."""
     labels, classes = no_labels(rows), None
     if column is not None:
-        labels, classes = labels_of(column.to_numpy(), lambda index: f"image {index} of {source}", source)
+        try:
+            values = column.to_numpy()
+        except (IndexError, *DAMAGED) as error:  # such as places in a dictionary without entries
+            raise InputError(f"the labels of {source} cannot be read: {shown(error)}") from error
+        labels, classes = labels_of(values, lambda index: f"image {index} of {source}", source)
     return Encoded(labels, check_names(names, source) if names else classes, source, content)
 
 

@@ -91,7 +91,9 @@ def load(path: Path) -> Checkpoint:
     """The checkpoint at `path`, on the CPU. InputError where the file is damaged, or is no checkpoint of randsmooth."""
     try:
         checkpoint = read_signed(path, Checkpoint)
-        (DenoiserRecipe if checkpoint.recipe.get("method") == DENOISER else Recipe)(**checkpoint.recipe)
+        recipe = (DenoiserRecipe if checkpoint.recipe.get("method") == DENOISER else Recipe)(**checkpoint.recipe)
+        if checkpoint.epoch > recipe.epochs:
+            raise InputError(f"{path} is damaged: it has a history of {checkpoint.epoch} epochs of {recipe.epochs}")
     except InputError as error:
         raise InputError(f"{about(path, error)}; use --overwrite to start anew") from None
     return checkpoint
