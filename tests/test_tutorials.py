@@ -40,6 +40,8 @@ def test_a_tutorial_names_only_what_is_public() -> None:
 
 
 def test_a_clone_holds_every_tutorial_as_a_notebook_that_opens_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in ("nbformat", "myst_nb"):  # of the extra `docs`, by which notebooks are written
+        pytest.importorskip(package)
     monkeypatch.syspath_prepend(FOLDER.parent / "_figures")
     made: dict[Path, str] = importlib.import_module("notebooks").all_notebooks()
     assert {path.stem for path in made} == {*TUTORIALS}
