@@ -103,6 +103,12 @@ FIELDS: list[tuple[dict[str, Any], str]] = [
 def test_a_field_of_another_kind_is_named(path: Path, written: bytes) -> None:
     for change, word in FIELDS:
         assert word in refusal(path, checkpoint._signed(unsigned(plain(written) | change))), change
+    recipe = plain(written)["recipe"]
+    recipe["hyperparameters"] |= {"eta": [["a" * 100_000]]}
+    path.write_bytes(checkpoint._signed(unsigned(plain(written) | {"recipe": recipe})))
+    with pytest.raises(InputError, match="eta") as refused:
+        train("digits", SETTINGS, out=path.parent, resume=True)
+    assert len(str(refused.value)) < 2000
     others: list[object] = [{"history": []}, [1], torch.ones(3)]
     for content in others:
         refusal(path, checkpoint._signed(unsigned(content)))

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from randsmooth import methods
 from randsmooth.data import DatasetSpec
+from randsmooth.documents import shown
 from randsmooth.errors import InputError, check_known
 from randsmooth.methods import METHODS, Method
 from randsmooth.methods.denoising import OBJECTIVES, SOURCE
@@ -42,7 +43,7 @@ class Change(NamedTuple):
     now: Any
 
     def __str__(self) -> str:
-        return f"{self.setting}: {self.before!r} in the file, {self.now!r} asked for"
+        return f"{self.setting}: {shown(repr(self.before))} in the file, {shown(repr(self.now))} asked for"
 
     def after(self, epochs: int) -> str:
         """How a model's provenance words it."""
