@@ -8,19 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from cli.processes import Run
 from randsmooth import data, models, read
 
 CLASSES = {None, *(str(i) for i in range(10))}
-
-
-@pytest.fixture
-def image(cli: Run) -> str:
-    """An image in the folder where `cli` runs."""
-    Image.fromarray(np.arange(64, dtype=np.uint8).reshape(8, 8) * 4).save("image.png")
-    return "image.png"
 
 
 def test_predict_answers_as_certified_and_by_no_other_model(model: Path, image: str, cli: Run) -> None:
@@ -85,15 +77,17 @@ def test_a_file_is_explained_as_predict_certifies_it_and_the_page_says_how(cli: 
 
 
 def test_what_cannot_be_explained_or_served_is_refused(cli: Run, model: Path) -> None:
+    np.savez(model / "two.npz", x=np.zeros((2, 8, 8), np.uint8))
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         bad = {
             "explain m none.png": "no image at none.png",
             "explain m digts:3": "did you mean 'digits'",
             "explain m digits:364": "has 364 images, 0 to 363",
+            "explain m m/two.npz": "m/two.npz holds 2 images: name one, such as m/two.npz:0",
             "explain m digits:3 --certificate a.csv": "must end in .parquet",
             "serve none": "none names no model",
-            "serve m --seconds 0": "--seconds 0.0 must be above 0",
+            "serve m --seconds 0": "--seconds 0.0 must be greater than 0",
             "serve m --host nowhere.invalid": "nothing can listen at nowhere.invalid (",
             f"serve m --host localhost --port {port}": f"nothing can listen at localhost:{port} (",
             "serve m --space out --alpha 2": "--alpha 2",

@@ -46,7 +46,7 @@ _NAMES = (
     *("quantise", "verify", "methods", "cite", "doctor", "completion"),
 )
 _WITH = {
-    **{"train_denoiser": "train", "explain": "predict", "reproduce": "sweep"},
+    **{"train_denoiser": "train", "explain": "predict", "serve": "predict", "reproduce": "sweep"},
     **dict.fromkeys(("plan", "merge", "accuracy"), "certify"),
     **dict.fromkeys(("evaluate", "leaderboard"), "compare"),
     **dict.fromkeys(("import_", "from_counts", "export", "quantise"), "conversion"),
