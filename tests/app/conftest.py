@@ -8,20 +8,16 @@ import pytest
 import torch
 from PIL import Image
 
-from randsmooth import data, models
+from randsmooth import data
 from randsmooth.app import Limits, Served
-from randsmooth.models import Classifier
+from untrained import untrained
 
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of an untrained model of digits."""
-    torch.manual_seed(0)
-    told = {"dataset": "digits", "sigma": 0.25}
-    network = Classifier(arch="small-cnn", classes=[f"digit {i}" for i in range(10)], shape=[1, 8, 8], provenance=told)
     place = tmp_path_factory.mktemp("serving") / "model"
-    models.save(network.eval(), place)
-    return place
+    return untrained(place, [f"digit {i}" for i in range(10)], dataset="digits", sigma=0.25)
 
 
 @pytest.fixture

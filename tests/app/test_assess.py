@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 import randsmooth as rs
+from app.brightness import Brightness
 from chromium import chromium
 from nasty import NASTY
 from randsmooth import InputError
@@ -23,18 +24,6 @@ from randsmooth.noise import Uniform
 MARGINS = {"clear": 0.2, "slight": 0.003}  # of an image's brightness from mid-grey
 TOO_WIDE = """[...document.querySelectorAll("body, main *")].filter((one) =>
   one.getBoundingClientRect().right > innerWidth + 1 && !one.closest(".box")).length"""
-
-
-class Brightness(nn.Module):
-    """Class 1 for images brighter than mid-grey; of `wrong` the other class."""
-
-    def __init__(self, sign: float = 1.0) -> None:
-        super().__init__()
-        self.sign = nn.Parameter(torch.tensor(sign))
-
-    def forward(self, x: Tensor) -> Tensor:
-        mean = self.sign * (x.flatten(1).mean(dim=1) - 0.5)
-        return torch.stack([-mean, mean], dim=1)
 
 
 def images(margin: float, number: int = 60) -> tuple[Tensor, Tensor]:

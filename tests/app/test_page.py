@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
 
 import randsmooth as rs
+from app.brightness import Brightness
 from chromium import chromium
 from nasty import NASTY
 from randsmooth import InputError
@@ -27,14 +27,6 @@ PROBE = """
    && one.getBoundingClientRect().right > innerWidth + 1 && !one.closest(".box, .ruler")).length,
  [...document.images].filter((one) => !one.naturalWidth).length, document.images.length]
 """
-
-
-class Brightness(nn.Module):
-    """Class 1 for images brighter than mid-grey."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        mean = x.flatten(1).mean(dim=1) - 0.5
-        return torch.stack([-mean, mean], dim=1)
 
 
 def explained(level: float = 0.7, shape: tuple[int, int, int] = (1, 8, 8), **options: object) -> Explanation:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
-import torch
+from PIL import Image
 
 from cli.processes import Result, Run
-from randsmooth import certify, models, train
+from randsmooth import certify, train
 from randsmooth.cli.main import main
-from randsmooth.models import Classifier
+from untrained import untrained
 
 
 @pytest.fixture
@@ -34,11 +35,14 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
     """The folder of an untrained model of digits."""
-    torch.manual_seed(0)
-    told = {"dataset": "digits", "sigma": 0.25}
-    classes = [str(i) for i in range(10)]
-    models.save(Classifier(arch="small-cnn", classes=classes, shape=[1, 8, 8], provenance=told).eval(), tmp_path / "m")
-    return tmp_path / "m"
+    return untrained(tmp_path / "m", dataset="digits", sigma=0.25)
+
+
+@pytest.fixture
+def image(cli: Run) -> str:
+    """An image of 8x8 pixels in the folder where `cli` runs."""
+    Image.fromarray(np.arange(64, dtype=np.uint8).reshape(8, 8) * 4).save("image.png")
+    return "image.png"
 
 
 @pytest.fixture(scope="session")

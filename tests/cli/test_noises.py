@@ -5,34 +5,20 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
-import torch
-from PIL import Image
 
 from cli.processes import Run
-from randsmooth import models, read
-from randsmooth.models import Classifier
+from randsmooth import read
 from randsmooth.noise import make_noise
+from untrained import untrained
 
 NOISE = "uniform=0.6"
 
 
 def folder(path: Path, text: str) -> Path:
     """An untrained model of digits that says to be trained under a noise."""
-    torch.manual_seed(0)
     noise = make_noise(text).of((1, 8, 8))
-    told = {"dataset": "digits", "noise": noise.facts()}
-    classes, extra = [str(i) for i in range(10)], noise.shape((1, 8, 8))[0] - 1
-    made = Classifier(arch="small-cnn", classes=classes, shape=[1, 8, 8], extra_channels=extra, provenance=told)
-    models.save(made.eval(), path)
-    return path
-
-
-@pytest.fixture
-def image(cli: Run) -> str:
-    Image.fromarray(np.arange(64, dtype=np.uint8).reshape(8, 8) * 4).save("image.png")
-    return "image.png"
+    return untrained(path, extra_channels=noise.shape((1, 8, 8))[0] - 1, dataset="digits", noise=noise.facts())
 
 
 @pytest.mark.slow
@@ -76,7 +62,8 @@ def test_help_lists_the_noises_and_shards_are_made_by_a_command_that_names_their
     cli.done("certify", model, *options, "--shard", "1/2")
     refused = cli("merge", "s-1-of-2.parquet")
     assert refused.code == 2 and "--noise splitting=0.5" in refused.out
-    cli.done(*refused.out.split()[1:]).code == 0 and cli("merge", "s-1-of-2.parquet", "s-2-of-2.parquet")
+    cli.done(*refused.out.split()[1:])
+    cli.done("merge", "s-1-of-2.parquet", "s-2-of-2.parquet")
     header = read("s.parquet").header
     assert "certainty" in (header.guarantee or "") and cli("verify", "s.parquet").code == 0
     cli.done("evaluate", "s.parquet")

@@ -13,9 +13,10 @@ from PIL import Image
 
 import randsmooth as rs
 from cli.processes import Run
-from randsmooth import data, models
+from randsmooth import data
 from randsmooth.app import Served
 from randsmooth.certificates import NO_LABEL
+from untrained import untrained
 
 X = np.random.default_rng(0).integers(0, 256, (6, 8, 8), dtype=np.uint8)
 Y = [0, 1, 2, 0, 1, 2]
@@ -25,10 +26,7 @@ QUICK = ("--sigma", "0.5", "--n", "200", "--n0", "20")
 @pytest.fixture
 def model(tmp_path: Path) -> str:
     """A model folder for 8x8 grey images of three classes, with noise of its own; it answers at random."""
-    torch.manual_seed(0)
-    made = models.Classifier(arch="small-cnn", classes=["ant", "bee", "cat"], shape=[1, 8, 8])
-    models.save(made.eval(), tmp_path / "model")
-    return "model"
+    return untrained(tmp_path / "model", ["ant", "bee", "cat"]).name
 
 
 @pytest.fixture
