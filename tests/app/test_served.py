@@ -51,12 +51,12 @@ def test_files_that_are_too_large_or_no_images_are_refused_without_their_path(se
 def test_every_run_has_another_seed_and_ends_at_n(served: Served, digit: Path) -> None:
     x = served.read(digit)
     runs = [list(served.watched(x, 0.25, 500)) for _ in range(2)]
-    assert runs[0][-1].seed != runs[1][-1].seed
+    assert runs[0][-1].settings.seed != runs[1][-1].settings.seed
     for moments in runs:
         last = moments[-1]
         assert last.done and not last.late and len(last.history) == len(moments)
         again = rs.SmoothedClassifier(
-            served.model, sigma=0.25, rule="anytime", n=500, alpha=0.001, seed=last.seed
+            served.model, sigma=0.25, rule="anytime", n=500, alpha=0.001, seed=last.settings.seed
         ).certify(x)
         assert (again.predict[0], again.radius[0]) == (last.look.predict, last.look.radius)
 
@@ -72,7 +72,7 @@ def test_what_is_beyond_the_limits_is_refused(served: Served) -> None:
     for n in (199, 2001):
         with pytest.raises(InputError, match="choose from 200 to 2,000"):
             served.watched(torch.zeros(1, 8, 8), 0.25, n)
-    with pytest.raises(InputError, match="seconds=0 must be above 0"):
+    with pytest.raises(InputError, match="seconds=0 must be greater than 0"):
         Limits(seconds=0)
     denoised = rs.Denoised(lambda noisy: noisy.clamp(0, 1), served.model)
     behind = Served.of(denoised, "denoised", sigma=0.25, dataset="digits")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from pydantic import PositiveFloat, PositiveInt
 from torch import Tensor
 
 from randsmooth import data, models
@@ -22,16 +23,15 @@ from randsmooth.data.decode import form
 from randsmooth.data.decode import opened as opened_file
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, shortened
-from randsmooth.frozen_record import settings_from
+from randsmooth.frozen_record import FrozenRecord, settings_from
 from randsmooth.models import BaseClassifier
-from randsmooth.noise import Gaussian, Noise, fresh_seed
+from randsmooth.noise import Gaussian, fresh_seed
 from randsmooth.report import web
 
 LEAST = 200  # samples, below which hardly any radius is certified
 
 
-@dataclass(frozen=True, kw_only=True)
-class Limits:
+class Limits(FrozenRecord):
     """The limits of the app.
 
     Attributes:
@@ -50,17 +50,12 @@ class Limits:
         16
     """
 
-    samples: int = 100_000
-    seconds: float = 60.0
-    upload_mb: float = 5.0
-    pixels: int = 2**24
-    queue: int = 16
-    at_once: int = 1
-
-    def __post_init__(self) -> None:
-        for field in dataclasses.fields(self):
-            if not getattr(self, field.name) > 0:
-                raise InputError(f"{field.name}={getattr(self, field.name)} must be above 0")
+    samples: PositiveInt = 100_000
+    seconds: PositiveFloat = 60.0
+    upload_mb: PositiveFloat = 5.0
+    pixels: PositiveInt = 2**24
+    queue: PositiveInt = 16
+    at_once: PositiveInt = 1
 
 
 @dataclass(frozen=True)
@@ -70,26 +65,22 @@ class Moment:
     Attributes:
         look: what the samples prove so far.
         history: (samples, radius) at every look so far.
-        noise, n, alpha, seed: how it is certified.
+        settings: how it is certified, the seed among them.
         done: whether no more samples follow.
         late: whether that is because the time was up.
         rate: samples a second.
 
     Example:
         >>> import numpy as np
-        >>> from randsmooth.noise import Gaussian
-        >>> counts = np.array([30, 2])
+        >>> counts, settings = np.array([30, 2]), CertificationSettings(sigma=0.5, n=200, seed=7)
         >>> look = Watched(0, 0.25, 0.2, counts, counts, np.array([30]))
-        >>> Moment(look, [(32, 0.25)], Gaussian(0.5), 200, 0.001, 7, done=False, late=False, rate=1000.0).history[-1]
+        >>> Moment(look, [(32, 0.25)], settings, done=False, late=False, rate=1000.0).history[-1]
         (32, 0.25)
     """
 
     look: Watched
     history: Sequence[tuple[int, float]]
-    noise: Noise
-    n: int
-    alpha: float
-    seed: int
+    settings: CertificationSettings
     done: bool
     late: bool
     rate: float
@@ -215,9 +206,9 @@ class Served:
         if self.fixed and sigma != self.usual:
             raise InputError(f"sigma={sigma:g}: this model is for {self.settings.smoothing.text} alone")
         smoothed = self.smoothed(sigma)
-        return self._moments(smoothed, watch(smoothed, x, n=n), n)
+        return self._moments(smoothed.settings.replace(n=n), watch(smoothed, x, n=n))
 
-    def _moments(self, smoothed: SmoothedClassifier, looks: Iterator[Watched], n: int) -> Iterator[Moment]:
+    def _moments(self, settings: CertificationSettings, looks: Iterator[Watched]) -> Iterator[Moment]:
         start, history = time.monotonic(), list[tuple[int, float]]()
         look: Watched | None = next(looks)
         while look is not None:
@@ -226,9 +217,7 @@ class Served:
             late = taken > self.limits.seconds
             following = None if late else next(looks, None)
             rate = look.samples / max(1e-9, taken)
-            settings, last = smoothed.settings, following is None
-            how = settings.smoothing, n, settings.alpha, smoothed.engine.seed
-            yield Moment(look, tuple(history), *how, last, late, rate)
+            yield Moment(look, tuple(history), settings, following is None, late, rate)
             look = following
 
 
@@ -253,7 +242,7 @@ def shown(served: Served, x: Tensor, moment: Moment) -> str:
             answer=shortened(printable(classes[look.predict]), 40),
             picked=shortened(printable(classes[look.picked]), 40),
             vote=vote_of(look.counts, look.picked, look.q, classes),
-            chart=curve(samples, radii, last=moment.n),
+            chart=curve(samples, radii, last=moment.settings.n),
         )
     )
 
@@ -261,17 +250,18 @@ def shown(served: Served, x: Tensor, moment: Moment) -> str:
 def as_data(served: Served, moment: Moment) -> dict[str, Any]:
     """The same for a program: plain JSON."""
     look, classes = moment.look, names(served, len(moment.look.counts))
+    noise = moment.settings.smoothing
     return {
         "answer": None if look.predict < 0 else classes[look.predict],
         "radius": 0.0 if look.predict < 0 else look.radius,
-        "sigma": moment.noise.sigma if isinstance(moment.noise, Gaussian) else None,
-        "noise": moment.noise.text,
-        "norm": moment.noise.norm,
-        "alpha": moment.alpha,
+        "sigma": noise.sigma if isinstance(noise, Gaussian) else None,
+        "noise": noise.text,
+        "norm": noise.norm,
+        "alpha": moment.settings.alpha,
         "samples": look.samples,
         "counts": look.counts.tolist(),
         "classes": classes,
-        "seed": str(moment.seed),
+        "seed": str(moment.settings.seed),
         "done": moment.done,
     }
 
