@@ -91,11 +91,12 @@ def test_progress_of_work_on_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a terminal, where the bar itself moves the cursor, as much as with a plain title; in a log, not at all."""
     for text in NASTY.values():
         for stream in (Terminal(), io.StringIO()):
-            monkeypatch.setattr(sys, "stdout", stream)
+            monkeypatch.setattr(sys, "stderr", stream)
             with progress.console(text, 3, "images") as reporter:
                 reporter.advance(3, text)
                 reporter.say(text)
             told = stream.getvalue()
+            assert told
             moves = told.replace("\x1b[", "").replace("\r", "") if stream.isatty() else told
             assert quiet(moves.replace("\x1b", "")) and "]0;" not in moves.replace(r"\x1b]0;", "")
             assert not any(acts in told for acts in ("\x07", "\x9b", "\x1b]", "\x1b[31m")) and len(told) < 250_000
