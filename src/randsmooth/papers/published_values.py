@@ -262,9 +262,8 @@ class PaperObject:
 
     def unfinished(self, context: Context) -> list[PaperRow]:
         """The rows for which `--run` has work left: the missing ones, and models of its own not yet certified."""
-        missing = self.missing(context)
-        left = [row for row in self.rows() if context.trained(row) and context.certificates_of(row) is None]
-        return [row for row in self.rows() if row in missing or row in left]
+        cut = [row for row in self.rows() if context.trained(row) and context.certificates_of(row) is None]
+        return [row for row in self.rows() if row in cut or self.lack(context, row)]
 
 
 def _on_imagenet(sigma: float, method: str) -> PaperRow:

@@ -215,12 +215,13 @@ def reproduce(
     """
     folder = Path(out) / scale
     failed: Mapping[str, str] = {}
-    if run_missing and (chains := chains_of(missing_steps(name, source, out, scale))):
+    thing, context = _looked_for(name, source, out, scale)
+    if run_missing and (chains := chains_of(steps_for_rows(thing.unfinished(context), context))):
         Jobs(folder).check_none()
         total = sum(len(chain.steps) for chain in chains)
         with claimed(folder / "runs", output=folder), chosen_progress(progress)(name, total, "steps") as reporter:
             failed = carry_out(chains, workers, reporter).failed
-    thing, context = _looked_for(name, source, out, scale)
+        thing, context = _looked_for(name, source, out, scale)
     missing = thing.missing(context)
     lacking = gathered((thing.lack(context, row), row) for row in missing)
     made = _made(thing, context, missing)
