@@ -90,25 +90,22 @@ def test_parts_by_hand(counted: Make, log: Make) -> None:
     reference = counted([0, 500, 501, 800, 801, 1000])
     a = log([(0, 0, 1.0), (0, 0, 2.0), (0, 0, 4.0), (0, 0, 8.0), (0, 0, 16.0), (0, 1, 99.0)])
     b = log([(0, 0, 1.0), (0, 0, 1.0), (0, -1, 0.0), (0, 0, 2.0), (0, 0, 4.0), (0, 0, 1.0)])
-    parts = metrics.waterfall(a, b, reference, edges=(0.0, 0.5, 0.8, 1.0))
-    assert parts.images.tolist() == [2, 2, 2]  # a border belongs to the bin below it, 0 to the first
-    np.testing.assert_allclose(6 * parts.a, [3.0, 12.0, 16.0])
-    np.testing.assert_allclose(6 * parts.b, [2.0, 2.0, 5.0])
+    parts = metrics.waterfall(a, b, reference)
+    assert parts.images.tolist() == [2, 1, 0, 1, 1, 0, 0, 1]  # a border belongs to the bin below it, 0 to the first
+    np.testing.assert_allclose(6 * parts.a, [3.0, 4.0, 0.0, 8.0, 16.0, 0.0, 0.0, 0.0])
+    np.testing.assert_allclose(6 * parts.b, [2.0, 0.0, 0.0, 2.0, 4.0, 0.0, 0.0, 1.0])
     assert parts.easy_share == pytest.approx(21.0 / 22.0, abs=1e-15)
-    assert metrics.waterfall(a, b, reference, easy=0.8).easy_share == pytest.approx(11.0 / 22.0, abs=1e-15)
     assert np.isnan(metrics.waterfall(reference, reference).easy_share)
 
 
 def test_parts_sum_to_the_whole(counted: Make) -> None:
     rng = np.random.default_rng(0)
     a, b, reference = (counted(rng.integers(0, 1001, 3000)) for _ in range(3))
-    for edges in ((0.0, 1.0), (0.0, 0.1, 0.5, 0.99, 1.0)):
-        parts = metrics.waterfall(a, b, reference, edges=edges)
-        assert [parts.a.sum(), parts.b.sum()] == pytest.approx([metrics.acr(a).value, metrics.acr(b).value], abs=1e-12)
-        assert parts.difference.sum() == pytest.approx(metrics.acr_difference(a, b).value, abs=1e-12)
-        assert parts.images.sum() == 3000
-    parts = metrics.waterfall(a, b, easy=0.9)
-    above = parts.edges[:-1] >= 0.9
+    parts = metrics.waterfall(a, b, reference)
+    assert [parts.a.sum(), parts.b.sum()] == pytest.approx([metrics.acr(a).value, metrics.acr(b).value], abs=1e-12)
+    assert parts.difference.sum() == pytest.approx(metrics.acr_difference(a, b).value, abs=1e-12)
+    assert parts.images.sum() == 3000
+    above = parts.edges[:-1] >= 0.5
     assert parts.easy_share == pytest.approx(parts.difference[above].sum() / parts.difference.sum(), abs=1e-12)
 
 
@@ -122,10 +119,6 @@ def test_alone_a_table_is_its_own_reference(counted: Make, log: Make) -> None:
     np.testing.assert_allclose(other.a[[0, 6]], [table.radius[1:3].sum() / 4, table.radius[3] / 4])
     logged = log([(0, 0, 0.5), (0, 1, 0.5), (0, -1, 0.0)], sigma=0.5, n=1000, alpha=0.001)
     assert metrics.waterfall(logged).images.tolist() == [2, 0, 0, 0, 1, 0, 0, 0]  # wrong ones in the first bin
-    for edges in ((), (0.0,), (0.1, 1.0), (0.0, 0.9), (0.0, 0.5, 0.5, 1.0), (0.0, 0.7, 0.6, 1.0)):
-        assert "from 0 to 1" in refusal(partial(metrics.waterfall, table, edges=edges))
-    assert "p_A=0.25" in refusal(lambda: metrics.waterfall(logged, edges=(0.0, 0.25, 1.0)))
-    assert "p_A=0.3" in refusal(lambda: metrics.waterfall(logged, easy=0.3))
     for call in (metrics.waterfall, metrics.given_up):
         assert "not about the same images" in refusal(partial(call, table, logged))
     assert "no image" in refusal(lambda: metrics.given_up(log([]), log([])))

@@ -358,23 +358,21 @@ class Waterfall:
         images: (M,) how many images fall in each bin.
         a, b: (M,) sum of radius * correct over the bin's images, divided by the number of *all* images. They sum to
             the ACR of each table; b is 0 where a table was split alone.
-        easy: the p_A above which an image was already easy for the reference.
-        easy_difference: the part of the difference that lies above `easy`.
+        easy_difference: the part of the difference from images with p_A above EASY, easy for the reference already.
 
     Example:
         >>> from randsmooth.certificates import from_radii
         >>> a = from_radii([0.0, 0.3, 0.8, 1.2], sigma=0.5, n=1000, alpha=0.001)
         >>> b = from_radii([0.0, 0.3, 0.6, 1.0], sigma=0.5, n=1000, alpha=0.001)
-        >>> parts = waterfall(a, b, edges=[0.0, 0.9, 1.0])
+        >>> parts = waterfall(a, b)
         >>> parts.images.tolist(), parts.difference.round(3).tolist()
-        ([2, 2], [0.0, 0.1])
+        ([1, 0, 0, 1, 0, 1, 0, 1], [0.0, 0.0, 0.0, 0.0, 0.0, 0.05, 0.0, 0.05])
     """
 
     edges: Floats
     images: Ints
     a: Floats
     b: Floats
-    easy: float
     easy_difference: float
 
     @property
@@ -384,7 +382,7 @@ class Waterfall:
 
     @property
     def easy_share(self) -> float:
-        """Share of the difference that comes from images with p_A above `easy`; NaN where there is no difference.
+        """Share of the difference that comes from images with p_A above EASY; NaN where there is no difference.
 
         Above 1 where the other images pull the other way, below 0 where the easy ones do.
         """
@@ -396,45 +394,35 @@ def waterfall(
     a: CertificatesLike,
     b: CertificatesLike | None = None,
     reference: CertificatesLike | None = None,
-    *,
-    edges: Sequence[float] = EDGES,
-    easy: float = EASY,
 ) -> Waterfall:
     """Where the difference in ACR between `a` and `b` comes from, or without `b` the ACR of `a`.
 
     The reference is `b` if none is given, and without either `a` itself.
 
-    The bins are of the reference's p_A on an image's own label (see `p_a`). A log determines it for right images
-    only, from 1/2 upward: the others fall in the first bin, and no other edge may lie below 1/2.
+    The bins, EDGES, are of the reference's p_A on an image's own label (see `p_a`). A log determines it for right
+    images only, from 1/2 upward: the others fall in the first bin, which ends there.
 
     Raises:
-        InputError: the tables are not about the same images (see `pair`), hold none, p_A of the reference is unknown,
-            or edges that do not rise from 0 to 1 or lie where p_A is unknown.
+        InputError: the tables are not about the same images (see `pair`), hold none, or p_A of the reference is
+            unknown.
 
     Example:
         >>> from randsmooth.certificates import from_radii
         >>> a = from_radii([0.0, 0.3, 0.8, 1.2], sigma=0.5, n=1000, alpha=0.001)
         >>> b = from_radii([0.0, 0.3, 0.6, 1.0], sigma=0.5, n=1000, alpha=0.001)
-        >>> parts = waterfall(a, b, edges=[0.0, 0.9, 1.0])
-        >>> parts.difference.round(3).tolist(), round(parts.easy_share, 3)
-        ([0.0, 0.1], 1.0)
-        >>> waterfall(a, edges=[0.0, 0.9, 1.0]).a.round(3).tolist()  # their sum is the ACR, 0.575
-        [0.075, 0.5]
+        >>> round(waterfall(a, b).easy_share, 3)
+        1.0
+        >>> float(waterfall(a).a.sum().round(3))  # the ACR
+        0.575
     """
     own = as_certificates(a)
     other = replace(own, radius=np.zeros(len(own))) if b is None else as_certificates(b)
     judge = as_certificates(reference if reference is not None else a if b is None else b)
     require_same_images(own, other)
     require_same_images(own, judge)
-    measured, borders = p_a(judge), np.asarray(edges, np.float64)
+    values = np.nan_to_num(p_a(judge).values, nan=0.0)  # unknown means below 1/2: the first bin
     parts = [table.radius * table.correct / len(table) for table in (own, other)]
-    if len(borders) < 2 or borders[0] != 0.0 or borders[-1] != 1.0 or not np.all(np.diff(borders) > 0.0):
-        raise InputError(f"edges={list(edges)} must rise from 0 to 1, so that every image falls in one bin")
-    for x in (*borders[1:], easy):
-        if not measured.known_from <= x <= 1.0:
-            raise InputError(f"p_A={x} as a border must lie in [{measured.known_from}, 1], where p_A is known")
-    values = np.nan_to_num(measured.values, nan=0.0)  # unknown means below `known_from`: the first bin
-    place, bins = np.maximum(np.searchsorted(borders, values, side="left") - 1, 0), len(borders) - 1
+    place, bins = np.maximum(np.searchsorted(EDGES, values, side="left") - 1, 0), len(EDGES) - 1
     in_a, in_b = (np.bincount(place, part, bins).astype(np.float64) for part in parts)
-    above = float((parts[0] - parts[1])[values > easy].sum())
-    return Waterfall(borders, np.bincount(place, minlength=bins), in_a, in_b, easy, above)
+    above = float((parts[0] - parts[1])[values > EASY].sum())
+    return Waterfall(np.array(EDGES), np.bincount(place, minlength=bins), in_a, in_b, above)
