@@ -16,7 +16,6 @@ from randsmooth.errors import InputError
 from randsmooth.escape import to_csv
 from randsmooth.metrics import P_A_LEVELS, Comparison, Estimate
 from randsmooth.progress import Reporter
-from randsmooth.report.sheet import verdict_words
 
 JUDGED, NOT_HERE, REFUSED = "judged", "not here", "refused"
 BY = ("repository", "path")
@@ -138,7 +137,7 @@ def _against(one: Judged, judged: Sequence[Judged]) -> Row:
     said = {"gaussian": _named(reference.place)}
     if not isinstance(found, Comparison):
         return said | {"verdict": f"not compared: {found}"}
-    return said | {"outcome": "" if found.verdict is None else found.verdict.outcome, "verdict": verdict_words(found)}
+    return said | {"outcome": "" if found.verdict is None else found.verdict.outcome, "verdict": found.words}
 
 
 def _printed(one: Judged) -> Row:

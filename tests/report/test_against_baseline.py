@@ -110,12 +110,12 @@ def test_verdicts_say_what_the_metrics_say(pair: list[Certificates], one: sheet.
     assert re.fullmatch(r"crosses at r = [\d.]+ \([\d.]+ to [\d.]+\), ahead beyond", str(said))
     text = comparison_page(pair, radii=RADII)
     assert cells(text, "verdicts") == [["polar", "600", str(said)]]
-    assert sheet.joint_scope(one.comparison.scope) in text and "the contrary by 1 point or more" in text
+    assert one.comparison.scope.words in text and "the contrary by 1 point or more" in text
     assert f"polar  {said}" in render(pair, radii=RADII)
-    assert " ".join(sheet.joint_scope(one.comparison.scope).split()) in " ".join(render(pair, radii=RADII).split())
+    assert one.comparison.scope.words in " ".join(render(pair, radii=RADII).split())
     limited = replace(one.comparison, limit="through r = 0.4, ...")
-    assert sheet.verdict_words(limited) == f"{said} [through r = 0.4, ...]"
-    assert sheet.verdict_words(replace(limited, verdict=None)) == "not compared: through r = 0.4, ..."
+    assert limited.words == f"{said} [through r = 0.4, ...]"
+    assert replace(limited, verdict=None).words == "not compared: through r = 0.4, ..."
 
 
 def test_the_summary_groups_the_verdicts(pair: list[Certificates], one: sheet.AgainstBaseline) -> None:
@@ -123,7 +123,7 @@ def test_the_summary_groups_the_verdicts(pair: list[Certificates], one: sheet.Ag
     none = metrics.Verdict(metrics.NO_DIFFERENCE, (), (), 0.01, 1.5)
     alike = [replace(one, row=row, comparison=replace(one.comparison, verdict=none)) for row in (2, 3)]
     said = summary.sentences(content, [one, *alike])[-1]
-    assert said.endswith(f", against gaussian: polar: {one.verdict}; a, b: no difference shown.")
+    assert said.endswith(f", against gaussian: polar: {one.comparison.words}; a, b: no difference shown.")
 
 
 def test_a_budget_that_alone_raises_acr_is_named_before_acr(make: Make, log: Make) -> None:

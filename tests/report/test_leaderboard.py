@@ -13,7 +13,6 @@ from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.report import leaderboard_page, measure, write_leaderboard
 from randsmooth.report.leaderboard import LEVELS, STEPS, Entry, by_setting, curves_of, to_json, usual_radii
-from randsmooth.report.sheet import joint_scope
 from report.browser import opened
 from report.conftest import Make
 from report.reading import Read
@@ -165,7 +164,7 @@ def test_methods_are_compared_with_the_gaussian_one_of_their_setting(make: Make)
     entries = measured([*tables, make("elsewhere", seed=2, sigma=1.0)])
     (one,) = metrics.compare([(tables[1], tables[0])], usual_radii(entries))
     text = Read(leaderboard_page(entries)).text
-    assert f"polar : {one.verdict}" in text and joint_scope(one.scope) in text
+    assert f"polar : {one.verdict}" in text and one.scope.words in text
     told = {record["name"]: record["against"] for record in json.loads(to_json(*by_setting(entries)))}
     assert told["gaussian"] is told["elsewhere"] is None
     assert told["polar"]["words"] == str(one.verdict) and told["polar"]["baseline"] == "gaussian"

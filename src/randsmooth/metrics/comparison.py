@@ -384,6 +384,15 @@ class Scope:
     critical: float
     draws: int
 
+    @property
+    def words(self) -> str:
+        """How many differences the intervals hold for at once, in a sentence."""
+        methods = "the method" if self.pairs == 1 else f"all {self.pairs} methods"
+        return (
+            f"All radii and the ACR of {methods} are judged together, {self.figures:,} differences whose intervals "
+            "hold all at once with 95% confidence: many methods and many radii make no difference appear by chance."
+        )
+
 
 @dataclass(frozen=True)
 class Point:
@@ -447,6 +456,13 @@ class Comparison:
     def __repr__(self) -> str:
         shown = f"compared {self.limit}" if self.verdict is None else str(self.verdict)
         return f"Comparison({self.a!r} against {self.b!r}: {self.images:,} images, {shown})"
+
+    @property
+    def words(self) -> str:
+        """What certified accuracy says of the two, as every report prints it, and how far the comparison reaches."""
+        if self.verdict is None:
+            return f"not compared: {self.limit}"
+        return f"{self.verdict} [{self.limit}]" if self.limit else str(self.verdict)
 
     def at(self, r: float) -> Point | None:
         """The difference at `r`, one of the radii asked for; None if the two cannot be compared there."""

@@ -119,12 +119,12 @@ def _verdict_lines(sheet: Sheet) -> list[str]:
     if sheet.baseline is None:
         return ["", UNJUDGED] if len(sheet.tables) > 1 else []
     against, refused = compare_all(sheet)
-    verdicts = {sheet.tables[one.row].name: one.verdict for one in against} | refused
+    verdicts = {sheet.tables[one.row].name: one.comparison.words for one in against} | refused
     if not verdicts:
         return []
     head = f"Certified accuracy against {sheet.tables[sheet.baseline].name}:"
     lines = [f"  {line}" for line in aligned([[f"{name} ", words] for name, words in verdicts.items()])]
-    scope = textwrap.wrap(against[0].scope, WIDTH) if against else []
+    scope = textwrap.wrap(against[0].comparison.scope.words, WIDTH) if against else []
     return ["", head, *lines, *scope]
 
 
@@ -212,6 +212,7 @@ def _json(sheet: Sheet) -> str:
     over what `judged_together` says. `p_value_alone` is McNemar's of one radius, not corrected for the others.
     """
     compared, refused = compare_all(sheet)
+    scope = compared[0].comparison.scope if compared else None
     content = {
         "level": LEVEL,
         "norm": sheet.tables[0].norm,
@@ -219,7 +220,7 @@ def _json(sheet: Sheet) -> str:
         "baseline": None if sheet.baseline is None else sheet.tables[sheet.baseline].name,
         "remarks": sheet.remarks,
         "tables": [_table(*each) for each in zip(sheet.tables, sheet.summaries, strict=True)],
-        "judged_together": {"words": compared[0].scope, **asdict(compared[0].comparison.scope)} if compared else None,
+        "judged_together": {"words": scope.words, **asdict(scope)} if scope else None,
         "against": [_against(sheet, one) for one in compared]
         + [{"name": name, "not_compared": why} for name, why in refused.items() if sheet.baseline is not None],
     }

@@ -26,9 +26,7 @@ from randsmooth.report.sheet import (
     converted_words,
     find_gaussian,
     gathered,
-    joint_scope,
     sure_of,
-    verdict_words,
 )
 
 NAMED = 5  # files that a note names
@@ -418,8 +416,6 @@ def _page(
         without_p_a=Counter(entry.p_a_unknown for entry in ordered if entry.p_a_unknown),
         notes=notes(ordered),
         partly=any(entry.p_a and entry.logged for entry in ordered),
-        together=joint_scope,
-        verdict=verdict_words,
         unknown=NOT_RECORDED,
         total=len(ordered),
         command=command,
@@ -507,6 +503,5 @@ def _record(row: BoardRow, at: Columns, setting: str) -> dict[str, Any]:
         "smoothed_accuracy": entry.smoothed and asdict(entry.smoothed),
         "certified_accuracy": [{"radius": r, **(asdict(found) if found else {"value": None})} for r, found in at_radii],
         "acr": entry.acr and asdict(entry.acr),
-        "against": judged
-        and {"baseline": judged.b, "words": verdict_words(judged), "judged_together": asdict(judged.scope)},
+        "against": judged and {"baseline": judged.b, "words": judged.words, "judged_together": asdict(judged.scope)},
     }

@@ -13,7 +13,7 @@ from randsmooth import errors, metrics
 from randsmooth.certificates import NO_LABEL, Certificates, name_images, require_reachable
 from randsmooth.errors import InputError
 from randsmooth.escape import LONG, printable, shortened
-from randsmooth.metrics import P_A_LEVELS, Comparison, Estimate, GivenUp, Point, Scope, Summary, Waterfall
+from randsmooth.metrics import P_A_LEVELS, Comparison, Estimate, GivenUp, Point, Summary, Waterfall
 from randsmooth.noise import NORMS, Norm
 from randsmooth.rules import CONFIDENCE_BOUNDS
 
@@ -395,16 +395,6 @@ class AgainstBaseline:
     waterfall: Waterfall | None
     given_up: list[GivenUp]
 
-    @property
-    def verdict(self) -> str:
-        """The comparison in words, as every report prints it."""
-        return verdict_words(self.comparison)
-
-    @property
-    def scope(self) -> str:
-        """What the comparison was judged together with, in a sentence."""
-        return joint_scope(self.comparison.scope)
-
 
 def compare_all(sheet: Sheet) -> tuple[list[AgainstBaseline], dict[str, str]]:
     """Every table that can be paired with the baseline against it; by name, why the others cannot.
@@ -438,19 +428,3 @@ def shown_apart(sheet: Sheet, against: Sequence[AgainstBaseline]) -> list[list[i
     for one in against:
         shown[one.row] = [one.comparison.acr_shown, *(at.shown if at else 0 for at in one.points), 0]
     return shown
-
-
-def verdict_words(one: Comparison) -> str:
-    """What certified accuracy says of the two, as every report prints it, and how far the comparison reaches."""
-    if one.verdict is None:
-        return f"not compared: {one.limit}"
-    return f"{one.verdict} [{one.limit}]" if one.limit else str(one.verdict)
-
-
-def joint_scope(scope: Scope) -> str:
-    """One sentence: how many differences the intervals hold for at once."""
-    methods = "the method" if scope.pairs == 1 else f"all {scope.pairs} methods"
-    return (
-        f"All radii and the ACR of {methods} are judged together, {scope.figures:,} differences whose intervals hold "
-        "all at once with 95% confidence: many methods and many radii make no difference appear by chance."
-    )

@@ -49,7 +49,7 @@ def sentences(
     except InputError as reason:
         if str(reason) not in (refused or {}).values():  # which is said below
             said.append(f"What ACR hides cannot be said here: {reason}.")
-    verdicts = gathered((one.verdict, names[one.row]) for one in against)
+    verdicts = gathered((one.comparison.words, names[one.row]) for one in against)
     clauses = "; ".join(f"{', '.join(called)}: {verdict}" for verdict, called in verdicts.items())
     reference = names[sheet.baseline or 0]
     said += [f"By certified accuracy, against {reference}: {clauses}."] * bool(clauses)
