@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 
@@ -18,6 +19,7 @@ from report.conftest import Make
 from report.reading import Read
 
 LOGGED = {"sigma": 0.5, "n": 1000, "alpha": 0.001}
+SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "leaderboard.json"
 
 
 def measured(tables: Sequence[Certificates]) -> list[Entry]:
@@ -85,7 +87,8 @@ def test_what_does_not_tell_p_a_is_empty_last_and_explained(make: Make, log: Mak
 
 def test_records_are_the_lines_at_full_precision(make: Make) -> None:
     table, other = make("a", split="test", model={"method": "macer"}), make("b", sigma=1.0, a=9.0)
-    first, second = json.loads(to_json(*by_setting(measured([other, table]), [0.5])))
+    first, second = told = json.loads(to_json(*by_setting(measured([other, table]), [0.5])))
+    jsonschema.validate(told, json.loads(SCHEMA.read_text()))
     assert (first["name"], first["file"], second["name"]) == ("a", "deep/a.parquet", "b")
     known = {"dataset": "digits", "split": "test", "method": "macer", "rule": "fixed", "sigma": 0.5, "images": 150}
     assert known.items() <= first.items() and second["method"] is None
