@@ -140,6 +140,10 @@ def test_an_ir_without_its_weights_or_with_a_record_that_is_no_text_is_refused(t
     flat = ops.reshape(images, np.array([0, -1]), True)
     logits = ops.matmul(flat, ops.constant(np.ones((64, 10), np.float32)), False, False)
     made = openvino.Model([logits], [images], "m")
+    for record in ('"weights"', "[1]", "3", '{"trained": 3, "weights": "sha256:"}'):  # of another program
+        made.set_rt_info(record, ["randsmooth"])
+        openvino.save_model(made, tmp_path / "net.xml")
+        assert IrModel(tmp_path / "net.xml").provenance == {}, record
     made.set_rt_info("made here", ["randsmooth"])
     openvino.save_model(made, tmp_path / "net.xml")
     assert "the record in" in refusal(lambda: IrModel(tmp_path / "net.xml"))

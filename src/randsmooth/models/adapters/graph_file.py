@@ -33,7 +33,7 @@ TYPES = {
 }
 TAKEN = ("float32", "float16", "float64", "uint8")
 FLOATS, WHOLE = ("float32", "float16", "float64", "bfloat16"), ("int64", "int32")
-KEY, WEIGHTS = "randsmooth", "weights"  # of the record in a file of ours, and of the hash of an IR's weights in it
+KEY, WEIGHTS, QUANTISED = "randsmooth", "weights", "quantised"  # of the record in an IR of ours, and keys in it
 FATAL = 4  # the highest severity of ONNX Runtime's messages
 
 
@@ -67,7 +67,7 @@ class GraphFile(ForeignModel):
         shape: (C, H, W) of an image, or that of other inputs.
         batch: N where the file fixes it, else None.
         num_classes: K where the file says it, else None.
-        provenance: how its model was trained and quantised, where randsmooth wrote the file and so it says.
+        provenance: how its model was trained and quantised, where `randsmooth quantise` wrote the file; else {}.
 
     Raises:
         InputError: there is no such file, what runs it is not installed, or its graph has other inputs or outputs.
@@ -80,24 +80,24 @@ class GraphFile(ForeignModel):
 
     form: ClassVar[str]  # "ONNX file"
     shape: tuple[int, ...]
+    stated: str | None = None  # the layout of the input, where the file says it
 
     def __init__(self, path: Path | str, *, output: str | None = None, layout: str | None = None) -> None:
-        self.path = str(path)
+        self.path, self.provenance = str(path), dict[str, Any]()
         check_file(self.path)
         with needs(self.path):
             try:
-                inputs, outputs, stated, record = self._read()
+                inputs, outputs = self._read()
             except (InputError, ModuleNotFoundError):
                 raise
             except Exception as error:  # the runtimes' errors, and those of hostile names, have no base class in common
                 raise InputError(f"{path} is no {self.form} that can be run ({shown(error)})") from error
-        self._take(inputs, layout or stated)
+        self._take(inputs, layout or self.stated)
         self._give(outputs, output)
-        self.provenance = self._provenance(record)
 
     @abstractmethod
-    def _read(self) -> tuple[list[Port], list[Port], str | None, str | None]:
-        """Inputs, outputs, the layout of the input if the file states one, and the record in one of ours."""
+    def _read(self) -> tuple[list[Port], list[Port]]:
+        """Inputs and outputs."""
 
     @abstractmethod
     def files(self) -> dict[str, Path]:
@@ -148,7 +148,7 @@ class GraphFile(ForeignModel):
 
     @property
     def kind(self) -> str:  # type: ignore[override]
-        int8 = " in int8" if self.provenance.get("quantised") else ""  # `randsmooth quantise` wrote it
+        int8 = " in int8" if self.provenance.get(QUANTISED) else ""
         return f"{self.form}{int8}{', labels only' if self.labels else ''}"
 
     def weights_hash(self) -> str:
@@ -157,20 +157,6 @@ class GraphFile(ForeignModel):
         if named := [f"{name}\n{hash_of(path)}" for name, path in self.files().items()]:
             hashed = hashlib.sha256("\n".join([hashed, *named]).encode()).hexdigest()
         return f"sha256:{hashed}"
-
-    def _provenance(self, record: str | None) -> dict[str, Any]:
-        """What a file of ours says of its model's training, and under `quantised` of how it was made."""
-        said = parse_json(record, f"the record in {self.path}") if record else {}
-        trained, quantised = (said.get(part, {}) if isinstance(said, dict) else {} for part in ("trained", "quantised"))
-        if not isinstance(trained, dict) or not isinstance(quantised, dict):
-            return {}
-        for path in self.files().values() if WEIGHTS in said else ():
-            if said[WEIGHTS] != f"sha256:{hash_of(path)}":
-                raise InputError(
-                    f"{path} is not the file of weights that {self.path} was written with: it is damaged, or of "
-                    "another model; both are written by `randsmooth quantise`"
-                )
-        return trained | ({"quantised": quantised} if quantised else {})
 
 
 class OnnxModel(GraphFile):
@@ -189,19 +175,19 @@ class OnnxModel(GraphFile):
 
     form = "ONNX file"
 
-    def _read(self) -> tuple[list[Port], list[Port], str | None, str | None]:
+    def _read(self) -> tuple[list[Port], list[Port]]:
         runtime = quiet_runtime()
         self.external = _external(Path(self.path))
         # Without the fallback, which prints a message and tries the same again.
         session = runtime.InferenceSession(self.path, providers=["CPUExecutionProvider"], enable_fallback=0)
-        inputs, outputs = (
-            [Port([each.name], TYPES.get(each.type, each.type), tuple(each.shape)) for each in ports]
-            for ports in (session.get_inputs(), session.get_outputs())
-        )
-        return inputs, outputs, None, session.get_modelmeta().custom_metadata_map.get(KEY)
+        return [*map(self._port, session.get_inputs())], [*map(self._port, session.get_outputs())]
 
     def files(self) -> dict[str, Path]:
         return {name: Path(self.path).parent / name for name in self.external}
+
+    @staticmethod
+    def _port(port: Any) -> Port:
+        return Port([port.name], TYPES.get(port.type, port.type), tuple(port.shape))
 
 
 class IrModel(GraphFile):
@@ -215,19 +201,36 @@ class IrModel(GraphFile):
 
     form = "OpenVINO IR"
 
-    def _read(self) -> tuple[list[Port], list[Port], str | None, str | None]:
+    def _read(self) -> tuple[list[Port], list[Port]]:
         import openvino
 
-        check_file(str(self.files()["weights"]))
+        check_file(str(self.files()[WEIGHTS]))
         graph = openvino.Core().read_model(self.path)
-        record = graph.get_rt_info([KEY]).astype(str) if graph.has_rt_info([KEY]) else None
-        inputs, outputs = ([self._port(each) for each in ports] for ports in (graph.inputs, graph.outputs))
-        said = graph.inputs[0].get_node().get_layout() if len(inputs) == 1 else ""
-        stated = "".join(char for char in str(said) if char.isalpha())
-        return inputs, outputs, stated if stated in LAYOUTS else None, record
+        if graph.has_rt_info([KEY]):
+            self.provenance = self._recorded(graph.get_rt_info([KEY]).astype(str))
+        said = str(graph.inputs[0].get_node().get_layout()) if len(graph.inputs) == 1 else ""
+        stated = "".join(filter(str.isalpha, said))
+        self.stated = stated if stated in LAYOUTS else None
+        return [*map(self._port, graph.inputs)], [*map(self._port, graph.outputs)]
 
     def files(self) -> dict[str, Path]:
-        return {"weights": Path(self.path).with_suffix(".bin")}
+        return {WEIGHTS: Path(self.path).with_suffix(".bin")}
+
+    def _recorded(self, record: str) -> dict[str, Any]:
+        """What `quantise` noted: how the model was trained, and under `quantised` how the file was made; of others {}.
+
+        Raises:
+            InputError: it is no JSON, or the weights are not those that it was written with.
+        """
+        said, weights = parse_json(record, f"the record in {self.path}"), self.files()[WEIGHTS]
+        if not isinstance(said, dict) or not all(isinstance(said.get(key, {}), dict) for key in ("trained", QUANTISED)):
+            return {}
+        if WEIGHTS in said and said[WEIGHTS] != f"sha256:{hash_of(weights)}":
+            raise InputError(
+                f"{weights} is not the file of weights that {self.path} was written with: it is damaged, or of "
+                "another model; both are written by `randsmooth quantise`"
+            )
+        return said.get("trained", {}) | {key: said[key] for key in (QUANTISED,) if said.get(key)}
 
     @staticmethod
     def _port(port: Any) -> Port:
