@@ -152,7 +152,8 @@ class Processes(Workers):
     def at_hand(self, device: str) -> Iterator[int]:
         import joblib
 
-        number, gpus = self.number or joblib.cpu_count(), gpus_of(device)
+        gpus = gpus_of(device)
+        number = self.number or len(gpus) or joblib.cpu_count()
         if gpus and number > len(gpus):
             warnings.warn(f"{len(gpus)} workers instead of {number}: one for each GPU", Note, stacklevel=4)
             number = len(gpus)
