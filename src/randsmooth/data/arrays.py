@@ -19,16 +19,7 @@ from torch.utils.data import default_collate as collate
 from torch.utils.data import default_convert as convert
 
 from randsmooth.data.dataset_spec import RESIZE, SPLITS, DatasetSpec, Fit, is_image, one_shape, own
-from randsmooth.data.decode import (
-    Source,
-    channels_first,
-    channels_of,
-    check_swelling,
-    converted,
-    cut_centre,
-    scaled,
-    upright,
-)
+from randsmooth.data.decode import Source, as_pixels, check_swelling, cut_centre, scaled
 from randsmooth.data.files import NAMES
 from randsmooth.data.images import Images, Request, StreamedImages, TensorImages, numbered, take
 from randsmooth.data.labels import MOST_CLASSES, NONE, ColumnNames, Where, labels_of, no_labels
@@ -310,7 +301,7 @@ class Items(Source):
         if self.labelled:
             self._known[index] = self._label(index, label)
         if isinstance(image, Image.Image):
-            return channels_first(converted(upright(image), channels_of({image.mode}) or 3, where))
+            return as_pixels(image, where)
         if not isinstance(image, Tensor | np.ndarray):
             raise InputError(f"{where} holds a {type(image).__name__}; expected a tensor, an array or a PIL image")
         array = as_array(image)

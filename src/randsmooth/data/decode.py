@@ -21,7 +21,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from torch import Generator, Tensor
 
 from randsmooth.data.dataset_spec import RESIZE, DatasetSpec, Fit, Sides
-from randsmooth.data.labels import NO_LABEL
+from randsmooth.data.labels import NO_LABEL, Classes
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 
@@ -65,6 +65,10 @@ LOG_RATIO = math.log(RATIO[0]), math.log(RATIO[1])
 DRAWS = 2 * ATTEMPTS + 3  # uniform numbers that one of them uses: area and ratio of each attempt, corner, flip
 
 
+Names = Sequence[Path | str]
+Content = Callable[[int], bytes | Path | None]
+
+
 class Source(ABC):
     """The images of a split where they lie, read when they are asked for.
 
@@ -78,9 +82,7 @@ class Source(ABC):
 
     threads, labelled = True, True
 
-    def __init__(
-        self, labels: Tensor | None, classes: tuple[str, ...] | None, name: str, names: Sequence[Path | str] = ()
-    ) -> None:
+    def __init__(self, labels: Tensor | None, classes: Classes, name: str, names: Names = ()) -> None:
         """`labels` (N,): NO_LABEL throughout where there are none; None where the subclass finds them one by one."""
         self.classes, self.name, self.names = classes, name, names
         if labels is not None:
@@ -131,20 +133,10 @@ class Source(ABC):
         return torch.from_numpy(out)
 
 
-Content = Callable[[int], bytes | Path | None]
-
-
 class Encoded(Source):
     """A split of compressed images."""
 
-    def __init__(
-        self,
-        labels: Tensor,
-        classes: tuple[str, ...] | None,
-        name: str,
-        content: Content,
-        names: Sequence[Path | str] = (),
-    ) -> None:
+    def __init__(self, labels: Tensor, classes: Classes, name: str, content: Content, names: Names = ()) -> None:
         """`content` gives the bytes of image `index`, or the file that holds them; None where there are none."""
         super().__init__(labels, classes, name, names)
         self.content = content
@@ -321,6 +313,11 @@ def channels_of(modes: set[str]) -> int | None:
     if not modes <= {*GREY, *COLOUR}:
         return None
     return 1 if modes <= set(GREY) else 3
+
+
+def as_pixels(image: Image.Image, where: str) -> NDArray[np.uint8]:
+    """The pixels (C, H, W) of an image that was seen upright, in grey or RGB. Errors as `converted`."""
+    return channels_first(converted(upright(image), channels_of({image.mode}) or 3, where))
 
 
 def upright(image: Image.Image) -> Image.Image:

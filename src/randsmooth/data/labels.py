@@ -21,6 +21,7 @@ LONGEST_NAME = 1000  # characters of the name of a class
 NUMBER = re.compile(r"-?[0-9]{1,18}")
 
 Where = Callable[[int], str]  # what to call image `index` in an error
+Classes = tuple[str, ...] | None  # the names of classes that data give themselves; None: none
 
 # The first of these that is there is meant.
 IMAGE_NAMES = (
@@ -42,7 +43,7 @@ def no_labels(total: int) -> Tensor:
     return torch.full((total,), NO_LABEL, dtype=torch.int64)
 
 
-def labels_of(values: Any, where: Where, source: str) -> tuple[Tensor, tuple[str, ...] | None]:
+def labels_of(values: Any, where: Where, source: str) -> tuple[Tensor, Classes]:
     """Labels (N,) int64 from an array of whole numbers (N,) or (N, 1), or of texts (see `from_texts`), and their names.
 
     If all are -1, there are none.
@@ -64,7 +65,7 @@ def labels_of(values: Any, where: Where, source: str) -> tuple[Tensor, tuple[str
     return check_labels(torch.from_numpy(found.astype(np.int64)), MOST_CLASSES, where), None
 
 
-def from_texts(values: Sequence[str], where: Where, source: str) -> tuple[Tensor, tuple[str, ...] | None]:
+def from_texts(values: Sequence[str], where: Where, source: str) -> tuple[Tensor, Classes]:
     """Labels (N,) from texts: numbers as they are; names as places in alphabetical order, with these names.
 
     Raises:
