@@ -97,6 +97,8 @@ def test_tars(tmp_path: Path) -> None:
     (tmp_path / "text.tar").write_bytes(b"text")
     refuses("text.tar cannot be read as a tar file", tmp_path / "text.tar")
     refuses(("no file at", "part-2.tar"), tmp_path / "part-{2..3}.tar")
+    (tmp_path / "part-3.tar").write_bytes(whole)
+    refuses("part-{3..2}.tar counts down", tmp_path / "part-{3..2}.tar")
 
 
 def test_npz(tmp_path: Path) -> None:

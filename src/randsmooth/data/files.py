@@ -178,13 +178,13 @@ def read_csv(path: Path, columns: ColumnNames = USUAL) -> Encoded:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, delimiter=DELIMITERS[path.suffix.lower()], strict=True)
-            read: list[tuple[int, list[str]]] = []
-            for row in filter(None, reader):
-                read.append((reader.line_num, [cell.strip() for cell in row]))
-                if len(row) != len(read[0][1]):  # before the rest is read, which may be long
-                    expected = f"expected {len(read[0][1])}, as in line 1"
+            lines, rows = filter(None, reader), list[tuple[int, list[str]]]()
+            names = [cell.strip() for cell in next(lines, [])]
+            for row in lines:
+                if len(row) != len(names):  # before the rest is read, which may be long
+                    expected = f"expected {len(names)}, as in line 1"
                     raise InputError(f"{path}, line {reader.line_num} has {len(row)} cells; {expected}")
-            (_, names), *rows = read or [(1, [])]
+                rows.append((reader.line_num, [cell.strip() for cell in row]))
     except (csv.Error, UnicodeDecodeError) as error:
         raise InputError(f"{path} is no CSV file in UTF-8: {shown(error)}") from error
     if not rows:
@@ -241,7 +241,7 @@ def shards_of(pattern: str) -> list[Path]:
     """The shards that are meant by "a-{000..012}.tar", as WebDataset writes them, or by the path of one.
 
     Raises:
-        InputError: one of them is missing.
+        InputError: one of them is missing, or the last number is below the first.
 
     Example:
         >>> shards_of("no-{1..2}.tar")
@@ -249,9 +249,11 @@ def shards_of(pattern: str) -> list[Path]:
         ...
         randsmooth.errors.InputError: no file at no-1.tar: ...
     """
-    found, shards = BRACES.search(pattern), list[Path]()
-    first, last = (found[1], found[2]) if found else ("0", "0")
-    for number in range(int(first), max(int(first), int(last)) + 1):
+    first, last = found.groups() if (found := BRACES.search(pattern)) else ("0", "0")
+    if int(first) > int(last):
+        raise InputError(f"{pattern} counts down: give the shards from the first to the last")
+    shards = list[Path]()
+    for number in range(int(first), int(last) + 1):
         shards.append(Path(BRACES.sub(str(number).zfill(len(first)), pattern, count=1)).expanduser())
         if not shards[-1].is_file():
             raise InputError(f"no file at {shards[-1]}: give a shard, or several as in {'shard-{000..012}.tar'!r}")
