@@ -230,7 +230,7 @@ class IrModel(GraphFile):
                 f"{weights} is not the file of weights that {self.path} was written with: it is damaged, or of "
                 "another model; both are written by `randsmooth quantise`"
             )
-        return said.get("trained", {}) | {key: said[key] for key in (QUANTISED,) if said.get(key)}
+        return {**said.get("trained", {}), **{key: said[key] for key in (QUANTISED,) if said.get(key)}}
 
     @staticmethod
     def _port(port: Any) -> Port:
