@@ -10,6 +10,7 @@ network surer.
 from __future__ import annotations
 
 import argparse
+import math
 
 import torch
 from torch import Tensor, nn
@@ -119,21 +120,15 @@ def noise_attacks(case: Case) -> dict[str, float]:
         walk = ball_attack(case.model, copies, labels, noise, steps=4, eps=1.0, **how)  # type: ignore[arg-type]
         return case.at(walk.points.view_as(case.noise))
 
-    return {
-        "CAT-RS's attack": loss(),
-        "by root mean squares": loss(rms=True),
-        "damped": loss(damp=case.m * DAMP),
-    }
+    return {"CAT-RS's attack": loss(), "by root mean squares": loss(rms=True), "damped": loss(damp=case.m * DAMP)}
 
 
 def macer_floor(case: Case) -> dict[str, float]:
     """MACER's classification term, and with 1e-10 added in its logarithm."""
     label = case.logits.softmax(dim=-1).mean(dim=0).gather(1, case.y[:, None])
-    log_label = (case.logits.log_softmax(dim=-1).logsumexp(dim=0) - torch.tensor(float(case.m)).log()).gather(
-        1, case.y[:, None]
-    )
+    sums = case.logits.log_softmax(dim=-1).logsumexp(dim=0).gather(1, case.y[:, None])
     return {
-        "MACER, classification": float(-log_label.mean()),
+        "MACER, classification": float(math.log(case.m) - sums.mean()),
         "with 1e-10 in the logarithm": float(-(label + 1e-10).log().mean()),
         "share of images below 1e-10": float((label < 1e-10).float().mean()),
     }

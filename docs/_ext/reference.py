@@ -102,10 +102,7 @@ def rewrite(app: Sphinx, what: str, name: str, obj: object, options: object, lin
         if not example:
             lines[i] = restructured(line, room)
     if what == "property":
-        lines[:0] = [
-            "..",
-            "",
-        ]  # an empty comment: napoleon takes what stands before a colon of the first line for a type
+        lines[:0] = ["..", ""]  # an empty comment: napoleon takes what is before the first line's colon for a type
 
 
 def by_alias(

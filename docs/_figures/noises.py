@@ -150,10 +150,9 @@ def l1_envelopes() -> Figure:
     for axes, (bound, title) in zip(panels, PANELS.items(), strict=True):
         for name, own in lines[lines.bound.isin([bound, "exact"])].groupby("noise", sort=False):
             seen, dash = own[own.accuracy > 0.0], "--" if name == "splitting" else "-"
-            axes.fill_between(
-                seen.radius, 100 * seen.low, 100 * seen.high, color=COLOURS[name], alpha=0.12, linewidth=0
-            )
-            axes.plot(seen.radius, 100 * seen.accuracy, dash, color=COLOURS[name], linewidth=2.0, label=name)
+            low, middle, high = (100 * seen[end] for end in ("low", "accuracy", "high"))
+            axes.fill_between(seen.radius, low, high, color=COLOURS[name], alpha=0.12, linewidth=0)
+            axes.plot(seen.radius, middle, dash, color=COLOURS[name], linewidth=2.0, label=name)
         axes.grid(color="#dddddd", linewidth=0.6)
         axes.set(title=title, xlabel="L1 radius", xlim=(0.0, 3.4), ylim=(0.0, 100.0))
     panels[0].set_ylabel("certified accuracy (%), best scale")

@@ -22,16 +22,11 @@ def main(logs: str) -> None:
     found = survey(logs)
     cells = found.frame()
     write_cells(cells[cells["here"].notna()], RESULTS / "cells.csv")
-    tables = {
-        table.object.name: {
-            "rows": len(table.cells.rows),
-            "filled": len(table.filled),
-            "other_runs": len(table.other_runs),
-            "compared": table.compared,
-            "explained": table.explained,
-        }
-        for table in found.drawn
-    }
+    tables = {}
+    for table in found.drawn:
+        rows = {"rows": table.cells.rows, "filled": table.filled, "other_runs": table.other_runs}
+        cells_of = {"compared": table.compared, "explained": table.explained}
+        tables[table.object.name] = {name: len(each) for name, each in rows.items()} | cells_of
     about = {"command": "python docs/_figures/survey_papers.py FOLDER_OF_LOGS", "logs": len(found.files)}
     made = {**about, "versions": versions(), "tables": tables}
     (RESULTS / "made.json").write_text(json.dumps(made, indent=1) + "\n")

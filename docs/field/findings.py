@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from docs.field.judging import GAUSSIAN
 from docs.field.pairs import CORRUPT, LEVELS, MORE_DATA, USUAL, Pair, pairs_of, setting_of
 from docs.field.rows import JUDGED, REFUSED, Row
 
 from randsmooth.report.formats import pipes
+from randsmooth.report.sheet import gathered
 
 ENOUGH = 20  # pairs of a data set and sigma whose share is said in a sentence
 
@@ -48,10 +49,8 @@ def _shares(pairs: Sequence[Pair], *, shown: bool = False) -> list[str]:
 def _each_once(pairs: Sequence[Pair]) -> list[float]:
     """The mean share of reversed pairs over the pairs of two methods in one setting, at each of LEVELS."""
     groups = _by(pairs, lambda pair: (setting_of(pair.ahead), frozenset((pair.ahead["method"], pair.behind["method"]))))
-    means = [
-        [sum(column) / len(own) for column in zip(*(p.reversed for p in own), strict=True)] for own in groups.values()
-    ]
-    return [sum(column) / len(means) for column in zip(*means, strict=True)]
+    means = [np.mean([pair.reversed for pair in own], axis=0) for own in groups.values()]
+    return np.mean(means, axis=0).tolist()
 
 
 def _span(pairs: Sequence[Pair]) -> str:
@@ -91,10 +90,7 @@ def _of_kind(pairs: Sequence[Pair], kind: str) -> list[Pair]:
 
 
 def _by(pairs: Sequence[Pair], key: Callable[[Pair], Any]) -> dict[Any, list[Pair]]:
-    groups = defaultdict(list)
-    for pair in pairs:
-        groups[key(pair)].append(pair)
-    return groups
+    return gathered((key(pair), pair) for pair in pairs)
 
 
 def _percent(share: float) -> str:
@@ -128,16 +124,10 @@ def settings_table(rows: Sequence[Row], curves: Mapping[str, Any]) -> str:
     for own in sorted(groups.values(), key=lambda own: (order.index(own[0].kind), _setting(own[0].ahead))):
         logs = {f"{row['repository']}/{row['path']}": row for pair in own for row in (pair.ahead, pair.behind)}
         one, kind = own[0].ahead, own[0].kind
-        counts = [
-            f"{one['dataset']}, more data" if kind == MORE_DATA else one["dataset"],
-            f"{one['sigma']:g}",
-            f"{one['images']:,.0f}",
-            f"{len(logs):,}",
-            f"{len({row['method'] for row in logs.values()})}",
-            f"{len(own):,}",
-        ]
+        where = [f"{one['dataset']}, more data" if kind == MORE_DATA else one["dataset"], f"{one['sigma']:g}"]
+        counts = (one["images"], len(logs), len({row["method"] for row in logs.values()}), len(own))
         reversals = [f"{share} ({sure})" for share, sure in zip(_shares(own), _shares(own, shown=True), strict=True)]
-        lines.append([*counts, *reversals])
+        lines.append([*where, *(f"{count:,.0f}" for count in counts), *reversals])
     return "\n".join(pipes(lines, [False] + [True] * (len(lines[0]) - 1)))
 
 

@@ -10,14 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from randsmooth import certificates
-from randsmooth.certificates import (
-    Certificates,
-    in_repository,
-    infer,
-    log_at_alpha,
-    path_facts,
-    possible_budgets,
-)
+from randsmooth.certificates import Certificates, in_repository, infer, log_at_alpha, path_facts, possible_budgets
 from randsmooth.certificates.logs.inferred import COMMON_ALPHA, beyond
 from randsmooth.certificates.logs.paths import split_at_repository
 from randsmooth.certificates.logs.tsv import PredictionLog
@@ -25,9 +18,8 @@ from randsmooth.data.registry import HOME
 from randsmooth.errors import InputError
 
 LIST = "PATHS.txt"  # OWNER+NAME/path of every log that six repositories released, one a line
-FILED = (
-    "{owner}/data/certify/{dataset}/{method}/noise_{sigma}.tsv"  # where DATASET-sigmaSIGMA/METHOD.tsv was taken from
-)
+# Where DATASET-sigmaSIGMA/METHOD.tsv was taken from.
+FILED = "{owner}/data/certify/{dataset}/{method}/noise_{sigma}.tsv"
 FILER = "eth-sri+acr-weakness"
 
 
@@ -68,9 +60,7 @@ def default_folders() -> list[Path]:
     """
     beside = Path(os.environ.get(HOME, "")).resolve().parent / "published-logs"
     if not os.environ.get(HOME) or not beside.is_dir():
-        raise InputError(
-            f"no folder of logs was given, and there is none beside ${HOME}; give clones: make field CLONES=..."
-        )
+        raise InputError(f"no folder of logs was given, nor lies one beside ${HOME}: make field CLONES=...")
     return [beside]
 
 

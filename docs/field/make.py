@@ -63,9 +63,7 @@ def guide_with(text: str, rows: Sequence[Row], curves: Curves) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument(
-        "folders", nargs="*", type=Path, help="of clones; default: published-logs beside $RANDSMOOTH_DATA"
-    )
+    parser.add_argument("folders", nargs="*", type=Path, help="of clones; default: those beside $RANDSMOOTH_DATA")
     parser.add_argument("--alone", type=Path, default=Path("runs/field.html"), help="the page, for reading it here")
     asked = parser.parse_args(arguments)
     try:

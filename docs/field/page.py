@@ -44,16 +44,14 @@ def whole_page(rows: Sequence[Row], curves: Curves, *, site: bool = False) -> st
     """
     judged = judged_of(rows)
     folder = __package__
+    styles = [web.asset(web.__name__, name) for name in ("base.css", "leaderboard.css")]
+    styles.append(web.asset(folder, "page.css"))
     scripts = [web.asset(web.__name__, name) for name in ("ordering.js", "charts.js")]
     scripts += [web.asset(folder, name) for name in ("own.js", "comparison.js", "page.js")]
     return web.page(
         folder,
         "page.html.j2",
-        styles=[
-            web.asset(web.__name__, "base.css"),
-            web.asset("randsmooth.report.web", "leaderboard.css"),
-            web.asset(folder, "page.css"),
-        ],
+        styles=styles,
         scripts=scripts,
         data=_payload(judged, curves),
         sentences=sentences(rows, curves),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -15,6 +14,7 @@ from docs.field.rows import JUDGED, Row
 from randsmooth import metrics
 from randsmooth.certificates.logs.paths import CORRUPTED
 from randsmooth.progress import Progress
+from randsmooth.report.sheet import gathered
 
 LEVELS = (0.5, 0.75, 0.9)  # of p_A, at which pairs of logs are compared
 FINEST = 10_000  # what the ends of intervals are multiplied by
@@ -65,11 +65,7 @@ def _counted(rows: Sequence[Row]) -> Iterator[tuple[int, int]]:
     Both are over the same images of one data set, at one sigma, n and alpha; of two methods; not of two architectures
     where both paths name one; and differ in ACR.
     """
-    settings = defaultdict(list)
-    for place, row in enumerate(rows):
-        if _fit(row):
-            settings[setting_of(row)].append(place)
-    for places in settings.values():
+    for places in gathered((setting_of(row), place) for place, row in enumerate(rows) if _fit(row)).values():
         for i, j in combinations(places, 2):
             a, b = rows[i], rows[j]
             alike = network(a["dataset"], a["arch"]) == network(b["dataset"], b["arch"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -62,24 +61,17 @@ def printed(one: Judged) -> Printed | None:
         return row.paper != own, not agreed.same_images, agreed.share, agreed.mean_error
 
     table, row, agreed = min(found, key=order)
-    return Printed(table, row, agreed, _said(agreed, another=agreed.another_run))
+    return Printed(table, row, agreed, _said(agreed))
 
 
-def _said(agreed: Agreement, *, another: bool) -> str:
-    if another:
-        return ANOTHER_RUN
+def _said(agreed: Agreement) -> str:
     if agreed.unexplained:
-        return DIFFERS
+        return ANOTHER_RUN if agreed.another_run else DIFFERS
     return AGREES if agreed.same_images else WITHIN_CHANCE
 
 
 @cache
 def _rows() -> tuple[tuple[str, PaperRow], ...]:
     """Every row of the papers' tables that prints figures of a certified model."""
-    return tuple(_every_row())
-
-
-def _every_row() -> Iterator[tuple[str, PaperRow]]:
-    for thing in OBJECTS:
-        if "/table" in thing.name and not thing.needs_models:
-            yield from ((thing.name, row) for row in thing.rows() if "acr" in row.figures)
+    tables = [thing for thing in OBJECTS if "/table" in thing.name and not thing.needs_models]
+    return tuple((table.name, row) for table in tables for row in table.rows() if "acr" in row.figures)

@@ -16,6 +16,7 @@ from randsmooth.errors import InputError
 from randsmooth.escape import to_csv
 from randsmooth.metrics import P_A_LEVELS, Comparison, Estimate
 from randsmooth.progress import Reporter
+from randsmooth.report.sheet import gathered
 
 JUDGED, NOT_HERE, REFUSED = "judged", "not here", "refused"
 BY = ("repository", "path")
@@ -55,9 +56,7 @@ def judge_all(logs: Sequence[Log], progress: Reporter) -> tuple[list[Judged], li
 def rows_of(judged: Sequence[Judged], refused: Iterable[Row], known: Sequence[Place], progress: Reporter) -> list[Row]:
     """A row for each log that was found or is listed, by repository and path."""
     copies, released, rows = originals(judged), set(known), dict[Place, Row]()
-    comparable: dict[tuple[Any, ...], list[Judged]] = {}
-    for one in judged:
-        comparable.setdefault(one.setting, []).append(one)
+    comparable = gathered((one.setting, one) for one in judged)
     for one in judged:
         rows[one.place] = _row(one, comparable[one.setting], copies)
         progress.advance(1)
