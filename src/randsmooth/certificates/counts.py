@@ -112,6 +112,9 @@ def from_counts(
         >>> whole.predict.tolist(), whole.radius.round(3).tolist(), whole.header.seed
         ([0, -1], [0.979, 0.0], None)
     """
+    if sigma is None and noise is None:
+        raise InputError("say under which noise the counts were made: sigma=0.5, or another as noise='uniform=0.6'")
+    made_under = CertificationSettings(sigma=sigma, noise=noise, alpha=alpha)
     kind_of_rule(rule, n=1, bound=bound)  # a misspelt name is told before its looks are asked for
     own = {"label": label, "n": n, "counts0": counts0, "picked": picked, "path": path, "idx": idx, "seconds": seconds}
     columns, origin = _columns(counts)
@@ -119,9 +122,6 @@ def from_counts(
     if twice := sorted(columns.keys() & given.keys()):
         raise InputError(f"{twice[0]} is given twice: as an argument, and in {origin or 'the columns'}")
     found = _arrays(columns | given)
-    if sigma is None and noise is None:
-        raise InputError("say under which noise the counts were made: sigma=0.5, or another as noise='uniform=0.6'")
-    made_under = CertificationSettings(sigma=sigma, noise=noise)
     judged = make_rule(rule, noise=made_under.smoothing, n=_budget(found, rule), alpha=alpha, bound=bound)
     made, lumped = found["counts"], found["counts"].ndim == 1
     if lumped:
@@ -175,9 +175,9 @@ def _columns(counts: Any) -> tuple[dict[str, Any], str]:
 
 def _columns_of_file(path: Path) -> dict[str, Any]:
     """The columns of comma-, tab- or semicolon-separated values, or of JSON lines, as pandas reads them."""
+    text = io.StringIO(read_text(path))
     import pandas as pd  # here, since it takes long to load
 
-    text = io.StringIO(read_text(path))
     mark = next((mark for mark in "\t,;" if mark in text.getvalue().partition("\n")[0]), ",")
     try:
         with warnings.catch_warnings(action="error", category=pd.errors.ParserWarning):  # more cells than names

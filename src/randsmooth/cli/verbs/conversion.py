@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-from randsmooth import bounds, certificates, certification, data, metrics, models
+from randsmooth import certificates, certification, data, metrics, models
 from randsmooth.certificates import CertificationSettings
 from randsmooth.cli import certificate_files
 from randsmooth.cli.certification import check_sources, default_out
@@ -123,12 +123,6 @@ def from_counts(settings: FromCounts) -> None:
 
     Example: randsmooth from-counts counts.csv --sigma 0.5 --out mine.parquet
     """
-    if settings.sigma is None and settings.noise is None:
-        raise InputError("say under which noise the counts were made: --sigma 0.5, or another by --noise uniform=0.6")
-    CertificationSettings(sigma=settings.sigma, noise=settings.noise)
-    bounds.check_level(settings.alpha)
-    if not settings.file.is_file():
-        raise InputError(f"no file at {settings.file}; give a file of counts")
     out = settings.out or settings.file.with_suffix(".parquet")
     if out.suffix != ".parquet":
         raise InputError(f"{out} must end in .parquet; `randsmooth export` makes a TSV log of such a file")
