@@ -18,3 +18,12 @@ def untrained(folder: Path, classes: Sequence[str] = DIGITS, *, extra_channels: 
     how = {"classes": [*classes], "shape": [1, 8, 8], "extra_channels": extra_channels, "provenance": provenance}
     models.save(models.Classifier(arch="small-cnn", **how).eval(), folder)  # type: ignore[arg-type]
     return folder
+
+
+def another(model: Path, folder: Path) -> models.Classifier:
+    """A copy of a model in `folder`, with other weights."""
+    other = models.load(model)
+    other.network.requires_grad_(False)
+    next(other.parameters()).mul_(-1.0)
+    models.save(other, folder)
+    return other

@@ -15,6 +15,7 @@ from randsmooth import certify, models, read
 from randsmooth.bounds import successes_of_q
 from randsmooth.certificates import Certificates, from_evidence, write_parquet
 from randsmooth.noise import Gaussian
+from untrained import another
 
 FORGED = 10**9  # samples of which enough agree for any radius that n = 2000 could certify, twice over
 
@@ -93,9 +94,6 @@ def test_bad_input_is_named_and_exits_with_2(cli: Run, made: Path, tables: Path,
     (tmp_path / "log.tsv").write_text("idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t3\t3\t0.5\t1\t0:00:01.5\n")
     places = {"model": made / "model", "table": tables / "honest.parquet", "tmp": tmp_path}
     cli.refuses({words.format(**places): named for words, named in BAD.items()}, "attack")
-    other = models.load(made / "model")
-    other.network.requires_grad_(False)
-    next(other.parameters()).add_(1.0)
-    models.save(other, tmp_path / "other")
+    other = another(made / "model", tmp_path / "other")
     error = cli.refused("attack", tmp_path / "other", places["table"])
     assert all(models.weights_hash(model)[:19] in error for model in (other, models.load(made / "model")))

@@ -20,6 +20,7 @@ from randsmooth.cli.command import settings_of, worded
 from randsmooth.cli.verbs import VERBS
 from randsmooth.cli.verbs.certify import suspicions
 from randsmooth.errors import InputError
+from untrained import another
 
 CPU = torch.device("cpu")
 VOTER = """
@@ -41,10 +42,7 @@ def stops(images: int) -> Any:
 @pytest.fixture
 def two(model: Path) -> tuple[Path, Path]:
     """Two model folders that say their data set and sigma."""
-    other = models.load(model)
-    other.network.requires_grad_(False)
-    next(other.parameters()).mul_(-1.0)
-    models.save(other, model.with_name("other"))
+    another(model, model.with_name("other"))
     return model, model.with_name("other")
 
 

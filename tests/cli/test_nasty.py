@@ -6,15 +6,13 @@ import io
 import sys
 import warnings
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
 from cli.processes import Run
+from cli.test_leaderboard import certificates
 from nasty import NASTY
 from randsmooth import progress
-from randsmooth.certificates import Header, from_evidence, write_parquet
 from randsmooth.errors import InputError, Note
 
 
@@ -38,14 +36,8 @@ def quiet(*streams: str) -> bool:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A table in a file for each nasty name, a third of them damaged."""
     folder = tmp_path_factory.mktemp("certificates")
-    header = Header(sigma=0.5, n0=10, n=100, alpha=0.001, dataset="digits", split="test")
-    counts = np.array([[90, 10], [20, 80], [70, 30]])
-    label = np.array([0, 1, 0])
-    evidence: dict[str, Any] = {"counts0": counts // 10, "counts": counts, "seconds": np.ones(3)}
-    evidence |= {"idx": np.arange(3), "label": label}
     for place, name in enumerate(names()):
-        path = folder / f"{name}.parquet"
-        write_parquet(from_evidence(header, **evidence), path)
+        path = certificates(folder / f"{name}.parquet")
         if place % 3 == 2:
             path.write_bytes(path.read_bytes()[:-200])
     return folder

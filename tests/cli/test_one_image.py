@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from cli.processes import Run
-from randsmooth import data, models, read
+from randsmooth import data, read
+from untrained import another
 
 CLASSES = {None, *(str(i) for i in range(10))}
 
@@ -27,10 +28,7 @@ def test_predict_answers_as_certified_and_by_no_other_model(model: Path, image: 
     assert like.out == cli(*predict, "--precision", "bf16", "--seed", answer["seed"]).out
     refused = cli(*predict, "--like", "a.parquet", "--sigma", 0.5)
     assert refused.code == 2 and "--sigma 0.5 is not what a.parquet was certified with (0.25)" in refused.err
-    other = models.load(model)
-    other.network.requires_grad_(False)
-    next(other.parameters()).add_(1.0)
-    models.save(other, "other")
+    another(model, Path("other"))
     assert "is about another model: weights" in cli.refused("predict", "other", image, "--like", "a.parquet")
 
 

@@ -99,12 +99,3 @@ def test_shards_that_cannot_be_merged(cli: Run) -> None:
         first: "t.parquet exists; use --overwrite",
     }
     cli.refuses(bad, "merge")
-
-
-@pytest.mark.slow
-def test_sixteen_shards_are_the_table_of_one_run_by_each_rule(cli: Run) -> None:
-    for rule in ("fixed", "grid", "dense=1"):
-        words = ("--take", "40", "--rule", rule, "--n", "2000", "--overwrite")
-        cli.done(*CERTIFY, *words, "--out", "one.parquet")
-        cli.done("merge", *shards(cli, 16, *words), "--overwrite")
-        assert same(table("one.parquet"), whole("t.parquet")), rule

@@ -90,17 +90,6 @@ def test_the_exit_status_and_the_record_say_what_failed(
         assert record["seed"] == 12 and record["readers"][toy]["inputs"] == 3
 
 
-def test_inputs_follow_from_seed_reader_and_number_alone() -> None:
-    reader = TOYS["refuse"]
-
-    def made(seed: int, numbers: list[int]) -> dict[int, bytes]:
-        return {number: make(reader, reader.valid(), (), seed, number).files[FILE] for number in numbers}
-
-    forwards, backwards = made(SEED, [*range(50)]), made(SEED, [*range(49, -1, -1)])
-    assert forwards == backwards != made(SEED + 1, [*range(50)])
-    assert len(set(forwards.values())) > 40
-
-
 def test_any_bytes_are_damaged() -> None:
     for way in WAYS:
         for content in (b"", b"7", b"a line\nand 1.5 more\n", bytes(range(256))):
