@@ -23,11 +23,7 @@ def test_digits() -> None:
     from sklearn.datasets import load_digits
 
     for split in data.SPLITS:
-        images = data.load("digits", split)
-        x, y = images.batch(torch.arange(len(images)))
-        assert x.shape == (images.spec.sizes[split], 1, 8, 8) and x.dtype == torch.float32
-        assert (float(x.min()), float(x.max())) == (0, 1) and torch.equal(y, images.labels)
-        counts = images.labels.bincount()
+        counts = data.load("digits", split).labels.bincount()
         assert len(counts) == 10 and counts.max() - counts.min() <= 7
     parts = torch.cat([pixels_of(data.load("digits", split)).flatten(1) for split in data.SPLITS])
     whole = torch.from_numpy(load_digits().data * 255 / 16).round().to(torch.uint8)

@@ -75,6 +75,14 @@ def test_what_cannot_be_is_refused_before_anything_begins(tmp_path: Path, monkey
         assert f"{where.address}: expected HOST:PORT" in str(refused.value) and not [*tmp_path.iterdir()], where
 
 
+def test_there_is_one_worker_for_each_gpu(monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder) -> None:
+    monkeypatch.setattr("randsmooth.launch.workers.gpus_of", lambda device: ["cuda:0", "cuda:1"])
+    for asked, given in ((None, 2), (1, 1), (3, 2)):
+        with Processes(asked).at_hand("cuda") as number:
+            assert number == given
+    assert len(recwarn) == 1  # of three for two GPUs
+
+
 @pytest.mark.slow
 def test_the_table_is_that_of_one_process(tmp_path: Path) -> None:
     wrapped = rs.models.Ensemble([Net(), rs.wrap(Net(), scale=2.0)])  # which plain pickle refuses

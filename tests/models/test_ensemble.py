@@ -107,10 +107,5 @@ def test_what_cannot_be_an_ensemble_is_named() -> None:
     check_refusals((partial(Ensemble, members, **given), said) for given, said in table)
     other = nn.Sequential(nn.Flatten(), nn.Linear(64, 6)).eval()
     known = [models.Classifier(arch="small-cnn", classes=list("abcd")[:k], shape=(1, 8, 8)).eval() for k in (2, 3)]
-    check_refusals(
-        [
-            (lambda: Ensemble(members[:1]), "at least two members"),
-            (lambda: Ensemble([members[0], other])(X), "5 and 6 logits"),
-            (lambda: Ensemble(known), "2 and 3 classes"),
-        ]
-    )
+    apart = {"at least two members": members[:1], "5 and 6 logits": [members[0], other], "2 and 3 classes": known}
+    check_refusals((lambda those=those: Ensemble(those)(X), said) for said, those in apart.items())  # type: ignore[misc]

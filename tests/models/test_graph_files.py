@@ -54,8 +54,8 @@ def test_what_is_no_classifier_of_images_is_named(tmp_path: Path, capfd: pytest.
     ]
     for content, said in table:
         path.write_bytes(content)
-        check_refusals([(lambda: OnnxModel(path), f"{path} | {said}")])
         message = refusal(lambda: OnnxModel(path))
+        assert [word for word in (str(path), *said.split(" | ")) if word not in message] == []
         assert len(message) < 700 and message.isprintable()
     assert capfd.readouterr() == ("", "")  # ONNX Runtime prints where it tries again
 
@@ -129,7 +129,7 @@ def test_no_weights_outside_of_the_folder_are_opened(tmp_path: Path) -> None:
     (tmp_path / "a" / "link").symlink_to(other)
     places = ["../b/weights.data", str(other), "in/../../b/weights.data", "link", "nul\0l", "missing", "folder"]
     for location in places:
-        check_refusals([(partial(OnnxModel, renamed(path.parent / "m.onnx", location)), "m.onnx")])
+        assert "m.onnx" in refusal(partial(OnnxModel, renamed(path.parent / "m.onnx", location)))
 
 
 def test_an_ir_without_its_weights_or_with_a_record_that_is_no_text_is_refused(tmp_path: Path) -> None:

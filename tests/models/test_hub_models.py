@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -32,18 +34,10 @@ def processor(kind: str, **settings: Any) -> Any:
 
 def save_vit(folder: Path, names: tuple[str, ...] = CLASSES, *, seed: int = 0, channels: int = 3) -> Any:
     """A tiny vision transformer, saved as users save theirs; the network."""
-    config = transformers.ViTConfig(
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-        image_size=24,
-        patch_size=8,
-        num_channels=channels,
-        id2label=dict(enumerate(names)),
-        label2id={name: k for k, name in enumerate(names)},
-        initializer_range=1.0,
-    )
+    size = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    size |= {"image_size": 24, "patch_size": 8, "num_channels": channels}
+    labels = {"id2label": dict(enumerate(names)), "label2id": {name: k for k, name in enumerate(names)}}
+    config = transformers.ViTConfig(**size, **labels, initializer_range=1.0)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network = transformers.ViTForImageClassification(config).eval()
@@ -150,12 +144,10 @@ def test_names_of_classes(vit: Path) -> None:
             (lambda: model.for_classes(["cat", "dog"]), "3 classes | the data set has 2, cat, dog"),
             (lambda: order_of(("a", "a"), ("a", "b"), "hf:x"), "'a' | twice"),
             (lambda: from_transformers(f"hf:{vit}", classes=["cat", "dog"]), "3 different names"),
-            (
-                lambda: smoothed.certify(torch.rand(1, 1, 28, 28), n0=20, n=100),
-                "3 numbers for images of 1 channels | rs.wrap",
-            ),
         ]
     )
+    grey = partial(smoothed.certify, torch.rand(1, 1, 28, 28), n0=20, n=100)
+    check_refusals([(grey, "3 numbers for images of 1 channels | rs.wrap")])
 
 
 def test_what_is_no_model_of_a_hub_is_refused(vit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,35 +156,28 @@ def test_what_is_no_model_of_a_hub_is_refused(vit: Path, tmp_path: Path, monkeyp
     processor("ViT", size=SIDES).save_pretrained(tmp_path / "body")
     (vit / "model.safetensors").unlink()
     torch.save(whole.state_dict(), vit / "pytorch_model.bin")
-    import huggingface_hub
-
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
-    check_refusals(
-        [
-            (lambda: rs.load_model("hf:"), "no folder | the name"),
-            (lambda: rs.load_model("hf:user/none"), "hub or its cache | hf download user/none"),
-            (lambda: from_transformers(f"hf:{tmp_path / 'body'}"), "2 tensors of the classifier | classifier.bias"),
-            (lambda: from_transformers(f"hf:{vit}"), "cannot be loaded as an image classifier"),
-        ]
-    )
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    rows = {
+        "hf:": "no folder | the name",
+        "hf:user/none": "hub or its cache | hf download user/none",
+        f"hf:{tmp_path / 'body'}": "2 tensors of the classifier | classifier.bias",
+        f"hf:{vit}": "cannot be loaded as an image classifier",
+    }
+    check_refusals((partial(rs.load_model, source), said) for source, said in rows.items())
 
 
 def test_code_in_a_folder_is_never_run_and_nobody_is_asked(vit: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, ran = list[str](), vit.parent / "ran"
+    ran = vit.parent / "ran"
     code = f"open({str(ran)!r}, 'w')\nfrom transformers import ViTConfig as Own, ViTForImageClassification as Net\n"
     (vit / "own.py").write_text(code)
     said = json.loads((vit / "config.json").read_text())
     own = {"AutoConfig": "own.Own", "AutoModelForImageClassification": "own.Net"}
     (vit / "config.json").write_text(json.dumps(said | {"model_type": "own", "auto_map": own}))
 
-    def yes(question: str) -> str:
-        asked.append(question)
-        return "y"
-
-    monkeypatch.setattr("builtins.input", yes)
+    monkeypatch.setattr("builtins.input", asked := Mock(return_value="y"))
     check_refusals([(lambda: from_transformers(f"hf:{vit}"), "never run | file.py:NAME")])
-    assert not asked and not ran.exists()
+    assert not asked.called and not ran.exists()
 
 
 TIMM: dict[str, Any] = {"input_size": (3, 24, 24), "interpolation": "bicubic", "mean": (0.5,) * 3, "std": (0.2,) * 3}
