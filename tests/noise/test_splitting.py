@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
-import pytest
 import torch
 from torch import Tensor
 
 import randsmooth as rs
-from randsmooth.errors import InputError
+from models.refusing import check_refusals
 from randsmooth.noise import Splitting
 
 LAMS = (0.5, 0.1, 1.0, 40 / 510)
@@ -95,18 +97,15 @@ def test_a_certificate_holds_for_every_move_of_one_coordinate_on_the_grid() -> N
 
 
 def test_what_cannot_be_counted_is_refused() -> None:
-    with pytest.raises(InputError, match=r"splitting=0.5 is for inputs in \[0, 1\]; got values from 0 to 17.5"):
-        features = np.array([[0.0, 17.5, 1.0]] * 2), [0, 1]
-        rs.certify(lambda x: x[:, :2], features, noise=Splitting(0.5), n=100, n0=10, identity="the first two")
-    out, x = torch.empty(5, 2), torch.zeros(2)
-    for lam, first, image, words in (
-        (0.33, 0, x, "lam=0.33"),
-        (0.5, 251, x, "copies 0 to 254"),
-        (0.5, -1, x, "copies 0 to 254"),
-        (0.5, 0, x + 0.3001, "grid"),
-    ):
-        with pytest.raises(InputError) as error:
-            Splitting(lam).numbered(out, image, first, 0)
-        assert words in str(error.value), (lam, first)
-    with pytest.raises(InputError, match="nearest such lam is"):
-        Splitting(0.33).exact_radius(3, 1)
+    features, how = np.array([[0.0, 17.5, 1.0]] * 2), dict[str, Any](n=100, n0=10, identity="the first two")
+    certify = partial(rs.certify, lambda x: x[:, :2], (features, [0, 1]), noise=Splitting(0.5), **how)
+    out, x, half, odd = torch.empty(5, 2), torch.zeros(2), Splitting(0.5), Splitting(0.33)
+    check_refusals(
+        [
+            (certify, "splitting=0.5 is for inputs in [0, 1]; got values from 0 to 17.5"),
+            (lambda: odd.numbered(out, x, 0, 0), "lam=0.33"),
+            *((partial(half.numbered, out, x, first, 0), "copies 0 to 254") for first in (251, -1)),
+            (lambda: half.numbered(out, x + 0.3001, 0, 0), "grid"),
+            (lambda: odd.exact_radius(3, 1), "nearest such lam is"),
+        ]
+    )

@@ -135,10 +135,8 @@ def any_class_boundary(q0: float, looks: ArrayLike, alpha: float) -> Boundary:
     # f(q0): where one class has p0, another may have q0.
     price = crossing_probability(table.claim, table.looks, 1.0 - q0)
     if not q0 < 0.5 or price > PREMIUM * alpha or not _grows(table.claim, table.looks, q0):
-        raise InputError(
-            f"at q0={q0:.4g}, so near 1/2, classes other than the most probable one would take more than a thousandth "
-            f"of alpha={alpha:g}: let n0 other samples pick the class (--n0 100), or ask for a larger radius"
-        )
+        said = f"at q0={q0:.4g}, so near 1/2, other classes would take more than a thousandth of alpha={alpha:g}"
+        raise InputError(f"{said}: let n0 other samples pick the class (--n0 100), or ask for a larger radius")
     return table
 
 

@@ -144,10 +144,8 @@ def _check_class_counts(counts: ArrayLike, label: ArrayLike) -> None:
     if np.any(counts < 0):
         raise InputError(f"class counts must be >= 0; the smallest is {counts.min()}")
     if np.any(outside := (label < 0) | (label >= counts.shape[1])):
-        raise InputError(
-            f"class {label[outside][0]} must lie in 0..{counts.shape[1] - 1}; leave out the images on which the "
-            "classifier abstained"
-        )
+        said = f"class {label[outside][0]} must lie in 0..{counts.shape[1] - 1}"
+        raise InputError(f"{said}; leave out the images on which the classifier abstained")
 
 
 def _own_and_rivals(counts: ArrayLike, label: ArrayLike, k: int) -> tuple[Ints, Ints, Ints]:

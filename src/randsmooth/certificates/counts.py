@@ -270,10 +270,8 @@ def _one_n(samples: Ints) -> int:
     """The one number of `samples` that all images have; InputError where it differs. 0 where there is no image."""
     least, most = (int(samples.min()), int(samples.max())) if len(samples) else (0, 0)
     if least < most:
-        raise InputError(
-            f"images have from {least:,} to {most:,} samples, and a table has one n: make one for each. Where samples "
-            "stopped once they sufficed, Clopper-Pearson does not hold: the rules that may stop are anytime, grid, ..."
-        )
+        said = f"images have from {least:,} to {most:,} samples, and a table has one n: make one for each"
+        raise InputError(f"{said}. Where samples stopped once they sufficed, give the rule and path of each")
     if most:
         check_samples("n", most)
     return most

@@ -152,10 +152,8 @@ def _check_sums(what: str, counts: Ints, total: Ints, idx: Ints) -> None:
 def _check_marks(header: Header, rule: Rule, evidence: Evidence, label: Ints) -> None:
     """Raise InputError unless the class, which no samples picked, is one that the header's settings bound."""
     if not (header.label_aware or rule.any_class):
-        raise InputError(
-            f"n0=0: no other samples picked the class, for which rule={shown(repr(header.rule))} with bound="
-            f"{shown(str(header.bound))} does not hold: give the n0 that picked it, or bound='any-class'"
-        )
+        said = f"rule={shown(repr(header.rule))} with bound={shown(str(header.bound))} does not hold for it"
+        raise InputError(f"n0=0: no other samples picked the class, and {said}: give their n0, or bound='any-class'")
     meant = label if header.label_aware else evidence.counts.argmax(axis=1)
     what = "label" if header.label_aware else "most frequent class"
     refuse(evidence.idx, evidence.picked != meant, lambda row: f"marks another class than its {what}: damaged")

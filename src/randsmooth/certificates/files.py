@@ -221,10 +221,9 @@ def _check_a_log_can_say(table: Certificates) -> None:
         raise InputError(f"{table.name or 'this table'} ({noise}): a TSV log has L2 radii; keep the Parquet file")
     usual = header.rule == "fixed" and header.bound in (None, CLOPPER_PEARSON)
     if not usual or header.n0 == 0 or header.label_aware or not table.labelled:
-        raise InputError(
-            f"{table.name or 'this table'} was certified otherwise than readers of a TSV log assume, who would recover "
-            "a false p_A. Keep the Parquet file, or certify with --rule fixed, --bound clopper-pearson, n0 and labels"
-        )
+        said = f"{table.name or 'this table'} was certified otherwise than readers of a TSV log assume"
+        way = "Keep the Parquet file, or certify with --rule fixed, --bound clopper-pearson, n0 and labels"
+        raise InputError(f"{said}, who would recover a false p_A. {way}")
 
 
 def check_file(path: Path | str) -> str:

@@ -167,10 +167,8 @@ def from_frame(frame: pd.DataFrame) -> Certificates:
     """The table of a frame that `to_frame` made, or of some of its rows; see `Certificates.from_pandas`."""
     about = frame.attrs.get(ATTRS)
     if about is None:
-        raise InputError(
-            "the DataFrame has lost its attrs, which some operations of pandas drop. Copy them (frame.attrs = "
-            "made.attrs), or judge its counts again: from_counts(frame, sigma=...). rs.merge puts shards together"
-        )
+        said = "the DataFrame has lost its attrs, which some operations of pandas drop: copy them (frame.attrs = ...)"
+        raise InputError(f"{said}, or judge again: from_counts(frame, sigma=...). rs.merge puts shards together")
     header, name, K = Header(**about["header"]), str(about["name"]), int(about["num_classes"])
     columns: dict[str, Any] = {str(column): frame[column].to_numpy() for column in frame.columns}
     try:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import model_validator
@@ -147,10 +146,8 @@ class CertificationSettings(FrozenRecord, described=True):
         copies = self.smoothing.copies if self.names_noise else None
         for name, value in {"n0": 0, "n": copies or self.n, "alpha": 0.0}.items():
             if (given := getattr(self, name)) not in (value, CertificationSettings.model_fields[name].default):
-                raise InputError(
-                    f"{name}={given}: rule {self.rule} counts every copy of an image once, and leaves nothing to "
-                    f"chance: leave out {name}"
-                )
+                said = f"rule {self.rule} counts every copy of an image once, and leaves nothing to chance"
+                raise InputError(f"{name}={given}: {said}: leave out {name}")
             self.__dict__[name] = value
         if self.label_aware:
             raise InputError(f"label_aware: rule {self.rule} counts all copies of every image: leave out label_aware")
@@ -166,12 +163,10 @@ class CertificationSettings(FrozenRecord, described=True):
         if self.n0 or self.label_aware or self.counts_all:
             return self.bound
         kind, _ = kind_of_rule(self.rule, n=self.n)
-        own = {field.name for field in fields(kind)}
-        if "bound" not in own or ANY_CLASS not in kind.takes or self.bound not in (CONFIDENCE_BOUNDS[0], ANY_CLASS):
-            raise InputError(
-                f"n0=0 leaves no samples to pick a class, and rule={shown(repr(self.rule))}, bound={self.bound} does "
-                "not hold for any class: give n0 >= 1 (100 is usual), rule radius=R, or label_aware to test the label"
-            )
+        if ANY_CLASS not in kind.takes or self.bound not in (CONFIDENCE_BOUNDS[0], ANY_CLASS):
+            judged = f"rule={shown(repr(self.rule))}, bound={self.bound} does not hold for any class"
+            way = "give n0 >= 1 (100 is usual), rule radius=R, or label_aware to test the label"
+            raise InputError(f"n0=0 picks no class, and {judged}: {way}")
         return ANY_CLASS
 
     @property
@@ -269,7 +264,6 @@ def _check_plain(name: str, value: Any, deep: int) -> None:
     else:
         plain = value is None or (isinstance(value, int) and abs(value) <= INTEGER)
     if not plain:
-        raise InputError(
-            f"{name} holds {shown(repr(value))}: a header has room for texts of at most {LONG:,} characters, finite "
-            f"numbers, whole ones up to {INTEGER:.0e}, and lists or mappings of them, at most {DEEP} levels deep"
-        )
+        plain = f"texts of at most {LONG:,} characters, finite numbers, whole ones up to {INTEGER:.0e}, and lists or"
+        room = f"a header has room for {plain} mappings of them, at most {DEEP} levels deep"
+        raise InputError(f"{name} holds {shown(repr(value))}: {room}")

@@ -155,10 +155,8 @@ def _written(path: Path, write: Any, program: Any, noisy: Tensor, expected: Tens
         found = make_backend(usual_backend(base), base, CPU, "32").logits(noisy)
         apart = float((found - expected).abs().max() / expected.abs().max().clamp(min=1.0))
         if not apart <= tolerance:
-            raise InputError(
-                f"{path} is not kept: its logits differ by {apart:.2g} of the largest one, tolerance={tolerance:g} "
-                "allows less. Try fold=False (--no-fold)"
-            )
+            said = f"its logits differ by {apart:.2g} of the largest one, tolerance={tolerance:g} allows less"
+            raise InputError(f"{path} is not kept: {said}. Try fold=False (--no-fold)")
         made.replace(path)
     return apart
 

@@ -48,11 +48,8 @@ def made_with(engine: Engine, settings: CertificationSettings, shape: tuple[int,
     engine.prepare(shape)
     rule = settings.stopping_rule()
     facts |= {name: without_places(facts.get(name)) for name in ("dataset", "model")}
-    facts |= _arithmetic(engine) | {
-        "seed": engine.seed,
-        "bound": rule.stated_bound,
-        "noise": _drawn(engine, rule, shape),
-    }
+    facts |= {"seed": engine.seed, "bound": rule.stated_bound, "noise": _drawn(engine, rule, shape)}
+    facts |= _arithmetic(engine)
     facts["versions"] |= rule_origin(settings.rule)
     facts["notes"] = rule.notes if engine.mixes else (*rule.notes, BATCH_MATTERS)
     header = Header(**dict(settings) | facts, distribution=settings.noise and settings.noise.facts())

@@ -201,10 +201,8 @@ def check_eval_mode(model: nn.Module) -> None:
         scripted = str(getattr(module, "original_name", ""))  # of TorchScript's modules, which have no classes
         norm = isinstance(module, nn.modules.batchnorm._BatchNorm) or "BatchNorm" in scripted
         if norm and getattr(module, "running_mean", None) is None:
-            raise InputError(
-                f"{place} is a batch norm without running statistics, so that an image's answer depends on the others: "
-                "train with track_running_stats=True"
-            )
+            said = f"{place} is a batch norm without running statistics, so that an image's answer depends on others"
+            raise InputError(f"{said}: train with track_running_stats=True")
 
 
 def check_repeats(backend: Backend, noisy: Tensor) -> Tensor:
@@ -236,10 +234,8 @@ def rows_stand_alone(backend: Backend, noisy: Tensor, logits: Tensor) -> bool:
             continue
         equal, changed = False, int((again.argmax(dim=1) != before.argmax(dim=1)).sum())
         if changed > MOST_CHANGED * len(rows):
-            raise InputError(
-                f"the model gives {changed} of {len(rows)} noisy images another class beside other images in the "
-                "batch; a certificate is about a function of one image: make every layer treat each by itself"
-            )
+            said = f"the model gives {changed} of {len(rows)} noisy images another class beside other images"
+            raise InputError(f"{said} in the batch: make every layer treat each by itself")
     return equal
 
 
@@ -289,10 +285,9 @@ def check_fit(model: object, spec: DatasetSpec, noise: Noise | None = None) -> N
     own = {name: place for place, name in enumerate(_known(model, "classes") or ())}
     for place, name in enumerate(() if spec.open_ended else spec.classes):
         if own.get(name, place) != place:
-            raise InputError(
-                f"class {place} of {spec.name} is {shown(repr(name))}, which the model numbers {own[name]}: give the "
-                f"labels as the model's numbers ({shown(', '.join(f'{k} {each}' for each, k in own.items()))})"
-            )
+            said = f"class {place} of {spec.name} is {shown(repr(name))}, which the model numbers {own[name]}"
+            numbers = shown(", ".join(f"{k} {each}" for each, k in own.items()))
+            raise InputError(f"{said}: give the labels as the model's numbers ({numbers})")
 
 
 def _known(model: object, name: str) -> Any:

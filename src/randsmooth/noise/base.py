@@ -239,14 +239,12 @@ class Noise(ABC):
         raise self._uncountable()
 
     def _uncountable(self) -> InputError:
-        return InputError(
-            f"{self.text} has infinitely many copies, which cannot all be counted: sample them (rule fixed, or another "
-            "one), or take noise splitting=0.5 for rule exact"
-        )
+        said = f"{self.text} has infinitely many copies, which cannot all be counted"
+        return InputError(f"{said}: sample them (rule fixed, or another), or take noise splitting=0.5 for rule exact")
 
     @property
     def norms(self) -> tuple[str, ...]:
-        """The norms that `convert` and `radius_in` know; its own is the first.
+        """The norms that `convert` knows; its own is the first.
 
         Example:
             >>> from randsmooth.noise import Gaussian
@@ -271,19 +269,6 @@ class Noise(ABC):
         if norm not in self.norms:
             raise InputError(f"{self.text} proves radii in {' and '.join(self.norms)}; got norm={norm!r}")
         return np.asarray(r, np.float64)
-
-    def radius_in(
-        self, norm: str, q: ArrayLike, q_next: ArrayLike | None = None, *, shape: Sequence[int] = ()
-    ) -> Floats:
-        """`radius` in another norm; arguments as there, errors as `convert`.
-
-        Example:
-            >>> from randsmooth.noise import Gaussian
-            >>> noise, q = Gaussian(0.5), 0.1587
-            >>> [float(noise.radius_in(norm, q, shape=(4, 4)).round(3)) for norm in noise.norms]
-            [0.5, 0.5, 0.125]
-        """
-        return self.convert(norm, self.radius(q, q_next), shape=shape)
 
     @property
     def text(self) -> str:

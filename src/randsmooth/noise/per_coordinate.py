@@ -43,7 +43,7 @@ class GaussianPerCoordinate(Noise):
         >>> noise = GaussianPerCoordinate(np.array([0.5, 20.0]))
         >>> noise.radius(0.1587).round(3).tolist()
         1.0
-        >>> noise.radius_in("l2", 0.1587, shape=(2,)).round(3).tolist()  # the ball inside
+        >>> noise.convert("l2", noise.radius(0.1587)).round(3).tolist()  # the ball inside
         0.5
     """
 
@@ -186,10 +186,8 @@ class InDeviations(Noise):
         return {"name": self.name, "sigma": f"{self.times!r}{STD}"}
 
     def _unknown(self, *_: Any, **__: Any) -> NoReturn:
-        raise InputError(
-            f"{self.text} is known once there are training data, as certification has them; else "
-            f"give rs.noise.GaussianPerCoordinate({self.times:g} * x_train.std(axis=0)), or gaussian=FILE.npy of it"
-        )
+        said = f"{self.text} is known once there are training data, as certification has them"
+        raise InputError(f"{said}; else give rs.noise.GaussianPerCoordinate({self.times:g} * x_train.std(axis=0))")
 
     scale = property(_unknown)
     draw = radius = tail = of = _unknown

@@ -67,10 +67,8 @@ def check_on_grid(x: Tensor) -> None:
     off = ((scaled - scaled.round()).abs() > OFF_GRID) | (scaled < -OFF_GRID) | (scaled > 255.0 + OFF_GRID)
     if bool(off.any()):
         value = float(x[off][0])
-        raise InputError(
-            f"pixel value {value:.9g} is not on the grid k/255 (k = 0..255), which sound certification and rule "
-            "exact are about: save the images with 8 bits a channel, or certify without --sound, by another rule"
-        )
+        said = f"pixel value {value:.9g} is not on the grid k/255 (k = 0..255) of sound certification and rule exact"
+        raise InputError(f"{said}: save the images with 8 bits a channel, or certify without --sound, by another rule")
 
 
 class GridSampler:

@@ -68,10 +68,8 @@ class Splitting(Noise):
         """As `Noise.check`: beyond [0, 1] all inputs look alike, so that no radius would say anything."""
         if not bool(((x >= 0.0) & (x <= 1.0)).all()):
             least, most = float(x.min()), float(x.max())
-            raise InputError(
-                f"{self.text} is for inputs in [0, 1]; got values from {least:.6g} to {most:.6g}: scale them, or take "
-                "uniform noise, whose radii are in L1 too"
-            )
+            said = f"{self.text} is for inputs in [0, 1]; got values from {least:.6g} to {most:.6g}"
+            raise InputError(f"{said}: scale them, or take uniform noise, whose radii are in L1 too")
 
     def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
         """As `Noise.draw`, with a threshold of its own for every coordinate of every copy.
@@ -171,10 +169,8 @@ class Splitting(Noise):
         """The number of copies; InputError where they cannot be counted."""
         if self.copies is None:
             nearest = max(1, round(2 * LEVELS * self.lam)) / (2 * LEVELS)
-            raise InputError(
-                f"lam={self.lam!r}: copies can be counted where 2 lam 255 is a whole number; the nearest such lam is "
-                f"{nearest!r}, and 0.5 has 255 copies"
-            )
+            said = f"lam={self.lam!r}: copies can be counted where 2 lam 255 is a whole number"
+            raise InputError(f"{said}; the nearest such lam is {nearest!r}, and 0.5 has 255 copies")
         return self.copies
 
 

@@ -11,8 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from randsmooth import bounds
-from randsmooth.errors import InputError
-from randsmooth.rules.base import Claim, Evidence, Floats, Watching, way_out
+from randsmooth.rules.base import Claim, Evidence, Floats, Watching
 from randsmooth.rules.choices import MOST_WATCHED
 
 HOPELESS = 0.01  # level at which an image is given up as p_A < 1/2: it costs certificates, never soundness
@@ -41,10 +40,7 @@ class Anytime(Watching):
         best = self._best(self.n)
         if not self._is_enough(best):
             wanted = "anything" if self.target is None else f"radius {self.target:g}"
-            raise InputError(
-                f"n={self.n} samples cannot certify {wanted} under {self.noise.text} at alpha={self.alpha:g}, even if "
-                f"all agree: {way_out(self._least(), best.radius)}"
-            )
+            raise self.out_of_reach(wanted, self._least(), best.radius)
 
     def _best(self, n: int) -> Claim:
         return self.by_q(float(bounds.anytime_q_upper(n, n, self.alpha)))
@@ -64,10 +60,7 @@ class Anytime(Watching):
         return super().farthest if self.target is None else self.target
 
     def guarantee(self) -> str:
-        return (
-            f"Each certificate is wrong with probability at most {self.alpha:g}, at whichever sample one stops: the "
-            "e-process of the uniform prior above each p_A."
-        )
+        return f"{self.level_kept}, at whichever sample one stops: the e-process of the uniform prior above each p_A."
 
     def ends(self, path: Sequence[int]) -> bool:
         """Whether the target is certified, or the failures prove, at level HOPELESS, that they are the more likely."""

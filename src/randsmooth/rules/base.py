@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from randsmooth import bounds
 from randsmooth.bounds.schedule import GRAIN
+from randsmooth.errors import InputError
 from randsmooth.noise import Noise, round_down
-from randsmooth.rules.choices import ANY_CLASS, CONFIDENCE_BOUNDS, MOST_SAMPLES, MOST_WATCHED, ConfidenceBound
+from randsmooth.rules.choices import ANY_CLASS, MOST_SAMPLES, MOST_WATCHED, ConfidenceBound
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -94,8 +95,8 @@ class Evidence:
 class Rule(ABC):
     """Decides, from how often the picked class came out so far, whether an image needs more samples.
 
-    A subclass is a frozen dataclass with `next_look`, `claim` and `guarantee`. A field `bound` gets the value that
-    the user gave; another field gets the number behind the rule's name (see `RuleEntry.value`).
+    A subclass is a frozen dataclass with `next_look`, `claim` and `guarantee`. A rule that `takes` bounds has a
+    field `bound` for the one that the user gave; another field gets the number behind its name (see `RuleEntry.value`).
 
     Attributes:
         noise: of the samples. A rule asks it for the q that a radius takes, and for the radius that a q proves.
@@ -106,7 +107,7 @@ class Rule(ABC):
         stops_anywhere: whether samples may also stop at an earlier look than the rule would.
         most: the largest n that the rule allows.
         block: samples between looks are a multiple of this; None if only the last look matters.
-        takes: which bounds a user may ask for, of a rule with a field `bound`.
+        takes: which bounds a user may ask for; none of a rule that has its own.
 
     Example:
         >>> from randsmooth.noise import Gaussian
@@ -124,7 +125,7 @@ class Rule(ABC):
     stops_anywhere: ClassVar[bool] = False
     most: ClassVar[int] = MOST_SAMPLES
     block: ClassVar[int | None] = None
-    takes: ClassVar[tuple[ConfidenceBound, ...]] = CONFIDENCE_BOUNDS
+    takes: ClassVar[tuple[ConfidenceBound, ...]] = ()
     noise: Noise
     n: int
     alpha: float
@@ -147,6 +148,11 @@ class Rule(ABC):
     @abstractmethod
     def guarantee(self) -> str:
         """What a certificate guarantees, in one sentence."""
+
+    @property
+    def level_kept(self) -> str:
+        """How such a sentence begins."""
+        return f"Each certificate is wrong with probability at most {self.alpha:g}"
 
     @abstractmethod
     def next_look(self, path: Sequence[int]) -> int | None:
@@ -195,14 +201,6 @@ class Rule(ABC):
         return Claim(q, float(self.noise.radius(q)))
 
 
-def way_out(least: int, farthest: float) -> str:
-    """How to reach a radius that is out of reach: with more samples if that helps, or with a smaller radius."""
-    digits = max(3, 2 - math.floor(math.log10(farthest))) if farthest > 0.0 else 0
-    more = f"allow n >= {least}" if least <= MOST_WATCHED else f"no n up to {MOST_WATCHED:,} suffices"
-    smaller = f", or ask for a radius of at most {round_down(farthest, digits).normalize():f}" if farthest > 0.0 else ""
-    return more + smaller
-
-
 class Watching(Rule):
     """A rule that looks at the samples on the way, at the counts of `bounds.looks`. Its subclass has `ends`."""
 
@@ -213,6 +211,18 @@ class Watching(Rule):
     def looks(self) -> Ints:
         """(K,) sample counts of the looks, growing by a tenth."""
         return bounds.looks(self.n)
+
+    def out_of_reach(self, wanted: str, least: int, farthest: float) -> InputError:
+        """The error for a radius that n samples cannot certify, but `least` ones can, where `farthest` is the largest.
+
+        It names the way out: more samples if that helps, or a smaller radius.
+        """
+        way = f"allow n >= {least}" if least <= MOST_WATCHED else f"no n up to {MOST_WATCHED:,} suffices"
+        if farthest > 0.0:
+            digits = max(3, 2 - math.floor(math.log10(farthest)))
+            way += f", or ask for a radius of at most {round_down(farthest, digits).normalize():f}"
+        said = f"n={self.n} samples cannot certify {wanted} under {self.noise.text} at alpha={self.alpha:g}"
+        return InputError(f"{said}, even if all agree: {way}")
 
     @abstractmethod
     def ends(self, path: Sequence[int]) -> bool:

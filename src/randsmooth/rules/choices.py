@@ -27,7 +27,5 @@ def check_samples(name: str, n: object, most: int = MOST_SAMPLES, *, least: int 
         randsmooth.errors.InputError: n0=0 must be a whole number of samples from 1 to 1,000,000,000; ...
     """
     if isinstance(n, bool) or not isinstance(n, Integral) or not least <= int(n) <= most:
-        raise InputError(
-            f"{name}={shown(repr(n))} must be a whole number of samples from {least} to {most:,}; "
-            "n0=100, n=100000 are usual"
-        )
+        said = f"{name}={shown(repr(n))} must be a whole number of samples from {least} to {most:,}"
+        raise InputError(f"{said}; n0=100, n=100000 are usual")

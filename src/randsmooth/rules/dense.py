@@ -56,10 +56,8 @@ class Dense(Grid):
 
     def __post_init__(self) -> None:
         if not 0.0 < self.price <= 1.0:
-            raise InputError(
-                f"dense={self.price:g} must lie above 0 and be at most 1: the radius, in sigma, that {self.n} samples "
-                f"must gain to be worth their while; {DEFAULT} is usual"
-            )
+            said = f"dense={self.price:g} must lie above 0 and be at most 1"
+            raise InputError(f"{said}: the radius, in sigma, that {self.n} samples must gain; {DEFAULT} is usual")
         if self.noise.norm == "l0":
             raise InputError(f"radii under {self.noise.text} are whole, and those of dense are close: take rule grid")
         if self.n > MOST:
@@ -85,11 +83,8 @@ class Dense(Grid):
         return int(self.noise.largest_radius(self.n, self.alpha) / self.noise.scale / self.unit)
 
     def guarantee(self) -> str:
-        return (
-            f"Each certificate is wrong with probability at most {self.alpha:g}, whenever its samples stopped: an "
-            f"exact group-sequential test of each radius of the grid of {self._length(self.unit)}, smallest first, as "
-            f"long as further samples gain {self._length(self.price)} per {self.n}."
-        )
+        worth = f"as long as further samples gain {self._length(self.price)} per {self.n}"
+        return f"{self.tested} each radius of the grid of {self._length(self.unit)}, smallest first, {worth}."
 
     def _length(self, r: float) -> str:
         return f"{r:g} sigma" if isinstance(self.noise, Gaussian) else f"{r * self.noise.scale:g}"

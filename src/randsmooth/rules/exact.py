@@ -37,20 +37,16 @@ class Exact(Rule):
     def __post_init__(self) -> None:
         self.noise.exact_radius(0, 0)
         if self.n != self.noise.copies or self.alpha != 0.0:
-            raise InputError(
-                f"rule exact counts all {self.noise.copies} copies, with certainty: n={self.n} and alpha={self.alpha:g}"
-                f" must be {self.noise.copies} and 0"
-            )
+            said = f"rule exact counts all {self.noise.copies} copies, with certainty"
+            raise InputError(f"{said}: n={self.n} and alpha={self.alpha:g} must be {self.noise.copies} and 0")
 
     @property
     def any_class(self) -> bool:
         return True
 
     def guarantee(self) -> str:
-        return (
-            f"Each certificate holds with certainty, without alpha: all {self.n} copies of an image are counted, under "
-            "the thresholds that the seed places."
-        )
+        counted = f"all {self.n} copies of an image are counted, under the thresholds that the seed places"
+        return f"Each certificate holds with certainty, without alpha: {counted}."
 
     def next_look(self, path: Sequence[int]) -> int | None:
         return None if len(path) else self.n

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from randsmooth import bounds
 from randsmooth.errors import InputError
 from randsmooth.rules.base import Claim, Evidence, Floats, Rule
-from randsmooth.rules.choices import ConfidenceBound
+from randsmooth.rules.choices import CONFIDENCE_BOUNDS, ConfidenceBound
 
 OF_ALL_CLASSES = ("two-sided", "pairwise")  # bounds that use the counts of other classes than the picked one
 
@@ -36,6 +36,7 @@ class Fixed(Rule):
 
     name: ClassVar[str] = "fixed"
     sequential: ClassVar[bool] = False
+    takes: ClassVar[tuple[ConfidenceBound, ...]] = CONFIDENCE_BOUNDS
     bound: ConfidenceBound = "clopper-pearson"
 
     def __post_init__(self) -> None:
@@ -58,7 +59,7 @@ class Fixed(Rule):
             "randomised": "p_A is bounded by randomised Clopper-Pearson, over noise and uniform number",
             "any-class": "p_A is bounded by Clopper-Pearson at alpha/2, whichever class these samples picked",
         }[self.bound]
-        return f"Each certificate is wrong with probability at most {self.alpha:g}: {self.n} samples per image, {how}."
+        return f"{self.level_kept}: {self.n} samples per image, {how}."
 
     @property
     def farthest(self) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 
 from randsmooth import bounds
 from randsmooth.errors import InputError
-from randsmooth.rules.base import MORE_THAN_HALF, NO_CLAIM, Claim, Ints, Rule, Watching, way_out
+from randsmooth.rules.base import MORE_THAN_HALF, NO_CLAIM, Claim, Ints, Rule, Watching
 from randsmooth.rules.choices import ANY_CLASS, MOST_WATCHED, ConfidenceBound
 
 MANY = 1000  # radii of a grid: each needs a boundary of its own, and reports print a dozen
@@ -52,10 +52,8 @@ class Grid(Watching):
         farthest = self.noise.largest_radius(self.n, self.alpha)
         many = min(MANY, WORK // self.n)
         if farthest / self.apart > many:
-            raise InputError(
-                f"a grid of {self.apart:g} has more than {many} radii up to {farthest:.3g}, each with its table: take "
-                f"a step of at least {1.01 * farthest / many:.3g}, or rule anytime, which has no steps"
-            )
+            said = f"a grid of {self.apart:g} has more than {many} radii up to {farthest:.3g}, each with its table"
+            raise InputError(f"{said}: take a step of at least {1.01 * farthest / many:.3g}, or rule anytime")
         self._check_radii()
 
     @property
@@ -65,10 +63,8 @@ class Grid(Watching):
 
     def _check_radii(self) -> None:
         if not self.radii:
-            raise InputError(
-                f"n={self.n} samples cannot certify any radius at alpha={self.alpha} under {self.name}: allow "
-                f"n >= {bounds.smallest_cap(0.5, self.alpha)}"
-            )
+            said = f"n={self.n} samples cannot certify any radius at alpha={self.alpha} under {self.name}"
+            raise InputError(f"{said}: allow n >= {bounds.smallest_cap(0.5, self.alpha)}")
 
     @cached_property
     def radii(self) -> tuple[float, ...]:
@@ -106,11 +102,13 @@ class Grid(Watching):
         dropped = self.apart * len(self.radii)
         return (f"radii from {dropped:g} on are dropped: no {self.n} samples certify them at alpha={self.alpha:g}",)
 
+    @property
+    def tested(self) -> str:
+        """The guarantee up to what is tested."""
+        return f"{self.level_kept}, whenever its samples stopped: an exact group-sequential test of"
+
     def guarantee(self) -> str:
-        return (
-            f"Each certificate is wrong with probability at most {self.alpha:g}, whenever its samples stopped: an "
-            f"exact group-sequential test of each radius of the grid of {self.apart:g}, smallest first."
-        )
+        return f"{self.tested} each radius of the grid of {self.apart:g}, smallest first."
 
     def ends(self, path: Sequence[int]) -> bool:
         """Whether all radii are claimed, or the next one is given up."""
@@ -155,10 +153,7 @@ class OneRadius(Grid):
         self.noise.check_radius("radius", self.radius)
         least, farthest = self._least(self.radius), self.noise.largest_radius(self.n, self.alpha)
         if self.n < least:
-            raise InputError(
-                f"n={self.n} samples cannot certify radius {self.radius:g} under {self.noise.text} at "
-                f"alpha={self.alpha:g}, even if all agree: {way_out(least, farthest)}"
-            )
+            raise self.out_of_reach(f"radius {self.radius:g}", least, farthest)
         try:
             _ = self.needed if self.any_class else None
         except InputError as error:
@@ -175,10 +170,7 @@ class OneRadius(Grid):
     notes = Rule.notes
 
     def guarantee(self) -> str:
-        return (
-            f"Each certificate is wrong with probability at most {self.alpha:g}, whenever its samples stopped: an "
-            f"exact group-sequential test of radius {self.radius:g} alone{', for any class' if self.any_class else ''}."
-        )
+        return f"{self.tested} radius {self.radius:g} alone{', for any class' if self.any_class else ''}."
 
 
 @dataclass(frozen=True)

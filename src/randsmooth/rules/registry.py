@@ -9,7 +9,7 @@ import csv
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import metadata, resources
 from pkgutil import resolve_name
@@ -110,7 +110,10 @@ def kind_of_rule(text: str, *, n: int, bound: str = "clopper-pearson") -> tuple[
     entry = RULES[name]
     kind = entry.load()
     check_samples("n", n, kind.most)
-    arguments: dict[str, Any] = _taken(kind, name, bound)
+    check_known("bound", CONFIDENCE_BOUNDS, bound)
+    if bound not in (CONFIDENCE_BOUNDS[0], *kind.takes):
+        raise InputError(f"bound={bound} is for the fixed rule; {name} has a bound of its own")
+    arguments: dict[str, Any] = {"bound": bound} if kind.takes else {}
     if equals and not entry.value:
         raise InputError(f"rule {shown(repr(text))} takes no number; the samples of an image are --n")
     if entry.required and not equals:
@@ -118,15 +121,6 @@ def kind_of_rule(text: str, *, n: int, bound: str = "clopper-pearson") -> tuple[
     if equals:
         arguments[entry.value] = _number(text, number)
     return kind, arguments
-
-
-def _taken(kind: type[Rule], name: str, bound: str) -> dict[str, Any]:
-    """`bound`, if the class has such a field."""
-    check_known("bound", CONFIDENCE_BOUNDS, bound)
-    own = {field.name for field in fields(kind)}
-    if bound != CONFIDENCE_BOUNDS[0] and ("bound" not in own or bound not in kind.takes):
-        raise InputError(f"bound={bound} is for the fixed rule; {name} has a bound of its own")
-    return {"bound": bound} if "bound" in own else {}
 
 
 def _number(text: str, number: str) -> float:
@@ -167,7 +161,5 @@ def missing_rule(text: str, versions: Mapping[str, str] | None) -> InputError | 
     origin = (versions or {}).get(f"rule {name}")
     if name in RULES or origin is None:
         return None
-    return InputError(
-        f"it was certified by the rule {shown(repr(name))}, which {shown(repr(origin))} brings: install that package "
-        "to read it"
-    )
+    said = f"it was certified by the rule {shown(repr(name))}, which {shown(repr(origin))} brings"
+    return InputError(f"{said}: install that package to read it")

@@ -203,14 +203,11 @@ def require_reachable(table: Certificates) -> None:
         return
     found = possible_budgets(table.radius, header.sigma)
     if len(found) == 1 and (header.n or found[0][0], header.alpha or found[0][1]) != found[0]:
-        raise InputError(
-            f"{table.name}: not made with n={header.n}, alpha={header.alpha}: its radii are those of "
-            f"n={found[0][0]} at alpha={found[0][1]:g}; give these, or leave n and alpha out"
-        )
+        those = f"its radii are those of n={found[0][0]} at alpha={found[0][1]:g}; give these, or leave n and alpha out"
+        raise InputError(f"{table.name}: not made with n={header.n}, alpha={header.alpha}: {those}")
     n, alpha = header.n or MOST_SAMPLES, header.alpha or LOOSEST
     if len(wrong := table.idx[beyond(table.radius, header.sigma, n, alpha)]):
         most = round_down(Gaussian(header.sigma).largest_radius(n, alpha), 3)
         budget = f"n={header.n or 'any'} and alpha={header.alpha or 'any'} certify at sigma={header.sigma:g}"
-        way = "give those that the log was made with, or no n and alpha"
-        above = f"the radius of {name_images(wrong)} is above {most}"
-        raise InputError(f"{table.name}: {above}, the most that {budget}; {way}")
+        above = f"{table.name}: the radius of {name_images(wrong)} is above {most}, the most that {budget}"
+        raise InputError(f"{above}; give those that the log was made with, or no n and alpha")

@@ -125,10 +125,8 @@ class OpenVINO(Backend):
                 made = self.core.compile_model(self._converted(shape), "CPU", config)
                 # Where the processor lacks the units, OpenVINO takes another format, and does not say so.
                 if made.get_property("INFERENCE_PRECISION_HINT").get_type_name() != HINTS[self.precision]:
-                    raise InputError(
-                        f"precision={self.precision}: OpenVINO does not compute in {ARITHMETICS[self.precision]} on "
-                        "this processor; use precision 32 or the torch backend"
-                    )
+                    said = f"precision={self.precision}: OpenVINO lacks {ARITHMETICS[self.precision]} on this processor"
+                    raise InputError(f"{said}; use precision 32 or the torch backend")
                 self.compiled[shape] = made
             return self.compiled[shape]
 
