@@ -15,16 +15,8 @@ from numpy.typing import NDArray
 
 from certificates.walks import HEADER, refusal, same, table_of
 from randsmooth import bounds, metrics
-from randsmooth.certificates import (
-    Certificates,
-    Header,
-    Machine,
-    check_file,
-    from_counts,
-    read,
-    write_parquet,
-    write_tsv,
-)
+from randsmooth.certificates import Certificates, check_file, from_counts, read, write_parquet, write_tsv
+from randsmooth.certificates.header import Header, Machine
 from randsmooth.noise import Gaussian
 from randsmooth.report import remarks
 from randsmooth.rules import make_rule

@@ -12,18 +12,9 @@ import numpy as np
 import pytest
 
 from certificates.walks import HEADER, evidence_of, refusal, table_of
-from randsmooth.certificates import (
-    Certificates,
-    CertificationSettings,
-    Header,
-    check_budget,
-    from_evidence,
-    guarantee_of,
-    parse_header,
-    read,
-    write_parquet,
-)
-from randsmooth.certificates.settings import DEEP, LONG
+from randsmooth.certificates import Certificates, from_evidence, guarantee_of, parse_header, read, write_parquet
+from randsmooth.certificates.header import Header
+from randsmooth.certificates.settings import DEEP, LONG, CertificationSettings, check_budget
 from randsmooth.certificates.settings import HEADER as MOST_BYTES
 from randsmooth.errors import Note
 from randsmooth.noise import check_sigma

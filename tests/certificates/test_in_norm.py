@@ -11,17 +11,9 @@ import pytest
 
 from models.refusing import check_refusals
 from randsmooth import metrics
-from randsmooth.certificates import (
-    Certificates,
-    Header,
-    from_counts,
-    from_evidence,
-    from_radii,
-    read,
-    write_parquet,
-    write_tsv,
-)
+from randsmooth.certificates import Certificates, from_counts, from_evidence, from_radii, read, write_parquet, write_tsv
 from randsmooth.certificates.files import check_file
+from randsmooth.certificates.header import Header
 from randsmooth.metrics.accuracy import asked_radii, largest_possible
 from randsmooth.noise import NORMS, Gaussian, GaussianPerCoordinate, InNorm, Uniform, noise_from
 

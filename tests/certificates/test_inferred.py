@@ -9,16 +9,8 @@ import numpy as np
 
 from certificates.walks import refusal
 from randsmooth import bounds
-from randsmooth.certificates import (
-    Certificates,
-    Header,
-    find_certificates,
-    from_radii,
-    infer,
-    path_facts,
-    possible_budgets,
-    read,
-)
+from randsmooth.certificates import Certificates, Header, find_certificates, from_radii, path_facts, read
+from randsmooth.certificates.logs.inferred import infer, possible_budgets
 from randsmooth.noise import Gaussian
 
 PLACES: dict[str, tuple[Any, ...]] = {  # beside the released ones: sigma, n, data set, method

@@ -15,19 +15,9 @@ import pytest
 
 from certificates.walks import refusal, rows_of
 from randsmooth.atomic import claimed
-from randsmooth.certificates import (
-    Certificates,
-    Journal,
-    Machine,
-    NotWhole,
-    Shard,
-    merge,
-    read,
-    read_parquet,
-    write_parquet,
-)
+from randsmooth.certificates import Certificates, Journal, Machine, NotWhole, merge, read, read_parquet, write_parquet
 from randsmooth.certificates.evidence import hashed_images
-from randsmooth.certificates.selection import chosen_by, images_planned, places_in
+from randsmooth.certificates.selection import Shard, chosen_by, images_planned, places_in
 from randsmooth.errors import Note
 
 Make = Callable[..., Certificates]

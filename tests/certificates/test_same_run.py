@@ -7,14 +7,8 @@ from typing import Any
 
 import pytest
 
-from randsmooth.certificates import (
-    ANOTHER_ARITHMETIC,
-    ANOTHER_MODEL,
-    Header,
-    check_same_run,
-    classifier_difference,
-    evidence_difference,
-)
+from randsmooth.certificates import ANOTHER_ARITHMETIC, ANOTHER_MODEL, Header
+from randsmooth.certificates.same_run import check_same_run, classifier_difference, evidence_difference
 from randsmooth.errors import InputError
 
 MODEL = {"weights": "sha256:" + "a" * 64, "arch": "lenet"}

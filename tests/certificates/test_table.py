@@ -13,17 +13,8 @@ from scipy import stats
 
 from certificates.walks import HEADER, RULES, SEQUENTIAL, evidence_of, refusal, same, table_of
 from randsmooth import metrics
-from randsmooth.certificates import (
-    ABSTAIN,
-    Certificates,
-    Header,
-    Machine,
-    decide,
-    from_evidence,
-    from_radii,
-    read_tsv,
-    write_tsv,
-)
+from randsmooth.certificates import Header, Machine, from_radii, read_tsv, write_tsv
+from randsmooth.certificates.table import ABSTAIN, Certificates, decide, from_evidence
 from randsmooth.noise import Gaussian
 from randsmooth.rules import Evidence, make_rule
 

@@ -65,12 +65,5 @@ def true_table(
         "data": fingerprint(images, range(len(images))),
     }
     predict = images.labels.numpy()
-    return Certificates(
-        Header(**header | facts),
-        idx=np.arange(len(predict)),
-        label=predict,
-        predict=predict,
-        radius=np.abs(signed),
-        seconds=np.zeros(len(predict)),
-        name="true",
-    )
+    idx, none = np.arange(len(predict)), np.zeros(len(predict))
+    return Certificates(Header(**header | facts), idx, predict, predict, np.abs(signed), none, name="true")

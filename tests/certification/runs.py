@@ -1,6 +1,10 @@
 """What the tests of runs share: one that is interrupted, and when two tables are the same."""
 
+from collections.abc import Callable
+from contextlib import nullcontext
+
 import numpy as np
+import pytest
 
 from randsmooth.certificates import Certificates
 from randsmooth.progress import Silent
@@ -24,3 +28,9 @@ class StopAfter(Silent):
         self.left -= steps
         if self.left < 0:
             raise KeyboardInterrupt
+
+
+def interrupt(run: Callable[..., object], *given: object, stop: int = 1, **how: object) -> None:
+    """Call `run`, which is interrupted once so many images are done."""
+    with pytest.raises(KeyboardInterrupt):
+        run(*given, progress=lambda *_: nullcontext(StopAfter(stop)), **how)

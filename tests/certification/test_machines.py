@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import re
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from certification.runs import StopAfter
+from certification.runs import interrupt
 from models.refusing import check_refusals
 from randsmooth import certify
 from randsmooth.certification import header
@@ -48,14 +47,9 @@ def run(out: Path, **more: Any) -> Any:
     return certify(model, "digits", **how | more)
 
 
-def cut(out: Path, **more: Any) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        run(out, progress=lambda *_: nullcontext(StopAfter(1)), **more)
-
-
 def test_a_shard_goes_on_on_another_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "a.parquet"
-    cut(out, shard="1/2")
+    interrupt(run, out, shard="1/2")
     monkeypatch.setattr(header, "versions", lambda *packages: {"torch": "another"})
     monkeypatch.setattr("platform.node", lambda: "node8")
     table = run(out, shard="1/2", resume=True)
@@ -71,8 +65,8 @@ def test_a_shard_goes_on_on_another_machine(tmp_path: Path, monkeypatch: pytest.
 def test_a_run_of_one_machine_does_not_nor_a_shard_where_the_outputs_differ(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cut(tmp_path / "whole.parquet")
-    cut(tmp_path / "part.parquet", shard="1/2")
+    interrupt(run, tmp_path / "whole.parquet")
+    interrupt(run, tmp_path / "part.parquet", shard="1/2")
     monkeypatch.setattr(header, "versions", lambda *packages: {"torch": "another"})
     answer, said = Torch.answer, "another arithmetic: equal models give different outputs"
     check_refusals([(lambda: run(tmp_path / "whole.parquet", resume=True), "was begun differently (versions: ")])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 import randsmooth as rs
-from certification.runs import StopAfter, same
+from certification.runs import interrupt, same
 from models.refusing import check_refusals
 from models.test_weights import NormalizeLayer, plain, static
 from randsmooth.certificates import Certificates
@@ -64,21 +63,14 @@ def normalised(mean: float) -> nn.Module:
     return nn.Sequential(NormalizeLayer((mean,)), plain()).eval()
 
 
-def run(model: Any, out: Path | None, *, stop: bool = False, **options: Any) -> Certificates:
-    """Certify three digits; with `stop`, until one is done."""
-    if stop:
-        options["progress"] = lambda *_: nullcontext(StopAfter(1))
+def run(model: Any, out: Path | None, **options: Any) -> Certificates:
+    """Certify three digits."""
     return rs.certify(model, "digits", sigma=0.25, take=3, n0=10, n=50, out=out, **options)
-
-
-def begin(model: Any, out: Path, **options: Any) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        run(model, out, stop=True, **options)
 
 
 def check_only_itself_goes_on(first: Make, again: Make, other: Make, message: str, out: Path, **options: Any) -> None:
     """A run that `first` began is refused to `other`, and what `again` makes of it is the uninterrupted table."""
-    begin(first(), out, **options)
+    interrupt(run, first(), out, **options)
     before = journal_path(out).read_bytes()
 
     def resumed(model: Any) -> Certificates:

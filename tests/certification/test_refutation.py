@@ -87,9 +87,8 @@ def test_an_image_is_attacked_alike_alone_and_among_others() -> None:
 
 def exact_square(a: np.ndarray, b: np.ndarray) -> Fraction:
     """The squared distance of float32 arrays, in rational numbers."""
-    return sum(
-        ((Fraction(float(p)) - Fraction(float(q))) ** 2 for p, q in zip(a.flat, b.flat, strict=True)), Fraction()
-    )
+    apart = (Fraction(float(p)) - Fraction(float(q)) for p, q in zip(a.flat, b.flat, strict=True))
+    return sum((each**2 for each in apart), Fraction())
 
 
 def test_points_lie_strictly_inside_by_exact_arithmetic() -> None:
@@ -226,9 +225,8 @@ FIRST = torch.eye(SIDE * SIDE, dtype=torch.float64)[3]
 
 def shown_as(pixels: Tensor, labels: list[int]) -> TensorImages:
     """Images of (N, 64) numbers k/255."""
-    return TensorImages(
-        IMAGES.spec, "test", (pixels * 255).round().byte().view(-1, 1, SIDE, SIDE), torch.tensor(labels)
-    )
+    shown = (pixels * 255).round().byte().view(-1, 1, SIDE, SIDE)
+    return TensorImages(IMAGES.spec, "test", shown, torch.tensor(labels))
 
 
 def edges() -> dict[str, tuple[Noise, Tensor, TensorImages, NDArray[np.float64]]]:
@@ -237,33 +235,23 @@ def edges() -> dict[str, tuple[Noise, Tensor, TensorImages, NDArray[np.float64]]
     grey, pixels = torch.full((4, SIDE * SIDE), 0.5), torch.tensor([255, 204, 0, 71]) / 255
     grey[:, 3] = pixels
     few, k = Ablation(6, SIDE * SIDE), (pixels.double() * 255).round()
-    black_and_white = torch.tensor([[0.0], [1.0]]).expand(2, SIDE * SIDE)
+    greys, split = shown_as(grey, [1, 1, 0, 0]), Splitting(0.5)
+    black_and_white = shown_as(torch.tensor([[0.0], [1.0]]).expand(2, SIDE * SIDE), [0, 1])
     return {
         "gaussian": (Gaussian(0.5), W, IMAGES, along),
         "per coordinate": (std, W, IMAGES, along / float((W * STD).norm())),
         "uniform": (Uniform(0.8), W, IMAGES, along / float(W.abs().max())),
         "laplace": (Laplace(0.4), W, IMAGES, along / float(W.abs().max())),
-        "splitting": (Splitting(0.5), FIRST, shown_as(grey, [1, 1, 0, 0]), (pixels.double() - 0.5).abs().numpy()),
-        "splitting, exact": (
-            Splitting(0.5),
-            FIRST,
-            shown_as(grey, [1, 1, 0, 0]),
-            torch.where(k > 127, k - 128, 127 - k).div(255).numpy(),
-        ),
-        "ablation": (
-            few,
-            torch.ones(SIDE * SIDE),
-            shown_as(black_and_white, [0, 1]),
-            np.full(2, float(few.radius(0.0))),
-        ),
+        "splitting": (split, FIRST, greys, (pixels.double() - 0.5).abs().numpy()),
+        "splitting, exact": (split, FIRST, greys, torch.where(k > 127, k - 128, 127 - k).div(255).numpy()),
+        "ablation": (few, torch.ones(SIDE * SIDE), black_and_white, np.full(2, float(few.radius(0.0)))),
     }
 
 
 def check_edges(kind: type[Seen], **how: Any) -> None:
     for name, (noise, w, images, true) in edges().items():
-        facts: dict[str, Any] = (
-            {"sigma": noise.scale} if isinstance(noise, Gaussian) else {"distribution": noise.facts()}
-        )
+        gaussian = isinstance(noise, Gaussian)
+        facts: dict[str, Any] = {"sigma": noise.scale} if gaussian else {"distribution": noise.facts()}
         model, exact = kind(w.float()).eval(), "exact" in name
         facts |= {"alpha": 0.0, "rule": "exact", "seed": 0} if exact else {}
         table = true_table(model, (images, true), **{"sigma": None} | facts)

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 import torch
 
-from certification.runs import StopAfter, same
+from certification.runs import interrupt, same
 from models.refusing import check_refusals
 from randsmooth import certify, data, metrics, read, train
 from randsmooth.certificates import Certificates, check_file, write_parquet
 from randsmooth.certification import SmoothedClassifier
 from randsmooth.data import Images
 from randsmooth.models import Classifier
-from randsmooth.progress import Progress, Silent
+from randsmooth.progress import Silent
 
 RULES = ["fixed", "radius=0.25", "grid", "dense=1", "anytime", "anytime=0.1"]
 QUICK = ["fixed", "grid"]  # one look, many
@@ -56,10 +56,6 @@ class Told(Silent):
         self.info = info
 
 
-def stop_after(images: int) -> Progress:
-    return lambda title, total, unit: nullcontext(StopAfter(images))
-
-
 @pytest.mark.parametrize(
     "rule", [pytest.param(rule, marks=[] if rule in QUICK else pytest.mark.slow) for rule in RULES]
 )
@@ -69,8 +65,7 @@ def test_a_run_cut_short_and_resumed_is_the_whole_one(
     table = whole(rule)
     assert table.header.rule == rule and (table.header.guarantee or "").startswith("Each certificate is wrong")
     for images in (0, 2, 5):
-        with pytest.raises(KeyboardInterrupt):
-            run(model, tmp_path / "cut.parquet", rule, progress=stop_after(images), resume=True)
+        interrupt(run, model, tmp_path / "cut.parquet", rule, stop=images, resume=True)
     told = Told()
     cut = run(model, tmp_path / "cut.parquet", rule, resume=True, progress=lambda *_: nullcontext(told))
     assert same(cut, table)
@@ -111,8 +106,7 @@ def test_without_a_selection_a_run_certifies_the_same_images_from_fewer_samples(
     how: dict[str, Any], model: Classifier, whole: Whole, images: Images, tmp_path: Path
 ) -> None:
     picked, rule = whole(how["rule"]), how["rule"]
-    with pytest.raises(KeyboardInterrupt):
-        run(model, tmp_path / "a.parquet", **how, n0=0, progress=stop_after(4))
+    interrupt(run, model, tmp_path / "a.parquet", **how, n0=0, stop=4)
     table = run(model, tmp_path / "a.parquet", **how, n0=0, resume=True)
     assert same(table, run(model, tmp_path / "b.parquet", **how, n0=0)) and same(read(tmp_path / "a.parquet"), table)
     assert check_file(tmp_path / "a.parquet").startswith("certificate table")

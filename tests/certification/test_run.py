@@ -17,7 +17,7 @@ from PIL import Image
 from torch import nn
 
 import randsmooth as rs
-from certification.runs import StopAfter, same
+from certification.runs import interrupt, same
 from models.refusing import check_refusals
 from randsmooth import data, models, read
 from randsmooth.atomic import claimed
@@ -45,16 +45,10 @@ def model() -> Classifier:
     return Classifier(arch="small-cnn", classes=TEN, shape=[1, 8, 8]).eval()
 
 
-def run(model: nn.Module, images: object, out: Path | None, *, stop: int | None = None, **more: Any) -> Certificates:
-    """Certify five digits; with `stop`, until so many are done."""
+def run(model: nn.Module, images: object, out: Path | None, **more: Any) -> Certificates:
+    """Certify five digits."""
     how: dict[str, Any] = {"sigma": 0.5, "seed": 0, "n0": 20, "n": 300, "alpha": 0.01, "only": (INDICES, "some")}
-    how |= {} if stop is None else {"progress": lambda *_: nullcontext(StopAfter(stop))}
     return rs.certify(model, images, out=out, **how | more)
-
-
-def interrupt(model: nn.Module, images: object, out: Path, stop: int, **more: Any) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        run(model, images, out, stop=stop, **more)
 
 
 def test_a_table_in_memory_is_that_of_the_file(model: Classifier, images: TensorImages, tmp_path: Path) -> None:
@@ -119,7 +113,7 @@ def test_the_header_tells_everything(model: Classifier, images: TensorImages) ->
 
 
 def test_resuming_another_run_names_the_difference(model: Classifier, images: TensorImages, tmp_path: Path) -> None:
-    interrupt(model, images, tmp_path / "begun.parquet", 2)
+    interrupt(run, model, images, tmp_path / "begun.parquet", stop=2)
     run(model, images, tmp_path / "finished.parquet")
     others = images.subset(torch.arange(len(images)).flip(0))
     table: list[tuple[str, Any, dict[str, Any]]] = [
@@ -144,7 +138,7 @@ def one_pixel_off(images: TensorImages, index: int) -> TensorImages:
 def test_an_output_that_exists(model: Classifier, images: TensorImages, tmp_path: Path) -> None:
     out = tmp_path / "a.parquet"
     first = run(model, images, out)
-    interrupt(model, images, tmp_path / "b.parquet", 1)
+    interrupt(run, model, images, tmp_path / "b.parquet")
     refused: list[tuple[Path, dict[str, Any], str]] = [
         (out, {}, "resume=True"),
         (out, {"resume": True, "overwrite": True}, "one of them"),
@@ -168,7 +162,7 @@ def test_what_a_kill_left_of_a_table_or_behind_one_goes(
 
 def test_a_journal_is_no_other_runs(model: Classifier, images: TensorImages, tmp_path: Path) -> None:
     """Neither of a run that writes it now, nor of one whose table is there."""
-    interrupt(model, images, tmp_path / "a.parquet", 2)
+    interrupt(run, model, images, tmp_path / "a.parquet", stop=2)
     before = (tmp_path / "a.parquet.partial").read_bytes()
     resume = partial(run, model, images, tmp_path / "a.parquet", resume=True)
     with claimed(tmp_path / "a.parquet"):

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 import torch
 from scipy import integrate, special, stats
-from torch import nn
 
-from certification.planes import D, at_distance, beside
+from certification.planes import HalfSpace, at_distance, beside
 from models.refusing import check_refusals
 from randsmooth import ABSTAIN, SmoothedClassifier, bounds
 from randsmooth.certification import certify_soft, soft_accuracies
@@ -23,16 +22,8 @@ DISTANCES = [0.02, 0.3, -0.3, 0.8, -1.5]
 BETAS = (0.5, 1.0, 8.0, math.inf)
 
 
-class Slope(nn.Module):
-    """Logits -t and t, where t is the signed distance from a plane: under noise t ~ N(distance, sigma^2)."""
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        t = (x.flatten(1) - 0.5).sum(dim=1) / D**0.5
-        return torch.stack([-t, t], dim=1)
-
-
 def true_mean(distance: float, beta: float) -> float:
-    """E[softmax(beta f)_1] by quadrature."""
+    """E[softmax(beta f)_1] by quadrature: the logits of a half-space are -t and t, where t ~ N(distance, sigma^2)."""
     if math.isinf(beta):
         return float(stats.norm.cdf(distance / SIGMA))
     density = stats.norm(distance, SIGMA).pdf
@@ -42,7 +33,7 @@ def true_mean(distance: float, beta: float) -> float:
 
 @pytest.fixture(scope="module")
 def smoothed() -> SmoothedClassifier:
-    return SmoothedClassifier(Slope().eval(), sigma=SIGMA, seed=0)
+    return SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, seed=0)
 
 
 def test_means_are_those_of_quadrature(smoothed: SmoothedClassifier) -> None:
@@ -91,7 +82,7 @@ def test_betting_takes_each_sample_by_its_number_and_is_recorded(smoothed: Smoot
     assert soft.lower[0, 0] == pytest.approx(float(bounds.betting_lower(scores.numpy(), 0.001)), abs=1e-6)
     assert soft.bound == "betting" and soft.radius == pytest.approx(Gaussian(SIGMA).radius(1.0 - soft.lower))
     for batch in (160, 640):
-        other = SmoothedClassifier(Slope().eval(), sigma=SIGMA, batch=batch, seed=0)
+        other = SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, batch=batch, seed=0)
         again = certify_soft(other, x, n=n, betas=(2.0, math.inf), bound="betting")
         assert again.lower == pytest.approx(soft.lower, abs=1e-6)
     plain = certify_soft(smoothed, x, n=n, betas=(2.0, math.inf))
@@ -139,7 +130,7 @@ def test_what_cannot_be_is_refused(smoothed: SmoothedClassifier) -> None:
 
 
 def test_logits_that_are_not_finite_are_refused() -> None:
-    class Broken(Slope):
+    class Broken(HalfSpace):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             logits = super().forward(x)
             return torch.where(x.flatten(1)[:, :1] > 1.2, math.nan, logits)  # rarely, not in the trial

@@ -22,19 +22,8 @@ from scipy import stats
 
 import randsmooth
 from models.refusing import check_refusals
-from randsmooth.noise import (
-    NOISES,
-    Ablation,
-    Gaussian,
-    GaussianPerCoordinate,
-    Laplace,
-    Noise,
-    Splitting,
-    Stream,
-    Uniform,
-    make_noise,
-    noise_from,
-)
+from randsmooth.noise import Ablation, Gaussian, GaussianPerCoordinate, Laplace, Noise, Splitting, Stream, Uniform
+from randsmooth.noise.registry import NOISES, make_noise, noise_from
 from randsmooth.testing import check_noise
 
 STREAM = Stream(3, "tests")

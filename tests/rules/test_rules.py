@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from certificates.walks import RULES, SEQUENTIAL
 from randsmooth import bounds, testing
@@ -93,6 +94,20 @@ def test_bounds_of_the_fixed_rule_err_no_more_often_than_alpha() -> None:
         p_b = p[1] if bound in ("two-sided", "pairwise") else 1.0 - p[0]
         wrong = np.mean((predict == 0) & (radius > NOISE.radius(1.0 - p[0], p_b)))
         assert least * ALPHA < wrong <= ALLOWED, bound
+
+
+def test_a_class_that_other_samples_picked_is_certified_falsely_no_more_often_than_alpha() -> None:
+    """Of two classes and of twenty equal ones; the control picks by the samples that bound the class."""
+    rng = np.random.default_rng(1)
+    for p in (*([p_a, 1.0 - p_a] for p_a in (0.5, 0.51, 0.55, 0.7, 0.9, 0.99, 0.999)), [0.05] * 20):
+        counts0, counts = rng.multinomial(20, p, PATHS), rng.multinomial(500, p, PATHS)
+        predict, radius = decide(rule("fixed", n=500), Evidence.of(counts0, counts))
+        true = SIGMA * stats.norm.ppf(np.array(p)[predict])
+        wrong = np.mean((predict >= 0) & (radius > true))
+        assert wrong <= ALLOWED, p
+        assert not 0.55 < p[0] < 0.99 or wrong > ALPHA / 3, p  # the bound is used up, not vacuous
+        if p[0] == 0.5:
+            assert np.mean(decide(rule("fixed", n=500), Evidence.of(counts, counts))[0] >= 0) > ALLOWED
 
 
 def test_control_peeking_without_paying_errs_too_often() -> None:
