@@ -264,6 +264,6 @@ def _check_plain(name: str, value: Any, deep: int) -> None:
     else:
         plain = value is None or (isinstance(value, int) and abs(value) <= INTEGER)
     if not plain:
-        plain = f"texts of at most {LONG:,} characters, finite numbers, whole ones up to {INTEGER:.0e}, and lists or"
-        room = f"a header has room for {plain} mappings of them, at most {DEEP} levels deep"
+        texts = f"texts of at most {LONG:,} characters, finite numbers, whole ones up to {INTEGER:.0e}, and lists or"
+        room = f"a header has room for {texts} mappings of them, at most {DEEP} levels deep"
         raise InputError(f"{name} holds {shown(repr(value))}: {room}")
