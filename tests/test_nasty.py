@@ -8,7 +8,6 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -16,37 +15,21 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from nasty import NASTY
+from nasty import NASTY, STRINGS, table
 from randsmooth import escape
-from randsmooth.certificates import Certificates, Header, from_evidence
+from randsmooth.certificates import Certificates
 from randsmooth.report import Axes, Line, comparison_page, draw, draw_radius_accuracy, leaderboard_page, measure
 from randsmooth.report import formats as tables
 from randsmooth.report.leaderboard import by_setting, to_json
 from randsmooth.report.sheet import build_sheet
 from report.reading import Read
 
-STRINGS = list(NASTY.values())
 PAGES = ("page", "compared", "leaderboard")
-PLAIN: dict[str, Any] = {"sigma": 0.5, "n0": 10, "n": 100, "alpha": 0.001}
 
 
 def shown(text: str, longest: int = escape.LONGEST) -> str:
     """`text` as a reader sees it, spaces run together as pages and TeX do."""
     return " ".join(escape.shortened(escape.printable(text), longest).split())
-
-
-def table(name: str, seed: int = 0, **facts: object) -> Certificates:
-    """As many images as strings, each of the class that one of them names; no check of what a header may say."""
-    count, rng = len(STRINGS), np.random.default_rng(seed)
-    label = np.arange(count)
-    counts0, counts = np.zeros((2, count, count), np.int64)
-    counts0[label, label] = 10
-    counts[label, label] = rng.integers(50, 101, count)
-    counts[label, (label + 1) % count] = 100 - counts[label, label]
-    made = from_evidence(
-        Header(**PLAIN), idx=label, label=label, counts0=counts0, counts=counts, seconds=np.ones(count), name=name
-    )
-    return replace(made, header=made.header.model_copy(update=facts))
 
 
 @pytest.fixture(scope="module")

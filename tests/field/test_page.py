@@ -20,11 +20,12 @@ from randsmooth.report import measure, write_leaderboard
 from report.browser import opened
 
 
-def steps(name: str, **content: Any) -> str:
-    """The probe of this name, amid what all of them do, with what it needs as constants."""
+def asked(field: Path, name: str, **content: Any) -> Any:
+    """What the probe of this name, amid what all of them do and with what it needs as constants, tells of the page."""
     given = "".join(f"const {name} = {htmlsafe_json_dumps(value)};" for name, value in content.items())
     outer, body = ((Path(__file__).parent / "probes" / f"{each}.js").read_text() for each in ("steps", name))
-    return outer.replace("BODY", given + body)
+    how = ("--virtual-time-budget=60000", "--window-size=1280,1000")
+    return opened(field, outer.replace("BODY", given + body), *how)
 
 
 @pytest.fixture(scope="module")
@@ -56,12 +57,7 @@ def without_data(text: str) -> str:
 
 @pytest.mark.slow
 def test_sorting_and_filtering(field: Path, kept: tuple[list[Row], dict[str, Any]]) -> None:
-    told = opened(
-        field,
-        steps("sorting"),
-        "--virtual-time-budget=20000",
-        "--window-size=1280,1000",
-    )
+    told = asked(field, "sorting")
     judged = [row for row in kept[0] if row["status"] == "judged"]
     mine = [row for row in judged if row["dataset"] == "cifar100"]
     halves = sorted((row["p_a_0.5"] for row in judged if row["p_a_0.5"] is not None), reverse=True)
@@ -88,15 +84,8 @@ def test_sorting_and_filtering(field: Path, kept: tuple[list[Row], dict[str, Any
 @pytest.mark.slow
 def test_two_logs_are_compared_image_by_image(field: Path, kept: tuple[list[Row], dict[str, Any]]) -> None:
     paths = [f"eth-sri/acr-weakness/data/certify/cifar10/{name}/noise_0.5.tsv" for name in ("ours", "gaussian")]
-    told = opened(
-        field,
-        steps(
-            "two_logs",
-            PATHS=paths,
-            THIRD="locuslab/smoothing/data/certify/imagenet/resnet50/noise_0.50/test/sigma_0.50",
-        ),
-        "--virtual-time-budget=20000",
-    )
+    third = "locuslab/smoothing/data/certify/imagenet/resnet50/noise_0.50/test/sigma_0.50"
+    told = asked(field, "two_logs", PATHS=paths, THIRD=third)
     rows = {f"{row['repository']}/{row['path']}": row for row in kept[0]}
     ours, gaussian = (rows[path] for path in paths)
     judged = judged_of(kept[0])
@@ -138,14 +127,7 @@ def leaderboard(folder: Path, **facts: object) -> str:
 @pytest.mark.slow
 def test_a_leaderboard_of_ones_own_joins_the_table(field: Path, tmp_path: Path) -> None:
     text = leaderboard(tmp_path)
-    told = opened(
-        field,
-        steps(
-            "leaderboard",
-            MINE=text,
-        ),
-        "--virtual-time-budget=20000",
-    )
+    told = asked(field, "leaderboard", MINE=text)
     theirs = next(record for record in json.loads(text) if record["name"] == "theirs")
     shares = pytest.approx([100 * point["value"] for point in theirs["p_A"]], abs=0.051)
     assert told["more"] == 2 and told["added"] == ["mine.json (2 tables) take away"]
@@ -174,15 +156,7 @@ def test_what_a_dropped_file_says_stays_text(field: Path, tmp_path: Path) -> Non
         | {"against": {"baseline": word, "words": word}, "__proto__": {"name": word}, "onclick": word}
         for word in EVIL
     ]
-    told = opened(
-        field,
-        steps(
-            "evil",
-            WICKED=json.dumps(wicked),
-            EVIL=EVIL,
-        ),
-        "--virtual-time-budget=20000",
-    )
+    told = asked(field, "evil", WICKED=json.dumps(wicked), EVIL=EVIL)
     spelled = [*EVIL[:2], "\\u202egnp.exe", "a\\u000ab\\u0000"]
     assert told["hacked"] and told["none"] == told["scripts"] == 0
     assert sorted(told["names"]) == sorted(spelled) and set(spelled) <= set(told["options"])
@@ -213,15 +187,7 @@ BAD = {
 
 @pytest.mark.slow
 def test_bad_files_are_refused_with_a_sentence_and_change_nothing(field: Path) -> None:
-    told = opened(
-        field,
-        steps(
-            "bad_files",
-            BAD={name: text for name, (text, _) in BAD.items()},
-            GOOD=wrong(),
-        ),
-        "--virtual-time-budget=60000",
-    )
+    told = asked(field, "bad_files", BAD={name: text for name, (text, _) in BAD.items()}, GOOD=wrong())
     for name, (_, words) in BAD.items():
         assert told["said"][name].startswith(f"{name}.json") and words in told["said"][name], name
     assert "more than 20 MB" in told["said"]["big"]

@@ -1,4 +1,4 @@
-"""The figures of the released CIFAR-10 logs at sigma 0.5, as printed."""
+"""The p_A of the released CIFAR-10 logs at sigma 0.5, and where their curves cross; tests/papers has their figures."""
 
 from pathlib import Path
 
@@ -8,16 +8,6 @@ import pytest
 from randsmooth import metrics
 from randsmooth.certificates import Certificates, read
 
-# ACR, then certified accuracy (%) at radius 0, 0.5, 1.0, 1.5
-PRINTED = {
-    "gaussian": ("0.571", "68.8", "46.2", "24.5", "10.2"),
-    "macer": ("0.680", "64.6", "49.5", "34.0", "19.2"),
-    "smoothadv": ("0.703", "66.4", "50.8", "35.1", "20.2"),
-    "consistency": ("0.716", "64.1", "50.3", "35.9", "22.6"),
-    "smoothmix": ("0.738", "60.6", "49.3", "37.6", "26.4"),
-    "catrs": ("0.757", "62.3", "50.5", "38.5", "27.1"),
-    "ours": ("0.760", "59.3", "49.6", "38.9", "29.0"),
-}
 # share of images with p_A >= 0.5, 0.75, 0.9, 0.99
 P_A = {
     "gaussian": (0.6875, 0.5433, 0.3972, 0.1933),
@@ -31,12 +21,7 @@ def table(logs: Path, method: str) -> Certificates:
     return read(logs / f"{method}.tsv").assuming(sigma=0.5, n=100_000, alpha=0.001)
 
 
-def test_acr_certified_accuracy_and_p_a(logs: Path) -> None:
-    for method, printed in PRINTED.items():
-        summary = metrics.summarise(table(logs, method), [0.0, 0.5, 1.0, 1.5])
-        accuracies = [f"{100 * each.value:.1f}" for each in summary.accuracy.values() if each is not None]
-        assert summary.acr is not None and summary.acr.low < summary.acr.value < summary.acr.high
-        assert (f"{summary.acr.value:.3f}", *accuracies, summary.images) == (*printed, 10_000)
+def test_p_a(logs: Path) -> None:
     for method, shares in P_A.items():
         found = metrics.p_a_curve(table(logs, method), np.array([0.4, 0.5, 0.75, 0.9, 0.99]))
         np.testing.assert_allclose(found, [np.nan, *shares], rtol=0, atol=0.001, err_msg=method)

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from nasty import NASTY
+from nasty import NASTY, STRINGS, table
 from randsmooth import escape
-from randsmooth.certificates import Certificates, Header, from_evidence
+from randsmooth.certificates import Certificates
 from randsmooth.report import Axes, Line, comparison_page, draw, leaderboard_page, measure
 from report.browser import opened
 
-STRINGS = list(NASTY.values())
 BUDGET = ("--virtual-time-budget=10000",)
 
 
@@ -55,23 +52,13 @@ def reaching(home: str) -> list[str]:
 
 def tables(strings: list[str]) -> list[Certificates]:
     """The first ten strings' tables, which say all of them in every field."""
-    count = len(strings)
-    label = np.arange(count)
-    rng = np.random.default_rng(0)
     made = []
-    for name in strings[:10]:
-        counts0, counts = np.zeros((2, count, count), np.int64)
-        counts0[label, label] = 10
-        counts[label, label] = rng.integers(50, 101, count)
-        counts[label, (label + 1) % count] = 100 - counts[label, label]
-        of: dict[str, Any] = {"idx": label, "label": label, "counts0": counts0, "counts": counts}
-        header = Header(sigma=0.5, n0=10, n=100, alpha=0.001)
-        table = from_evidence(header, name=name, seconds=np.ones(count), **of)
+    for seed, name in enumerate(strings[:10]):
         fields = ("dataset", "split", "selection", "noise", "backend", "device", "guarantee")
         facts: dict[str, object] = dict.fromkeys(fields, name) | {"classes": tuple(strings), "notes": tuple(strings)}
         facts["model"] = {f"{text}.": {text: text} for text in strings} | {"method": name}
-        made.append(replace(table, header=table.header.model_copy(update=facts)))
-    return [*made, table.renamed("gaussian")]
+        made.append(table(name, seed, strings, **facts))
+    return [*made, table("gaussian", 10, strings)]
 
 
 def shown(text: str) -> str:

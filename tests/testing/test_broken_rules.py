@@ -3,38 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from certificates.test_foreign_rules import Halves
 from randsmooth import bounds, testing
 from randsmooth.noise import Gaussian
 from randsmooth.rules import RULES, Claim, Rule, RuleEntry
 from testing.refused import each_told, told
 
 
-@dataclass(frozen=True)
-class Half(Rule):
-    """Half of the samples, and all of them where none of that half failed; alpha is shared by the two looks."""
-
-    name: ClassVar[str] = "half"
-    share: float = 0.5
-
-    def guarantee(self) -> str:
-        return f"Each certificate is wrong with probability at most {self.alpha:g}: two looks, half of alpha each."
-
-    def next_look(self, path: Sequence[int]) -> int | None:
-        first = int(self.share * self.n)
-        return first if not path else self.n if len(path) == 1 and path[0] == first else None
-
-    def claim(self, path: Sequence[int]) -> Claim:
-        return self.by_q(float(bounds.q_upper(path[-1], self.samples(path), self.alpha / 2.0)))
-
-
 def but(**members: Any) -> Rule:
-    made: Rule = type("Made", (Half,), members)(Gaussian(0.5), 500, 0.05)
+    made: Rule = type("Made", (Halves,), members)(Gaussian(0.5), 500, 0.05)
     return made
 
 
@@ -42,7 +25,7 @@ def claiming(change: Any) -> Rule:
     """The rule with other radii, by the radius and the path."""
 
     def claim(self: Any, path: Sequence[int]) -> Claim:
-        claim = Half.claim(self, path)
+        claim = Halves.claim(self, path)
         return Claim(claim.q, change(claim.radius, path))
 
     return but(claim=claim)
@@ -64,45 +47,45 @@ BROKEN: list[tuple[Any, str]] = [
     (but(next_look=lambda self, path: (500, 250, None)[min(2, len(path))]), "fails|it looks again after 250 samples"),
     (but(next_look=lambda self, path: None if path else 501), "looks after |501|, expected rising numbers up to n=500"),
     (but(block=64), "expected multiples of its block, 64"),
-    (but(claim=lambda self, path: Claim(1.0, 0.0)), "certifies nothing where all 500 samples agree"),
+    (but(claim=lambda self, path: Claim(1.0, 0.0)), "certifies nothing where all 250 samples agree"),
     (but(claim=lambda self, path: self.by_q(0.01)), "certifies an image whose samples all disagree"),
     (
         but(
             claims=lambda self, found: (
-                np.minimum(Half.claims(self, found)[0] + 0.01, 1.0),
-                Half.claims(self, found)[1],
+                np.minimum(Halves.claims(self, found)[0] + 0.01, 1.0),
+                Halves.claims(self, found)[1],
             )
         ),
         "claims something else for a table",
     ),
-    (but(guarantee=lambda self: Half.guarantee(self) + " Honestly."), "expected one sentence"),
+    (but(guarantee=lambda self: Halves.guarantee(self) + " Honestly."), "expected one sentence"),
     (but(guarantee=lambda self: "Certificates are usually right."), "'Each certificate is wrong with probability at"),
     ({"a": 1}, "is a dict, no subclass of rules.Rule"),
 ]
 
 
 def test_rules() -> None:
-    testing.check_rule(Half(Gaussian(0.5), 500, 0.05))
+    testing.check_rule(Halves(Gaussian(0.5), 500, 0.05))
     each_told(testing.check_rule, BROKEN)
 
 
-HOME = f"{__name__}:Half"
+HOME = f"{Halves.__module__}:Halves"
 ENTRIES = [
     (RuleEntry(kind=HOME, usage="quarter[=SHARE]", help="half.", value="share"), "begins with another name"),
-    (RuleEntry(kind=HOME, usage="half[=SHARE]", help="half", value="share"), "needs a help of one sentence"),
-    (RuleEntry(kind="nowhere:Half", usage="half", help="half."), "nowhere"),
-    (RuleEntry(kind="randsmooth.rules.fixed:Fixed", usage="half", help="half."), "class of the name 'fixed'"),
+    (RuleEntry(kind=HOME, usage="halves[=SHARE]", help="half", value="share"), "needs a help of one sentence"),
+    (RuleEntry(kind="nowhere:Halves", usage="halves", help="half."), "nowhere"),
+    (RuleEntry(kind="randsmooth.rules.fixed:Fixed", usage="halves", help="half."), "class of the name 'fixed'"),
 ]
 
 
 def test_entries(monkeypatch: pytest.MonkeyPatch) -> None:
-    fine = RuleEntry(kind=HOME, usage="half[=SHARE]", help="half.", value="share")
-    monkeypatch.setitem(RULES._added, "half", fine)
-    testing.check_rule("half=0.5")
+    fine = RuleEntry(kind=HOME, usage="halves[=SHARE]", help="half.", value="share")
+    monkeypatch.setitem(RULES._added, "halves", fine)
+    testing.check_rule("halves=0.5")
     testing.check_rule(fine)
     for entry, words in ENTRIES:
-        monkeypatch.setitem(RULES._added, "half", entry)
-        assert words in told(testing.check_rule, "half")
+        monkeypatch.setitem(RULES._added, "halves", entry)
+        assert words in told(testing.check_rule, "halves")
         assert words in told(testing.check_rule, entry) or "fixed" in words, words  # which by itself has that name
-    needy = replace(fine, usage="half=SHARE")
+    needy = replace(fine, usage="halves=SHARE")
     assert "needs a number" in told(testing.check_rule, needy)
