@@ -33,7 +33,9 @@ def address(link: re.Match[str], folder: Path) -> str:
         return link[0]
     if REPOSITORY:
         return f"{text}]({REPOSITORY}/blob/main/{place}{anchor})"
-    return f"{text}](path:{os.path.relpath(path, folder)})" if path.is_file() else f"{text[1:]} (`{place}`)"
+    if path.is_file():
+        return f"{text}](path:{os.path.relpath(path, folder)})"
+    return f"`{place}`" if text[1:].strip("`") == place else f"{text[1:]} (`{place}`)"
 
 
 def rewrite(app: Sphinx, docname: str, source: list[str]) -> None:

@@ -52,7 +52,7 @@ def sentences(
     verdicts = gathered((one.comparison.words, names[one.row]) for one in against)
     clauses = "; ".join(f"{', '.join(called)}: {verdict}" for verdict, called in verdicts.items())
     reference = names[sheet.baseline or 0]
-    said += [f"By certified accuracy, against {reference}: {clauses}."] * bool(clauses)
+    said += [f"By certified accuracy against {reference}, {clauses}."] * bool(clauses)
     return said + [
         f"{name} is not compared with {reference} image by image: {why}." for name, why in (refused or {}).items()
     ]
