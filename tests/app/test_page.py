@@ -19,6 +19,7 @@ from randsmooth import InputError
 from randsmooth.app import Explanation, explanation_page
 from randsmooth.app.page import examples
 from randsmooth.noise import Gaussian, linf_radius
+from untrained import untrained
 
 # What a reader would see: whether anything is wider than the window, and all pictures are there.
 PROBE = """
@@ -89,6 +90,16 @@ def test_denoised_copies_are_shown_and_ensembles_are_named() -> None:
     pair = rs.Ensemble([Brightness().eval(), Brightness().eval()])
     page = explanation_page(rs.explain(pair, torch.full((1, 8, 8), 0.7), sigma=0.5, n=200, seed=0, attack=False))
     assert "an ensemble of 2" in page
+
+
+def test_training_images_that_are_named_are_brought_to_the_size_that_the_model_takes(tmp_path: Path) -> None:
+    x, y = np.random.default_rng(0).integers(0, 256, (12, 16, 16), dtype=np.uint8), np.arange(12) % 2
+    np.savez(tmp_path / "mine.npz", x_train=x, y_train=y, x_test=x, y_test=y)
+    model = untrained(tmp_path / "m", ["a", "b"], sigma=0.25, resize="8")
+    how = {"n": 200, "attack": False, "training": str(tmp_path / "mine.npz")}
+    found = rs.explain(str(model), torch.rand(1, 8, 8), **how).neighbours  # type: ignore[arg-type]
+    assert found is not None and found.same is not None
+    assert (found.compared, found.same.pixels.shape) == (12, (1, 8, 8))
 
 
 def test_what_the_page_does_not_explain_is_refused() -> None:

@@ -142,7 +142,8 @@ def _training(training: Any, base: models.BaseClassifier) -> tuple[Images | None
     if isinstance(training, Images):
         return training, ""
     if training is not None:
-        return data.load(training, "train", stream=isinstance(training, str | Path)), ""
+        how = reading_of(base, training, {})  # as the model takes them, where they are named
+        return data.load(training, "train", stream=isinstance(training, str | Path), **how), ""
     known = models.provenance_of(base).get("dataset")
     if not isinstance(known, str) or known not in data.DATASETS:
         return None, "The model does not name a data set, so that no training images are compared (--dataset)."
