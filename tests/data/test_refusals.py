@@ -27,9 +27,10 @@ def changed(value: float, image: int) -> NDArray[Any]:
 
 ARRAYS: list[tuple[Any, tuple[str, ...]]] = [
     (changed(np.nan, 2), ("image 2 of x", "NaN")),
-    (X * 1.0, ("[0, 255]", "divide by the value of white (255", "image 0")),
-    (changed(1.5, 1), ("[0, 1.5]", "image 1 of x", "x.clip(0, 1)")),
-    ((FLOAT - 0.5) * 4, ("[-2, ", "normalisation to the model")),
+    (X * 1.0, ("[0, 255]", "white, 255", "image 0")),
+    (changed(1.005, 1), ("[0, 1.005]", "image 1 of x", "x.clip(0, 1)")),
+    (X[:, :, :2] // 16 * 1.0, ("[0, 15]", "white, 15 if")),
+    ((FLOAT - 0.5) * 4, ("[-2, ", "undo its normalisation")),
     (FLOAT / 255, ("twice",)),
     ((X > 100).astype(np.uint8), ("uint8", "x.astype('float32')")),
     (X.astype(np.int64), ("int64", "x.astype('uint8')")),

@@ -32,10 +32,7 @@ Pixels = NDArray[Any]
 COLOURS = {1, 3}  # sizes that an axis of channels usually has
 MOST_CHANNELS = 65  # of images that are neither grey nor RGB, fewer, which must come first
 TWICE = 1.001 / 255  # about the largest value of 8-bit pixels that were divided by 255 twice
-INTO_UNIT_RANGE = (  # what to do about images with values that are not all in [0, 1]
-    "divide by the value of white (255 of 8 bits, 65535 of 16), leave normalisation to the model, clip what rounding "
-    "or resizing made leave it, x.clip(0, 1), and look where NaN came from"
-)
+SLIGHTLY = 0.01  # by which rounding or resizing makes values leave [0, 1]
 ARRAY = re.compile(r"(?:(train|test|validation|val)_)?(.+?)(?:_(train|test|validation|val))?")
 
 
@@ -71,6 +68,24 @@ def images_first(x: Pixels, name: str, total: int | None = None) -> Pixels:
     )
 
 
+def into_unit_range(low: float, high: float) -> str:
+    """What brings images with values in [low, high], not all of them in [0, 1], into it.
+
+    Example:
+        >>> into_unit_range(0, 255)
+        'divide by the value of white, 255'
+        >>> into_unit_range(0, 16), into_unit_range(-0.002, 1.0001)
+        ('divide by the value of white, 16 if it is among them', 'clip what rounding or resizing did: x.clip(0, 1)')
+    """
+    if not np.isfinite([low, high]).all():
+        return "look where NaN or infinity came from"
+    if low >= -SLIGHTLY and high <= 1.0 + SLIGHTLY:
+        return "clip what rounding or resizing did: x.clip(0, 1)"
+    if low < 0.0:
+        return "undo its normalisation, and leave that to the model"
+    return f"divide by the value of white, {high:.6g}" + " if it is among them" * (high not in (255, 65_535))
+
+
 def check_values(x: Pixels, name: str, where: Where) -> Pixels:
     """`x` (N, ...) as uint8, or as float32 in [0, 1], once it is sure which of these it is.
 
@@ -90,8 +105,8 @@ def check_values(x: Pixels, name: str, where: Where) -> Pixels:
         return x
     if len(bad := np.flatnonzero(~((lows >= 0.0) & (highs <= 1.0)))):  # NaN among them
         raise InputError(
-            f"{name} has values in [{low:.6g}, {high:.6g}]; expected floats in [0, 1]: {INTO_UNIT_RANGE}; the first "
-            f"such image is {where(int(bad[0]))}. Of signals (N, C, T) give data.features(x, y)"
+            f"{name} has values in [{low:.6g}, {high:.6g}]; expected floats in [0, 1]: {into_unit_range(low, high)}; "
+            f"the first such image is {where(int(bad[0]))}. Of signals (N, C, T) give data.features(x, y)"
         )
     if 0.0 < high <= TWICE:
         raise InputError(f"{name} has no value above {high:.4g}, of at most 1: was it divided by 255 twice?")

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self, TypeAlias, TypeVar, cast
 import torch
 from torch import Tensor, nn
 
-from randsmooth.data.arrays import INTO_UNIT_RANGE
+from randsmooth.data.arrays import into_unit_range
 from randsmooth.data.dataset_spec import is_image
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, article
@@ -238,7 +238,7 @@ def check_inputs(x: object, shape: tuple[int, ...] | None) -> Tensor:
         Traceback (most recent call last):
         ...
         randsmooth.errors.InputError: the images have values in [255, 255], first image 0; expected [0, 1]: \
-divide by the value of white ...
+divide by the value of white, 255
     """
     if not isinstance(x, Tensor) or not x.is_floating_point():
         kind = x.dtype if isinstance(x, Tensor) else type(x).__name__
@@ -256,7 +256,7 @@ divide by the value of white ...
         first, least, most = int(wrong.nonzero()[0]), float(x.min()), float(x.max())
         raise InputError(
             f"the images have values in [{least:.6g}, {most:.6g}], first image {first}; expected [0, 1]: "
-            f"{INTO_UNIT_RANGE}"
+            f"{into_unit_range(least, most)}"
         )
     return x
 
