@@ -123,7 +123,7 @@ def test_the_summary_groups_the_verdicts(pair: list[Certificates], one: sheet.Ag
     none = metrics.Verdict(metrics.NO_DIFFERENCE, (), (), 0.01, 1.5)
     alike = [replace(one, row=row, comparison=replace(one.comparison, verdict=none)) for row in (2, 3)]
     said = summary.sentences(content, [one, *alike])[-1]
-    assert said.endswith(f", against gaussian: polar: {one.comparison.words}; a, b: no difference shown.")
+    assert said.endswith(f" against gaussian, polar: {one.comparison.words}; a, b: no difference shown.")
 
 
 def test_a_budget_that_alone_raises_acr_is_named_before_acr(make: Make, log: Make) -> None:
