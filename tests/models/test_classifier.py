@@ -67,7 +67,7 @@ def test_good_images_pass_and_bad_ones_are_refused() -> None:
         (_with(255.0), "[0.5, 255] | image 3 | white, 255"),
         (_with(1.0001), "[0.5, 1.0001] | x.clip(0, 1)"),
         (_with(-0.2), "[-0.2, 0.5] | image 3 | undo its normalisation"),
-        (_with(float("nan"), 2), "image 2 | where NaN came from"),
+        (_with(float("nan"), 2), "image 2 | where NaN or infinity came from"),
         (_with(0.5).to(torch.uint8), "torch.uint8 | / 255"),
         (_with(0.5)[0], "(1, 2, 2) | (B, 1, 2, 2) | x[None]"),
         (_with(0.5).numpy(), "ndarray | torch.as_tensor"),
