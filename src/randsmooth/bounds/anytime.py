@@ -46,8 +46,7 @@ def log_e(s: ArrayLike, n: ArrayLike, q0: ArrayLike) -> Floats:
     mass = special.betainc(f + 1.0, s + 1.0, q0)
     far = mass < FAR
     near = special.betaln(f + 1.0, s + 1.0) + np.log(np.where(far, 1.0, mass))
-    near = near - (f + 1.0) * np.log(q0) - s * np.log1p(-q0)
-    near = np.asarray(near)
+    near = np.asarray(near - (f + 1.0) * np.log(q0) - s * np.log1p(-q0))
     near[far] = _log_e_far(s[far], f[far], q0[far])
     return near
 

@@ -207,9 +207,10 @@ def in_bytes(address: int) -> bytes:
     return address.to_bytes(ADDRESS, "little")
 
 
-def hashed_images(labels: bytes, addresses: Iterable[bytes]) -> str:
-    """A hash of labels, as int64, and of the images with these addresses (see `in_bytes`), in their order.
+def hashed_images(labels: Ints, addresses: Iterable[bytes]) -> str:
+    """A hash of labels (N,), and of the images with these N addresses (see `in_bytes`), in their order.
 
     By it a run is known to be about the same images.
     """
-    return "sha256, every image: " + hashlib.sha256(b"".join([labels, *addresses])).hexdigest()
+    told = [labels.astype("<i8").tobytes(), *addresses]
+    return "sha256, every image: " + hashlib.sha256(b"".join(told)).hexdigest()

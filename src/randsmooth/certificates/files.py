@@ -269,10 +269,8 @@ def _check_table(path: Path) -> str:
     facts = {"seed": header.seed, "model": header.model, "images": header.data, "n0": header.n0}
     unknown = ", ".join(name for name, value in facts.items() if value is None)
     unchecked = f". Not checked: {guarantee_of(header).rstrip('.')}; not known are {unknown}" if header.source else ""
-    return (
-        f"certificate table: {data}, rule {header.rule}, {header.noise_words}; header and evidence are as they were "
-        f"written, and {', '.join(names)} follow from the counts{unchecked}"
-    )
+    found = f"header and evidence are as they were written, and {', '.join(names)} follow from the counts"
+    return f"certificate table: {data}, rule {header.rule}, {header.noise_words}; {found}{unchecked}"
 
 
 def _check_journal(path: Path) -> str:

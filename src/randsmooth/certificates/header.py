@@ -314,9 +314,7 @@ def parse_header(text: str | bytes, path: Path) -> Header:
     facts = raw.get("distribution")
     noise = facts.get("name") if isinstance(facts, dict) else None
     if isinstance(noise, str) and noise not in NOISES:
-        raise InputError(
-            f"{path}: noise {shown(repr(noise))} is not installed here: install the package that brings it"
-        )
+        raise InputError(f"{path}: noise {shown(repr(noise))} is not installed: install the package that brings it")
     try:
         header = Header(**raw)
         missing = missing_rule(header.rule, header.versions)

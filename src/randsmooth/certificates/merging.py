@@ -169,12 +169,8 @@ class _Part:
         """Whether the rows are all there, and not of the images that the run was begun with."""
         if len(self.table) < len(self.meant):
             return False
-        return _hash_of(self.table.rows(np.argsort(self.places))) != self.table.header.data
-
-
-def _hash_of(table: Certificates) -> str:
-    images = [] if table.image is None else map(bytes, table.image)
-    return hashed_images(table.label.astype("<i8").tobytes(), images)
+        rows = self.table.rows(np.argsort(self.places))
+        return hashed_images(rows.label, [] if rows.image is None else map(bytes, rows.image)) != rows.header.data
 
 
 def _read_parts(places: Sequence[Place], chosen: Ints | None) -> tuple[list[_Part], list[Place]]:
@@ -291,7 +287,6 @@ def _together(parts: Sequence[_Part], name: str) -> Certificates:
     rows = {column: np.concatenate([getattr(table, column) for table in tables])[order] for column in there}
     paths = [path for table in tables for path in table.paths or ()]
     machines, machine = numbered([machine for part in parts for machine in part.machines])
-    images = map(bytes, rows.pop("image"))
-    data = hashed_images(rows["label"].astype("<i8").tobytes(), images)
+    data = hashed_images(rows["label"], map(bytes, rows.pop("image")))
     whole = first.header.replace(shard=None, command=None, data=data, machines=machines)
     return from_evidence(whole, **rows, paths=[paths[place] for place in order], machine=machine[order], name=name)

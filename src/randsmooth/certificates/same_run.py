@@ -50,10 +50,8 @@ def check_same_run(begun: Header, now: Header, path: Path, *, several: bool = Fa
         randsmooth.errors.InputError: runs/mine.parquet was begun differently (n: 1000 in the file, 2000 asked for). ...
     """
     if differs := _difference(begun, now, IN_THE_FILE, OF_THE_MACHINE if several else ()):
-        said = (
-            f"{path} was begun differently ({differs}). To go on with it: resume=True, with all of that as in the file"
-        )
-        raise InputError(f"{said}. To begin anew: overwrite=True, or another out (--out)")
+        ways = "resume=True, with all of that as in the file. To begin anew: overwrite=True, or another out (--out)"
+        raise InputError(f"{path} was begun differently ({differs}). To go on with it: {ways}")
 
 
 def evidence_difference(one: Header, other: Header, sides: Sides) -> str | None:

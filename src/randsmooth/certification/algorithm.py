@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -78,8 +78,7 @@ def uniform_number(seed: int, address: int) -> float:
     return Stream(seed, UNIFORM).at(address).uniform()
 
 
-@dataclass(frozen=True)
-class ImageEvidence:
+class ImageEvidence(NamedTuple):
     """The evidence of one image.
 
     Attributes:

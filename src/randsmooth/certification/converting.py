@@ -345,7 +345,7 @@ def _calibration_batches(base: BaseClassifier, images: Images, noise: Noise, see
 @torch.inference_mode()
 def _compared(
     original: BaseClassifier, made: BaseClassifier, noisy_images: Iterable[tuple[Tensor, Tensor]], reporter: Reporter
-) -> tuple[int, int, int, int]:
+) -> list[int]:
     """How many answers agree, and how many are right by both models, by the original alone, by the int8 one alone."""
     sides, total = [make_backend(usual_backend(each), each, CPU, "32") for each in (original, made)], np.zeros(4, int)
     for noisy, y in noisy_images:
@@ -353,8 +353,8 @@ def _compared(
         was, now = before == y, after == y
         total += [int(each.sum()) for each in (before == after, was & now, was & ~now, ~was & now)]
         reporter.advance(len(y))
-    same, both, only_before, only_after = total.tolist()
-    return same, both, only_before, only_after
+    found: list[int] = total.tolist()
+    return found
 
 
 def _check_quantisable(base: BaseClassifier) -> None:

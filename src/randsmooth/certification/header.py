@@ -166,7 +166,7 @@ def fingerprint(
     """
     of = images.labels_at(torch.tensor(indices)) if labels else torch.full((len(indices),), NO_LABEL)
     hashes = pixel_hashes(images, indices) if hashes is None else hashes
-    return hashed_images(of.numpy().tobytes(), (in_bytes(hashes[index]) for index in indices))
+    return hashed_images(of.numpy(), (in_bytes(hashes[index]) for index in indices))
 
 
 def certified_as(table: Certificates) -> CertificationSettings:

@@ -71,9 +71,7 @@ def under_noise(
         return settings
     if (noise := noise_said(trained)) is not None:
         return settings.replace(noise=noise)
-    raise InputError(
-        f"{called} does not say which sigma it was trained with: give sigma (--sigma), or another noise (--noise)"
-    )
+    raise InputError(f"{called} does not say which sigma it was trained with: give sigma or noise (--sigma, --noise)")
 
 
 def words_of_noise(trained: Mapping[str, Any]) -> str | None:

@@ -93,8 +93,7 @@ def certify(
             raise InputError("workers, shard, resume and overwrite are about a file: give out='something.parquet'")
         return run.table(show)
     if workers is not None and run.shard is not None:
-        shared = f"shard='{run.shard}' is a share for one process, workers share a run themselves"
-        raise InputError(f"{shared}: leave out one of them")
+        raise InputError(f"shard='{run.shard}', and workers, who share a run themselves: leave out one of them")
     check_parquet(out)
     out = place_of(out) if run.shard is None else run.shard.file(place_of(out))
     with delivered(out, resume=resume, overwrite=overwrite) as path:
@@ -324,10 +323,8 @@ class Run:
         std = data.deviations(self.images)
         varying = std[std > 0]
         if self.smoothed.settings.smoothing.norm != "ellipsoid" and len(varying) and std.max() > SCALES * varying.min():
-            yield (
-                f"the features' standard deviations lie from {varying.min():.3g} to {std.max():.3g}, and the noise "
-                'is the same for all: --sigma 0.25std (sigma="0.25std") takes a quarter of each'
-            )
+            said = f"the features' standard deviations lie from {varying.min():.3g} to {std.max():.3g}, and the noise"
+            yield f'{said} is the same for all: --sigma 0.25std (sigma="0.25std") takes a quarter of each'
 
     def _other_training(self) -> Iterator[str]:
         """Where it is not about what the model, or a part of it, was made for: allowed, but seldom meant."""
@@ -356,11 +353,9 @@ class Run:
         said = f"without noise the model is right about {right} of {total} of these images ({right / total:.1%})"
         if total >= TOO_FEW and right <= (guess + NEAR * (1 - guess)) * total:
             numbered = ", ".join(f"{place} {shown(name)}" for place, name in enumerate(self.images.spec.classes[:3]))
-            said += (
-                f", hardly more often than guessing ({guess:.1%}): are its classes numbered as the data's "
-                f"({numbered}, ...), and does it take "
-                f"{'features in these units' if self.images.spec.features else 'images in [0, 1]'}?"
-            )
+            taken = "features in these units" if self.images.spec.features else "images in [0, 1]"
+            said += f", hardly more often than guessing ({guess:.1%}): are its classes numbered as the data's"
+            said += f" ({numbered}, ...), and does it take {taken}?"
         yield said
 
     def check_model(self, table: Certificates) -> None:
@@ -383,8 +378,7 @@ class Run:
             label, found = job.result
             facts: dict[str, Any] = {} if here is None else {"machine": here, "image": in_bytes(job.address)}
             facts |= {"u": uniform_number(engine.seed, job.address)} if header.bound == "randomised" else {}
-            counted = found.counts0, found.counts, found.path
-            yield JournalRow(job.number, label, *counted, round(job.seconds, 6), **facts)
+            yield JournalRow(job.number, label, *found, round(job.seconds, 6), **facts)
 
     def _jobs(self, left: Iterable[int]) -> Iterator[Job[tuple[int, ImageEvidence]]]:
         """One job an image, made when the scheduler has room for it."""

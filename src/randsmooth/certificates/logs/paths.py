@@ -142,10 +142,9 @@ class PathFacts:
     @property
     def model(self) -> dict[str, Any]:
         """What is known of the base classifier, for a header; empty facts are left out."""
-        facts = {
-            **{"method": self.method, "hyperparameters": dict(self.settings), "arch": self.arch, "run": self.run},
-            **{"variation": shortened(printable(", ".join(self.other_parts))), "repository": self.repository},
-        }
+        facts: dict[str, Any] = {"method": self.method, "hyperparameters": dict(self.settings), "arch": self.arch}
+        variation = shortened(printable(", ".join(self.other_parts)))
+        facts |= {"run": self.run, "variation": variation, "repository": self.repository}
         trained = {} if self.training_sigma is None else {"sigma": self.training_sigma}
         return {key: value for key, value in facts.items() if value} | trained
 

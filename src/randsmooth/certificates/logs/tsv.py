@@ -172,15 +172,11 @@ def _check_names(path: Path, names: Sequence[str]) -> None:
     """Raise InputError unless these are the columns of a log of certificates."""
     there = set(names)
     if "radius proved" in there:
-        raise InputError(
-            f"{path} is a log of one radius R, which it does not hold: give from_radii R where it is proved"
-        )
+        raise InputError(f"{path} is a log of one radius R, which it lacks: give from_radii R where it is proved")
     if "predict" in there and "radius" not in there:
         column = " (basePredict)" if "basePredict" in there else ""
-        raise PredictionLog(
-            f"{path} is a log of predictions{column}, not of certificates: it holds no radius; take the log that "
-            "was made by certifying"
-        )
+        said = f"{path} is a log of predictions{column}, not of certificates: it holds no radius"
+        raise PredictionLog(f"{said}; take the log that was made by certifying")
     missing = [n for n in TSV_COLUMNS if n not in there and not (n == "idx" and names == TSV_COLUMNS[1:])]
     if missing or len(there) < len(names) or len(names) > MOST_COLUMNS:
         lacks = f"{path} is no log of certificates: its first line lacks {', '.join(missing) or 'different names'}"
