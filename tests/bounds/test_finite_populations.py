@@ -101,8 +101,7 @@ def test_an_interval_half_as_wide_would_miss_too_often() -> None:
 
 def test_it_ends_in_the_mean_itself() -> None:
     population = POPULATIONS["heavy-tailed"]
-    widths = [
-        high - low for low, high in (finite_mean_interval(population[:m], 300, LEVEL) for m in (0, 30, 150, 290, 300))
-    ]
+    limits = [finite_mean_interval(population[:m], 300, LEVEL) for m in (0, 30, 150, 290, 300)]
+    widths = [high - low for low, high in limits]
     assert widths[0] == 1.0 and widths == sorted(widths, reverse=True) and widths[-1] == 0.0
     assert finite_mean_interval(population, 300, LEVEL)[0] == pytest.approx(population.mean())

@@ -254,10 +254,8 @@ def test_looks_may_end_anywhere_under_anytime_and_under_no_other_rule() -> None:
     rule = make_rule("anytime", noise=Gaussian(0.5), n=1000, alpha=0.001)
     paths = [[32], [31, 62, 92], [32, 64, 96, 128]]
     table = from_counts(path=paths, rule="anytime", **facts)
-    assert (
-        table.radius == pytest.approx([rule.claim(path).radius for path in paths], abs=1e-9) and table.radius.min() > 0
-    )
-    assert table.samples.tolist() == [32, 96, 128]
+    assert table.radius == pytest.approx([rule.claim(path).radius for path in paths], abs=1e-9)
+    assert table.samples.tolist() == [32, 96, 128] and table.radius.min() > 0
     for other in ("grid", "dense=1", "radius=0.5"):
         first = make_rule(other, noise=Gaussian(0.5), n=1000, alpha=0.001).next_look([])
         assert first is not None

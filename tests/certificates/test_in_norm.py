@@ -35,11 +35,8 @@ def certified(noise: str, *, images: int = 40, n: int = 500, name: str = "", **f
     p = np.resize(SHARES, images)
     rng = np.random.default_rng(1)
     counts0, counts = (rng.multinomial(of, np.stack([p, 0.7 - 0.7 * p, 0.3 - 0.3 * p], 1)) for of in (50, n))
-    idx, seconds = np.arange(images), np.ones(images)
-    label = np.zeros(images, np.int64)
-    return from_evidence(
-        header, idx=idx, label=label, counts0=counts0, counts=counts, seconds=seconds, name=name or noise
-    )
+    columns = dict[str, Any](idx=np.arange(images), label=np.zeros(images, np.int64), seconds=np.ones(images))
+    return from_evidence(header, **columns, counts0=counts0, counts=counts, name=name or noise)
 
 
 def test_metrics_and_files_hold_for_every_noise(tmp_path: Path) -> None:

@@ -199,19 +199,13 @@ def test_each_row_is_of_its_machine(make: Make, tmp_path: Path) -> None:
     table, path = make(5), tmp_path / "run.partial"
     images = np.arange(5 * 32, dtype=np.uint8).reshape(5, 32)
     made = [None, nodes[1], nodes[0], nodes[1], nodes[1]]
-    rows = [
-        replace(row, machine=machine, image=image.tobytes())
-        for row, machine, image in zip(rows_of(table), made, images, strict=True)
-    ]
     with Journal.create(path, table.header) as journal:
-        for row in rows:
-            journal.append(row)
+        for row, machine, image in zip(rows_of(table), made, images, strict=True):
+            journal.append(replace(row, machine=machine, image=image.tobytes()))
     with Journal.resume(path, table.header.replace(device="another")) as journal:
         again = journal.table(table.idx.tolist())
         assert again.machine is not None and again.image is not None and np.array_equal(again.image, images)
-        assert [again.header.machines[n].host if n >= 0 else None for n in again.machine] == [
-            machine and machine.host for machine in made
-        ]
+        assert [again.header.machines[n] if n >= 0 else None for n in again.machine] == made
 
 
 def test_what_is_finished_is_read_as_the_table_of_these_images(tmp_path: Path) -> None:

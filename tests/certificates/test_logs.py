@@ -163,12 +163,8 @@ def test_what_is_no_log_takes_neither_time_nor_memory(tmp_path: Path, monkeypatc
 def test_logs_are_found_by_their_first_line(tmp_path: Path) -> None:
     for name in ("sigma_0.25", "noise_0.50_4490", "predictions", "README.md", "notes.txt", "log.tsv"):
         (tmp_path / name).write_text(text() if name[0] in "snp" and name != "notes.txt" else "words\tand words\n")
-    assert [path.name for path in find_certificates(tmp_path)] == [
-        "log.tsv",
-        "noise_0.50_4490",
-        "predictions",
-        "sigma_0.25",
-    ]
+    found = [path.name for path in find_certificates(tmp_path)]
+    assert found == ["log.tsv", "noise_0.50_4490", "predictions", "sigma_0.25"]
 
 
 def parsed(path: Path) -> list[list[str]] | None:

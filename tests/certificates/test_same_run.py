@@ -13,28 +13,11 @@ from randsmooth.errors import InputError
 
 MODEL = {"weights": "sha256:" + "a" * 64, "arch": "lenet"}
 BEGUN = Header(
-    sigma=0.5,
-    n0=100,
-    n=300,
-    alpha=0.001,
-    bound="clopper-pearson",
-    seed=0,
-    guarantee="as the rule says",
-    noise="NumPy",
-    dataset="digits",
-    split="test",
-    selection="take 3 of 100",
-    data="these",
-    classes=("0", "1"),
-    model=MODEL,
-    behaviour={"made-up images": "x", "own images": "y"},
-    backend="torch",
-    precision="float32",
-    batch=256,
-    device="cpu, this one",
-    instructions="AVX2",
-    versions={"torch": "1", "numpy": "2"},
-)
+    sigma=0.5, n0=100, n=300, alpha=0.001, bound="clopper-pearson", seed=0, guarantee="as the rule says",
+    noise="NumPy", dataset="digits", split="test", selection="take 3 of 100", data="these", classes=("0", "1"),
+    model=MODEL, behaviour={"made-up images": "x", "own images": "y"}, versions={"torch": "1", "numpy": "2"},
+    backend="torch", precision="float32", batch=256, device="cpu, this one", instructions="AVX2",
+)  # fmt: skip
 
 
 def refusal(begun: Header = BEGUN, **now: Any) -> str:

@@ -95,9 +95,8 @@ def test_a_header_stores_every_setting_and_gives_it_back() -> None:
     stored = dict(settings) | {"precision": "bfloat16, batch 256", "bound": None}
     assert Header(**stored).settings == settings
     two_sided = settings.replace(rule="fixed", bound="two-sided")
-    assert Header(**dict(two_sided) | {"precision": "float32 (TF32 convolutions)"}).settings == two_sided.replace(
-        precision="32"
-    )
+    shortened = Header(**dict(two_sided) | {"precision": "float32 (TF32 convolutions)"})
+    assert shortened.settings == two_sided.replace(precision="32")
     for missing in ("sigma", "n0", "n", "alpha", "precision"):
         incomplete = Header(**stored | {missing: None})
         assert f"does not say its {missing}" in refusal(lambda header=incomplete: header.settings), missing
@@ -107,9 +106,6 @@ def test_the_command_line_takes_the_same_settings() -> None:
     given = validate(Certify, "certify", GIVEN | {"model": "m"})
     assert all(getattr(given, name) == value for name, value in dict(CertificationSettings(**GIVEN)).items())
     assert all(Certify.model_fields[name].description for name in CertificationSettings.model_fields)
-    for fields, named in (
-        ({"n": 5}, "alpha=0.001"),
-        ({"precision": "fp8"}, "--precision"),
-        ({"alpha": "x"}, "--alpha"),
-    ):
+    refused: tuple[dict[str, Any], ...] = ({"n": 5}, {"precision": "fp8"}, {"alpha": "x"})
+    for fields, named in zip(refused, ("alpha=0.001", "--precision", "--alpha"), strict=True):
         assert refusal(validate, Certify, "certify", {"model": "m"} | fields).startswith(named), fields

@@ -45,9 +45,8 @@ def test_another_alpha_is_a_direct_recomputation(make: Make) -> None:
     table = make(60)
     for alpha in (0.2, 0.01, 1e-5):
         again = table.at(alpha=alpha)
-        predict, radius = decide(
-            make_rule("fixed", noise=Gaussian(0.5), n=200, alpha=alpha), Evidence.of(*table.evidence())
-        )
+        rule = make_rule("fixed", noise=Gaussian(0.5), n=200, alpha=alpha)
+        predict, radius = decide(rule, Evidence.of(*table.evidence()))
         assert np.array_equal(again.predict, predict) and np.array_equal(again.radius, radius), alpha
         assert again.header.alpha == alpha and (again.header.notes == table.header.notes) == (alpha == 0.01)
 

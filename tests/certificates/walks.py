@@ -29,17 +29,13 @@ def table_of(header: Header, images: int = 40, seed: int = 0) -> Certificates:
     elif header.label_aware:
         paths = [path if k == y else () for path, k, y in zip(paths, picked, label, strict=True)]
     counts = [_counts(rule, path, k, rng) for path, k in zip(paths, picked.tolist(), strict=True)]
-    return from_evidence(
-        header,
-        idx=np.arange(images, dtype=np.int64) * 3,
-        label=label,
-        counts0=(header.n0 or 1) * np.eye(3, dtype=np.int64)[picked],
-        counts=np.array(counts, np.int64).reshape(images, 3),
-        seconds=rng.uniform(0.0, 5.0, images).round(6),
-        paths=[np.array(path, np.int64) for path in paths],
-        name="made",
-        u=rng.uniform(size=images) if header.bound == "randomised" else None,
-    )
+    columns: dict[str, Any] = {"idx": np.arange(images, dtype=np.int64) * 3, "label": label}
+    columns |= {"counts0": (header.n0 or 1) * np.eye(3, dtype=np.int64)[picked]}
+    columns |= {"counts": np.array(counts, np.int64).reshape(images, 3)}
+    columns |= {"seconds": rng.uniform(0.0, 5.0, images).round(6)}
+    columns |= {"paths": [np.array(path, np.int64) for path in paths]}
+    u = rng.uniform(size=images) if header.bound == "randomised" else None
+    return from_evidence(header, **columns, name="made", u=u)
 
 
 def _counts(rule: Rule, path: Sequence[int], picked: int, rng: np.random.Generator) -> Ints:
@@ -62,12 +58,8 @@ def evidence_of(table: Certificates) -> dict[str, Any]:
 
 
 def rows_of(table: Certificates) -> list[JournalRow]:
-    counts0, counts = table.evidence()
-    paths = table.paths or ()
-    return [
-        JournalRow(int(table.idx[i]), int(table.label[i]), counts0[i], counts[i], paths[i], float(table.seconds[i]))
-        for i in range(len(table))
-    ]
+    own: Any = table.idx.tolist(), table.label.tolist(), *table.evidence(), table.paths or (), table.seconds.tolist()
+    return [JournalRow(*row) for row in zip(*own, strict=True)]
 
 
 def refusal(call: Callable[..., object], *args: Any, **facts: Any) -> str:

@@ -245,9 +245,8 @@ def test_a_model_whose_names_stand_under_other_numbers_is_refused(tmp_path: Path
         (tmp_path / "folders" / name).mkdir(parents=True)
         Image.new("L", (8, 8)).save(tmp_path / "folders" / name / "1.png")
     folders = rs.data.load(str(tmp_path / "folders"), "test")
-    by_words, *fitting = (
-        Classifier(arch="small-cnn", classes=classes, shape=shape) for classes in (WORDS, sorted(WORDS), NUMBERS[:10])
-    )
+    known = (WORDS, sorted(WORDS), NUMBERS[:10])
+    by_words, *fitting = (Classifier(arch="small-cnn", classes=classes, shape=shape) for classes in known)
     check_refusals([(lambda: check_fit(by_words, folders.spec), "'eight', which the model numbers 8")])
     for model in fitting:
         check_fit(model, folders.spec)

@@ -66,9 +66,8 @@ def test_models_of_every_kind_take_inputs_of_every_shape(tmp_path: Path) -> None
             tables = {kind: rs.certify(model, features(x), **how | {"sigma": sigma}) for kind, model in made.items()}
             counts = {kind: np.asarray(table.counts) for kind, table in tables.items()}
             for kind, table in tables.items():
-                assert np.abs(counts[kind] - counts["module"]).sum() <= 2 * N, (
-                    f"{shape}, {sigma}, {kind}"
-                )  # ties of rounding
+                ties = np.abs(counts[kind] - counts["module"]).sum()  # of rounding
+                assert ties <= 2 * N, (shape, sigma, kind)
                 assert table.header.norm == ("ellipsoid" if sigma == "0.5std" else "l2")
             smoothed = rs.SmoothedClassifier(made["module"], sigma=300.0, n=400, seed=0, shape=shape)
             one, several = smoothed.certify(torch.tensor(x[0])), smoothed.certify(torch.tensor(x))
@@ -78,22 +77,18 @@ def test_models_of_every_kind_take_inputs_of_every_shape(tmp_path: Path) -> None
 def test_a_radius_is_never_beyond_the_plane_and_in_the_units_of_its_noise() -> None:
     x, weights = inputs((5,))
     plane = weights[:, :1] - weights[:, 1:2]  # (5, 1)
-    std = deviations(load(x))
+    std, sides = deviations(load(x)), lambda z: np.hstack([z @ plane, -z @ plane])
+    certify = partial(rs.certify, sides, x, n=4000, alpha=1e-6, seed=0, identity="a plane")
     np.testing.assert_allclose(std, x.std(axis=0), rtol=1e-5)
     for sigma, unit in ((3.0, np.ones(5)), ("0.25std", 0.25 * std)):
-        table = rs.certify(
-            lambda z: np.hstack([z @ plane, -z @ plane]), x, sigma=sigma, n=4000, alpha=1e-6, seed=0, identity="a plane"
-        )
+        table = certify(sigma=sigma)
         distance = np.abs(x @ plane)[:, 0] / np.linalg.norm(plane[:, 0] * unit)  # in the norm of the header
         within = np.minimum(distance, 2.5) if sigma == "0.25std" else np.minimum(distance, 3.0 * 2.5)
         assert (table.radius <= distance).all(), sigma
         assert np.median(table.radius / within) > 0.7, sigma
     noise = GaussianPerCoordinate(np.array([float(f"{each:.6g}") for each in 0.25 * std]))
     assert table.header.smoothing == noise  # as "0.25std" says, and as a user may give it
-    again = rs.certify(
-        lambda z: np.hstack([z @ plane, -z @ plane]), x, noise=noise, n=4000, alpha=1e-6, seed=0, identity="a plane"
-    )
-    np.testing.assert_array_equal(again.counts, table.counts)
+    np.testing.assert_array_equal(certify(noise=noise).counts, table.counts)
 
 
 def test_features_of_every_form_are_the_same_data(tmp_path: Path) -> None:

@@ -34,12 +34,8 @@ RULES: list[dict[str, Any]] = [
     {"sound": True},
 ]
 FAR, WHOLE, COPIES, GRID = "a radius of at most", "take rule grid", "splitting=0.5", "Gaussian noise alone"
-REFUSED = {
-    ("uniform=0.6", "radius=1"): FAR,
-    ("splitting=0.5", "radius=1"): FAR,
-    ("splitting=0.1", "radius=1"): FAR,
-    ("ablation=10", "dense=1"): WHOLE,
-}
+REFUSED = {(text, "radius=1"): FAR for text in ("uniform=0.6", "splitting=0.5", "splitting=0.1")}
+REFUSED |= {("ablation=10", "dense=1"): WHOLE}
 
 
 class Linear(nn.Module):
@@ -104,9 +100,8 @@ def test_counts_depend_neither_on_shards_nor_on_where_a_run_was_killed(tmp_path:
         interrupt(certified, text, stop=2, rule=rule, out=killed)
         resumed = certified(text, rule=rule, out=killed, resume=True)
         for other in (merged, resumed, rs.certificates.read(out)):
-            assert np.array_equal(other.evidence(), whole.evidence()) and np.array_equal(other.radius, whole.radius), (
-                text
-            )
+            assert np.array_equal(other.evidence(), whole.evidence()), text
+            assert np.array_equal(other.radius, whole.radius), text
             assert other.header.smoothing == whole.header.smoothing and other.header.norm == whole.header.norm, text
         killed.unlink()
 
@@ -168,11 +163,10 @@ def test_what_exact_leaves_nothing_to_choose_of_is_refused() -> None:
     header = certified("splitting=0.5", rule="exact").header
     assert (header.n0, header.n, header.alpha, header.seed) == (0, 255, 0.0, 0)
     assert "certainty" in (header.guarantee or "") and header.settings.replace(rule="fixed").n == 100_000
-    with pytest.raises(InputError, match="grid k/255"):
-        SmoothedClassifier(under("splitting=0.5")[1], noise="splitting=0.5", rule="exact").certify(
-            torch.full((1, 8, 8), 0.5)
-        )
     unseeded = SmoothedClassifier(under("splitting=0.5")[1], noise="splitting=0.5")
+    exact = SmoothedClassifier(unseeded.model, noise="splitting=0.5", rule="exact")
+    with pytest.raises(InputError, match="grid k/255"):
+        exact.certify(torch.full((1, 8, 8), 0.5))
     with pytest.raises(InputError, match="seed"):  # each call has another classifier
         unseeded.certify(torch.zeros(1, 8, 8), rule="exact")
 

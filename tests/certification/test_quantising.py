@@ -42,6 +42,11 @@ def trained() -> Classifier:
     return model.eval()
 
 
+def noisy_digits(sigma: float) -> torch.Tensor:
+    batches = noisy_batches(data.load("digits", "test"), Gaussian(sigma), Stream(1, "t"), 128)
+    return torch.cat([noisy for noisy, _ in batches])
+
+
 @pytest.fixture(scope="module")
 def original() -> Classifier:
     return trained()
@@ -58,9 +63,7 @@ def test_an_int8_model_is_another_classifier_that_answers_nearly_alike(original:
     assert found.both + found.only_before + found.only_after <= found.images
 
     model = load_model(made.path)
-    x = torch.cat(
-        [noisy for noisy, _ in noisy_batches(data.load("digits", "test"), Gaussian(SIGMA), Stream(1, "t"), 128)]
-    )
+    x = noisy_digits(SIGMA)
     with torch.inference_mode():
         float32 = make_backend("torch", original, CPU, "32").logits(x)
         int8 = make_backend("openvino", model, CPU, "32").logits(x)
@@ -95,7 +98,7 @@ def test_ranges_are_those_of_noisy_images_also_of_other_onnx_files(original: Cla
     """The control is calibrated on nearly clean images: noise then leaves the ranges."""
     pytest.importorskip("nncf")
     export_model(original, onnx=tmp_path / "float.onnx")
-    x = torch.cat([x for x, _ in noisy_batches(data.load("digits", "test"), Gaussian(1.0), Stream(1, "t"), 128)])
+    x = noisy_digits(1.0)
     with torch.inference_mode():
         truth = make_backend("torch", original, CPU, "32").logits(x)
         apart = []

@@ -31,9 +31,8 @@ def smooth(model: nn.Module, **fields: Any) -> SmoothedClassifier:
 
 def test_radii_stay_below_the_true_distance_and_come_near() -> None:
     certified = smooth(HalfSpace()).certify(at_distance(DISTANCES), n0=1000, n=20_000)
-    for distance, predict, radius, counts in zip(
-        DISTANCES, certified.predict, certified.radius, certified.counts, strict=True
-    ):
+    found = zip(DISTANCES, certified.predict, certified.radius, certified.counts, strict=True)
+    for distance, predict, radius, counts in found:
         assert stats.binomtest(int(counts[1]), 20_000, stats.norm.cdf(distance / SIGMA)).pvalue > 1e-4
         if predict == ABSTAIN:
             assert (radius, abs(distance)) == (0.0, 0.02)

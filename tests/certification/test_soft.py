@@ -51,9 +51,8 @@ def test_radii_are_those_of_the_bound(smoothed: SmoothedClassifier) -> None:
     n, alpha = 5000, 0.01
     for bound in ("bernstein", "hoeffding"):
         soft = certify_soft(smoothed, at_distance(DISTANCES), n=n, alpha=alpha, betas=BETAS, bound=bound)
-        own, spread = (
-            np.take_along_axis(each, soft.picked[..., None], -1)[..., 0] for each in (soft.mean, soft.variance)
-        )
+        picked, both = soft.picked[..., None], (soft.mean, soft.variance)
+        own, spread = (np.take_along_axis(each, picked, -1)[..., 0] for each in both)
         lower = bounds.hoeffding_lower(own, n, alpha)
         lower = bounds.bernstein_lower(own, spread, n, alpha) if bound == "bernstein" else lower
         assert soft.radius == pytest.approx(Gaussian(SIGMA).radius(1.0 - lower), abs=1e-12), bound

@@ -53,12 +53,8 @@ def test_a_number_on_a_threshold_is_drawn_on() -> None:
     for j in (-7, 0, 12):
         on, digits = thresholds.rounded[j - thresholds.first], thresholds.exact(j, 64 + 3 * EXTRA)
         own = [(digits >> (EXTRA * i)) % (1 << EXTRA) for i in (2, 1, 0)]
-        for parts, cell in (
-            ([own[0] - 1], j),
-            ([own[0] + 1], j + 1),
-            ([own[0], own[1] - 1], j),
-            ([own[0], own[1], own[2] + 1], j + 1),
-        ):
+        a, b, c = own
+        for parts, cell in (([a - 1], j), ([a + 1], j + 1), ([a, b - 1], j), ([a, b, c + 1], j + 1)):
             rest = list(parts)
             assert thresholds.cells(np.array([on]), lambda rest=rest: rest.pop(0))[0] == cell, (j, parts)  # type: ignore[misc]
             assert not rest
