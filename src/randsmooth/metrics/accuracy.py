@@ -258,7 +258,8 @@ def summarise(table: CertificatesLike, radii: Sequence[float] | None = None) -> 
     accuracy = {r: certified_accuracy(table, r) if table.labelled else None for r in radii}
     average = acr(table) if table.labelled else None
     abstained = abstention(table) if knows_abstention(table) else None
-    shares = {x: p_a(table).share(x) for x in P_A_LEVELS} if knows_p_a(table) else {}
+    measured = p_a(table) if knows_p_a(table) else None
+    shares = {} if measured is None else {x: measured.share(x) for x in P_A_LEVELS}
     return Summary(table.name, len(table), average, accuracy, abstained, shares)
 
 
