@@ -36,7 +36,7 @@ def shown(text: str, longest: int = escape.LONGEST) -> str:
 def evil() -> list[Certificates]:
     """A table called by each string; the first says every string in every field that takes a text."""
     fields = ("dataset", "split", "selection", "noise", "data", "backend", "precision", "device", "instructions")
-    facts: dict[str, object] = dict.fromkeys((*fields, "guarantee"), NASTY["end of script"])
+    facts: dict[str, Any] = dict.fromkeys((*fields, "guarantee"), NASTY["end of script"])
     facts |= {"classes": tuple(STRINGS), "notes": tuple(STRINGS), "versions": {text: text for text in STRINGS}}
     facts["model"] = {f"{text}.": {text: [text]} for text in STRINGS}
     return [table(text, seed, **(facts if seed == 0 else {})) for seed, text in enumerate(STRINGS)]

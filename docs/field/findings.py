@@ -50,7 +50,7 @@ def _each_once(pairs: Sequence[Pair]) -> list[float]:
     """The mean share of reversed pairs over the pairs of two methods in one setting, at each of LEVELS."""
     groups = _by(pairs, lambda pair: (setting_of(pair.ahead), frozenset((pair.ahead["method"], pair.behind["method"]))))
     means = [np.mean([pair.reversed for pair in own], axis=0) for own in groups.values()]
-    return np.mean(means, axis=0).tolist()
+    return list(map(float, np.mean(means, axis=0)))
 
 
 def _span(pairs: Sequence[Pair]) -> str:

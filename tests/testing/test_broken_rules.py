@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from certificates.test_foreign_rules import Halves
+from plugin_package.smoothing_extras.rule import Halves
 from randsmooth import bounds, testing
 from randsmooth.noise import Gaussian
 from randsmooth.rules import RULES, Claim, Rule, RuleEntry
@@ -47,7 +47,7 @@ BROKEN: list[tuple[Any, str]] = [
     (but(next_look=lambda self, path: (500, 250, None)[min(2, len(path))]), "fails|it looks again after 250 samples"),
     (but(next_look=lambda self, path: None if path else 501), "looks after |501|, expected rising numbers up to n=500"),
     (but(block=64), "expected multiples of its block, 64"),
-    (but(claim=lambda self, path: Claim(1.0, 0.0)), "certifies nothing where all 250 samples agree"),
+    (but(claim=lambda self, path: Claim(1.0, 0.0)), "certifies nothing where all 500 samples agree"),
     (but(claim=lambda self, path: self.by_q(0.01)), "certifies an image whose samples all disagree"),
     (
         but(
