@@ -24,13 +24,6 @@ def s3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[S3]:
         yield server
 
 
-@pytest.fixture
-def model(cli: Run, tmp_path: Path) -> str:
-    """A trained model folder."""
-    cli.done("train", "digits", "--sigma", "0.5", "--take", "200", "--epochs", "1", "--out", "model")
-    return "model"
-
-
 def waiting(tmp_path: Path) -> list[str]:
     unsent = tmp_path / "cache" / "unsent"
     return sorted(path.relative_to(unsent).as_posix() for path in unsent.rglob("*") if path.is_file())
@@ -42,7 +35,7 @@ def counts(place: Path | str) -> tuple[list[int], list[list[int]], list[list[int
     return table.idx.tolist(), counts0.tolist(), counts.tolist()
 
 
-def test_a_table_is_written_read_verified_and_exported_at_urls(cli: Run, s3: S3, model: str, tmp_path: Path) -> None:
+def test_a_table_is_written_read_verified_and_exported_at_urls(cli: Run, s3: S3, model: Path, tmp_path: Path) -> None:
     url = f"s3://{BUCKET}/runs/a.parquet"
     cli.done("certify", model, *CERTIFY, "--out", "a.parquet")
     assert f"certificates in {url}" in cli.done("certify", model, *CERTIFY, "--out", url).out
@@ -63,23 +56,24 @@ def test_a_table_is_written_read_verified_and_exported_at_urls(cli: Run, s3: S3,
     assert cli.refused("evaluate", url).startswith(f"randsmooth: {url}")
 
 
-def test_a_model_is_trained_to_a_url_and_certified_from_it(cli: Run, s3: S3, model: str, tmp_path: Path) -> None:
+def test_a_model_is_trained_to_a_url_and_certified_from_it(cli: Run, s3: S3, tmp_path: Path) -> None:
     url = f"s3://{BUCKET}/models/mine"
     train = ["train", "digits", "--sigma", "0.5", "--take", "200", "--epochs", "1", "--out", url]
     assert f"model in {url}" in cli.done(*train).out
+    cli.done(*train[:-1], "model")
     assert {"config.json", "model.safetensors", "history.csv"} <= {Path(key).name for key in s3.names()}
     assert waiting(tmp_path) == []
     assert s3.get("models/mine/model.safetensors") == (tmp_path / "model" / "model.safetensors").read_bytes()
     assert cli(*train).code == 2
     cli.done(*train, "--resume")
     cli.done("certify", url, *CERTIFY)
-    cli.done("certify", model, *CERTIFY)
+    cli.done("certify", "model", *CERTIFY)
     assert counts(tmp_path / "mine.parquet") == counts(tmp_path / "model.parquet")
     assert read(tmp_path / "mine.parquet").header.model == read(tmp_path / "model.parquet").header.model
     assert cli("verify", url).out.count("verified") >= 2
 
 
-def test_an_output_that_cannot_be_is_refused_before_the_work(cli: Run, s3: S3, model: str, tmp_path: Path) -> None:
+def test_an_output_that_cannot_be_is_refused_before_the_work(cli: Run, s3: S3, model: Path, tmp_path: Path) -> None:
     s3.put("folder.parquet/part", b"")
     for out, said in {
         "s3://nobucket/a.parquet": "could not be written: ",
@@ -98,7 +92,7 @@ def test_an_output_that_cannot_be_is_refused_before_the_work(cli: Run, s3: S3, m
 
 
 def test_a_store_that_fails_every_tenth_request_gives_the_same_table(
-    cli: Run, s3: S3, model: str, tmp_path: Path
+    cli: Run, s3: S3, model: Path, tmp_path: Path
 ) -> None:
     cli.done("certify", model, *CERTIFY, "--out", "a.parquet")
     s3.flaky.every = 10

@@ -31,8 +31,6 @@ def test_it_trains_certifies_and_reports(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         return str(done.stdout)
 
-    assert "ICML 2019; from smoothing-extras" in verb("methods")
-    assert "made on the spot (from smoothing-extras)" in verb("data list")
     assert "halves[=SHARE]: a share of the samples" in verb("certify --help")
     how = "--method clean-and-noisy --set share=0.3 --arch two-layers --sigma 0.25 --epochs 3"
     verb(f"train stripes {how} --out model")
