@@ -14,6 +14,11 @@ LOG = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n" + "".join(
 COUNTS = "idx,label,picked,counts_0,counts_1\n" + "".join(
     f"{i},{i % 2},{i % 2},{900 - 800 * (i % 2)},{100 + 800 * (i % 2)}\n" for i in range(6)
 )
+COUNTED = """
+import randsmooth as rs
+counts = {"counts": [[900, 100], [100, 900]], "label": [0, 1], "picked": [0, 1]}
+rs.certificates.write_parquet(rs.from_counts(counts, sigma=0.5), "counts.parquet")
+"""
 JUDGED = ("--sigma", "0.5", "--n", "1000", "--alpha", "0.001")
 ALL_VERBS = """
 import json
@@ -61,10 +66,9 @@ def _core(empty: Environment) -> None:
     empty.run("python", "-c", ALL_MODULES, minutes=10)
     for name in ("gaussian", "ours"):
         (empty.place / f"{name}.tsv").write_text(LOG)
-    (empty.place / "counts.csv").write_text(COUNTS)
     empty.run("randsmooth", "evaluate", "gaussian.tsv", "ours.tsv", *JUDGED)
     empty.run("randsmooth", "leaderboard", ".", *JUDGED)
-    empty.run("randsmooth", "from-counts", "counts.csv", "--sigma", "0.5", "--out", "counts.parquet")
+    empty.run("python", "-c", COUNTED)
     empty.run("randsmooth", "evaluate", "counts.parquet")
     empty.run("randsmooth", "export", "gaussian.tsv", "--out", "again.tsv")
     empty.run("randsmooth", "verify", "counts.parquet", "gaussian.tsv")
@@ -95,10 +99,12 @@ def _torch(empty: Environment) -> None:
 
 
 def _report(empty: Environment) -> None:
-    """Pages with plots."""
+    """Pages with plots, and tables that pandas reads."""
     empty.run("randsmooth", "compare", "gaussian.tsv", "ours.tsv", *JUDGED, "--out", "page.html", "--figures", "png")
     if not (empty.place / "page.html").is_file():
         raise Failed("compare wrote no page")
+    (empty.place / "counts.csv").write_text(COUNTS)
+    empty.run("randsmooth", "from-counts", "counts.csv", "--sigma", "0.5", "--out", "read.parquet")
 
 
 def _quickstart(empty: Environment) -> None:
