@@ -45,7 +45,8 @@ PRESS = "for (const button of [...document.querySelectorAll('#board tbody button
 BOX = """(() => {
   const box = (selector) => document.querySelector(selector).getBoundingClientRect();
   const bottom = %r ? box(%r).top - 40 : box(%r).bottom;
-  return [Math.floor(box(%r).top + scrollY), Math.ceil(bottom + scrollY)];
+  const {left, top, right} = box(%r);
+  return [Math.floor(left), Math.floor(top + scrollY), Math.ceil(right), Math.ceil(bottom + scrollY)];
 })()"""
 
 
@@ -55,8 +56,11 @@ def saved(picture: Image.Image, path: Path) -> None:
     picture.convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
-def photographed(page: Path, parts: dict[str, str], width: int, script: str = "0") -> None:
-    """docs/images/NAME.png of each part of a page: NAME -> what selects it in CSS, perhaps `|` what it ends before."""
+def photographed(page: Path, parts: dict[str, str], width: int, script: str = "0", margin: int = 16) -> None:
+    """docs/images/NAME.png of each part of a page: NAME -> what selects it in CSS, perhaps `|` what it ends before.
+
+    A margin of so many pixels is left around it.
+    """
     with chromium() as browser, tempfile.TemporaryDirectory() as folder:
         browser.look(width, 3000)
         browser.go(page.resolve().as_uri())
@@ -65,8 +69,9 @@ def photographed(page: Path, parts: dict[str, str], width: int, script: str = "0
         whole = Image.open(Path(folder) / "whole.png")
         for name, selector in parts.items():
             first, _, end = selector.partition(" | ")
-            top, bottom = browser.run(BOX % (end, end or first, first, first))
-            saved(whole.crop((0, max(0, top - 16), width, bottom + 16)), IMAGES / f"{name}.png")
+            left, top, right, bottom = browser.run(BOX % (end, end or first, first, first))
+            box = (max(0, left - margin), max(0, top - margin), min(width, right + margin), bottom + margin)
+            saved(whole.crop(box), IMAGES / f"{name}.png")
 
 
 def quickstart() -> None:
@@ -80,11 +85,11 @@ def site() -> None:
     from acr import FIGURES
 
     parts = {name: f"[data-figure={name}] .js-plotly-plot" for name in FIGURES}
-    photographed(SITE / "why-not-acr.html", parts, 700)
+    photographed(SITE / "why-not-acr.html", parts, 700, margin=0)
     for page in (ROOT / "docs" / "tutorials").glob("*.md"):
         if page.stem != "index":
             place = SITE / "tutorials" / f"{page.stem}.html"
-            photographed(place, {f"tutorials/{page.stem}": ".tag_thumbnail .cell_output img"}, 700)
+            photographed(place, {f"tutorials/{page.stem}": ".tag_thumbnail .cell_output img"}, 700, margin=0)
 
 
 def explain() -> None:
