@@ -8,8 +8,6 @@ holds clones of the repositories that released logs (`as-released` beside them):
 training noise. A figure whose logs are missing is left out.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

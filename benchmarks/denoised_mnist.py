@@ -8,8 +8,6 @@ Neither classifier ever saw noise: a LeNet trained at sigma 0, and scikit-learn'
 trained here without either. `--scale tiny` tries every part in a minute; `--device cuda` runs the same on a GPU.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import time

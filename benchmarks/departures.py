@@ -7,8 +7,6 @@ same m noises whichever way its loss is taken. `--sharpen` multiplies the logits
 network surer.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 

@@ -16,8 +16,6 @@ memory: of counting noisy copies of a 3x224x224 image, above that of the loaded 
     it is all in use after a few.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import itertools

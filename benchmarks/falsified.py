@@ -9,8 +9,6 @@ networks are not the worst ones for their certificates. tests/certification/test
 are refuted when they are half as large again.)
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 import time

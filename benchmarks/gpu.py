@@ -11,8 +11,6 @@ Measurements come in the order of their worth. What the time does not suffice fo
 JSON is written in any case. With `--tiny` it takes a minute on a CPU, to try the command itself.
 """
 
-from __future__ import annotations
-
 import signal
 import statistics
 import subprocess

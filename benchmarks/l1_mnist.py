@@ -11,8 +11,6 @@ default bound, and by `pairwise`, which compares the class with the next one, as
 model sees 45 pixels of 784 (ablation), certified in L0: it is in no envelope.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

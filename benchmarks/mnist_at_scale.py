@@ -8,8 +8,6 @@ images at n = 100,000. Their ACR and accuracies are brought down to the n used h
 samples. The two cannot be paired image by image where the files of MNIST differ in their order.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 from pathlib import Path

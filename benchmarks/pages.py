@@ -11,8 +11,6 @@ startup: CPU seconds of a command beside those of the imports that it cannot do 
     in turn; user and system together, so that a busy machine does not matter much.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import os

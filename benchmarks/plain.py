@@ -7,8 +7,6 @@ An objective takes the model, images x (B, C, H, W) in [0, 1], labels y (B,), m 
 method's hyperparameters by name. It returns the loss to minimise and the logits (m * B, K) of the noisy images.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 

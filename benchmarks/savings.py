@@ -18,8 +18,6 @@ bounds: radii that bounds prove from the same samples at alpha = 0.001, means ov
     needs no logs.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 from collections.abc import Iterator

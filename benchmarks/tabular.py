@@ -9,8 +9,6 @@ the norm of delta / std: a ball of the isotropic noise holds what is within its 
 is which share of the test rows is right and certified at a radius; the best of the scales C is that of each radius.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

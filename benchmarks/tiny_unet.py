@@ -1,7 +1,5 @@
 """A small diffusion model of 28x28 images: its network, its schedule and its training, in plain torch."""
 
-from __future__ import annotations
-
 import math
 import time
 from pathlib import Path

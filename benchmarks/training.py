@@ -7,8 +7,6 @@ steps; the plain one makes its own batches and logs every step. Both crop and fl
 LeNet, from weights after 300 Gaussian steps on and with the values of the method's last epoch; on a GPU by gpu.py.
 """
 
-from __future__ import annotations
-
 import copy
 import itertools
 import tempfile

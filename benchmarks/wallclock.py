@@ -14,8 +14,6 @@ plan: MNIST with LeNet under the rules fixed and grid, CIFAR-10 with ResNet-20 u
     load is noted beside them.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import statistics

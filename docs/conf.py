@@ -1,7 +1,5 @@
 """How Sphinx builds the site; `make docs` does, and runs what its pages say."""
 
-from __future__ import annotations
-
 import sys
 import tomllib
 from pathlib import Path

@@ -26,7 +26,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "model"
         try:
-            rs.train("digits", SETTINGS, out=out, logger="csv", callback=stop_after_two)  # or "mlflow", "wandb", both
+            rs.train("digits", SETTINGS, out=out, logger="csv", callback=stop_after_two)  # or "tensorboard", or both
         except EnoughForNow:
             print("stopped; the same call with resume=True goes on")
         rs.train("digits", SETTINGS, out=out, resume=True, callback=stop_after_two)

@@ -1,7 +1,5 @@
 """A headless Chromium that is told what to do through a pipe: pages are opened, files dropped, pictures taken."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

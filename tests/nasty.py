@@ -1,7 +1,5 @@
 """Strings that would do something in one output or another, were they not taken for text."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

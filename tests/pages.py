@@ -1,7 +1,5 @@
 """The pages of README and docs, what stands in their fenced blocks, and a run of it."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re

@@ -1,7 +1,5 @@
 """A Slurm of our own on this machine: munged, slurmctld and one slurmd in a temporary folder, stopped afterwards."""
 
-from __future__ import annotations
-
 import getpass
 import os
 import secrets

@@ -1,7 +1,5 @@
 """A real S3 server on loopback, moto's, behind which now and then a request fails."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The example of a model behind HTTP: counts of a local model, another try of what fails, and no redirect followed."""
 
-from __future__ import annotations
-
 import json
 import runpy
 import threading

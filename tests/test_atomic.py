@@ -1,7 +1,5 @@
 """Files that are whole or not there, what is left when they cannot be written, and outputs of one process at a time."""
 
-from __future__ import annotations
-
 import errno
 import os
 import signal

@@ -1,7 +1,5 @@
 """The benchmarks at tiny sizes, as far as they can be tried without a GPU, an idle machine or published logs."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

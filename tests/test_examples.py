@@ -1,7 +1,5 @@
 """Every `>>>` example of the package runs, and every program in examples/, offline and in a folder of its own."""
 
-from __future__ import annotations
-
 import ast
 import doctest
 import importlib

@@ -1,8 +1,7 @@
 """What each extra installs, and what is said where one is missing: packages are refused in a fresh interpreter."""
 
-from __future__ import annotations
-
 import ast
+import json
 import re
 import shlex
 import subprocess
@@ -20,7 +19,7 @@ from randsmooth.extras import EXTRAS, MissingPackage, install_command, needs
 ROOT = Path(randsmooth.__file__).parent
 PROJECT = tomllib.loads((ROOT.parents[1] / "pyproject.toml").read_text())["project"]
 # Distributions that are not named as they are imported.
-DISTRIBUTIONS = {"PIL": "pillow", "mlflow": "mlflow-skinny", "sklearn": "scikit-learn", "yaml": "pyyaml"}
+DISTRIBUTIONS = {"PIL": "pillow", "sklearn": "scikit-learn", "yaml": "pyyaml"}
 BROUGHT = {"markupsafe", "pydantic_core", "click", "starlette"}  # by jinja2, pydantic, typer and gradio
 
 LOG = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t3\t3\t0.742\t1\t0:00:03\n1\t8\t-1\t0.0\t0\t0:00:03\n"
@@ -32,7 +31,7 @@ INSTEAD = {
     "slurm": "; --workers runs the same without Slurm",
 }
 
-# Runs a command line where the packages named in its first argument cannot be imported.
+# Refuses to import the packages named in the first argument.
 WITHOUT = """
 import sys
 
@@ -45,16 +44,32 @@ refused = set(sys.argv[1].split(","))
 for name in refused:
     sys.modules.pop(name, None)
 sys.meta_path.insert(0, Refusing())
-sys.argv = ["randsmooth", *sys.argv[2:]]
+"""
+# Runs the command lines in the second, and prints the exit code of each, its stdout and its stderr after that.
+COMMANDS = """
+import io, json
+from contextlib import redirect_stderr, redirect_stdout
 from randsmooth.cli.main import main
-main()
+
+ended = []
+for words in json.loads(sys.argv[2]):
+    sys.argv = ["randsmooth", *words]
+    with redirect_stdout(io.StringIO()) as stdout, redirect_stderr(io.StringIO()) as stderr:
+        try:
+            code = main() or 0
+        except SystemExit as end:
+            code = end.code or 0
+    ended.append((code, stdout.getvalue() + stderr.getvalue()))
+print(json.dumps(ended))
 """
 
 
-def without(packages: set[str], folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """`randsmooth WORDS` in `folder`, where `packages` are not installed."""
-    command = [sys.executable, "-c", WITHOUT, ",".join(packages), *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
+def without(packages: set[str], folder: Path, lines: list[list[str]]) -> list[tuple[int, str]]:
+    """Exit code and output of `randsmooth WORDS` for each of `lines`, in `folder`, where `packages` are missing."""
+    command = [sys.executable, "-c", WITHOUT + COMMANDS, ",".join(packages), json.dumps(lines)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return [(code, said) for code, said in json.loads(done.stdout)]
 
 
 def packages_of(extra: str) -> set[str]:
@@ -96,20 +111,21 @@ NEEDS = [
 
 
 def test_certificates_are_read_judged_and_ranked_without_any_extra_on_any_system(folder: Path) -> None:
-    for words in NEEDS_NOTHING:
-        done = without({*EXTRAS} | ONLY_POSIX, folder, *words)
-        assert done.returncode == 0 and "pip install" not in done.stderr, (words, done.stderr)
+    ended = without({*EXTRAS} | ONLY_POSIX, folder, NEEDS_NOTHING)
+    for words, (code, stderr) in zip(NEEDS_NOTHING, ended, strict=True):
+        assert code == 0 and "pip install" not in stderr, (words, stderr)
 
 
 def test_a_verb_names_the_extra_that_it_lacks(folder: Path) -> None:
     before = sorted(folder.iterdir())
-    for extra, words in NEEDS:
-        done = without(packages_of(extra), folder, *words)
-        instead = INSTEAD.get(words[0], INSTEAD.get(extra, ""))
-        assert done.returncode == 2 and done.stderr.count("\n") == 1, (words, done.stderr)
-        assert "needs the package" in done.stderr, words
-        assert done.stderr.endswith(f"{install_command(extra)}{instead}\n"), (words, done.stderr)
-        assert sorted(folder.iterdir()) == before, words  # nothing is begun that cannot be ended
+    for extra in dict.fromkeys(extra for extra, _ in NEEDS):
+        lines = [words for its, words in NEEDS if its == extra]
+        for words, (code, stderr) in zip(lines, without(packages_of(extra), folder, lines), strict=True):
+            instead = INSTEAD.get(words[0], INSTEAD.get(extra, ""))
+            assert code == 2 and stderr.count("\n") == 1, (words, stderr)
+            assert "needs the package" in stderr, words
+            assert stderr.endswith(f"{install_command(extra)}{instead}\n"), (words, stderr)
+        assert sorted(folder.iterdir()) == before, extra  # nothing is begun that cannot be ended
 
 
 IMPORTS = """
@@ -127,12 +143,11 @@ for module in pkgutil.walk_packages(randsmooth.__path__, "randsmooth."):
 
 
 def test_everything_is_imported_without_what_windows_lacks() -> None:
-    source = WITHOUT.partition("sys.argv = ")[0] + IMPORTS
-    subprocess.run([sys.executable, "-c", source, ",".join(ONLY_POSIX)], check=True, timeout=300)
+    subprocess.run([sys.executable, "-c", WITHOUT + IMPORTS, ",".join(ONLY_POSIX)], check=True, timeout=300)
 
 
 def test_a_public_name_says_which_extra_it_lacks() -> None:
-    source = WITHOUT.partition("sys.argv = ")[0] + "import randsmooth\nrandsmooth.certify"
+    source = WITHOUT + "import randsmooth\nrandsmooth.certify"
     done = subprocess.run([sys.executable, "-c", source, "torch"], capture_output=True, text=True, check=False)
     assert "randsmooth.certification.certify needs the package torch, which is not installed" in done.stderr
 

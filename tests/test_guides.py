@@ -1,7 +1,5 @@
 """What README and docs tell a reader to type works as written: Python is run, commands are parsed."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import io
@@ -20,6 +18,7 @@ from PIL import Image
 import randsmooth
 from pages import DOCS, PAGES, ROOT, blocks, commands, prose, run
 from randsmooth import data, models
+from randsmooth.app import assessing, explaining
 from randsmooth.certification.backends import BACKENDS
 from randsmooth.cli import command
 from randsmooth.cli.main import app
@@ -39,6 +38,7 @@ TINY = {
     "train": "--take 20 --epochs 1 --set batch=16",
     "certify": "--take 6 --n 300 --n0 20",
     "explain": "--n 300 --no-attack",
+    "assess": "--take 3 --n 300",
     "attack": "--take 1 --n 300 --steps 2",
     "evaluate": "--n 300",
     "compare": "--n 300",
@@ -119,6 +119,9 @@ def test_the_commands_of_the_readme_run_in_order(workplace: Path, monkeypatch: p
     """At a tiny size, in one folder, with the file that the README shows and two logs."""
     for name, value in QUICKSTART.items():
         monkeypatch.setattr(quickstart, name, value)
+    monkeypatch.setattr(assessing, "ATTACKED", 1)  # each attack takes thousands of answers
+    monkeypatch.setattr(explaining, "OUTWARDS", (2.0,))
+    monkeypatch.setattr(explaining, "STEPS", 2)
     for block in blocks(ROOT / "README.md"):
         if block.language == "python":
             (workplace / block.text.split()[1]).write_text(block.text)

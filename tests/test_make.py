@@ -4,8 +4,6 @@ Tried for real are those that need neither the network nor minutes. Of the other
 they name is asked for its help; `make lint` and `make test` are what CI runs.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Every nasty string through every output: it stays text, and it is shown."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """The public face: every room is reached after `import randsmooth`, lazily, and a name means one thing."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The tutorials use what is public alone, and run from top to bottom with the checks of what they claim."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import json

@@ -1,7 +1,5 @@
 """A program that uses the public functions passes `mypy --strict`, and its mistakes are found."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Files at URLs: copies that are read, files that are sent, and what is said where a store does not do it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Whole numbers as people write them, on the command line, in YAML and in Python."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

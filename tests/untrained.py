@@ -1,7 +1,5 @@
 """A small network that nobody trained, as a model folder."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

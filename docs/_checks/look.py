@@ -6,8 +6,6 @@ It fails where a page writes an error to the console, asks another host for anyt
 where the search does not find what a newcomer looks for. The pictures lie in OUT.
 """
 
-from __future__ import annotations
-
 import itertools
 import sys
 from collections.abc import Iterator

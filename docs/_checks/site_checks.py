@@ -5,8 +5,6 @@
 Described are every public name, and every option of the command line. `make docs-links` asks other sites.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterator

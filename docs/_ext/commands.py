@@ -1,7 +1,5 @@
 """```{verbs}```: every verb of the command line with its options, as the program itself knows them."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """What a browser draws: formulas as MathML, interactive figures, and the page of the field's results."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -3,8 +3,6 @@
 Docstrings are plain text with `names` in backticks: those of public names become links, all others code.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

@@ -4,8 +4,6 @@ Links lead to the repository where its address is known (REPOSITORY=https://gith
 a copy of each file to download, and names a folder by its path.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

@@ -6,8 +6,6 @@ Descriptions of fields are those of the classes' docstrings and of `--help`. The
 written by hand; tests hold all of them against files that are really written.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

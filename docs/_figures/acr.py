@@ -8,8 +8,6 @@ on. What is kept of them is how many images have which radius under each method 
 compares with Gaussian training on the images that were equally easy for the latter (`acr-pairs.csv`).
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field

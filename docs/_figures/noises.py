@@ -7,8 +7,6 @@ four-noises: one image of MNIST under four noises, and two images at the edge of
 l1-envelopes: certified accuracy over the L1 radius, at each radius that of the best scale, by two bounds.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import matplotlib as mpl

@@ -3,8 +3,6 @@
 python docs/_figures/notebooks.py
 """
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

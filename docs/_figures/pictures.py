@@ -13,8 +13,6 @@ four-noises, l1-envelopes: see noises.py.
 methods: the history of each method's small run (results/methods-training), terms of the loss above, shares below.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

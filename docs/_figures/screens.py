@@ -9,8 +9,6 @@
 It needs the extras `torch` and `serve`. Models of digits are trained on the way, in some minutes.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

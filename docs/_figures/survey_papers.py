@@ -5,8 +5,6 @@
 The folder may hold clones of the repositories that released logs. Only derived figures are written.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

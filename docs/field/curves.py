@@ -1,7 +1,5 @@
 """What the page draws and compares beyond field.csv: curves of each log, and the pairs of logs that are counted."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What the judged logs show about ACR, in five sentences, and how many of the released logs were judged."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -50,7 +48,7 @@ def _each_once(pairs: Sequence[Pair]) -> list[float]:
     """The mean share of reversed pairs over the pairs of two methods in one setting, at each of LEVELS."""
     groups = _by(pairs, lambda pair: (setting_of(pair.ahead), frozenset((pair.ahead["method"], pair.behind["method"]))))
     means = [np.mean([pair.reversed for pair in own], axis=0) for own in groups.values()]
-    return list(map(float, np.mean(means, axis=0)))
+    return [float(share) for share in np.mean(means, axis=0)]
 
 
 def _span(pairs: Sequence[Pair]) -> str:

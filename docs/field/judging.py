@@ -1,7 +1,5 @@
 """What one log shows, and what it shows against the Gaussian model of its setting."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +10,7 @@ from numpy.typing import NDArray
 
 from randsmooth import metrics, report
 from randsmooth.certificates import Certificates
-from randsmooth.certificates.logs.paths import REPOSITORIES
+from randsmooth.certificates.logs.inferred import REPOSITORIES
 from randsmooth.errors import InputError
 from randsmooth.metrics import Comparison
 from randsmooth.papers.find_certificates import ARCHS

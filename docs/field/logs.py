@@ -11,8 +11,7 @@ from typing import Any
 
 from randsmooth import certificates
 from randsmooth.certificates import Certificates, in_repository, infer, log_at_alpha, path_facts, possible_budgets
-from randsmooth.certificates.logs.inferred import COMMON_ALPHA, beyond
-from randsmooth.certificates.logs.paths import split_at_repository
+from randsmooth.certificates.logs.inferred import COMMON_ALPHA, beyond, split_at_repository
 from randsmooth.certificates.logs.tsv import PredictionLog
 from randsmooth.data.registry import HOME
 from randsmooth.errors import InputError

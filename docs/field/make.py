@@ -7,8 +7,6 @@ $RANDSMOOTH_DATA. Which logs were released is read from PATHS.txt in one of them
 Writes field.csv, curves.json and the marked parts of GUIDES, and the page for reading it here.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys

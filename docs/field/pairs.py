@@ -1,7 +1,5 @@
 """The pairs of logs that the findings count, and how far apart their figures are."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +10,7 @@ from docs.field.judging import Judged, network, p_a_values
 from docs.field.rows import JUDGED, Row
 
 from randsmooth import metrics
-from randsmooth.certificates.logs.paths import CORRUPTED
+from randsmooth.certificates.logs.inferred import CORRUPTED
 from randsmooth.progress import Progress
 from randsmooth.report.sheet import gathered
 

@@ -1,7 +1,5 @@
 """What the papers print of the model of a log, and whether the log agrees."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 

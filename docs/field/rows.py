@@ -1,7 +1,5 @@
 """The rows of field.csv: one for each released log, judged or not."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files that are written whole or not at all, outputs that one process writes at a time, and the cache folder."""
 
-from __future__ import annotations
-
 import glob
 import os
 import socket

@@ -1,7 +1,5 @@
 """JSON and YAML from files that may be damaged or malicious: only plain values, of limited size, and no key twice."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

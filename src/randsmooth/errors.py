@@ -1,7 +1,5 @@
 """The error for input that cannot be used, the words in which it names things, and notes that are no errors."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Collection, Iterable
 from pathlib import Path

@@ -3,8 +3,6 @@
 HTML is escaped by the templates (`report.web`).
 """
 
-from __future__ import annotations
-
 import csv
 import html
 import io

@@ -1,7 +1,5 @@
 """Packages that only a part of randsmooth needs: which extra installs each, how, and the error when one is missing."""
 
-from __future__ import annotations
-
 import json
 import platform
 import shlex
@@ -23,8 +21,14 @@ EXTRAS = {
     **dict.fromkeys(("fsspec", "s3fs"), "s3"),
     **dict.fromkeys(("onnxruntime", "onnx", "onnxscript"), "onnx"),
     **{"openvino": "cpu", "nncf": "int8", "diffusers": "diffusion", "timm": "timm", "gradio": "serve"},
-    **{name: name for name in ("tensorboard", "mlflow", "wandb")},
-    **{"huggingface_hub": "torch", "mpmath": "torch", "ray": "cluster", "distributed": "dask", "submitit": "slurm"},
+    **{
+        "tensorboard": "tensorboard",
+        "huggingface_hub": "torch",
+        "mpmath": "torch",
+        "ray": "cluster",
+        "distributed": "dask",
+        "submitit": "slurm",
+    },
 }
 VERSIONED = ("randsmooth", "torch", "numpy", "scipy")  # packages that numbers pass through
 

@@ -1,7 +1,5 @@
 """What can be chosen by name: our own entries, and those that other installed packages announce as entry points."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property

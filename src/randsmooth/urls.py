@@ -4,8 +4,6 @@ What is at a URL is read from a copy on this machine; what is to lie there is ma
 fsspec ask again where a server is busy. It is loaded when a URL is opened, not before.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shutil

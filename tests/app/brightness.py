@@ -1,7 +1,5 @@
 """A classifier whose edge is known: mid-grey."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -1,7 +1,5 @@
 """A model of digits to serve, and an image of one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The app in a process, over HTTP and in a browser: what it answers, what it refuses, and that it asks nobody else."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What is found around an image, against NumPy, SciPy and an edge that is known; and what more samples would prove."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What `assess` finds of a model, and what its page says of it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import replace

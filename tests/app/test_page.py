@@ -1,7 +1,5 @@
 """What `explain` finds, and what its page says of it."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from dataclasses import replace

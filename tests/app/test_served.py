@@ -1,7 +1,5 @@
 """What visitors are answered: images of every kind, limits, and certificates under seeds that nobody knew."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

@@ -1,7 +1,5 @@
 """Slow, obvious NumPy versions of the attacks, one image at a time, on a network fit for finite differences."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

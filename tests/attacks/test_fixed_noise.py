@@ -1,16 +1,15 @@
-"""Attacks whose first layer sees the noises once, against those whose network sees every noisy image as a whole."""
-
-from __future__ import annotations
+"""Attacks on one model for many noises: its first layer asked once, frozen inside and as before outside."""
 
 import itertools
+import random
 from collections.abc import Callable
 from functools import partial
 
+import pytest
 import torch
 from torch import Tensor, nn
 
-from randsmooth.attacks import Attacked, ddn, gradient_free, pgd
-from randsmooth.attacks.shared import FixedNoise
+from randsmooth.attacks import Attacked, ddn, frozen, gradient_free, pgd
 from randsmooth.models import Classifier
 
 STEPS, M, B = 3, 4, 5
@@ -55,10 +54,37 @@ def test_the_attacks_find_what_they_find_on_the_whole_network() -> None:
         assert torch.equal(found.right, expected.right), (arch, side, attack)
 
 
-def test_it_is_left_alone_where_it_is_not_the_same_or_does_not_pay() -> None:
-    _, _, noise = batch()
-    assert FixedNoise(classifier(), noise).parts is not None
-    assert FixedNoise(classifier(), noise[:1]).parts is None  # nothing is shared by a single noise
-    assert FixedNoise(classifier(mean=[0.1], std=[0.3]), noise).parts is None
-    assert FixedNoise(classifier("resnet8"), noise).parts is None
-    assert FixedNoise(Whole(classifier()), noise).parts is None
+Flags = tuple[dict[str, bool], dict[str, bool]]
+
+
+def network() -> nn.Sequential:
+    inner = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Dropout(0.5))
+    return nn.Sequential(nn.Linear(4, 4), inner, nn.Linear(4, 2))
+
+
+def flags(model: nn.Module) -> Flags:
+    modes = {name: module.training for name, module in model.named_modules()}
+    return modes, {name: parameter.requires_grad for name, parameter in model.named_parameters()}
+
+
+def scattered(seed: int) -> nn.Sequential:
+    """A network whose modules train or not, and whose parameters want gradients or not, at random."""
+    model, rng = network(), random.Random(seed)
+    for module in model.modules():
+        module.training = rng.random() < 0.5
+    for parameter in model.parameters():
+        parameter.requires_grad_(rng.random() < 0.5)
+    return model
+
+
+def test_every_flag_is_given_back() -> None:
+    for seed, raises in itertools.product(range(8), [False, True]):
+        model = scattered(seed)
+        before = flags(model)
+        with pytest.raises(RuntimeError, match="inside") if raises else frozen(network()), frozen(model) as inside:
+            assert inside is model, (seed, raises)
+            modes, wanted = flags(model)
+            assert not any(modes.values()) and not any(wanted.values()), (seed, raises)
+            if raises:
+                raise RuntimeError("inside")
+        assert flags(model) == before, (seed, raises)

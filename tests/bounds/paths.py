@@ -1,7 +1,5 @@
 """What the tests of sequential procedures share: sample paths, and the rule that peeks without paying."""
 
-import math
-
 import numpy as np
 from scipy import stats
 
@@ -20,8 +18,3 @@ def successes(looks: Ints, q: float, seed: int, paths: int = PATHS) -> Ints:
 def naive_claim(looks: Ints, q0: float, alpha: float) -> Ints:
     """Smallest successes at which plain Clopper-Pearson, at the full alpha at every look, claims p > 1 - q0 (K,)."""
     return np.asarray(stats.binom.isf(alpha, looks, 1.0 - q0).astype(np.int64) + 1)
-
-
-def error_of(rate: float, paths: int = PATHS) -> float:
-    """Four standard errors of a rate seen on so many paths."""
-    return 4.0 * math.sqrt(rate * (1.0 - rate) / paths)

@@ -70,14 +70,6 @@ def test_the_level_is_kept_and_used_at_every_radius() -> None:
                 assert level > (0.95 if cap * q0 * (1.0 - q0) > 1600 else 0.4) * alpha, (cap, r, alpha)
 
 
-def test_the_price_falls_with_the_radius() -> None:
-    n = looks(100_000)
-    claims = {r: boundary(tail(r), n, 0.001).claim for r in (0.0, 0.05, 0.1, 0.25)}
-    prices = [crossing_probability(claim, n, 1.0 - tail(r)) / 0.001 for r, claim in claims.items()]
-    assert prices[0] > 0.9  # at radius 0 another class crosses as often: alpha must be halved
-    assert 1e-4 < prices[1] < 1e-2 and 1e-6 < prices[2] < 1e-4 and prices[3] < 1e-7
-
-
 def test_from_which_radius_on_no_samples_need_pick_the_class() -> None:
     for n, refused, taken in [(1_000, 0.070, 0.071), (100_000, 0.023, 0.0235)]:
         facts: dict[str, Any] = {"noise": Gaussian(1.0), "n": n, "alpha": 0.001, "bound": "any-class"}

@@ -1,7 +1,5 @@
 """The betting bound: the capital's exact mean, coverage, what it gains, and bets that must fail."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,4 +1,4 @@
-"""Clopper-Pearson bounds against SciPy's own and against their exact end points."""
+"""Bounds on one p: against SciPy's own and exact end points; randomised ones, and assurance of a whole set."""
 
 import itertools
 import math
@@ -8,6 +8,9 @@ import pytest
 from scipy import stats
 
 from randsmooth import bounds
+from randsmooth.bounds.binomial import CAP
+from randsmooth.bounds.finite_populations import assured_accuracy, most_failures
+from randsmooth.noise import Gaussian
 
 ALPHAS = [0.5, 0.05, 0.001, 1e-6]
 GRID = [
@@ -60,3 +63,77 @@ def test_counts_are_recovered_from_their_bound() -> None:
     for n, alpha in [(1, 0.05), (100, 0.001), (10_000, 0.05), (100_000, 0.001)]:
         k = np.unique(np.linspace(0, n, 2001).astype(int))
         np.testing.assert_array_equal(bounds.successes_of_q(bounds.q_upper(k, n, alpha), n, alpha), k)
+
+
+U = (np.arange(1000) + 0.5) / 1000
+
+
+def test_the_level_is_alpha_exactly() -> None:
+    """Summed over all counts, the share of (k, u) that claim less than the true q0 is alpha."""
+    for n, alpha, q0 in [(100, 0.05, 0.4), (100, 0.05, 0.2), (300, 0.001, 0.3)]:
+        edge = int(stats.binom.isf(alpha, n, 1 - q0)) + np.arange(-2, 4)  # below it none claims, above it all do
+        wrong = np.mean(bounds.randomised_q_upper(edge[:, None], n, alpha, U) < q0, axis=1)
+        assert (wrong[0], wrong[-1]) == (0.0, 1.0), (n, alpha, q0)
+        level = wrong @ stats.binom.pmf(edge, n, 1 - q0) + stats.binom.sf(edge[-1], n, 1 - q0)
+        assert level == pytest.approx(alpha, abs=stats.binom.pmf(edge[0], n, 1 - q0) / len(U)), (n, alpha, q0)
+        k = np.arange(n + 1)
+        plain = (bounds.q_upper(k, n, alpha) < q0) @ stats.binom.pmf(k, n, 1 - q0)
+        assert plain < 0.99 * alpha, (n, alpha, q0)  # which the plain bound falls short of
+
+
+def test_given_the_uniform_number_the_level_is_another() -> None:
+    """The bound of a count k at a tiny u fails where k or more come out: at n of n, ten times as often as alpha."""
+    n, alpha = 100_000, 0.001
+    k = np.arange(n - 20, n + 1)
+    q = bounds.randomised_q_upper(k, n, alpha, 1e-9)
+    assert 10.1 < stats.binom.sf(k - 1, n, 1 - q).max() / alpha < 10.2
+
+
+def test_it_lies_between_the_bounds_of_k_and_one_more() -> None:
+    for k in [20, 57, 80]:
+        q = bounds.randomised_q_upper(k, 100, 0.01, np.array([1e-9, 0.3, 0.7, 1 - 1e-9]))
+        assert np.all(np.diff(q) > 0), k
+        assert 1 - q[-1] == pytest.approx(stats.beta.ppf(0.01, k, 101 - k), abs=1e-8), k
+        assert 1 - q[0] == pytest.approx(stats.beta.ppf(0.01, k + 1, 100 - k), abs=1e-7), k
+
+
+def test_the_gain_is_capped() -> None:
+    plain = Gaussian(0.5).radius(bounds.q_upper(100, 100, 0.01))
+    lucky = Gaussian(0.5).radius(bounds.randomised_q_upper(100, 100, 0.01, 1e-12))
+    assert lucky == pytest.approx(plain + CAP * 0.5, abs=1e-9)
+
+
+CASES = list(itertools.product([1, 10, 500, 10_000], [1e-6, 0.001, 0.05, 0.5], [1e-9, 0.001, 0.05, 0.5]))
+PATHS = 20_000
+
+
+def test_failures_are_scipys_quantile_and_no_smaller_number_will_do() -> None:
+    for m, alpha, rho in CASES:
+        w = most_failures(m, alpha, rho)
+        assert stats.binom.sf(w, m, alpha) <= rho, (m, alpha, rho)
+        assert w == 0 or stats.binom.sf(w - 1, m, alpha) > rho, (m, alpha, rho)
+        assert w == stats.binom.isf(rho, m, alpha), (m, alpha, rho)
+
+
+def test_the_share_is_overstated_no_more_often_than_rho() -> None:
+    for equal in [True, False]:
+        for m, alpha, rho in [(500, 0.05, 0.05), (500, 0.001, 0.05), (50, 0.3, 0.01)]:
+            rng = np.random.default_rng(1)
+            risks = np.full(m, alpha) if equal else rng.uniform(0.0, alpha, m)
+            truly = m // 2
+            wrong = np.zeros(PATHS, int)
+            for risk in risks:  # every certificate that fails is counted as right
+                wrong += rng.random(PATHS) < risk
+            over = assured_accuracy(np.minimum(m, truly + wrong), m, alpha, rho) > truly / m
+            assert over.mean() <= rho + 3.0 * math.sqrt(rho * (1.0 - rho) / PATHS), (equal, m, alpha, rho)
+            if equal and alpha > 0.01:
+                assert over.mean() > rho / 4.0, (equal, m, alpha, rho)  # not vacuous
+            if equal:
+                assert np.mean(wrong > 0) > 2.0 * rho, (equal, m, alpha, rho)  # control: the share as printed
+
+
+def test_control_bernsteins_bound_without_its_factor_2_fails_too_often() -> None:
+    m, alpha, rho = 10_000, 0.05, 0.001
+    lost = m * alpha + math.sqrt(m * alpha * (1.0 - alpha) * -math.log(rho)) - math.log(rho) / 3.0
+    assert stats.binom.sf(math.floor(lost), m, alpha) > 2.0 * rho
+    assert stats.binom.sf(most_failures(m, alpha, rho), m, alpha) <= rho

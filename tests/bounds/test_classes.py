@@ -1,7 +1,5 @@
 """Bounds from counts of all classes: SciPy's quantiles, exact and simulated coverage, and rules that must fail."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

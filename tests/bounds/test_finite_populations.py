@@ -1,7 +1,5 @@
 """Intervals for shares and means of finitely many things: exact coverage, and choices that must fail."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray

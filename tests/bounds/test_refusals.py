@@ -22,7 +22,7 @@ REFUSED = [
     *((lambda k=k: bounds.top_k_bounds([[5, 3, 2]], [0], k, 0.05), f"k={k} must lie in 1..2") for k in (0, -1, 3)),
     # Looks and boundaries.
     *((lambda cap=cap: looks(cap), f"cap={cap!r}") for cap in (0, -5, 1e5, True)),
-    *((lambda n=n: bounds.boundary(0.5, n, 0.05), "looks must") for n in ([], [[1, 2]], [1.0, 2.0], [0, 2], [10, 10])),
+    *((lambda n=n: bounds.boundary(0.5, n, 0.05), "looks=") for n in ([], [[1, 2]], [1.0, 2.0], [0, 2], [10, 10])),
     (lambda: bounds.boundary(0.5, np.array([5, 3], np.uint64), 0.05), "[5, 3]"),
     *((lambda q=q: bounds.boundary(q, FEW, 0.05), f"q0={q!r}") for q in (0.0, 1.0, math.nan, "a")),
     (lambda: bounds.boundary(0.5, FEW, 1e-16), "alpha=1e-16"),

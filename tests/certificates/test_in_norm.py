@@ -155,7 +155,7 @@ def test_what_does_not_follow_is_refused(tmp_path: Path) -> None:
             (lambda: write_parquet(seen, tmp_path / "a.parquet"), "l1 radii"),
             (lambda: write_tsv(seen, tmp_path / "a.tsv"), "L2 radii"),
             (lambda: write_tsv(uniform, tmp_path / "a.tsv"), "uniform 0.6 | Parquet"),
-            (lambda: metrics.require_one_norm([gaussian, uniform]), "gaussian | uniform | --norm l1"),
+            (lambda: metrics.require_one_norm([gaussian, uniform]), "gaussian | uniform | --norm"),
             (lambda: metrics.require_one_norm([uniform, ablated]), "uniform | ablation | one norm at a time"),
             (lambda: metrics.acr_difference(gaussian, uniform), "different norms"),
             (lambda: metrics.compare([(gaussian, uniform)]), "different norms"),

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from certificates.walks import HEADER, RULES, refusal, rows_of, same, table_of
+from certificates.walks import HEADER, RULES, rows_of, same, table_of
+from models.refusing import refusal
 from randsmooth.certificates import Certificates, Header, Journal, JournalRow, Machine, check_file, journal_header, read
 from randsmooth.certificates.journal import _link
 from randsmooth.certificates.journal import table_of as table_of_rows

@@ -1,18 +1,16 @@
 """Logs of the literature in all their forms: what is read is right, and what is not is named for what it is."""
 
-from __future__ import annotations
-
 import time
 import tracemalloc
 from pathlib import Path
 
 import pytest
 
-from certificates.walks import refusal
+from models.refusing import refusal
 from randsmooth import data, metrics
 from randsmooth.certificates import PredictionLog, find_certificates, looks_like_log, read, write_tsv
 from randsmooth.certificates.logs import tsv
-from randsmooth.certificates.logs.paths import CLASSES, DATASETS
+from randsmooth.certificates.logs.inferred import CLASSES, DATASETS
 
 HEAD = "idx\tlabel\tpredict\tradius\tcorrect\ttime"
 ROWS = [(0, 3, 3, "0.644", 1), (20, 7, 2, "2.5e-05", 0), (40, 1, -1, "0.0", 0), (60, 9, 9, "1.91", 1)]

@@ -1,10 +1,14 @@
-"""Tables on disk: what goes in comes out, to the last bit, and damage is never read as data."""
+"""Tables on disk: what goes in comes out, to the last bit, and damage is never read as data.
+
+And a rule that another package brings: judged, stored and read like ours, and missed by name where it is absent.
+"""
 
 import json
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,12 +16,16 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
-from certificates.walks import HEADER, RULES, refusal, same, table_of
-from randsmooth import bounds
+from certificates.walks import HEADER, RULES, same, table_of
+from models.refusing import refusal
+from openness.plugin import SOURCE, announce, forget_packages
+from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates, Header, Machine, from_evidence, parquet, read, write_parquet
+from randsmooth.certificates.header import parse_header
 from randsmooth.certificates.parquet import DIGESTS, KEY, digests
 from randsmooth.errors import InputError, Note
 from randsmooth.noise import Gaussian
+from randsmooth.rules import make_rule
 
 Make = Callable[..., Certificates]
 
@@ -74,7 +82,8 @@ def test_a_truncated_file_is_refused_at_every_length(make: Make, tmp_path: Path)
     for length in range(0, len(content), 37):
         cut.write_bytes(content[:length])
         assert "cut" in refusal(read, cut)
-    assert "randsmooth certify" in refusal(read, tmp_path / "none.parquet")
+    assert "whole.parquet" in refusal(read, tmp_path / "whol.parquet")
+    assert "randsmooth certify" in refusal(read, tmp_path / "nowhere" / "none.parquet")
 
 
 def rewrite(path: Path, change: Callable[[pa.Table], pa.Table], *, sign: bool = True) -> None:
@@ -205,3 +214,50 @@ def test_p_lower_of_the_other_bounds_is_what_the_radius_comes_from(tmp_path: Pat
         held = table.predict >= 0
         assert 0 < held.sum() < len(held) and np.all((p_lower(tmp_path / "a.parquet") > 0.5) == held), bound
         assert table.radius[held] == pytest.approx(Gaussian(0.5).radius(1.0 - p_lower(tmp_path / "a.parquet")[held]))
+
+
+def forget() -> None:
+    forget_packages()
+    make_rule.cache_clear()
+
+
+@pytest.fixture
+def announced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    announce(tmp_path / "site")
+    monkeypatch.syspath_prepend(SOURCE)
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    forget()
+    yield
+    forget()
+
+
+def header(**facts: Any) -> Any:
+    return HEADER.replace(rule="halves=0.25", **facts)
+
+
+@pytest.mark.usefixtures("announced")
+def test_it_is_judged_stored_and_compared_like_ours(tmp_path: Path) -> None:
+    made = make_rule("halves=0.25", noise=Gaussian(0.5), n=2000, alpha=0.05)
+    assert made.next_look([]) == 500 and made.farthest == made.claim([500, 2000]).radius and made.asked_radii is None
+    table = table_of(header(guarantee=made.guarantee()))
+    write_parquet(table, tmp_path / "halves.parquet")
+    back = read(tmp_path / "halves.parquet")
+    assert back.rule == made and np.array_equal(back.radius, table.radius) and back.radius.max() > 0
+    assert back.header.guarantee == made.guarantee() and metrics.farthest(back) == made.farthest
+    assert metrics.compare([(back, table)])[0].images == len(table)
+
+
+def test_a_table_without_its_package_names_the_rule(
+    announced: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_parquet(table_of(header()), tmp_path / "halves.parquet")
+    monkeypatch.undo()
+    forget()
+    said = refusal(lambda: read(tmp_path / "halves.parquet"))
+    assert "rule 'halves' is not installed: install the package" in said and "damaged" not in said
+
+
+def test_a_table_of_a_noise_that_is_not_installed_is_not_called_damaged() -> None:
+    text = '{"version": 1, "distribution": {"name": "square", "lam": 1.0}, "n0": 100, "n": 1000, "alpha": 0.001}'
+    said = refusal(lambda: parse_header(text, Path("a.parquet")))
+    assert said.startswith("a.parquet: noise 'square' ") and "install the package" in said and "damaged" not in said

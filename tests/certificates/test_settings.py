@@ -1,14 +1,12 @@
 """The settings of a certification: checked once, stored in headers, the same from Python, command line and YAML."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
-from certificates.walks import refusal
+from models.refusing import refusal
 from randsmooth.certificates import CertificationSettings, Header
-from randsmooth.certificates.same_run import SETTINGS
+from randsmooth.certificates.header import SETTINGS
 from randsmooth.cli.settings import validate
 from randsmooth.cli.verbs.certify import Certify
 from randsmooth.frozen_record import settings_from

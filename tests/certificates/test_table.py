@@ -11,7 +11,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from certificates.walks import HEADER, RULES, SEQUENTIAL, evidence_of, refusal, same, table_of
+from certificates.walks import HEADER, RULES, SEQUENTIAL, evidence_of, same, table_of
+from models.refusing import refusal
 from randsmooth import metrics
 from randsmooth.certificates import Header, Machine, from_radii, read_tsv, write_tsv
 from randsmooth.certificates.table import ABSTAIN, Certificates, decide, from_evidence
@@ -123,8 +124,10 @@ def test_looks_that_do_not_fit_the_counts_are_refused() -> None:
 
 
 def test_counts_that_picked_their_own_class_are_not_judged_as_if_others_had() -> None:
-    for facts in ({}, {"bound": "two-sided"}, {"rule": "grid"}, {"rule": "radius=0.5"}):
-        assert "any-class" in refusal(made, **{"rule": "fixed", "n0": 0} | facts), facts
+    usual: dict[str, Any] = {"rule": "fixed", "n0": 0}
+    cases: list[dict[str, Any]] = [{}, {"bound": "two-sided"}, {"rule": "grid"}, {"rule": "radius=0.5"}]
+    for facts in cases:
+        assert "any-class" in refusal(made, **usual | facts), facts
 
 
 def test_the_mark_of_a_class_that_no_samples_picked_is_checked() -> None:

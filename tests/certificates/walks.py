@@ -1,13 +1,11 @@
-"""What the tests of tables share: images walked through a rule, tables and journal rows made of them, refusals."""
+"""What the tests of tables share: images walked through a rule, tables and journal rows made of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pytest
 
 from randsmooth.certificates import Certificates, Header, JournalRow, from_evidence, rule_of
-from randsmooth.errors import InputError
 from randsmooth.rules import Rule
 from randsmooth.rules.base import Ints
 from randsmooth.testing.rules import walks
@@ -60,10 +58,3 @@ def evidence_of(table: Certificates) -> dict[str, Any]:
 def rows_of(table: Certificates) -> list[JournalRow]:
     own: Any = table.idx.tolist(), table.label.tolist(), *table.evidence(), table.paths or (), table.seconds.tolist()
     return [JournalRow(*row) for row in zip(*own, strict=True)]
-
-
-def refusal(call: Callable[..., object], *args: Any, **facts: Any) -> str:
-    """What the InputError says that the call raises."""
-    with pytest.raises(InputError) as told:
-        call(*args, **facts)
-    return str(told.value)

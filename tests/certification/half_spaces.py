@@ -1,7 +1,5 @@
 """Half-spaces of 64 pixels: images at known distances from the plane, and the table of these distances."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A classifier whose smoothed answer is known exactly, and images at given distances from where it changes."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from torch import nn

@@ -1,7 +1,5 @@
 """Certified accuracy of all images from two passes: the files, what they prove, resumed, and what is refused."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any

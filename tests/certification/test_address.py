@@ -1,7 +1,5 @@
 """Whose noise an image gets: its own, the same however it is asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -60,14 +58,6 @@ def test_with_one_address_for_all_errors_would_come_together(monkeypatch: pytest
     shared = false_claims(beside(DISTANCE, few))
     assert set(shared.tolist()) <= {0, few}  # all or none
     assert chance_of_spread(shared * (IMAGES // few)) < 1e-12
-
-
-@pytest.mark.slow
-def test_what_is_assured_of_a_loop_holds(totals: np.ndarray) -> None:
-    """No image is robust at what it falsely claims, so the share that is assured must be 0, under every seed."""
-    assert not rs.bounds.assured_accuracy(totals, IMAGES, ALPHA, rho=1e-5).any()
-    shared = np.where(np.arange(SEEDS) == 7, IMAGES, 0)  # of errors that come together, with one address for all
-    assert rs.bounds.assured_accuracy(shared, IMAGES, ALPHA, rho=1e-5).max() > 0.8
 
 
 Ask = Callable[[SmoothedClassifier, torch.Tensor], np.ndarray]

@@ -1,7 +1,5 @@
 """The same network on every backend: the same logits to rounding, the same counts but for ties."""
 
-from __future__ import annotations
-
 import itertools
 import sys
 from collections.abc import Callable
@@ -19,7 +17,7 @@ from models.refusing import check_refusals
 from randsmooth import models
 from randsmooth.certificates import PRECISIONS
 from randsmooth.certification import Engine, count_classes
-from randsmooth.certification.backends import BACKENDS, ROUNDS, Way, candidates, fastest, make_backend
+from randsmooth.certification.backends import BACKENDS, ROUNDS, Way, fastest, make_backend, ways
 from randsmooth.certification.backends.torch_backend import Torch, fold_batch_norm
 from randsmooth.certification.engine import WORTH
 from randsmooth.errors import InputError
@@ -196,6 +194,6 @@ def test_a_backend_of_another_package_certifies(monkeypatch: pytest.MonkeyPatch)
     model, x = network("small-cnn"), torch.rand(SHAPES["small-cnn"])
     engine = Engine(model, sigma=0.5, device=CPU, backend="shifted")
     assert count_classes(engine, x, [("a", SAMPLES)]).sum() == SAMPLES and engine.backend.name == "shifted"
-    assert "shifted" not in candidates(model, CPU)  # unless it says that `auto` tries it
+    assert Way("shifted", "32") not in ways(model, CPU, "auto", "32")  # unless it says that `auto` tries it
     with pytest.raises(InputError, match="one of: auto, compile, mixed, onnx, openvino, python, shifted, torch"):
         make_backend("tensorrt", model, CPU, "32")

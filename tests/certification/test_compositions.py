@@ -1,7 +1,5 @@
 """Wrapped models and ensembles in a certification: any kind of part, any backend, and what it costs."""
 
-from __future__ import annotations
-
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -230,8 +228,8 @@ def test_what_cannot_be_composed_is_refused_by_name(tmp_path: Path) -> None:
         ("none whose steps depend on the images", lambda: make_backend("compile", consensus, CPU, "32")),
         ("answers with labels, which have no mean", lambda: counts(rs.Ensemble([network(0), labels]))),
         ("3 numbers for images of 1 channel", lambda: counts(rs.wrap(network(0, channels=3), mean=MEAN, std=STD))),
-        ("inner of the model is a Python function brightness", exporting(rs.wrap(brightness, scale=2.0))),
-        ("classifier of the model is a program of", exporting(rs.Denoised(Dimmed(0.5), script))),
+        ("torch.export cannot export it", exporting(rs.wrap(brightness, scale=2.0))),
+        ("the model is a program of torch.export or TorchScript", exporting(script)),
         ("leave out consensus", exporting(consensus)),
         ("images with dict; expected logits", answering(lambda x: {"logits": x})),
     ]

@@ -1,7 +1,5 @@
 """Processors and machines in the header; a run is not resumed on others, and a shard only if they answer alike."""
 
-from __future__ import annotations
-
 import platform
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One run, one classifier: what would put another one's answers into a table is refused, what would not is not."""
 
-from __future__ import annotations
-
 import threading
 import warnings
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The uniform numbers of the randomised bound: by pixels and seed, or fresh and kept, and of level alpha."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +47,7 @@ def test_numbers_for_counts_from_elsewhere_are_fresh_and_kept(tmp_path: Path) ->
     first, second = (from_counts([N] * 50, **facts) for _ in range(2))
     assert not np.any(first.u == second.u) and len(set(first.radius)) > 10
     write_parquet(first, tmp_path / "a.parquet")
-    for again in (read(tmp_path / "a.parquet"), Certificates.from_pandas(first.to_pandas()), first.at(alpha=0.001)):
+    for again in (read(tmp_path / "a.parquet"), first.at(alpha=0.001)):
         assert np.array_equal(again.u, first.u) and np.array_equal(again.radius, first.radius)  # type: ignore[arg-type]
     few = first.rows(np.array([7, 3])).u
     assert first.u is not None and few is not None and np.array_equal(few, first.u[[7, 3]])

@@ -1,7 +1,5 @@
 """The attack on certificates: half-spaces, whose smoothed radius is known exactly, then digits and MNIST."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Every rule from end to end: into a file, interrupted, label-aware, sound; a table is what the API gives."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from contextlib import nullcontext

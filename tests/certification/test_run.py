@@ -1,7 +1,5 @@
 """Certifying a data set, in memory and into a file: resumed runs give the uninterrupted table."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import pickle

@@ -1,7 +1,5 @@
 """CERTIFY and PREDICT on classifiers whose smoothed answer is known exactly."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from functools import partial
@@ -103,7 +101,6 @@ def test_what_cannot_be_certified_is_refused() -> None:
         (lambda: next(watch(plane, IMAGE.repeat(2, 1, 1, 1))), "one image"),
         (lambda: next(watch(plane, IMAGE, rule="radius=0.5", n0=0)), "n0=0"),
         (lambda: plain(n=5000, rule="fixed", until=lambda claim, samples: True), "decides once"),
-        (lambda: plain(n=5000, rule="anytime", until=3), "until=3 must be a function"),
         (lambda: plain(sigma=0.125), "sigma=0.125 is not this classifier's"),
         (lambda: plain(label_aware=True), "label_aware=True needs labels"),
         (lambda: SmoothedClassifier(HalfSpace().eval(), no_settings), "settings=0.5 is a float; expected Certif"),
@@ -141,7 +138,7 @@ def test_settings_or_keywords() -> None:
 
 
 def test_every_call_has_noise_of_its_own_unless_a_seed_is_given() -> None:
-    classifier, x = SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, n=500), at_distance([0.1] * 3)
+    classifier, x = SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, n=500), beside(0.1, 6)
     first, second = classifier.certify(x), classifier.certify(x)
     assert classifier.seed is None and first.seed != second.seed and not np.array_equal(first.counts, second.counts)
     again = SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, n=500, seed=first.seed)

@@ -1,7 +1,5 @@
 """What the tests of the command line share: one model that was trained, and one table of its certificates."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

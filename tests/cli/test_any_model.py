@@ -1,7 +1,5 @@
 """Models that are files, are made by code or lie on a hub: certified, asked, attacked and exported."""
 
-from __future__ import annotations
-
 import platform
 from pathlib import Path
 
@@ -77,7 +75,7 @@ def test_tables_hold_no_secrets_and_name_no_folders_nor_hosts(cli: Run, zoo: Pat
     model, command = header.model or {}, header.command or ()
     assert model["source"] == "zoo.py:asking" and header.dataset == "images"
     assert all(text.startswith("secret sha256:") for text in model["arguments"].values())
-    assert "zoo.py:asking" in command and "secret:token=**********" in command and "images" in command
+    assert "zoo.py:asking" in command and 'secret:token="**********"' in command and "images" in command
     cli.done(*words, "--shard", "1/2", "--out", "a.parquet", "--resume")
 
 

@@ -1,7 +1,5 @@
 """`randsmooth assess`, and what a file of weights alone is answered with."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`randsmooth attack`: certificates that hold, forged ones that do not, and its exit codes."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

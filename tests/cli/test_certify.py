@@ -1,7 +1,5 @@
 """`randsmooth certify`: several models, precisions, runs that are gone on with, and what is said on the way."""
 
-from __future__ import annotations
-
 import re
 from contextlib import nullcontext
 from pathlib import Path

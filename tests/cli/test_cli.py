@@ -1,7 +1,5 @@
 """The command line, run in this process: what it prints, its exit codes, its configuration files."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

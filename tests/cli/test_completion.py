@@ -1,7 +1,5 @@
 """What a shell completes, names of other packages included."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -32,7 +30,7 @@ OFFERED = {
     "certify m --back": ["--backend"],
     "train mn": ["mnist"],
     "train mnist --method smooth": ["smoothadv", "smoothmix"],
-    "train mnist --logger ": ["tensorboard", "csv", "mlflow", "wandb"],
+    "train mnist --logger ": ["tensorboard", "csv"],
     "train mnist --preset cat-rs/macer/t": ["cat-rs/macer/table1"],
     "completion ": ["bash", "zsh", "fish", "powershell"],
 }

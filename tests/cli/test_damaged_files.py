@@ -1,7 +1,5 @@
 """Where files cannot be read, each is named once, by its path and its reason; and what tables are called."""
 
-from __future__ import annotations
-
 import html
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Denoised smoothing from the command line: train both parts, certify, predict, attack; and what is said on the way."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

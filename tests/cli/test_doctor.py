@@ -1,7 +1,5 @@
 """`randsmooth doctor` on this machine, and on machines where something is missing or broken."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -41,9 +39,9 @@ def test_the_report_says_what_is_here_and_names_neither_home_nor_secrets(
 
 
 def test_without_any_extra_it_says_what_to_install(tmp_path: Path) -> None:
-    done = without({*EXTRAS}, tmp_path, "doctor", "--quick", "--format", "json")
-    assert done.returncode == 0, done.stderr + done.stdout
-    found = json.loads(done.stdout)
+    ((code, said),) = without({*EXTRAS}, tmp_path, [["doctor", "--quick", "--format", "json"]])
+    assert code == 0, said
+    found, _ = json.JSONDecoder().raw_decode(said)
     assert {*found["missing"]} == {*EXTRAS}
     assert all("pip install" in said for said in found["missing"].values())
     assert found["backends"] == {}

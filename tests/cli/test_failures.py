@@ -1,7 +1,5 @@
 """Full disks, Ctrl-C and kills: a sentence with the way out, and no finished work is lost."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

@@ -1,7 +1,5 @@
 """`randsmooth from-counts`, and `evaluate` of what an unfinished run has certified so far."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -35,7 +33,7 @@ def test_what_cannot_be_is_refused_and_leaves_no_file(cli: Run, tmp_path: Path) 
     cases: list[tuple[str | None, str, str]] = [
         (None, "--sigma 0.5", "no file at a.csv"),
         (COUNTS, "--sigma 0.5 --rule gird", "unknown rule 'gird'"),
-        (COUNTS, "--sigma 0.5 --n 7", "--n 7, and the counts of an image add up to 1000"),
+        (COUNTS, "--sigma 0.5 --n 7", "from 7 to 1,000 samples"),
         (COUNTS, "--sigma 0.5 --out a.tsv", "must end in .parquet"),
         (COUNTS.partition("\n")[0] + "\n", "--sigma 0.5", "counts has shape (0, 2)"),
     ]

@@ -1,7 +1,5 @@
 """`randsmooth import` and `randsmooth quantise`: checkpoints of other projects and int8 models, which certify."""
 
-from __future__ import annotations
-
 import re
 from contextlib import nullcontext
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`randsmooth leaderboard`: which files it takes, what it refuses, what it loads."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Listings and what they are made of: methods and presets, data sets, citations."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

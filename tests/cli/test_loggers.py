@@ -1,6 +1,4 @@
-"""Where the metrics of a run go: TensorBoard, CSV, MLflow, W&B, loggers of Lightning, and a callback."""
-
-from __future__ import annotations
+"""Where the metrics of a run go: TensorBoard, CSV, loggers of Lightning, and a callback."""
 
 from pathlib import Path
 from typing import Any
@@ -69,36 +67,6 @@ def test_a_resumed_run_goes_on_in_the_files_of_its_loggers(tmp_path: Path) -> No
     assert [event.value for event in events.Scalars("epoch/number")] == [0.0, 1.0, 2.0]
 
 
-def test_mlflow_has_one_run_for_a_run_that_was_resumed(
-    cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With every epoch once; and a run that is not in the store is told."""
-    tracking = pytest.importorskip("mlflow.tracking")
-    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"file:{tmp_path / 'mlruns'}")
-    monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "smoothing")
-    client, folder = tracking.MlflowClient(), tmp_path / "m"
-
-    def only() -> Any:
-        (run,) = client.search_runs([client.get_experiment_by_name("smoothing").experiment_id])
-        return run
-
-    with pytest.raises(Stopped):
-        train("digits", SETTINGS, out=folder, logger="mlflow", callback=stop_after(1))
-    begun = only()
-    assert (begun.info.status, begun.info.run_name) == ("FAILED", folder.name)
-    with monkeypatch.context() as patched:
-        patched.setenv("MLFLOW_TRACKING_URI", f"file:{tmp_path / 'elsewhere'}")
-        with pytest.raises(InputError, match=r"the logger mlflow cannot be started .*not found.*name other loggers"):
-            train("digits", SETTINGS, out=folder, resume=True)
-    cli.done("train", "digits", *OPTIONS, "--out", folder, "--resume")
-    run, told = only(), client.get_metric_history(begun.info.run_id, "epoch/cross_entropy")
-    assert (run.info.run_id, run.info.status) == (begun.info.run_id, "FINISHED")
-    assert (run.data.params["sigma"], run.data.params["arch"], run.data.params["m"]) == ("0.25", "small-cnn", "4")
-    assert [metric.value for metric in told] == pd.read_csv(folder / HISTORY)["cross_entropy"].tolist()
-    assert len({metric.step for metric in told}) == 3
-
-
 class Counting(Logger):
     """A logger of the user's own, which fails at a chosen call."""
 
@@ -139,7 +107,7 @@ def test_loggers_of_lightning_are_taken_as_they_are_and_one_that_fails_is_left_o
     assert models.weights_hash(model) == models.weights_hash(whole) and len(by_epoch(tmp_path / "b")) == 3
     cases: list[tuple[Any, str]] = [  # refused before anything is written
         ("tensorbord", "unknown logger 'tensorbord': did you mean 'tensorboard'"),
-        (3, "logger is a int; expected one of tensorboard, csv, mlflow, wandb, or a Logger of Lightning"),
+        (3, "logger is a int; expected one of tensorboard, csv, or a Logger of Lightning"),
     ]
     for logger, message in cases:
         with pytest.raises(InputError, match=message):

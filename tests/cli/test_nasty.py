@@ -1,7 +1,5 @@
 """What files are called and hold, on a terminal: nothing of it acts, and no name forges a line."""
 
-from __future__ import annotations
-
 import io
 import sys
 import warnings

@@ -1,7 +1,5 @@
 """Every verb that takes --sigma takes --noise, says it with its norm, and knows the one of a model's training."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The command line on a real S3 server on loopback: tables, models and data sets at URLs, and a server that fails."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

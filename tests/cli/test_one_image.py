@@ -1,7 +1,5 @@
 """`predict`, `explain` and `serve`: the very classifier that was certified, new noise, pages, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import socket
 from pathlib import Path

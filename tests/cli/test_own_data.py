@@ -1,7 +1,5 @@
 """A user's own images on the command line: certify, data, predict and attack; and what is said without labels."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`randsmooth plan`, `certify --plan` and `randsmooth accuracy`: what is said, what is written, what is refused."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`randsmooth reproduce`: its list, its errors, a formula drawn, and what a folder of logs fills of all tables."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """A command loads no more than it needs: help, listings and errors nothing heavy."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`randsmooth sweep`: what it refuses before its first step."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What files name is not opened unless the user names it too: data sets of models and tables, teachers of runs."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from dataclasses import replace

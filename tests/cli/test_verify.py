@@ -1,7 +1,5 @@
 """`randsmooth verify`: every kind of file is known, and a damaged one refused by its name, beside the others."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

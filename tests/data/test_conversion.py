@@ -65,7 +65,7 @@ REFUSED: list[tuple[Image.Image, str, dict[str, Any], str]] = [
 
 def test_what_is_refused_by_name(tmp_path: Path) -> None:
     for image, name, options, told in REFUSED:
-        assert told in refusal(lambda row=(image, name, options): stored(tmp_path, row[0], row[1], **row[2]))  # type: ignore[misc]
+        assert told in refusal(lambda row=(image, name, options): stored(tmp_path, row[0], row[1], **row[2]))
 
 
 def test_photographs_are_turned_upright(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Training augmentation: crops, flips and windows."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from numpy.typing import NDArray
-from torch.utils.data import DataLoader, SubsetRandomSampler, TensorDataset
+from torch.utils.data import DataLoader, TensorDataset
 
 from data.making import DIGITS, png, refuses, tar, write_folder, write_parquet
 from models.refusing import refusal
@@ -55,7 +55,7 @@ def test_arrays() -> None:
 
 
 CSV = [
-    ("path,label\n0.png,1\nno.png,0\nnone.png,0\n", ("line 3", "no.png", "2 of 3 rows")),
+    ("path,label\n0.png,1\nno.png,0\nnone.png,0\n", ("line 3", "no.png", "relative to")),
     ("path,label\n0.png,1\n1.png\n", ("line 3", "1 cells", "expected 2")),
     ("path,label\n0.png,1\n1.png,\n", ("line 3", "has no label")),
     ("path,label\n0.png,0.5\n1.png,1\n", ("0.5", "whole numbers or names")),
@@ -85,7 +85,6 @@ def test_tars(tmp_path: Path) -> None:
         ((("a.png", image), ("a.cls", b"\xff")), ("UTF-8",)),
         ((("a.png", image), ("a.cls", bytes(70_000))), ("65,536 bytes",)),
         ((("a.png", "/etc/passwd"),), ("no plain file",)),
-        ((("a.png", image), ("a.json", b'{"cls": [1]}')), ("sample 'a'", "[1]", "a whole number or a name")),
         ((("folder/.hidden", b""),), ("no images in",)),
     ]
     for number, (parts, told) in enumerate(rows):
@@ -97,9 +96,6 @@ def test_tars(tmp_path: Path) -> None:
         refuses("cut.tar", tmp_path / "cut.tar")
     (tmp_path / "text.tar").write_bytes(b"text")
     refuses("text.tar cannot be read as a tar file", tmp_path / "text.tar")
-    refuses(("no file at", "part-2.tar"), tmp_path / "part-{2..3}.tar")
-    (tmp_path / "part-3.tar").write_bytes(whole)
-    refuses("part-{3..2}.tar counts down", tmp_path / "part-{3..2}.tar")
 
 
 def test_npz(tmp_path: Path) -> None:
@@ -121,14 +117,12 @@ class Wandering(list[Any]):
 
 
 def test_items() -> None:
-    unordered = DataLoader(TensorDataset(torch.from_numpy(X)), sampler=SubsetRandomSampler([0, 2]))
     for items, told in (
         (Wandering([0, 1]), ("item 0 of the Wandering", "random transforms")),
         ([], ("no images in the list",)),
         ([X[0], X[0].transpose(0, 2, 1)], ("(8x9, 9x8)", "resize=")),
         (["a.png", "b.png"], ("a str", "a PIL image")),
-        (unordered, ("SubsetRandomSampler", "give a Dataset")),
-        (DataLoader(TensorDataset(torch.from_numpy(X)), collate_fn=list), ("a collate_fn of its own",)),
+        (DataLoader(TensorDataset(torch.from_numpy(X))), ("the type DataLoader", "loader.dataset")),
     ):
         refuses(told, items)
     assert "item 1 of the list has no label" in refusal(lambda: data.load([(X[0], 1), (X[1],)]).labels)
@@ -142,14 +136,14 @@ def test_items() -> None:
 def test_what_of_datasets_is_refused() -> None:
     datasets = pytest.importorskip("datasets")
     rows = datasets.Dataset.from_dict({"image": [1], "label": [0]})
-    refuses("streamed.take(1000)", rows.to_iterable_dataset())
+    refuses("the type IterableDataset", rows.to_iterable_dataset())
     refuses(("no split 'test'", "extra"), datasets.DatasetDict({"extra": rows}), "test")
 
 
 def test_names_and_folders(tmp_path: Path) -> None:
     for name, told in (("cifar-10", "did you mean 'cifar10'"), ("./no/such", "no folder at no/such")):
         refuses(told, name)
-        assert told in refusal(lambda name=name: data.describe(name))  # type: ignore[misc]
+        assert told in refusal(lambda name=name: data.describe(name))
     refuses(("'valid'", "test, train"), "digits", "valid")
     for made in ("empty", "classless/train/cat"):
         (tmp_path / made).mkdir(parents=True)
@@ -206,5 +200,3 @@ def test_positions() -> None:
     assert torch.equal(x, again) and torch.equal(y, labels) and len(images.batch([])[0]) == 0
     with pytest.raises(IndexError):
         images.batch(torch.tensor([364]))
-    for wrong in ([364], [-1], [0.5], ["a"], [True], [None]):
-        assert "from 0 to 363" in refusal(lambda wrong=wrong: images.batch(wrong))  # type: ignore[misc]

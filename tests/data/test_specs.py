@@ -46,6 +46,6 @@ def test_the_real_sets_where_they_are() -> None:
 def test_take_and_skip() -> None:
     assert data.skip(10_000, 20).tolist() == data.take(10_000, 500).tolist()  # the literature's 500 of CIFAR-10
     for n in (0, -1, 11):
-        assert f"cannot take {n} of 10 images: give a number from 1 to 10" in refusal(lambda n=n: data.take(10, n))  # type: ignore[misc]
+        assert f"cannot take {n} of 10 images: give a number from 1 to 10" in refusal(lambda n=n: data.take(10, n))
     for every in (0, -2):
-        assert "1 or more" in refusal(lambda every=every: data.skip(10, every))  # type: ignore[misc]
+        assert "1 or more" in refusal(lambda every=every: data.skip(10, every))

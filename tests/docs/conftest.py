@@ -1,7 +1,5 @@
 """What makes tables, figures and schemas for the pages, and checks the site; it lies beside them and is no package."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The published schemas describe every field, and hold for the files that are really written."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """The site's own tools: what pages take from code and results, and what a built site may not have."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

@@ -1,7 +1,5 @@
 """`make drills`: every drill on every subject, a line each, and the figures as JSON."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

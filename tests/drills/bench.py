@@ -1,7 +1,5 @@
 """Where a command is run, cut short and run again, and what is counted of it."""
 
-from __future__ import annotations
-
 import random
 import shutil
 import time

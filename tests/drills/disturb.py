@@ -1,7 +1,5 @@
 """What is done to a running command: kills, signals, a rival, a torn journal."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

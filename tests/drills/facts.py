@@ -1,7 +1,5 @@
 """What a folder holds, file by file, as far as two runs of one command must agree on it to the last bit."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import re

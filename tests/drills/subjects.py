@@ -1,7 +1,5 @@
 """The commands that are drilled: each works in a folder of its own and writes below `out` there."""
 
-from __future__ import annotations
-
 import shlex
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One of each kind of drill, once; `make drills` has twenty of each, on every command."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

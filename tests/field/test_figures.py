@@ -1,7 +1,5 @@
 """The field's results: the kept figures are those of the logs, and the page says of them what they hold."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

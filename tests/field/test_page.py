@@ -1,7 +1,5 @@
 """The page of the field's results in a real browser, where one is installed, with files that a reader drops on it."""
 
-from __future__ import annotations
-
 import json
 import re
 from html import unescape

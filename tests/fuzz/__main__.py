@@ -1,7 +1,5 @@
 """`python -m fuzz`: mutated files through every reader, and what came of them. `make fuzz` runs it."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

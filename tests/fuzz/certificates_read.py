@@ -1,7 +1,5 @@
 """Certificates as they come in: tables, headers, journals, logs of others, and counts."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

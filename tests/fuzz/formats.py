@@ -1,7 +1,5 @@
 """Formats of files as values: what a file holds, with places of it changed, in a container that stays well-formed."""
 
-from __future__ import annotations
-
 import io
 import json
 import struct
@@ -19,8 +17,7 @@ import yaml
 from google.protobuf import json_format
 from PIL import Image
 
-from fuzz.damage import damaged
-from fuzz.draw import JSON, YAML, Draw
+from fuzz.damage import JSON, YAML, Draw, damaged
 
 # --- values ---------------------------------------------------------------------------------------------------------
 

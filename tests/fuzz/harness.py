@@ -1,7 +1,5 @@
 """One door through which files come in, the inputs that go through it, and what came of each."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import tempfile
@@ -14,8 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fuzz.damage import damaged
-from fuzz.draw import Draw
+from fuzz.damage import Draw, damaged
 from fuzz.formats import formats_of
 from randsmooth.errors import InputError, Note
 

@@ -1,7 +1,5 @@
 """Data sets of images as they come in. They carry no digest; what is read must be images and labels."""
 
-from __future__ import annotations
-
 import io
 import json
 import tarfile

@@ -1,7 +1,5 @@
 """Models and training runs as they come in: folders, ONNX files, checkpoints of others and our own, YAML."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -1,7 +1,5 @@
 """All doors through which files come in, by name."""
 
-from __future__ import annotations
-
 from fuzz import certificates_read as certificates
 from fuzz import images_read as images
 from fuzz import models_read as models

@@ -1,7 +1,5 @@
 """A run: inputs of each reader, read in processes that a hang, a flood or a crash takes down alone."""
 
-from __future__ import annotations
-
 import faulthandler
 import multiprocessing
 import os

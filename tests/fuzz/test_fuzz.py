@@ -1,7 +1,5 @@
 """Mutated files through every reader; and the harness: it calls every misbehaviour by its name, and repeats itself."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections import Counter
@@ -12,8 +10,7 @@ import pytest
 import torch
 
 from fuzz.__main__ import main
-from fuzz.damage import WAYS, wounded
-from fuzz.draw import NUMBERS, Draw
+from fuzz.damage import NUMBERS, WAYS, Draw, wounded
 from fuzz.formats import formats_of
 from fuzz.harness import CHANGED, GOOD, OTHER, RAW, REFUSED, SAME, Bench, Input, difference, make
 from fuzz.readers import READERS

@@ -1,7 +1,5 @@
 """Readers that misbehave, for the harness to catch."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

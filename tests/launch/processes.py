@@ -1,7 +1,5 @@
 """Which processes of this machine run, as Linux tells it; and whether what several made is what one makes."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path

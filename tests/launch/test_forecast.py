@@ -1,7 +1,5 @@
 """Plans: the pilot knows what a run takes and says no more about the rest; work of models to come is counted."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Sweeps from the command line: trained, certified, evaluated and ranked, interrupted, gone on with."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

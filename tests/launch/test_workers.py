@@ -1,7 +1,5 @@
 """Certifications that are shared out: the table of one process, whoever is killed, and no process left over."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -4,8 +4,6 @@ Each takes the weights `theta`, a `Problem` and the hyperparameters, finds what 
 which images are right, how many noises count), and returns the loss as a function of the weights alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations

@@ -1,7 +1,5 @@
 """The objectives of denoisers against slow derivations in NumPy: value and gradient, and what stays as it is."""
 
-from __future__ import annotations
-
 import itertools
 from functools import partial
 

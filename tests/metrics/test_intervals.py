@@ -21,20 +21,15 @@ def test_of_a_share_it_is_clopper_and_pearsons() -> None:
         tail = stats.norm.sf(z)
         for n, k in [(1, 0), (1, 1), (5, 2), (20, 19), (50, 0), (300, 0), (300, 300), (300, 7), (10_000, 9_990)]:
             low, high = mean_interval([0.0, 1.0], (0.0, 1.0), z, [n - k, k])
-            exact = (
-                stats.beta.ppf(tail, k, n - k + 1) if k else 0.0,
-                stats.beta.isf(tail, k + 1, n - k) if k < n else 1.0,
-            )
-            assert (k / n - low, high - k / n) == pytest.approx((k / n - exact[0], exact[1] - k / n), rel=0.007), (n, k)
+            least = stats.beta.ppf(tail, k, n - k + 1) if k else 0.0
+            most = stats.beta.isf(tail, k + 1, n - k) if k < n else 1.0
+            assert (k / n - low, high - k / n) == pytest.approx((k / n - least, most - k / n), rel=0.007), (n, k)
 
 
 def test_the_quantile_is_that_of_drawn_weights() -> None:
     rng = np.random.default_rng(0)
-    for values in (
-        rng.random(20),
-        rng.normal(size=12).clip(-2.0, 2.0),
-        np.where(rng.random(20) < 0.2, rng.random(20), 0),
-    ):
+    rare = np.where(rng.random(20) < 0.2, rng.random(20), 0)
+    for values in (rng.random(20), rng.normal(size=12).clip(-2.0, 2.0), rare):
         low, high = mean_interval(values, (-2.0, 2.0), Z)  # so few that the unseen value is the bound
         weights = rng.dirichlet(np.ones(len(values) + 1), 400_000)
         drawn = [np.quantile(weights @ np.append(values, bound), at) for bound, at in ((-2.0, 0.025), (2.0, 0.975))]
@@ -54,9 +49,7 @@ def test_counts_repeat_a_value_rows_stand_alone_and_sides_mirror_each_other() ->
 def test_what_never_differs_still_has_an_interval() -> None:
     facts: Any = {"sigma": 0.5, "n": 100_000, "alpha": 0.001}
     farthest = 0.5 * float(stats.norm.isf(1.0 - 0.001 ** (1.0 / facts["n"])))
-    reached = (
-        1.0 - 0.025 ** (1.0 / 300)
-    ) * farthest  # by the mean, if one image in so many certifies as far as any can
+    reached = (1.0 - 0.025 ** (1.0 / 300)) * farthest  # by the mean, if one image of 300 certifies as far as any can
     nothing, some = from_radii([0.0] * 300, **facts), from_radii([0.4, 0.9, 0.0] * 100, **facts)
     assert metrics.acr(nothing).low == 0.0 and metrics.acr(nothing).high == pytest.approx(reached, rel=0.007)
     gap = metrics.acr_difference(some, some)
@@ -95,9 +88,7 @@ def test_fresh_differences_are_covered() -> None:
                 assert chances[(low <= truth) & (truth <= high)].sum() >= 0.95, (expected, share)
 
 
-GAINS: dict[
-    str, Callable[[np.random.Generator, Any], Floats]
-] = {  # of the images that differ, in parts of the largest radius that there can be
+GAINS: dict[str, Callable[[np.random.Generator, Any], Floats]] = {  # of the images that differ, in largest radii
     "all the same": lambda rng, shape: np.full(shape, 0.2),
     "uniform": lambda rng, shape: 0.5 * rng.random(shape),
     "mostly small": lambda rng, shape: np.minimum(rng.exponential(0.1, shape), 1.0),
@@ -131,11 +122,8 @@ def covered(kind: str, share: float, images: int, runs: int, seed: int) -> tuple
     few = slice(0, 200 if images <= 500 else 20)
     control = bootstrap(values[few], counts[few], rng)
     held, held_by_control = ((low <= truth) & (truth <= high) for low, high in (ends, control))
-    return (
-        float(held.mean()),
-        float(held_by_control.mean()),
-        float(np.ptp(ends[:, few], 0).mean() / np.ptp(control, 0).mean()),
-    )
+    width = np.ptp(ends[:, few], 0).mean() / np.ptp(control, 0).mean()
+    return float(held.mean()), float(held_by_control.mean()), float(width)
 
 
 def test_few_runs_bear_out_the_coverage_of_rare_differences() -> None:

@@ -1,7 +1,5 @@
 """Accuracy from two passes: what it covers, how often, and choices that must fail."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

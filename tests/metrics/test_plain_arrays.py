@@ -1,7 +1,5 @@
 """Every metric takes plain columns in place of a table, through one door."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -59,7 +57,7 @@ def test_correct_or_label_and_predict_say_which_are_right() -> None:
 
 def test_frames_are_columns_too() -> None:
     table = from_counts([[990, 10], [100, 900]], picked=[0, 1], label=[0, 0], sigma=0.5)
-    assert metrics.acr(table.to_pandas()) == metrics.acr(table)
+    assert "table.rows" in refusal(lambda: metrics.acr(table.to_pandas()))  # its radii alone would mean less
     frame = pd.DataFrame({"radius": RADIUS, "correct": CORRECT, "remark": list("abcde")})
     assert metrics.acr(frame) == metrics.acr({"radius": RADIUS, "correct": CORRECT})
 

@@ -1,7 +1,5 @@
 """Small classifiers of 8x8 images as ONNX files in all their forms, with one matrix of weights."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The field's networks in eval mode, written plainly from their state dicts in the authors' names: a check of ours."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -3,8 +3,6 @@
 tests/testing says what all architectures have in common.
 """
 
-from __future__ import annotations
-
 import itertools
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Ensembles: each rule against a plain computation, and the consensus of the first members."""
 
-from __future__ import annotations
-
 import itertools
 from functools import partial
 from typing import Any
@@ -17,7 +15,6 @@ from randsmooth.models import Ensemble
 
 X = torch.randn(200, 1, 8, 8, generator=torch.Generator().manual_seed(0))
 RULES = ("logits", "probabilities", "vote")
-WEIGHTS = (1.0, 2.0, 0.5, 2.7)  # without ties
 
 
 class Asked(nn.Module):
@@ -40,16 +37,14 @@ def four() -> list[Asked]:
     return [Asked(seed) for seed in range(4)]
 
 
-def by_hand(rule: str, logits: NDArray[np.float64], weights: Any) -> NDArray[np.float64]:
+def by_hand(rule: str, logits: NDArray[np.float64]) -> NDArray[np.float64]:
     """(B, K) scores of logits (members, B, K)."""
     if rule == "probabilities":
         exponents = np.exp(logits - logits.max(axis=2, keepdims=True))
         logits = exponents / exponents.sum(axis=2, keepdims=True)
     if rule == "vote":
         logits = np.eye(logits.shape[2])[logits.argmax(axis=2)]
-    shares = np.array(weights)[: len(logits)] / np.sum(weights[: len(logits)])
-    scores: NDArray[np.float64] = np.einsum("m,mbk->bk", shares, logits)
-    return scores
+    return np.asarray(logits.mean(axis=0))
 
 
 @torch.no_grad()
@@ -60,10 +55,10 @@ def logits_of(members: list[Asked]) -> NDArray[np.float64]:
 @torch.no_grad()
 def test_rules() -> None:
     members = four()
-    for rule, weights in itertools.product(RULES, (None, WEIGHTS)):
-        scores = by_hand(rule, logits_of(members), weights or [1.0] * 4)
+    for rule in RULES:
+        scores = by_hand(rule, logits_of(members))
         scores = np.log(scores) if rule == "probabilities" else scores
-        assert np.allclose(Ensemble(members, rule, weights=weights)(X), scores, atol=1e-5), (rule, weights)
+        assert np.allclose(Ensemble(members, rule)(X), scores, atol=1e-5), rule
     next(iter(members[1].parameters()))[0] = torch.nan
     assert Ensemble(members, "vote")(X).isnan().any()  # votes hide no answer that is not finite
 
@@ -72,11 +67,11 @@ def test_rules() -> None:
 def test_consensus_is_what_it_is_defined_as() -> None:
     for rule, first in itertools.product(RULES, (2, 3)):
         members = four()
-        found = Ensemble(members, rule, consensus=first, weights=WEIGHTS)(X).argmax(dim=1).numpy()
+        found = Ensemble(members, rule, consensus=first)(X).argmax(dim=1).numpy()
         logits = logits_of(members)
         classes = logits.argmax(axis=2)
         agree = (classes[:first] == classes[0]).all(axis=0)
-        expected = np.where(agree, classes[0], by_hand(rule, logits, WEIGHTS).argmax(axis=1))
+        expected = np.where(agree, classes[0], by_hand(rule, logits).argmax(axis=1))
         assert 0 < agree.sum() < len(X) and np.array_equal(found, expected), (rule, first)
         asked = [sum(member.sizes) for member in members]
         parts = -(-int((~agree).sum()) // 50)  # a quarter of the batch at a time
@@ -87,9 +82,9 @@ def test_consensus_is_what_it_is_defined_as() -> None:
 def test_notes_say_what_answers() -> None:
     members = four()
     wrapped = models.wrap(members[0], mean=0.5)
-    ensemble = Ensemble([wrapped, members[1], members[2]], "vote", consensus=2, weights=[1, 1, 2])
+    ensemble = Ensemble([wrapped, members[1], members[2]], "vote", consensus=2)
     assert ensemble.notes == (
-        "an ensemble of 3: the most votes of the members, ties to the first class weighted 0.5, 0.5, 1; where the "
+        "an ensemble of 3: the most votes of the members, ties to the first class; where the "
         "first 2 agree, they alone answer",
         "member 1: after noise: normalised by mean 0.5 and std 1",
     )
@@ -99,13 +94,10 @@ def test_what_cannot_be_an_ensemble_is_named() -> None:
     members = four()
     table: list[tuple[dict[str, Any], str]] = [
         ({"rule": "mean"}, "'mean' | logits"),
-        ({"weights": [1.0, 2.0]}, "weights=[1.0, 2.0] | 4 numbers above 0"),
-        ({"weights": [1.0, 2.0, 0.0, 1.0]}, "4 numbers above 0"),
         ({"consensus": 1}, "consensus=1 | from 2 to 3"),
         ({"consensus": 4}, "consensus=4"),
     ]
     check_refusals((partial(Ensemble, members, **given), said) for given, said in table)
     other = nn.Sequential(nn.Flatten(), nn.Linear(64, 6)).eval()
-    known = [models.Classifier(arch="small-cnn", classes=list("abcd")[:k], shape=(1, 8, 8)).eval() for k in (2, 3)]
-    apart = {"at least two members": members[:1], "5 and 6 logits": [members[0], other], "2 and 3 classes": known}
+    apart = {"at least two members": members[:1], "5 and 6 logits": [members[0], other]}
     check_refusals((lambda those=those: Ensemble(those)(X), said) for said, those in apart.items())  # type: ignore[misc]

@@ -1,7 +1,5 @@
 """Model folders: bit-equal round trips, nothing half-written that loads, every damage named."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

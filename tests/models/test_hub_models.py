@@ -1,7 +1,5 @@
 """Image classifiers of transformers and timm: their steps on tensors, their classes, and what is refused."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from functools import partial
@@ -66,8 +64,6 @@ PROCESSORS: list[tuple[str, dict[str, Any]]] = [
     ("ViT", {"size": SIDES, "do_rescale": False}),
     ("DeiT", {"size": {"height": 40, "width": 40}, "crop_size": SIDES}),
     ("Beit", {"size": SIDES, "crop_size": {"height": 20, "width": 16}, "do_center_crop": True}),
-    ("ConvNext", {"size": {"shortest_edge": 24}, "crop_pct": 0.8}),
-    ("ConvNext", {"size": {"shortest_edge": 384}}),
     ("Bit", {"size": {"shortest_edge": 28}, "crop_size": SIDES}),
     ("CLIP", {"size": {"shortest_edge": 28}, "crop_size": SIDES, "resample": 2}),
 ]

@@ -1,7 +1,5 @@
 """The normalisation that a file does not store: found by accuracy where that is clear, and never guessed."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 
@@ -12,7 +10,7 @@ import torch
 from models.refusing import check_refusals, refusal
 from randsmooth.data import DATASETS
 from randsmooth.models import build, import_checkpoint
-from randsmooth.models.importing.checkpoint import ALPHA, Normalisation, Trial, candidates, normalisation, usual
+from randsmooth.models.importing.checkpoint import ALPHA, Normalisation, Trial, candidates, normalisation
 
 LAYERS = tuple(Normalisation(name, None, None) for name in ("a", "b", "c"))
 
@@ -56,27 +54,7 @@ def test_layers_that_are_equally_good_are_seldom_told_apart() -> None:
     assert taken <= 6  # of 2 expected at most; more than 6 has probability 0.005
 
 
-def test_the_layer_that_was_named_before_is_taken_unless_another_is_clearly_better() -> None:
-    """A table of right answers of 1,000 behind (a, b, c), where c is usual, and of what is taken."""
-    table = {
-        (950, 948, 949): "c",
-        (950, 948, 950): "c",
-        (980, 948, 900): "a",
-        (980, 979, 900): None,
-        (90, 90, 90): None,
-    }
-    for shares, expected in table.items():
-        made = trial([[i < share for i in range(1000)] for share in shares])._replace(prior=LAYERS[2])
-        if expected is None:
-            check_refusals([(made.winner, "--normalise a or b or c")])
-        else:
-            assert made.winner().name == expected, shares
-
-
 def test_the_usual_layers_are_the_fields() -> None:
-    found = {name: usual(DATASETS[name]) for name in ("mnist", "fashion-mnist", "cifar10", "cifar100", "imagenet")}
-    unnormalised = {name for name, layer in found.items() if layer is not None and layer.mean is None}
-    assert unnormalised == {"mnist", "fashion-mnist"}
     # As `datasets.py` of CAT-RS and of acr-weakness has them.
     field = Normalisation("cifar100", (0.5071, 0.4867, 0.4408), (0.2675, 0.2565, 0.2761))
     assert candidates(DATASETS["cifar100"])[0] == normalisation("cifar100", DATASETS["cifar10"]) == field

@@ -1,7 +1,5 @@
 """The hash of weights: equal for equal models however they are held, and another for others."""
 
-from __future__ import annotations
-
 import copy
 import warnings
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What lies between a noisy image and a model: exact against a plain computation, and named."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

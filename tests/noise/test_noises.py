@@ -1,7 +1,5 @@
 """Further noises: radii against worst sets, quadrature and enumeration; draws; what users and headers call them."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -1,7 +1,5 @@
 """Noise rounded to the grid k/255: its law to the last bit, and why it is wanted."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from fractions import Fraction
@@ -15,8 +13,7 @@ from scipy import stats
 
 from models.refusing import check_refusals
 from randsmooth.noise import Copies, Gaussian, Stream, check_on_grid, grid_sampler
-from randsmooth.noise.pixel_grid import GridOnDevice, GridSampler
-from randsmooth.noise.thresholds import EXTRA, OPEN, Thresholds
+from randsmooth.noise.pixel_grid import EXTRA, OPEN, GridOnDevice, GridSampler, Thresholds
 
 SIGMAS = [0.12, 0.25, 1.0]
 

@@ -1,7 +1,5 @@
 """Gaussian radii: SciPy's normal distribution, worst classifiers found by linear programming, other norms."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any

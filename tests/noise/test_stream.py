@@ -1,7 +1,5 @@
 """Streams and the addresses of images: an address always gives the same numbers, and any other address others."""
 
-from __future__ import annotations
-
 from collections import Counter
 from hashlib import blake2b
 

@@ -1,7 +1,5 @@
 """The package in tests/plugin_package: what it announces, and how it is installed for a test."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A package that is not ours adds one entry of each kind, without a line changed here."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

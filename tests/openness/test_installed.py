@@ -1,7 +1,5 @@
 """A package that is not ours, really installed: its entries train, certify and report by the command line."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The wheel and the sdist, built here without a network: what they hold, and what an index shows of them."""
 
-from __future__ import annotations
-
 import re
 import sys
 import tomllib

@@ -1,7 +1,5 @@
 """What is cited for what: every name of ours has an entry, tables and models say what they used, BibTeX is BibTeX."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

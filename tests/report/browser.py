@@ -1,7 +1,5 @@
 """A page opened in a headless Chromium, with a probe that looks at it as a reader would."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -198,7 +198,7 @@ def test_tables_that_share_no_image_are_refused(pair: list[Certificates]) -> Non
 def test_tables_of_other_labels_are_drawn_and_not_paired(pair: list[Certificates]) -> None:
     turned, other = np.roll(pair[1].label, 1), np.maximum(pair[1].label, 1)
     one = np.where(pair[1].idx == pair[1].idx[5], (pair[1].label + 1) % 3, pair[1].label)
-    for label, why in ((turned, "same labels, in another order"), (other, "different data sets"), (one, "is damaged")):
+    for label, why in ((turned, "same labels, in another order"), (other, "of another data set"), (one, "is damaged")):
         text = comparison_page([pair[0], replace(pair[1], label=label)])
         assert "polar is not compared with gaussian image by image: image " in text and why in text
         assert "ACR is not compared between" in text and "beyond chance (" not in text
@@ -273,7 +273,7 @@ def test_json_holds_the_comparison(pair: list[Certificates], log: Make) -> None:
     assert told["given_up"][0]["lost"] == metrics.given_up(pair[1], pair[0]).lost.tolist()
     (told,) = json.loads(render([log([0.5], "gaussian"), log([0.7], "b")], format="json"))["against"]
     assert told["waterfall"] is None and told["images"] == 1
-    assert told["verdict"]["words"] == metrics.NO_DIFFERENCE and "the largest radius that gaussian has" in told["limit"]
+    assert told["verdict"]["words"] == metrics.NO_DIFFERENCE and "the largest radius of gaussian" in told["limit"]
 
 
 def test_what_a_rule_did_not_answer_is_a_dash(pair: list[Certificates]) -> None:

@@ -41,6 +41,8 @@ def test_lines_come_in_the_order_of_the_p_a_curve_and_not_of_acr(log: Make) -> N
     assert metrics.acr(few_far).value > metrics.acr(all_near).value
     lines = Read(leaderboard_page(measured([few_far, all_near]))).lines
     assert [line[0] for line in lines] == ["all-neardeep", "few-fardeep"]
+    far = Read(leaderboard_page(measured([few_far, all_near]), radii=[9.0])).lines
+    assert {line[-2] for line in far} == {"–"}  # no n certifies that far: nothing is measured there
     tied = [log([0.1, 0.1], "near", **LOGGED), log([0.1, 1.0], "far", **LOGGED)]  # at 1/2, and parted farther up
     assert [row.entry.table.name for row in by_setting(measured(tied))[1][0].rows] == ["far", "near"]
 
@@ -172,3 +174,8 @@ def test_methods_are_compared_with_the_gaussian_one_of_their_setting(make: Make)
     assert told["gaussian"] is told["elsewhere"] is None
     assert told["polar"]["words"] == str(one.verdict) and told["polar"]["baseline"] == "gaussian"
     assert told["polar"]["judged_together"]["critical"] == one.scope.critical
+    named = [
+        make(name, seed=seed, model={"method": name}).renamed("log") for seed, name in enumerate(["gaussian", "b"])
+    ]
+    text = Read(leaderboard_page([measure(table, f"{place}/log.parquet") for place, table in enumerate(named)])).text
+    assert "Against 0/log.parquet" in text and "1/log.parquet :" in text

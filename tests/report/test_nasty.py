@@ -1,7 +1,5 @@
 """Nasty strings in a real browser: nothing of them runs, nothing is fetched, all of them are shown."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

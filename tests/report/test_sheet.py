@@ -51,8 +51,10 @@ def test_the_baseline(make: Make) -> None:
         assert find_baseline(tables, name) == expected, given
 
 
-def test_remarks(make: Make) -> None:
+def test_remarks(make: Make, log: Make) -> None:
     assert remarks([make(), make(seed=1)]) == []
+    (said,) = remarks([log([0.5], "a"), log([0.6], "b", n=100, alpha=0.01, sigma=0.5), log([0.4], "c")])
+    assert "sigma or n or alpha of a, c" in said and "--sigma, --n, --alpha" in said
     said = " ".join(remarks([make(), make(sigma=0.25, n=1000, images=30)]))
     assert "same images" in said and "sigma (0.25, 0.5)" in said and "n (500, 1,000)" in said
 

@@ -1,7 +1,5 @@
 """Methods that break the contract are refused, in words that say what is wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from models.refusing import each_told
 from randsmooth import methods, testing
 from randsmooth.attacks import noisy_logits
 from randsmooth.methods import Loss, LossInputs, Method, Schedule
-from testing.refused import each_told
 
 Gaussian: Any = methods.METHODS["gaussian"]
 
@@ -91,7 +89,6 @@ METHODS: list[tuple[Any, str]] = [
     (changed(lambda loss, model, *_: and_(loss, model.eval())), "leaves the model in eval mode"),
     (changed(lambda loss, model, x, _: and_(loss, x.mul_(0.5))), "changes the images"),
     (changed(lambda loss, *_: times(np.random.default_rng().random(), loss)), "gives |, then | on the same"),
-    (changed(lambda loss, model, x, inputs: times(inputs.u.mean(), loss)), "raises | without inputs.u"),
     (made(loss=scrambled), "of the same images in another order|y.repeat(m), not y.repeat_interleave(m)"),
     (changed(lambda loss, model, x, _: times(len(x), loss)), "of every image twice|mean over the images, not the sum"),
     (made(schedule=lambda self: ONE), "gives two runs one schedule"),

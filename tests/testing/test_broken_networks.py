@@ -1,7 +1,5 @@
 """Architectures and backends that break their contracts are refused, in words that say what is wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -9,13 +7,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from models.refusing import each_told, told
 from randsmooth import testing
 from randsmooth.certificates import Precision
 from randsmooth.certification.backends import BACKENDS, Backend, own_copy
 from randsmooth.certification.backends.torch_backend import Torch
 from randsmooth.models import Architecture
 from randsmooth.models.architectures.convolutional import small_cnn
-from testing.refused import each_told, told
 
 
 def built(change: Callable[[nn.Module], Any]) -> Architecture:

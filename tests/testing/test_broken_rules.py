@@ -1,7 +1,5 @@
 """Rules that break the contract are refused, in words that say what is wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from models.refusing import each_told, told
 from plugin_package.smoothing_extras.rule import Halves
 from randsmooth import bounds, testing
 from randsmooth.noise import Gaussian
 from randsmooth.rules import RULES, Claim, Rule, RuleEntry
-from testing.refused import each_told, told
 
 
 def but(**members: Any) -> Rule:

@@ -1,7 +1,5 @@
 """Checkpoints: read as they were written, or refused by name; damage of all kinds, and strangers' files."""
 
-from __future__ import annotations
-
 import io
 import random
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Training denoisers: they learn to denoise, resume bit for bit, and refuse what does not fit before the work."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

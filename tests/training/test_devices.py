@@ -1,7 +1,5 @@
 """Training on several devices: parts of batches with threads as ranks, and real processes, which end together."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """A method that another program brings trains, and names other models like ours."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path

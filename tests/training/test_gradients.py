@@ -1,7 +1,5 @@
 """Gradient norms of single images, against the gradient of a linear classifier written out."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

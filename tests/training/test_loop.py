@@ -1,7 +1,5 @@
 """Training runs: deterministic, resumable bit for bit, stopped when the loss is lost, and what they tell on the way."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Training under noises: the methods that take them, what the model folder keeps, and what the training is good for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The page on a model that was assessed: first for the person who decides, then its figures."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

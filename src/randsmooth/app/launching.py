@@ -1,7 +1,5 @@
 """Where the app runs: on this machine, or as a Hugging Face Space, a folder with the app, its needs and the model."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """One image with its certificate, what lies around it, and what other numbers of samples would have proved."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

@@ -4,8 +4,6 @@ Its words and drawings are those of `page.html.j2`; what is computed for them is
 drawings is in percent: their words are HTML, which does not shrink with them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from pathlib import Path

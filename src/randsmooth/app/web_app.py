@@ -1,7 +1,5 @@
 """The app itself, in Gradio: a place for an image, two sliders, the certificate as it grows; and what guards it."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,10 +1,10 @@
 from .balls import Ball as Ball
 from .balls import ball_of as ball_of
-from .on_images import ddn as ddn
-from .on_images import gradient_free as gradient_free
-from .on_images import pgd as pgd
-from .on_noises import ball_attack as ball_attack
-from .on_noises import sphere_attack as sphere_attack
+from .in_training import ball_attack as ball_attack
+from .in_training import ddn as ddn
+from .in_training import gradient_free as gradient_free
+from .in_training import pgd as pgd
+from .in_training import sphere_attack as sphere_attack
 from .shared import DAMP as DAMP
 from .shared import Attacked as Attacked
 from .shared import at_least_float32 as at_least_float32

@@ -1,7 +1,5 @@
 """Balls of all norms of certificates: how long a change is, where a loss climbs most, which change of that fits."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 

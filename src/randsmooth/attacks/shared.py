@@ -1,7 +1,5 @@
 """What attacks share: losses of noisy logits, lengths image by image, networks left as they were, what is returned."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager

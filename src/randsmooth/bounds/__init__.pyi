@@ -31,6 +31,7 @@ from .boundaries import claims_by_deadline as claims_by_deadline
 from .boundaries import (
     crossing_probability as crossing_probability,
 )
+from .boundaries import looks as looks
 from .boundaries import (
     smallest_cap as smallest_cap,
 )
@@ -62,4 +63,3 @@ from .means import (
 from .means import (
     sample_variance as sample_variance,
 )
-from .schedule import looks as looks

@@ -1,7 +1,5 @@
 """A test that holds at any number of samples: the e-process of a uniform prior on the probabilities above p0."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Clopper-Pearson bounds on a binomial probability, for any class and randomised too; and the counts behind them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -26,13 +24,11 @@ def check_counts(k: ArrayLike, n: ArrayLike) -> None:
         >>> check_counts(11, 10)
         Traceback (most recent call last):
             ...
-        randsmooth.errors.InputError: successes must lie in 0..n; got k=11 of n=10
+        randsmooth.errors.InputError: successes must lie in 0..n, of n >= 1 samples; got k=11 of n=10
     """
     k, n = np.asarray(k), np.asarray(n)
-    if np.any(n < 1):
-        raise InputError(f"a bound needs n >= 1 samples; got n={np.min(n)}")
-    if np.any((k < 0) | (k > n)):
-        raise InputError(f"successes must lie in 0..n; got k={k.tolist()} of n={n.tolist()}")
+    if np.any((k < 0) | (k > n) | (n < 1)):
+        raise InputError(f"successes must lie in 0..n, of n >= 1 samples; got k={k.tolist()} of n={n.tolist()}")
 
 
 def q_upper(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:

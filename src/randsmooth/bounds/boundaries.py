@@ -1,10 +1,8 @@
-"""Exact group-sequential boundaries: how many successes certify, or are too few to go on, at each look.
+"""Exact group-sequential boundaries: when one looks, and how many successes then certify, or are too few to go on.
 
 For one class (`boundary`), for whichever class crosses (`any_class_boundary`), and for a test that spends its level by
 a deadline (`claims_by_deadline`).
 """
-
-from __future__ import annotations
 
 import math
 from dataclasses import dataclass
@@ -13,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from randsmooth.bounds.binomial import Floats, Ints
-from randsmooth.bounds.levels import check_alpha, check_level, check_probability
-from randsmooth.bounds.schedule import check_looks
+from randsmooth.bounds.levels import GRAIN, check_alpha, check_level, check_probability
 from randsmooth.errors import InputError
 
+RATIO = 1.1  # from one look to the next
 SAFETY = 1e-9  # part of the level left unspent, against rounding (below 1e-10 at a million samples)
 CUT = 1e-13  # part of the level at which a binomial's tail is cut away, and counted as crossed
 NEGLIGIBLE = 1e-30
@@ -29,6 +27,39 @@ DEADLINE_POWER = 4.0  # of n / deadline: most of the level is left for the last 
 # that still claims at N; it costs certificates, not soundness. What runs long lies near its threshold, and most of that
 # is better given up before N: an image with that p, which N samples would certify every other time, every fifth time.
 SHARE, POWER, BETA = 0.4, 0.7, 0.2
+
+
+def looks(cap: int) -> Ints:
+    """Cumulative sample counts n_1 < n_2 < ... < n_K = cap, which grow by a tenth and are whole batches of 32.
+
+    Args:
+        cap: the most samples that may be drawn; the last look, and the only one that may be no whole batch.
+
+    Returns:
+        The counts (K,).
+
+    Raises:
+        InputError: the cap is no whole number >= 1.
+
+    Example:
+        >>> looks(200).tolist()
+        [32, 64, 96, 128, 160, 192, 200]
+    """
+    if isinstance(cap, bool) or not isinstance(cap, int | np.integer) or cap < 1:
+        raise InputError(f"cap={cap!r} must be a whole number of samples, at least 1")
+    steps = max(0, math.floor(math.log(cap / GRAIN) / math.log(RATIO))) + 1
+    batches = np.ceil(RATIO ** np.arange(steps) - 1e-9).astype(np.int64)  # rounding puts no power above its batch
+    rounded = np.unique(batches) * GRAIN
+    return np.append(rounded[rounded < cap], np.int64(cap))
+
+
+def check_looks(looks: ArrayLike) -> Ints:
+    """`looks` as integers (K,); InputError unless they are whole numbers >= 1 that increase, at least one."""
+    values = np.asarray(looks)
+    whole = values.ndim == 1 and values.size > 0 and values.dtype.kind in "iu"
+    if not whole or values[0] < 1 or np.any(values[1:] <= values[:-1]):
+        raise InputError(f"looks={looks!r} must be whole numbers >= 1 that increase, such as 32, 64, 96")
+    return values.astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,8 +3,6 @@
 They speak of probabilities; `noise.Gaussian.radius` and `top_k_radius` say what radius they prove.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

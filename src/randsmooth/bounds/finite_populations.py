@@ -1,7 +1,5 @@
 """Statements about finitely many images: how many have a property, and how many certificates may be false."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,6 +1,4 @@
-"""Limits of alpha, and the smallest n: checked without loading SciPy, so that an error comes at once."""
-
-from __future__ import annotations
+"""Limits of alpha, the smallest n and the grain of looks: known without SciPy, so that an error comes at once."""
 
 import math
 from numbers import Real
@@ -8,6 +6,7 @@ from typing import Any
 
 from randsmooth.errors import InputError
 
+GRAIN = 32  # samples in a batch, and at the first look
 SMALLEST_ALPHA = 1e-15  # that a user may ask for: below it, exact boundaries lose their digits
 
 

@@ -1,7 +1,5 @@
 """Bounds on means of bounded values: of softmax scores (the soft smoothed classifier), and of finitely many numbers."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

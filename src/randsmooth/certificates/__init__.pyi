@@ -1,6 +1,7 @@
+from .counts import CertificatesLike as CertificatesLike
+from .counts import as_certificates as as_certificates
 from .counts import from_counts as from_counts
-from .evidence import NO_LABEL as NO_LABEL
-from .evidence import name_images as name_images
+from .counts import from_radii as from_radii
 from .files import FolderFile as FolderFile
 from .files import check_file as check_file
 from .files import (
@@ -15,12 +16,27 @@ from .files import unplaced as unplaced
 from .files import (
     write_tsv as write_tsv,
 )
-from .frames import CertificatesLike as CertificatesLike
-from .frames import as_certificates as as_certificates
-from .frames import from_radii as from_radii
+from .header import (
+    ANOTHER_ARITHMETIC as ANOTHER_ARITHMETIC,
+)
+from .header import (
+    ANOTHER_MODEL as ANOTHER_MODEL,
+)
 from .header import BATCH_MATTERS as BATCH_MATTERS
 from .header import Header as Header
 from .header import Machine as Machine
+from .header import (
+    check_same_run as check_same_run,
+)
+from .header import (
+    classifier_difference as classifier_difference,
+)
+from .header import (
+    evidence_difference as evidence_difference,
+)
+from .header import (
+    generator as generator,
+)
 from .header import guarantee_of as guarantee_of
 from .header import parse_header as parse_header
 from .header import rule_of as rule_of
@@ -28,15 +44,15 @@ from .journal import Journal as Journal
 from .journal import JournalRow as JournalRow
 from .journal import journal_header as journal_header
 from .logs.inferred import COMMON_ALPHA as COMMON_ALPHA
+from .logs.inferred import REPOSITORIES as REPOSITORIES
+from .logs.inferred import PathFacts as PathFacts
+from .logs.inferred import in_repository as in_repository
 from .logs.inferred import infer as infer
 from .logs.inferred import log_at_alpha as log_at_alpha
+from .logs.inferred import method_named as method_named
+from .logs.inferred import path_facts as path_facts
 from .logs.inferred import possible_budgets as possible_budgets
 from .logs.inferred import require_reachable as require_reachable
-from .logs.paths import REPOSITORIES as REPOSITORIES
-from .logs.paths import PathFacts as PathFacts
-from .logs.paths import in_repository as in_repository
-from .logs.paths import method_named as method_named
-from .logs.paths import path_facts as path_facts
 from .logs.tsv import PredictionLog as PredictionLog
 from .logs.tsv import looks_like_log as looks_like_log
 from .logs.tsv import read_tsv as read_tsv
@@ -44,25 +60,6 @@ from .merging import NotWhole as NotWhole
 from .merging import merge as merge
 from .parquet import read_parquet as read_parquet
 from .parquet import write_parquet as write_parquet
-from .same_run import (
-    ANOTHER_ARITHMETIC as ANOTHER_ARITHMETIC,
-)
-from .same_run import (
-    ANOTHER_MODEL as ANOTHER_MODEL,
-)
-from .same_run import (
-    check_same_run as check_same_run,
-)
-from .same_run import (
-    classifier_difference as classifier_difference,
-)
-from .same_run import (
-    evidence_difference as evidence_difference,
-)
-from .same_run import (
-    generator as generator,
-)
-from .selection import Shard as Shard
 from .settings import (
     ARITHMETICS as ARITHMETICS,
 )
@@ -75,6 +72,7 @@ from .settings import (
 from .settings import (
     Precision as Precision,
 )
+from .settings import Shard as Shard
 from .settings import (
     check_budget as check_budget,
 )
@@ -84,6 +82,7 @@ from .settings import (
 from .table import (
     ABSTAIN as ABSTAIN,
 )
+from .table import NO_LABEL as NO_LABEL
 from .table import (
     Certificates as Certificates,
 )
@@ -93,3 +92,4 @@ from .table import (
 from .table import (
     from_evidence as from_evidence,
 )
+from .table import name_images as name_images

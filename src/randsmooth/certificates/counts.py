@@ -1,6 +1,7 @@
-"""A table of counts that another program made: its radii are computed here, and it says what it cannot know.
+"""Tables of what other programs counted or certified.
 
-They come as arrays, a DataFrame, comma- or tab-separated values, or JSON lines.
+Counts come as arrays, a DataFrame, comma- or tab-separated values, or JSON lines: radii are computed here, and the
+table says what it cannot know.
 """
 
 from __future__ import annotations
@@ -16,13 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from randsmooth.certificates.evidence import NO_LABEL
 from randsmooth.certificates.header import Header, guarantee_of
 from randsmooth.certificates.logs.tsv import read_text
 from randsmooth.certificates.settings import CertificationSettings
-from randsmooth.certificates.table import Certificates, Ints, from_evidence, marked
+from randsmooth.certificates.table import ABSTAIN, ATTRS, NO_LABEL, Certificates, Floats, Ints, from_evidence, marked
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import InputError, unknown
 from randsmooth.noise import Noise
 from randsmooth.rules import MOST_SAMPLES, ConfidenceBound, Rule, check_samples, kind_of_rule, make_rule
 
@@ -201,7 +201,8 @@ def _arrays(given: Mapping[str, Any]) -> dict[str, Any]:
         found["path"] = [whole_numbers("path", path, None) for path in given["path"]]
     counted = next((name for name in ("counts", "n_A") if name in given), None)
     if counted is not None:
-        wide = np.iterable(given[counted]) and np.ndim(next(iter(given[counted]), 0)) > 0
+        first = next(iter(given[counted]), 0) if np.iterable(given[counted]) else 0
+        wide = np.iterable(first) and not isinstance(first, str)
         found["counts"] = whole_numbers(counted, given[counted], *([None, None] if wide else [None]))
     elif "path" in found:
         found["counts"] = np.array([path[-1] if len(path) else 0 for path in found["path"]], np.int64)
@@ -212,7 +213,7 @@ def _arrays(given: Mapping[str, Any]) -> dict[str, Any]:
         if name in given and not (name == "label" and np.array_equal(given[name], np.full(N, NO_LABEL))):
             found[name] = whole_numbers(name, given[name], N, *([None] if name == "counts0" else []))
     if "n" in given:
-        found["n"] = _one_n(whole_numbers("n", np.atleast_1d(given["n"]), None))
+        found["n"] = whole_numbers("n", np.atleast_1d(given["n"]), None)
     try:
         found["seconds"] = np.asarray(given.get("seconds", np.zeros(N)), np.float64)
     except (TypeError, ValueError):
@@ -255,26 +256,17 @@ def _budget(found: Mapping[str, Any], rule: str) -> int:
     """
     if rule != "fixed" and "path" not in found:
         raise InputError(f"rule {shown(repr(rule))} decides at its looks: give path, the counts at each of them")
-    n: int | None = found.get("n")
+    said = [found.get("n", np.zeros(0, np.int64))]
     if rule == "fixed" and found["counts"].ndim > 1:
-        total = _one_n(found["counts"].sum(axis=1)) or n or 0
-        if n not in (None, total):
-            raise InputError(f"n={n}, and the counts of an image add up to {total}")
-        return total
-    if n is None:
+        said.append(found["counts"].sum(axis=1))
+    numbers = np.unique(np.concatenate(said)).tolist()
+    if len(numbers) > 1:
+        several = f"by n and counts, images have from {numbers[0]:,} to {numbers[-1]:,} samples, and a table has one n"
+        raise InputError(f"{several}: make one for each. Where samples stopped once they sufficed, give rule and path")
+    if not numbers:
         raise InputError("n is missing: how many samples of each image were counted (--n)")
-    return n
-
-
-def _one_n(samples: Ints) -> int:
-    """The one number of `samples` that all images have; InputError where it differs. 0 where there is no image."""
-    least, most = (int(samples.min()), int(samples.max())) if len(samples) else (0, 0)
-    if least < most:
-        said = f"images have from {least:,} to {most:,} samples, and a table has one n: make one for each"
-        raise InputError(f"{said}. Where samples stopped once they sufficed, give the rule and path of each")
-    if most:
-        check_samples("n", most)
-    return most
+    check_samples("n", numbers[0])
+    return int(numbers[0])
 
 
 def _selection(found: Mapping[str, Any], bound: str, K: int) -> tuple[int | None, Ints]:
@@ -314,3 +306,113 @@ def _with_others(found: Mapping[str, Any], rule: Rule, counts0: Ints) -> Ints:
 def lump(picked: Ints, n_a: Ints, samples: Ints, K: int) -> Ints:
     """(N, K + 1) counts of which only that of the picked class is known; the last column has all other answers."""
     return np.column_stack([marked(picked, K) * n_a[:, None], samples - n_a])
+
+
+# What the metrics take for a table: one, or columns by name (also a DataFrame), or certified radii alone.
+CertificatesLike = Certificates | Mapping[str, Any] | ArrayLike
+RADII = ("radius", "correct", "label", "predict", "idx", "sigma", "n", "alpha", "name")  # columns and facts
+
+
+def as_certificates(given: CertificatesLike) -> Certificates:
+    """The table that is meant by `given`, as every function of `rs.metrics` takes it; a table is returned as it is.
+
+    Args:
+        given: a table; or columns by name, also as a DataFrame, of N images each:
+
+            - radius: certified L2 radii, in units of pixels in [0, 1]; 0 where nothing was certified.
+            - correct: whether the certified class is right; or label and predict, the classes, -1 for an abstention.
+              Without them, every radius above 0 is that of a right image. An image that is not correct abstained if
+              its radius is 0.
+            - idx: positions of the images; without it two tables are about the same images in the same order.
+
+            with the facts sigma, n and alpha, which metrics of p_A need, and a name. An array alone is taken for the
+            radius. Of counts, `from_counts` makes a table.
+
+    Raises:
+        InputError: a column that is unknown, missing or impossible.
+
+    Example:
+        >>> table = as_certificates({"radius": [0.0, 0.4, 0.7], "correct": [False, True, False]})
+        >>> table.correct.tolist(), table.predict.tolist()
+        ([False, True, False], [-1, 0, 1])
+        >>> as_certificates(table) is table
+        True
+    """
+    if isinstance(given, Certificates):
+        return given
+    if ATTRS in getattr(given, "attrs", ()):
+        raise InputError("this DataFrame was made of a table, and says less: give the table, or table.rows(...) of it")
+    return from_radii(**_of_radii(given))
+
+
+def _of_radii(given: Any) -> dict[str, Any]:
+    """The known columns by name. A mapping may hold no others, for they are misspelt ones; a DataFrame may."""
+    if not (isinstance(given, Mapping) or hasattr(given, "columns")):
+        return {"radius": given}
+    names = [*(given if isinstance(given, Mapping) else given.columns)]
+    if isinstance(given, Mapping) and (odd := [name for name in names if name not in RADII]):
+        raise unknown("column", odd[0], RADII)
+    if "radius" not in names:
+        raise InputError(f"radius is missing in the columns {', '.join(map(str, names))}; of counts, see from_counts")
+    return {name: given[name] for name in names if name in RADII}
+
+
+def from_radii(
+    radius: ArrayLike,
+    *,
+    correct: ArrayLike | None = None,
+    label: ArrayLike | None = None,
+    predict: ArrayLike | None = None,
+    idx: ArrayLike | None = None,
+    sigma: float | None = None,
+    n: int | None = None,
+    alpha: float | None = None,
+    name: str = "",
+) -> Certificates:
+    """The table of N images whose radii another program certified, as though they were read from its log.
+
+    Args:
+        radius: (N,) certified L2 radii in units of pixels in [0, 1], 0 where nothing was certified.
+        correct: (N,) whether the certified class is right, where `predict` does not say it. By default every radius
+            above 0 is that of a right image. An image that is not correct abstained if its radius is 0.
+        label: (N,) true classes; class 0 if not given.
+        predict: (N,) certified classes, or ABSTAIN (-1).
+        idx: (N,) positions of the images; 0..N-1 if not given.
+        sigma, n, alpha: of the certification, as far as they are known.
+        name: what to call the table in a comparison.
+
+    Raises:
+        InputError: arrays of several lengths, classes that are none, a radius that is negative or not finite, or one
+            above 0 where the certification abstained.
+
+    Example:
+        >>> table = from_radii([0.0, 0.4, 0.7], label=[0, 0, 1], predict=[-1, 0, 0])
+        >>> table.correct.tolist()
+        [False, True, False]
+    """
+    try:
+        reach: Floats = np.atleast_1d(np.asarray(radius, np.float64))
+    except (TypeError, ValueError):  # also several tables, of which a metric takes one, and a single one for a list
+        raise InputError(f"{shown(repr(radius))} is no array of radii: expected numbers, a table or columns") from None
+    right = reach > 0.0 if correct is None else np.asarray(correct)
+    if right.shape != reach.shape or not np.isin(right, (0, 1)).all():
+        raise InputError(f"correct must hold True or False for each of {reach.size} radii; got {right.tolist()}")
+    classes = np.zeros(reach.shape, np.int64) if label is None else _classes("label", label, reach.shape)
+    other = np.where(reach > 0.0, classes + 1, ABSTAIN)
+    answers = np.where(right, classes, other) if predict is None else _classes("predict", predict, reach.shape)
+    wrong = ~((reach >= 0.0) & np.isfinite(reach)) | (classes < 0) | (answers < ABSTAIN)
+    wrong |= (answers == ABSTAIN) & (reach > 0.0)
+    if np.any(wrong):
+        row = int(np.argmax(wrong))
+        said = f"radius={reach[row]}, label={classes[row]}, predict={answers[row]} in row {row}"
+        raise InputError(f"{said}: expected a finite radius, 0 where predict=-1 abstains, and classes from 0")
+    places = np.arange(len(reach)) if idx is None else whole_numbers("idx", idx, len(reach))
+    header = Header(sigma=sigma, n=n, alpha=alpha)
+    return Certificates(header, places, classes, answers, reach, np.zeros(len(reach)), name=name)
+
+
+def _classes(what: str, values: ArrayLike, shape: tuple[int, ...]) -> Ints:
+    found = np.asarray(values)
+    if found.shape != shape or (found.size and found.dtype.kind not in "iu"):
+        raise InputError(f"{what} must hold one whole number for each of {shape[0]} radii; got {found.tolist()}")
+    return found.astype(np.int64)

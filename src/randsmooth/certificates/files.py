@@ -1,12 +1,11 @@
 """Certificate tables on disk: which files hold some, how any of them is read and checked, and writing logs."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from difflib import get_close_matches
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +13,9 @@ import numpy as np
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates.header import CLOPPER_PEARSON, guarantee_of
 from randsmooth.certificates.journal import UNFINISHED, Journal, read_unfinished
-from randsmooth.certificates.logs.inferred import infer
-from randsmooth.certificates.logs.paths import in_repository
+from randsmooth.certificates.logs.inferred import in_repository, infer
 from randsmooth.certificates.logs.tsv import TSV_COLUMNS, PredictionLog, looks_like_log, read_tsv
-from randsmooth.certificates.selection import images_planned
+from randsmooth.certificates.settings import images_planned
 from randsmooth.certificates.table import Certificates
 from randsmooth.errors import ForeignFile, InputError, Note, about
 from randsmooth.noise import round_down
@@ -48,7 +46,9 @@ def read(place: Place) -> Certificates:
     path = fetched(place)
     if not path.is_file():
         what = "no file of certificates" if path.exists() else "not there"
-        raise InputError(f"{path} is {what}; `randsmooth certify` writes them")
+        near = [] if path.exists() else get_close_matches(path.name, [one.name for one in path.parent.glob("*.*")], 1)
+        hint = f"did you mean {path.with_name(near[0])}?" if near else "`randsmooth certify` writes them"
+        raise InputError(f"{path} is {what}; {hint}")
     if path.suffix == UNFINISHED:
         return read_unfinished(path)
     if path.suffix != ".parquet":

@@ -1,4 +1,7 @@
-"""What a table of certificates is about: everything needed to redo it, what it guarantees in words, and reading it."""
+"""What a table of certificates is about: everything needed to redo it, what it guarantees in words, and reading it.
+
+And whether a run may be resumed with the given settings and model, and in what it differs where it may not.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,9 @@ import hashlib
 import platform
 import re
 import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 from pydantic import ConfigDict, Strict, model_validator
 
@@ -16,7 +20,7 @@ from randsmooth.documents import parse_json, shown
 from randsmooth.errors import InputError, Note
 from randsmooth.frozen_record import FrozenRecord
 from randsmooth.noise import NOISES, NORMS, Gaussian, Noise, noise_from
-from randsmooth.rules import Rule, make_rule, missing_rule
+from randsmooth.rules import RULES, Rule, make_rule
 
 VERSION = 1  # of the format of tables and journals
 CLOPPER_PEARSON = "clopper-pearson"
@@ -313,16 +317,14 @@ def parse_header(text: str | bytes, path: Path) -> Header:
         raise InputError(f"{path} is in format {found}; this randsmooth reads format {VERSION}: upgrade it")
     facts = raw.get("distribution")
     noise = facts.get("name") if isinstance(facts, dict) else None
-    if isinstance(noise, str) and noise not in NOISES:
-        raise InputError(f"{path}: noise {shown(repr(noise))} is not installed: install the package that brings it")
+    rule = str(raw.get("rule", "fixed")).partition("=")[0]
+    for kind, name, known in (("noise", noise, NOISES), ("rule", rule, RULES)):
+        if isinstance(name, str) and name not in known:
+            raise InputError(f"{path}: {kind} {shown(repr(name))} is not installed: install the package that brings it")
     try:
-        header = Header(**raw)
-        missing = missing_rule(header.rule, header.versions)
-        if missing is None:
-            return _in_own_words(header, path)
+        return _in_own_words(Header(**raw), path)
     except InputError as error:
         raise InputError(f"{path} has a damaged header: {error}") from error
-    raise InputError(f"{path}: {missing}")
 
 
 def _in_own_words(header: Header, path: Path) -> Header:
@@ -334,3 +336,151 @@ def _in_own_words(header: Header, path: Path) -> Header:
     if left := len(header.notes) - len(notes):
         warnings.warn(f"{path}: left out {left} of the header's notes, which randsmooth did not write", Note, 4)
     return header.replace(guarantee=None if header.guarantee is None else guarantee_of(header), notes=notes)
+
+
+ANOTHER_MODEL, ANOTHER_ARITHMETIC = "another model", "another arithmetic"
+
+# The settings that a user gives; `selection` stands for take and skip.
+OWN = [name for name in CertificationSettings.model_fields if name != "noise"]  # which a header calls distribution
+SETTINGS = (*OWN, "distribution", "dataset", "split", "selection", "shard", "resize", "crop")
+NOT_OF_THE_RUN = {"machines", "command", "model", "behaviour"}  # the last two are compared as the classifier's
+OF_THE_MODEL = ("called", "weights", "mean", "std", "notes")  # how equal models were trained may differ
+ARITHMETIC = ("precision", "device", "instructions", "versions")
+FOLLOW = {"data", "classes", "noise", "guarantee", "notes"}  # named only where no setting differs
+ABSENT = object()
+
+Sides = tuple[str, str]
+IN_THE_FILE = ("in the file", "asked for")
+
+
+class ClassifierDifference(NamedTuple):
+    """How the base classifiers of two tables differ: the `kind`, ANOTHER_MODEL or ANOTHER_ARITHMETIC, and in what."""
+
+    kind: str
+    detail: str
+
+
+def check_same_run(begun: Header, now: Header, path: Path, *, several: bool = False) -> None:
+    """Raise InputError unless a run with the header `now` may resume the one into `path`, whose header is `begun`.
+
+    Where `several` machines may take part, since each row says which made it, this one may be another.
+
+    Raises:
+        InputError: it may not. The message names everything that differs, and says whether the model or its arithmetic
+            is another.
+
+    Example:
+        >>> begun = Header(sigma=0.5, n0=100, n=1000, alpha=0.001, seed=0)
+        >>> check_same_run(begun, begun, Path("runs/mine.parquet"))
+        >>> check_same_run(begun, begun.replace(n=2000), Path("runs/mine.parquet"))
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: runs/mine.parquet was begun differently (n: 1000 in the file, 2000 asked for). ...
+    """
+    if differs := _difference(begun, now, IN_THE_FILE, OF_THE_MACHINE if several else ()):
+        ways = "resume=True, with all of that as in the file. To begin anew: overwrite=True, or another out (--out)"
+        raise InputError(f"{path} was begun differently ({differs}). To go on with it: {ways}")
+
+
+def evidence_difference(one: Header, other: Header, sides: Sides) -> str | None:
+    """In what two headers differ that make different counts, in words; None if their rows may share a table.
+
+    The processor, its instructions and the versions may differ where the classifier's outputs are the same to the last
+    bit.
+
+    Args:
+        one, other: the headers.
+        sides: what to say after a value of the one, and of the other.
+
+    Example:
+        >>> one, sides = Header(sigma=0.5, device="cpu", model={"weights": "sha256:aa"}), ("of node1", "of node2")
+        >>> evidence_difference(one, one.replace(device="cuda"), sides) is None
+        True
+        >>> evidence_difference(one, one.replace(device="cuda", model={"weights": "sha256:bb"}), sides)
+        "another model: weights 'sha256:aa' of node1, 'sha256:bb' of node2"
+    """
+    return _difference(one, other, sides, OF_THE_MACHINE) or None
+
+
+def classifier_difference(begun: Header, now: Header, sides: Sides = IN_THE_FILE) -> ClassifierDifference | None:
+    """How the base classifiers of two tables differ; None if they are the same as far as both headers say.
+
+    They are the same if name, weights and steps around them are, and their outputs for the same noisy images to the
+    last bit. Headers that say nothing of their model are not compared, nor are outputs for other images or noise.
+
+    Example:
+        >>> begun = Header(model={"weights": "sha256:aa"})
+        >>> classifier_difference(begun, begun) is None
+        True
+        >>> classifier_difference(begun, Header(model={"weights": "sha256:bb"}))
+        ClassifierDifference(kind='another model', detail="weights 'sha256:aa' in the file, 'sha256:bb' asked for")
+    """
+    theirs, mine = ({name: (header.model or {}).get(name, ABSENT) for name in OF_THE_MODEL} for header in (begun, now))
+    if begun.model and now.model and theirs != mine:
+        return ClassifierDifference(ANOTHER_MODEL, _both(theirs, mine, sides))
+    if not _outputs_differ(begun, now):
+        return None
+    facts = [name for name in ARITHMETIC if getattr(begun, name) != getattr(now, name)]
+    if not facts:
+        why = "other code, attributes or number of threads, or the images of the data set changed"
+        return ClassifierDifference(ANOTHER_MODEL, f"its weights are the same but its outputs differ ({why})")
+    arithmetic = "; ".join(f"{name}: {_both(getattr(begun, name), getattr(now, name), sides)}" for name in facts)
+    if begun.model and "called" in begun.model:  # known by a name alone
+        detail = f"of this name ({_short(begun.model['called'])}), or its arithmetic differs ({arithmetic})"
+        return ClassifierDifference(ANOTHER_MODEL, detail)
+    return ClassifierDifference(ANOTHER_ARITHMETIC, f"equal models give different outputs ({arithmetic})")
+
+
+def generator(noise: str | None) -> str:
+    """What drew the noise that a header describes so, without how a sample's noise is addressed.
+
+    Example:
+        >>> generator("NumPy SFC64 addressed by (seed, certify/select or certify/estimate, image, block of 128)")
+        'NumPy SFC64'
+    """
+    return (noise or "").partition(" addressed")[0]
+
+
+def _difference(begun: Header, now: Header, sides: Sides, ignored: Sequence[str] = ()) -> str:
+    """What differs, a clause each: the fields but for those `ignored`, and the classifiers.
+
+    Settings come first. What only follows from another difference is left out.
+    """
+    left_out = {*NOT_OF_THE_RUN, *ignored}
+    names = [name for name in dict.fromkeys((*SETTINGS, *Header.model_fields)) if name not in left_out]
+    differ = {name for name in names if getattr(begun, name) != getattr(now, name)}
+    told = [name for name in names if name in differ and not (name in FOLLOW and differ & {*SETTINGS})]
+    found = [f"{name}: {_both(getattr(begun, name), getattr(now, name), sides)}" for name in told]
+    classifier = classifier_difference(begun, now, sides)
+    if classifier is not None:
+        found = [*(each for each in found if each not in classifier.detail), ": ".join(classifier)]
+    return "; ".join(found)
+
+
+def _outputs_differ(begun: Header, now: Header) -> bool:
+    """Whether outputs for the same noisy images, computed in the same number format and batches, differ."""
+    if _way(begun) != _way(now):
+        return False
+    then, today = begun.behaviour or {}, now.behaviour or {}
+    images = then.keys() & today.keys() - ({"own images"} if begun.data != now.data else set())
+    return any(then[name] != today[name] for name in images)
+
+
+def _way(of: Header) -> tuple[object, ...]:
+    """How the noisy images were made whose outputs a header has, and in which arithmetic they were computed."""
+    drawn_by = generator(of.noise) if of.sound else ""  # others are drawn alike by all
+    return of.sigma, of.distribution, of.sound, drawn_by, of.backend, of.batch, (of.precision or "").partition(" ")[0]
+
+
+def _both(begun: Any, now: Any, sides: Sides) -> str:
+    """Both values of a fact; of two mappings only the entries that differ."""
+    if not (isinstance(begun, Mapping) and isinstance(now, Mapping)):
+        return f"{_short(begun)} {sides[0]}, {_short(now)} {sides[1]}"
+    pairs = {key: (begun.get(key, ABSENT), now.get(key, ABSENT)) for key in {**begun, **now}}
+    return "; ".join(f"{key} {_both(*pair, sides)}" for key, pair in pairs.items() if pair[0] != pair[1])
+
+
+def _short(value: Any) -> str:
+    if value is ABSENT:
+        return "nothing"
+    hashed = isinstance(value, str) and value.startswith("sha256:")
+    return shown(repr(value[:19] if hashed else value))

@@ -16,11 +16,9 @@ import numpy as np
 
 from randsmooth.atomic import sync_folder
 from randsmooth.certificates.counts import whole_numbers
-from randsmooth.certificates.evidence import ADDRESS, COLUMNS, NO_LABEL, numbered
-from randsmooth.certificates.header import Header, Machine, parse_header
-from randsmooth.certificates.same_run import check_same_run
-from randsmooth.certificates.selection import images_planned
-from randsmooth.certificates.table import Certificates, Ints, from_evidence
+from randsmooth.certificates.header import Header, Machine, check_same_run, parse_header
+from randsmooth.certificates.settings import images_planned
+from randsmooth.certificates.table import ADDRESS, COLUMNS, NO_LABEL, Certificates, Ints, from_evidence, numbered
 from randsmooth.documents import parse_json, shown
 from randsmooth.errors import InputError, Note
 from randsmooth.urls import Place

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-import math
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from randsmooth.atomic import claimed
-from randsmooth.certificates.evidence import ARRAYS, hashed_images, name_images, numbered
-from randsmooth.certificates.header import Machine
+from randsmooth.certificates.header import Machine, evidence_difference
 from randsmooth.certificates.journal import UNFINISHED, Journal, check_parquet, journal_path, table_of
 from randsmooth.certificates.parquet import read_parquet, write_parquet
-from randsmooth.certificates.same_run import evidence_difference
-from randsmooth.certificates.selection import Shard, chosen_by, places_in, whole_of
-from randsmooth.certificates.table import Certificates, Ints, from_evidence
+from randsmooth.certificates.settings import Shard, chosen_by, places_in, whole_of
+from randsmooth.certificates.table import (
+    ARRAYS,
+    Certificates,
+    Ints,
+    from_evidence,
+    hashed_images,
+    name_images,
+    numbered,
+)
 from randsmooth.errors import InputError, SeveralErrors, about
 from randsmooth.urls import Place, beside, delivered, is_url, kind_at, name_of, place_of, unsent_path
 
@@ -25,24 +30,22 @@ OF_A_SHARD = ("shard", "command", "data", "machines")  # facts in which the shar
 
 
 class NotWhole(InputError):
-    """Shards that hold not every image once.
+    """Shards that do not hold every image.
 
     Attributes:
-        faults: what is missing or doubled, a sentence each.
+        faults: what is missing, a sentence each.
         missing: positions of the images that no shard holds.
-        doubled: positions of those that several hold.
         commands: that make what is missing.
 
     Example:
-        >>> print(NotWhole(["1 of 2 images is missing"], [1], [], ["randsmooth certify a --shard 2/2"]))
+        >>> print(NotWhole(["1 of 2 images is missing"], [1], ["randsmooth certify a --shard 2/2"]))
         1 of 2 images is missing
         To make what is missing:
         randsmooth certify a --shard 2/2
     """
 
-    def __init__(self, faults: list[str], missing: list[int], doubled: list[int], commands: list[str]) -> None:
-        self.faults, self.commands = tuple(faults), tuple(commands)
-        self.missing, self.doubled = tuple(missing), tuple(doubled)
+    def __init__(self, faults: list[str], missing: list[int], commands: list[str]) -> None:
+        self.faults, self.missing, self.commands = tuple(faults), tuple(missing), tuple(commands)
         way_out = ["To make what is missing:", *commands] if commands else []
         super().__init__("\n".join([*faults, *way_out]))
 
@@ -52,8 +55,8 @@ def merge(
 ) -> Certificates:
     """The table of a whole run from its shards: the one that a single process would have made, in every count.
 
-    Shards may be cut differently, such as 1/2, 3/4 and 4/4, and made on different machines as long as the classifier's
-    outputs were the same to the last bit; the column `machine` says which made each row.
+    Shards may be made on different machines as long as the classifier's outputs were the same to the last bit; the
+    column `machine` says which made each row.
 
     Args:
         shards: Parquet files that `certify` wrote with `shard`, and journals (`*.partial`) of unfinished ones, which
@@ -63,8 +66,9 @@ def merge(
         images: positions of all images of the run, ascending, where its header has no words for them.
 
     Raises:
-        NotWhole: an image is missing or doubled; it has all of them, and the commands that make what is missing.
-        InputError: a file cannot be read, is no shard, or is of another run, in what is said; or `out` exists.
+        NotWhole: images are missing; it has all of them, and the commands that make them.
+        InputError: a file cannot be read, is no shard, holds the same share as another file or one of another cut, or
+            is of another run, in what is said; or `out` exists.
 
     Example:
         >>> import randsmooth as rs
@@ -149,9 +153,9 @@ class _Part:
         return places_in(self.chosen, self.table.idx)
 
     @property
-    def meant(self) -> Ints:
-        """The places that it holds once it is finished."""
-        return np.arange(self.shard.number - 1, len(self.chosen), self.shard.of)
+    def lacks(self) -> Ints:
+        """The places that it will hold once it is finished, and does not yet."""
+        return np.setdiff1d(self.shard.share(range(len(self.chosen))), self.places)
 
     @property
     def machines(self) -> list[Machine]:
@@ -167,7 +171,7 @@ class _Part:
 
     def has_other_images(self) -> bool:
         """Whether the rows are all there, and not of the images that the run was begun with."""
-        if len(self.table) < len(self.meant):
+        if len(self.lacks):
             return False
         rows = self.table.rows(np.argsort(self.places))
         return hashed_images(rows.label, [] if rows.image is None else map(bytes, rows.image)) != rows.header.data
@@ -229,45 +233,28 @@ def _check_one_run(parts: Sequence[_Part]) -> None:
 
 def _check_each_once(parts: Sequence[_Part], absent: Sequence[Place]) -> None:
     """Raise `NotWhole` unless every image that was selected has one row."""
-    chosen = parts[0].chosen
-    holders = np.bincount(np.concatenate([part.places for part in parts]), minlength=len(chosen))
-    missing, doubled = np.flatnonzero(holders == 0), np.flatnonzero(holders > 1)
-    faults = [*_lacking(parts, missing, doubled), *(f"{path} is not there" for path in absent)]
-    if faults:
-        faults.append(f"{len(missing):,} of {len(chosen):,} images are missing, {len(doubled):,} are doubled")
-        commands = _commands(parts, missing)
-        raise NotWhole(faults, chosen[missing].tolist(), chosen[doubled].tolist(), commands)
-
-
-def _lacking(parts: Sequence[_Part], missing: Ints, doubled: Ints) -> Iterator[str]:
-    """What is missing of the shards that are there, and of no shard that is there; and what several of them hold."""
-    chosen = parts[0].chosen
+    chosen, of, given = parts[0].chosen, parts[0].shard.of, {part.shard: part for part in parts}
     for part in parts:
-        lacks = np.intersect1d(part.meant, missing)
-        if len(lacks):
+        if part.shard.of != of or given[part.shard] is not part:
+            held = f"{part.path} holds shard {part.shard}, {parts[0].path} {parts[0].shard}"
+            raise InputError(f"{held}: give each share of one cut once, such as 1/2 and 2/2")
+    nowhere = [shard for number in range(1, of + 1) if (shard := Shard(number, of)) not in given]
+    missing = [np.array(shard.share(range(len(chosen)))) for shard in nowhere]
+    faults = [f"shard {shard} is in none of these files" for shard in nowhere]
+    commands = [
+        _command(parts, shard, shard.file(whole_of(parts[0].out) or parts[0].out), "resume") for shard in nowhere
+    ]
+    for part in parts:
+        if len(lacks := part.lacks):
             how = "" if part.finished else "is unfinished, and "
-            yield f"{part.path} {how}lacks {len(lacks):,} of {len(part.meant):,} images: {name_images(chosen[lacks])}"
-        if len(held := np.intersect1d(part.places, doubled)):
-            yield f"{part.path} holds {len(held):,} images that others hold, too: {name_images(chosen[held])}"
-    nowhere = np.setdiff1d(missing, np.concatenate([part.meant for part in parts]))
-    if len(nowhere):
-        yield f"none of these {len(parts)} shards is about {len(nowhere):,}: {name_images(chosen[nowhere])}"
-
-
-def _commands(parts: Sequence[_Part], missing: Ints) -> list[str]:
-    """The commands that make the images at the places `missing`: each ends a shard that is there, or makes another.
-
-    What no shard is about are whole shares of the finest cut that all of them fit into.
-    """
-    commands, rest = list[str](), missing
-    for part in parts:
-        if len(np.intersect1d(part.meant, rest)):
+            faults.append(f"{part.path} {how}lacks {len(lacks):,} images: {name_images(chosen[lacks])}")
             commands.append(_command(parts, part.shard, part.out, "overwrite" if part.finished else "resume"))
-            rest = np.setdiff1d(rest, part.meant)
-    of = min(math.lcm(*(part.shard.of for part in parts)), len(parts[0].chosen))
-    shards = [Shard(int(number) + 1, of) for number in np.unique(rest % of)]
-    out = whole_of(parts[0].out) or parts[0].out
-    return commands + [_command(parts, shard, shard.file(out), "resume") for shard in shards]
+            missing.append(lacks)
+    faults += [f"{path} is not there" for path in absent]
+    if faults:
+        lost = np.sort(np.concatenate([np.zeros(0, np.int64), *missing]))
+        faults.append(f"{len(lost):,} of {len(chosen):,} images are missing")
+        raise NotWhole(faults, chosen[lost].tolist(), commands)
 
 
 def _command(parts: Sequence[_Part], shard: Shard, out: Place, flag: str) -> str:

@@ -4,8 +4,6 @@ Only columns of the expected names, types and sizes are read. The digests guard 
 block, files mixed up. Whoever forges counts can forge them as well.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 from collections.abc import Iterator, Mapping
@@ -20,9 +18,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from randsmooth.atomic import write_atomically
-from randsmooth.certificates.evidence import ADDRESS, COLUMNS, PUT_TOGETHER, check_images
 from randsmooth.certificates.header import parse_header
-from randsmooth.certificates.table import Certificates, from_evidence
+from randsmooth.certificates.table import ADDRESS, COLUMNS, PUT_TOGETHER, Certificates, check_images, from_evidence
 from randsmooth.documents import shown
 from randsmooth.errors import ForeignFile, InputError
 from randsmooth.rules import Evidence

@@ -21,7 +21,6 @@ from .smoothed import Certified as Certified
 from .smoothed import SmoothedClassifier as SmoothedClassifier
 from .smoothed import Watched as Watched
 from .smoothed import watch as watch
-from .soft import SoftAccuracies as SoftAccuracies
 from .soft import SoftCertified as SoftCertified
 from .soft import certify_soft as certify_soft
 from .soft import soft_accuracies as soft_accuracies

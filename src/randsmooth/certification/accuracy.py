@@ -1,7 +1,5 @@
 """Certified accuracy at one radius of a whole data set, from a few samples of every image and many of a few images."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """CERTIFY for one image, which asks for counts of its noisy copies, and the loop that draws them for many at a time."""
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -235,7 +233,7 @@ def count_classes(engine: Engine, x: Tensor, plan: Sequence[tuple[str, int]], *,
         (len(plan), K).
 
     Raises:
-        InputError: as `Scheduler.run`, or no sample asked for.
+        InputError: as `Scheduler.run`.
 
     Example:
         >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2)).eval()
@@ -243,8 +241,6 @@ def count_classes(engine: Engine, x: Tensor, plan: Sequence[tuple[str, int]], *,
         >>> count_classes(engine, torch.zeros(1, 2, 2), [("select", 100), ("estimate", 1000)]).sum(axis=1)
         array([ 100, 1000])
     """
-    if min((n for _, n in plan), default=0) < 1:
-        raise InputError(f"a count needs at least one sample; got {plan}")
     (counts,) = results(engine, [Job(number, x, count_once([SampleRange(name, 0, n) for name, n in plan]))])
     return counts
 

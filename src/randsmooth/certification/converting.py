@@ -5,8 +5,6 @@ without VNNI add two products of 8-bit numbers in 16 bits, which 8 bits overflow
 seven, sums are exact, and so are the same everywhere.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os
@@ -117,11 +115,8 @@ def _module(model: object) -> nn.Module:
         raise InputError(f"the model is {article(base.kind)}; {ONLY}")
     if any(isinstance(module, models.Ensemble) and module.consensus is not None for module in base.modules()):
         raise InputError("it asks some members only where the first ones differ: leave out consensus to export it")
-    foreign, scripts = models.foreign_parts(base), (Program, torch.jit.ScriptModule)
-    for name, module in base.named_modules():
-        if module in foreign or isinstance(module, scripts):
-            kind = "a program of torch.export or TorchScript" if isinstance(module, scripts) else article(module.kind)
-            raise InputError(f"{f'the part {name} of the model' if name else 'the model'} is {kind}; {ONLY}")
+    if isinstance(base, Program | torch.jit.ScriptModule):
+        raise InputError(f"the model is a program of torch.export or TorchScript; {ONLY}")
     check_eval_mode(base)
     return own_copy(base).to(CPU, torch.float32)
 
@@ -294,10 +289,7 @@ def _training_images(dataset: Any, split: str, number: int, columns: Mapping[str
         raise InputError(f"split={split!r}: an int8 model is calibrated on training images alone; leave out --split")
     if number < 1:
         raise InputError(f"images={number} must be at least 1; 300 is usual")
-    try:
-        images = data.load(dataset, "train", stream=True, **columns)
-    except InputError as error:
-        raise InputError(f"there are no training images to calibrate on: {error}") from error
+    images = data.load(dataset, "train", stream=True, **columns)
     return images.subset(data.take(len(images), min(number, len(images))))
 
 

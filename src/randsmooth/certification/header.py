@@ -1,7 +1,5 @@
 """What a table says of its classifier, its samples and its images, and whether a model is the one that it is about."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import warnings
@@ -14,7 +12,7 @@ from torch import Tensor
 
 from randsmooth import certificates, models
 from randsmooth.certificates import BATCH_MATTERS, NO_LABEL, Certificates, CertificationSettings, Header
-from randsmooth.certificates.evidence import hashed_images, in_bytes
+from randsmooth.certificates.table import hashed_images, in_bytes
 from randsmooth.certification.algorithm import ESTIMATE, SELECT
 from randsmooth.certification.engine import Engine, usual_block
 from randsmooth.certification.opening import made_up
@@ -24,7 +22,7 @@ from randsmooth.extras import versions
 from randsmooth.models import BaseClassifier, Classifier, Denoised, ForeignModel
 from randsmooth.models.adapters.programs import Program
 from randsmooth.noise import address_of
-from randsmooth.rules import Rule, rule_origin
+from randsmooth.rules import Rule
 
 TOGETHER = 64  # images that are hashed at once
 LONGEST = 200  # characters of a name that a user gives
@@ -50,7 +48,6 @@ def made_with(engine: Engine, settings: CertificationSettings, shape: tuple[int,
     facts |= {name: without_places(facts.get(name)) for name in ("dataset", "model")}
     facts |= {"seed": engine.seed, "bound": rule.stated_bound, "noise": _drawn(engine, rule, shape)}
     facts |= _arithmetic(engine)
-    facts["versions"] |= rule_origin(settings.rule)
     facts["notes"] = rule.notes if engine.mixes else (*rule.notes, BATCH_MATTERS)
     header = Header(**dict(settings) | facts, distribution=settings.noise and settings.noise.facts())
     return header.replace(guarantee=certificates.guarantee_of(header))

@@ -15,8 +15,8 @@ import torch
 from randsmooth import certificates, data, models
 from randsmooth.atomic import claimed
 from randsmooth.certificates import Certificates, CertificationSettings, Header, Journal, JournalRow, Machine, Shard
-from randsmooth.certificates.evidence import in_bytes
 from randsmooth.certificates.journal import check_parquet, journal_path, shards_path, table_of
+from randsmooth.certificates.table import in_bytes
 from randsmooth.certification import header as headers
 from randsmooth.certification.algorithm import ImageEvidence, Job, Scheduler, certify_steps, uniform_number
 from randsmooth.certification.backends import Way, check_backend, slow_format

@@ -156,8 +156,6 @@ class SmoothedClassifier:
         """
         settings, images = self.settings_for(settings, fields), self.checked(x)
         rule = settings.of(images.shape[1:]).stopping_rule()
-        if until is not None and not callable(until):
-            raise InputError(f"until={until!r} must be a function of a Claim and the samples behind it")
         if until is not None and not rule.sequential:
             raise InputError(f"rule {settings.rule!r} decides once, at its end: stop anytime, grid, dense or radius=R")
         jobs = [Job(i, image, certify_steps(rule, settings.n0, until=until)) for i, image in enumerate(images)]

@@ -1,7 +1,5 @@
 """Certificate files as the verbs read them: what a log does not say is filled in, another budget is applied."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import count

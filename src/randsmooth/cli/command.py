@@ -1,7 +1,5 @@
 """The command of a verb: an option for each of its settings, `--config`, `--save-config`, and its exit codes."""
 
-from __future__ import annotations
-
 import inspect
 import pkgutil
 import re
@@ -41,7 +39,7 @@ REGISTRIES = {
 MORE = {
     "backend": ["auto"],
     "device": ["auto", "cpu", "cuda"],
-    "logger": ["tensorboard", "csv", "mlflow", "wandb"],
+    "logger": ["tensorboard", "csv"],
     "preset": [],
     "split": ["train", "test"],
 }

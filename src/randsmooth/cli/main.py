@@ -1,7 +1,5 @@
 """The command line: `randsmooth VERB`, whose help and errors import none of the verbs, and its exit codes."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

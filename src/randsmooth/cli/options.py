@@ -20,9 +20,7 @@ from randsmooth.models.sources import secret_arguments
 from randsmooth.noise import ANoise
 from randsmooth.urls import Place
 
-DATASET = (
-    "Name (see `randsmooth data list`), folder of images, or file .npz, .csv, .parquet or .tar (shard-{000..012}.tar)."
-)
+DATASET = "Name (see `randsmooth data list`), folder of images, or file .npz, .csv, .parquet or .tar."
 FILES = (
     "Parquet files of `randsmooth certify` (of an unfinished run its journal, OUT.parquet.partial), or TSV logs as the "
     "literature publishes them."
@@ -220,8 +218,8 @@ class Trained(Settings):
         nodes: Machines with so many devices each, on all of which torchrun starts this command.
         sync_batch_norm: Normalise by the whole batch's statistics, not on each device by those of its part of the
             batch.
-        logger: Where metrics go besides history.csv: tensorboard, csv, mlflow or wandb. Repeatable. (default:
-            tensorboard, where it is installed; those that a resumed run had)
+        logger: Where metrics go besides history.csv: tensorboard or csv. Repeatable. (default: tensorboard, where it
+            is installed; those that a resumed run had)
         resume: Go on with an interrupted run in the folder.
         accept_changes: With --resume: go on under the settings given, where they differ.
         overwrite: Discard an earlier run in the folder.

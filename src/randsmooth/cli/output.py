@@ -1,7 +1,5 @@
 """What the command line says: notes, failures of the system with the way out, answers, and the exit codes."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress

@@ -1,7 +1,5 @@
 """What a Python program holds: arrays, tables, .npz files, loaders, and data sets such as torch's."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Mapping, Sequence
@@ -14,9 +12,6 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
-from torch.utils.data import DataLoader, RandomSampler, SequentialSampler
-from torch.utils.data import default_collate as collate
-from torch.utils.data import default_convert as convert
 
 from randsmooth.data.dataset_spec import RESIZE, SPLITS, DatasetSpec, Fit, is_image, one_shape, own
 from randsmooth.data.decode import Source, as_pixels, check_swelling, cut_centre, scaled
@@ -104,10 +99,9 @@ def check_values(x: Pixels, name: str, where: Where) -> Pixels:
             raise InputError(f"{name} is uint8 and holds 0 and 1 only: give x.astype('float32') if 1 means white")
         return x
     if len(bad := np.flatnonzero(~((lows >= 0.0) & (highs <= 1.0)))):  # NaN among them
-        raise InputError(
-            f"{name} has values in [{low:.6g}, {high:.6g}]; expected floats in [0, 1]: {into_unit_range(low, high)}; "
-            f"the first such image is {where(int(bad[0]))}. Of signals (N, C, T) give data.features(x, y)"
-        )
+        found = f"values in [{low:.6g}, {high:.6g}]; expected floats in [0, 1]: {into_unit_range(low, high)}"
+        first = f"the first such image is {where(int(bad[0]))}. Of signals (N, C, T) give data.features(x, y)"
+        raise InputError(f"{name} has {found}; {first}")
     if 0.0 < high <= TWICE:
         raise InputError(f"{name} has no value above {high:.4g}, of at most 1: was it divided by 255 twice?")
     return x.astype(np.float32, copy=False)
@@ -224,10 +218,9 @@ def from_table(frame: Any, request: Request) -> TensorImages:
     label = request.columns.label_among(names, "the DataFrame")
     kept = np.array([name != label for name in names])
     columns = zip(names, frame.dtypes, kept, strict=True)
-    wrong = [(name, kind) for name, kind, keep in columns if keep and kind.kind not in "biuf"]
-    if wrong or not kept.any():
-        told = f"the column {shown(repr(wrong[0][0]))}, {wrong[0][1]}" if wrong else "no column of features"
-        raise InputError(f"the DataFrame has {told}; expected numbers: encode it, drop it, or name it as label_column")
+    if wrong := [name for name, kind, keep in columns if keep and kind.kind not in "biuf"]:
+        way = "encode it, drop it, or name it as label_column"
+        raise InputError(f"the DataFrame holds no numbers in the column {shown(repr(wrong[0]))}: {way}")
     x = frame.loc[:, kept].to_numpy(np.float64, na_value=np.nan)
     labels = None if label is None else frame.loc[:, ~kept].to_numpy()[:, 0]
     return from_arrays(x, labels, "the DataFrame", request)
@@ -382,8 +375,6 @@ def from_object(source: Any, request: Request) -> Images:
         return from_arrays(source[0], source[1], "x", request)
     if isinstance(source, np.ndarray | Tensor):
         return from_arrays(source, None, "x", request)
-    if isinstance(source, DataLoader):
-        return _from_loader(source, request)
     if hasattr(source, "columns") and hasattr(source, "iloc"):
         return from_table(source, request)
     called = f"the {type(source).__name__}"
@@ -392,22 +383,12 @@ def from_object(source: Any, request: Request) -> Images:
     raise unknown_form(f"dataset={shown(repr(source))} is of the type {type(source).__name__}, which is no data set")
 
 
-def _from_loader(loader: DataLoader[Any], request: Request) -> Images:
-    """The data set behind a loader, in its own order. InputError for one that gives other items, or only some."""
-    whole = isinstance(loader.sampler, RandomSampler) and len(loader.sampler) == len(loader.dataset)  # type: ignore[arg-type]
-    if loader.collate_fn in (collate, convert) and (whole or isinstance(loader.sampler, SequentialSampler)):
-        return from_object(loader.dataset, request)
-    sampler = type(loader.sampler).__name__
-    raise InputError(f"the DataLoader has a {sampler}, or a collate_fn of its own: give a Dataset of its items")
-
-
 def _parts(item: Any, columns: ColumnNames, where: str) -> tuple[Any, Any]:
     """The image of an item, or the images of a batch, and the label; None if it has none."""
     if isinstance(item, Mapping):
         image, label = columns.find([str(key) for key in item], where)
         return item[image], None if label is None else item[label]
-    if isinstance(item, list | tuple):
-        if len(item) < 2:
-            return (item[0] if item else None), None
-        return item[0], None if columns.label == NONE else item[1]
-    return item, None
+    if not isinstance(item, list | tuple):
+        return item, None
+    parts: list[Any] = [*list(item), None, None]
+    return parts[0], None if columns.label == NONE else parts[1]

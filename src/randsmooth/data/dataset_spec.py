@@ -90,8 +90,8 @@ class Fit:
         Raises InputError where there is less than is to be cut.
         """
         height, width = self.scaled(sides)
-        within = min(abs(height * sides[1] / sides[0] - width), abs(width * sides[0] / sides[1] - height))
-        if isinstance(self.resize, tuple) and within >= 1.0 and self.resize not in _told:
+        distorts = abs(height * sides[1] - width * sides[0]) >= max(sides)  # by a pixel or more
+        if isinstance(self.resize, tuple) and distorts and self.resize not in _told:
             _told.add(self.resize)
             size, side = written(self.resize), max(self.resize)
             keeps = f"resize={side} with crop={size} (--resize {side} --crop {size}) keeps them, and cuts what is over"
@@ -101,10 +101,8 @@ class Fit:
             return height, width
         if self.crop[0] > height or self.crop[1] > width:
             was = "" if self.resize is None else " after resizing"
-            raise InputError(
-                f"{where} is {height}x{width}{was}, smaller than the crop {written(self.crop)}: resize to at least "
-                "that (--resize on the command line), or crop less; nothing is padded"
-            )
+            way = "resize to at least that (--resize), or crop less; nothing is padded"
+            raise InputError(f"{where} is {height}x{width}{was}, smaller than the crop {written(self.crop)}: {way}")
         return self.crop
 
 
@@ -123,9 +121,8 @@ def parse_size(name: str, value: Any) -> int | Sides | None:
     text = "x".join(map(str, value)) if isinstance(value, list | tuple) else str(value).strip()
     sides = [int(side) for side in text.split("x")] if WRITTEN.fullmatch(text) else []
     if not sides or not 1 <= min(sides) <= max(sides) <= LONGEST_SIDE:
-        raise InputError(
-            f"{name}={shown(repr(value))} is no size: give 1 to {LONGEST_SIDE:,} pixels, as 224 or 224x192"
-        )
+        way = f"give 1 to {LONGEST_SIDE:,} pixels, as 224 or 224x192"
+        raise InputError(f"{name}={shown(repr(value))} is no size: {way}")
     return (sides[0], sides[1]) if len(sides) == 2 else sides[0]
 
 

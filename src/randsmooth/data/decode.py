@@ -1,7 +1,5 @@
 """From compressed bytes to pixels, for every data set and single image files; docs/data.md has the table of modes."""
 
-from __future__ import annotations
-
 import io
 import math
 import warnings
@@ -302,10 +300,8 @@ def _fitted(image: Image.Image, spec: DatasetSpec, where: str, draws: Sequence[f
         if [image.height, image.width] == sides:
             return image
     way = "convert it" if image.mode != mode or not spec.convert else RESIZE
-    raise InputError(
-        f"{where} is {image.height}x{image.width} in mode {image.mode}; {spec.name} needs {sides[0]}x{sides[1]} in "
-        f"mode {mode}: {way}"
-    )
+    needs = f"{spec.name} needs {sides[0]}x{sides[1]} in mode {mode}"
+    raise InputError(f"{where} is {image.height}x{image.width} in mode {image.mode}; {needs}: {way}")
 
 
 def channels_of(modes: set[str]) -> int | None:

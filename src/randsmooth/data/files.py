@@ -1,9 +1,6 @@
 """Images in files: folders of classes, flat ones, lists in CSV, WebDataset tar files; and where splits are."""
 
-from __future__ import annotations
-
 import csv
-import json
 import os
 import re
 import tarfile
@@ -18,7 +15,7 @@ from randsmooth.data.dataset_spec import SPLITS, DatasetSpec
 from randsmooth.data.decode import Encoded, opened
 from randsmooth.data.labels import NONE, USUAL, ColumnNames, check_names, from_texts, in_class_order, no_labels
 from randsmooth.data.tables import read_parquet
-from randsmooth.documents import parse_json, shown
+from randsmooth.documents import shown
 from randsmooth.errors import InputError
 
 # The names of the splits in a folder that is no data set with a name.
@@ -33,11 +30,9 @@ SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff", ".gif", "
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
-LABELS = ("cls", "label", "json")  # extensions that hold a label, in the order in which they are looked for
-IN_JSON = ("label", "cls", "class", "target")  # names of a label in a .json part
+LABELS = ("cls", "label")  # extensions that hold a label, in the order in which they are looked for
 MOST_LABEL_BYTES = 2**16
 END = 1024  # bytes at the end of every tar file, all 0
-BRACES = re.compile(r"\{(\d{1,9})\.\.(\d{1,9})\}")
 
 
 def of_files(paths: Sequence[Path], labels: Tensor, classes: tuple[str, ...] | None = None) -> Encoded:
@@ -145,10 +140,8 @@ def label_order(found: tuple[str, ...], spec: DatasetSpec) -> tuple[str, ...]:
     # ImageNet's labels number the WordNet ids in alphabetical order.
     if len(found) == spec.num_classes and all(WORDNET_ID.fullmatch(name) for name in found):
         return found
-    raise InputError(
-        f"the class folders {', '.join(found[:10])}, ... are not the classes of {spec.name}: "
-        f"{', '.join(spec.classes[:10])}, ..."
-    )
+    classes = f"the classes of {spec.name}: {', '.join(spec.classes[:10])}, ..."
+    raise InputError(f"the class folders {', '.join(found[:10])}, ... are not {classes}")
 
 
 def _parquet(place: Path, name: str) -> list[Path]:
@@ -178,25 +171,21 @@ def read_csv(path: Path, columns: ColumnNames = USUAL) -> Encoded:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, delimiter=DELIMITERS[path.suffix.lower()], strict=True)
-            lines, rows = filter(None, reader), list[tuple[int, list[str]]]()
-            names = [cell.strip() for cell in next(lines, [])]
-            for row in lines:
-                if len(row) != len(names):  # before the rest is read, which may be long
-                    expected = f"expected {len(names)}, as in line 1"
-                    raise InputError(f"{path}, line {reader.line_num} has {len(row)} cells; {expected}")
-                rows.append((reader.line_num, [cell.strip() for cell in row]))
+            lines = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]
     except (csv.Error, UnicodeDecodeError) as error:
         raise InputError(f"{path} is no CSV file in UTF-8: {shown(error)}") from error
-    if not rows:
+    if len(lines) < 2:
         raise InputError(f"no images in {path}: its first line must name the columns, such as path,label")
+    (_, names), *rows = lines
+    for number, row in rows:
+        if len(row) != len(names):
+            raise InputError(f"{path}, line {number} has {len(row)} cells; expected {len(names)}, as in line 1")
     image, label = columns.find(names, str(path))
     files = [path.parent / row[names.index(image)] for _, row in rows]
-    missing = [place for place, file in enumerate(files) if "\0" in str(file) or not file.is_file()]
-    if missing:
-        raise InputError(
-            f"{path}, line {rows[missing[0]][0]}: no image file at {shown(files[missing[0]])}, and so for "
-            f"{len(missing):,} of {len(files):,} rows; paths are relative to {path.parent}, the folder of the CSV file"
-        )
+    for (number, _), place in zip(rows, files, strict=True):
+        if "\0" in str(place) or not place.is_file():
+            way = f"paths are relative to {path.parent}, the folder of the CSV file"
+            raise InputError(f"{path}, line {number}: no image file at {shown(place)}; {way}")
     cells = ["" if label is None else row[names.index(label)] for _, row in rows]
     return of_files(files, *from_texts(cells, lambda place: f"line {rows[place][0]} of {path}", str(path)))
 
@@ -237,29 +226,6 @@ def read_tars(shards: Sequence[Path], columns: ColumnNames = USUAL) -> Encoded:
     return Encoded(labels, classes, str(shards[0]), lambda index: images[index].read(), names)
 
 
-def shards_of(pattern: str) -> list[Path]:
-    """The shards that are meant by "a-{000..012}.tar", as WebDataset writes them, or by the path of one.
-
-    Raises:
-        InputError: one of them is missing, or the last number is below the first.
-
-    Example:
-        >>> shards_of("no-{1..2}.tar")
-        Traceback (most recent call last):
-        ...
-        randsmooth.errors.InputError: no file at no-1.tar: ...
-    """
-    first, last = found.groups() if (found := BRACES.search(pattern)) else ("0", "0")
-    if int(first) > int(last):
-        raise InputError(f"{pattern} counts down: give the shards from the first to the last")
-    shards = list[Path]()
-    for number in range(int(first), int(last) + 1):
-        shards.append(Path(BRACES.sub(str(number).zfill(len(first)), pattern, count=1)).expanduser())
-        if not shards[-1].is_file():
-            raise InputError(f"no file at {shards[-1]}: give a shard, or several as in {'shard-{000..012}.tar'!r}")
-    return shards
-
-
 def _samples(shard: Path) -> dict[str, dict[str, _Part]]:
     """The samples of a shard: key -> extension -> part. Folders and hidden files are left out."""
     samples = dict[str, dict[str, _Part]]()
@@ -285,9 +251,8 @@ def _samples(shard: Path) -> dict[str, dict[str, _Part]]:
     except InputError:
         raise
     except (tarfile.TarError, OSError, ValueError, EOFError, OverflowError, MemoryError) as error:
-        raise InputError(
-            f"{shard} cannot be read as a tar file ({shown(error)}): fetch it again, or unpack it if it is compressed"
-        ) from error
+        way = "fetch it again, or unpack it if it is compressed"
+        raise InputError(f"{shard} cannot be read as a tar file ({shown(error)}): {way}") from error
 
 
 def _image(parts: dict[str, _Part], asked: str | None, where: str) -> _Part:
@@ -305,20 +270,12 @@ def _label(parts: dict[str, _Part], asked: str | None, where: str) -> str:
     if extension == NONE and NONE not in parts:
         return ""
     if extension not in parts or parts[extension].size > MOST_LABEL_BYTES:
-        raise InputError(
-            f"{where} has no part .{shown(extension)} of at most {MOST_LABEL_BYTES:,} bytes (--label-column); it has "
-            f"{_listed(parts)}"
-        )
+        wanted = f"no part .{shown(extension)} of at most {MOST_LABEL_BYTES:,} bytes (--label-column)"
+        raise InputError(f"{where} has {wanted}; it has {_listed(parts)}")
     try:
-        text = parts[extension].read().decode().strip()
+        return parts[extension].read().decode().strip()
     except UnicodeDecodeError as error:
         raise InputError(f"{where} has a label that is no text in UTF-8") from error
-    found = parse_json(text, f"the label of {where}") if extension == "json" else text
-    if isinstance(found, dict):
-        found = next((found[name] for name in IN_JSON if name in found), "" if asked is None else None)
-    if type(found) not in (int, str):
-        raise InputError(f"the label of {where} is {shown(json.dumps(found))}; expected a whole number or a name")
-    return str(found)
 
 
 def _listed(parts: dict[str, _Part]) -> str:

@@ -132,14 +132,8 @@ class Images(ABC):
         """x (B, C, H, W) float32 in [0, 1] and y (B,) int64 of the images at `indices` (B,), from 0 on.
 
         `augment` is what the training augmentation of the data set is drawn from; None: no augmentation.
-
-        Raises:
-            InputError: a list of something else than positions.
         """
-        if not isinstance(indices, Tensor):
-            if any(type(each) is not int or not 0 <= each < len(self) for each in indices):
-                raise InputError(f"{shown(repr(indices))} must be positions from 0 to {len(self) - 1}, such as [0, 1]")
-            indices = torch.tensor(indices, dtype=torch.long)
+        indices = torch.as_tensor(indices, dtype=torch.long)
         x, y = self._pixels(indices, augment), self._labels(indices)
         if augment is not None:
             x = augmented(x, self.spec.augment, augment)

@@ -1,7 +1,5 @@
 """Labels as they come: whole numbers, class names, or none at all; and the columns that hold images and labels."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -75,9 +73,8 @@ def from_texts(values: Sequence[str], where: Where, source: str) -> tuple[Tensor
     if not any(cells):
         return no_labels(len(cells)), None
     if "" in cells:
-        raise InputError(
-            f"{where(cells.index(''))} has no label, and others have: complete it, or leave all labels out"
-        )
+        way = "complete it, or leave all labels out"
+        raise InputError(f"{where(cells.index(''))} has no label, and others have: {way}")
     odd = next((row for row, cell in enumerate(cells) if not NUMBER.fullmatch(cell)), None)
     if odd is None:
         return check_labels(torch.tensor([int(cell) for cell in cells]), MOST_CLASSES, where), None

@@ -1,7 +1,5 @@
 """From whatever a data set is given as, to images: the one way in."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,7 +14,7 @@ from torch import Tensor
 from randsmooth.data.arrays import Items, fitted, from_items, from_object, read_npz
 from randsmooth.data.dataset_spec import SPLITS, DatasetSpec, Fit, one_shape, own, refitted
 from randsmooth.data.decode import Encoded, channels_of, form
-from randsmooth.data.files import NAMES, open_split, open_whole, read_csv, read_tars, shards_of, split_files
+from randsmooth.data.files import NAMES, open_split, open_whole, read_csv, read_tars, split_files
 from randsmooth.data.images import Device, Images, Request, StreamedImages, TensorImages, numbered, take
 from randsmooth.data.labels import MOST_CLASSES, USUAL, ColumnNames, check_labels
 from randsmooth.data.registry import DATASETS, HOME, dataset_path, readable, unknown_form
@@ -48,9 +46,8 @@ def load(
     Args:
         dataset: a name in `DATASETS`; the path or URL of a folder (of class folders, of images, of train/ and test/, of
             Parquet or WebDataset tar files, or written by `save_to_disk`) or of an .npz, .csv, .parquet or .tar file;
-            arrays or tensors (x, y) or x alone; a torch Dataset or DataLoader; a `datasets` Dataset or DatasetDict; a
-            DataFrame of numbers. Arrays and items that are no images, such as
-            (N, d) or (N, C, T), are features of any scale.
+            arrays or tensors (x, y) or x alone; a torch Dataset; a `datasets` Dataset or DatasetDict; a DataFrame of
+            numbers. Arrays and items that are no images, such as (N, d) or (N, C, T), are features of any scale.
         split: "train" or "test". What has no splits is the split that is asked for.
         device: where batches are to be.
         image_column, label_column: the columns, arrays or extensions that hold the images and the labels, where their
@@ -141,7 +138,7 @@ def _splits(path: Path, request: Request) -> dict[str, Encoded]:
         if whole is None:
             raise unknown_form(f"no data set in {path}")
     elif kind == ".tar":
-        whole = read_tars(shards_of(str(path)), columns)
+        whole = read_tars([path], columns)
     else:
         whole = read_parquet([path], columns) if kind == ".parquet" else read_csv(path, columns)
     return {request.called: whole}
@@ -161,8 +158,8 @@ def _from_datasets(source: Any, request: Request, folder: str | None = None) -> 
     """A split of a Dataset or DatasetDict of `datasets`, which may have been read from a folder."""
     import datasets
 
-    if isinstance(source, datasets.IterableDataset | datasets.IterableDatasetDict):
-        raise InputError("a streamed data set has no positions: datasets.Dataset.from_list(list(streamed.take(1000)))")
+    if not isinstance(source, datasets.Dataset | datasets.DatasetDict):  # such as streamed ones
+        return from_object(source, request)
     splits = {request.called: source}
     if isinstance(source, dict):
         splits = {split: source[name] for split, names in NAMES.items() for name in names[::-1] if name in source}
@@ -170,15 +167,14 @@ def _from_datasets(source: Any, request: Request, folder: str | None = None) -> 
     own = chosen.info.dataset_name or chosen.info.builder_name
     name = folder if folder else f"{shown(own)} (datasets)" if own else "a datasets.Dataset"
     items = replace(request, split=split)
-    if chosen.format["type"] == "custom":  # it gives other items than it stores
-        return from_items(Items(chosen, name, request.columns), items)
-    image, _ = request.columns.find(chosen.features, name)
-    if not holds_files(chosen.features[image]):
+    if chosen.format["type"] != "custom":  # which gives other items than it stores
+        image, _ = request.columns.find(chosen.features, name)
+        if holds_files(chosen.features[image]):
+            encoded = {each: from_rows(splits[each], name, request.columns, follow=folder is None) for each in splits}
+            return _images(infer(name, encoded, request.fit), split, encoded[split], request)
         stored = {"dtype": kind} if (kind := getattr(chosen.features[image], "dtype", None)) else {}
-        arrays = chosen.with_format("numpy", columns=[image], output_all_columns=True, **stored)
-        return from_items(Items(arrays, name, request.columns), items)
-    encoded = {each: from_rows(splits[each], name, request.columns, follow=folder is None) for each in splits}
-    return _images(infer(name, encoded, request.fit), split, encoded[split], request)
+        chosen = chosen.with_format("numpy", columns=[image], output_all_columns=True, **stored)
+    return from_items(Items(chosen, name, request.columns), items)
 
 
 def _named(name: str, request: Request) -> Images:
@@ -208,11 +204,9 @@ def _found(spec: DatasetSpec, split: str) -> Encoded:
     try:
         return from_hub(spec, split)
     except InputError as error:
-        raise InputError(
-            f"{spec.name} is not at {folder} ({HOME} is {home or 'not set'}), and {error}. Either connect to "
-            f"the hub, or run `hf download {spec.hub} --repo-type dataset --local-dir {folder}` where there "
-            f"is a network, and set {HOME} to the parent of that folder"
-        ) from error
+        there = f"{spec.name} is not at {folder} ({HOME} is {home or 'not set'})"
+        way = f"run `hf download {spec.hub} --repo-type dataset --local-dir {folder}` where there is a network"
+        raise InputError(f"{there}, and {error}. Or {way}, and set {HOME} to the parent of that folder") from error
 
 
 def infer(name: str, splits: Mapping[str, Encoded], fit: Fit | None = None) -> DatasetSpec:

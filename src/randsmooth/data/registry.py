@@ -1,9 +1,6 @@
 """Data sets by name, ours (of named.yaml) and others'; and which folder or file a text means. Loads no torch."""
 
-from __future__ import annotations
-
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -22,18 +19,16 @@ from randsmooth.registry import Registry
 from randsmooth.urls import check_there, fetched, is_url
 
 HOME = "RANDSMOOTH_DATA"  # the variable that names the folder of the named data sets
-BRACES = re.compile(r"\{\d{1,9}\.\.\d{1,9}\}")
 
 # What a data set can be, on the command line and in Python; docs/data.md has an example of each.
 FORMS = (
     "the name of a data set (`randsmooth data list`), a folder (of class folders, of images, of train/ and test/, of "
     "Parquet files, of WebDataset tar files, or written by save_to_disk of datasets), a file .npz, .csv, .parquet or "
-    ".tar; in Python also arrays or tensors (x, y) or x, a torch Dataset or DataLoader, a Dataset or DatasetDict of "
+    ".tar; in Python also arrays or tensors (x, y) or x, a torch Dataset (loader.dataset), a Dataset or DatasetDict of "
     "datasets, or what `data.load` gives"
 )
 
 SUFFIXES = (".npz", ".csv", ".tsv", ".parquet", ".tar")
-COMPRESSED = re.compile(r"\.(tar\.(gz|bz2|xz|zst)|tgz|zip)$")
 
 NAMES = ["cifar10", "cifar10-jpeg", "cifar100", "digits", "fashion-mnist", "imagenet", "imagenet32", "mnist", "svhn"]
 DATASETS: Registry[DatasetSpec] = Registry(
@@ -58,13 +53,11 @@ def registered(name: object, by: object) -> str:
         Traceback (most recent call last):
         ...
         randsmooth.errors.InputError: the model names the data set '/home/someone', and a folder that a file names is \
-not opened unasked; give the folder yourself (--dataset on the command line)
+not opened unasked; give the folder yourself (--dataset)
     """
     if not isinstance(name, str) or name not in DATASETS:
-        raise InputError(
-            f"{by} names the data set {shown(repr(name))}, and a folder that a file names is not opened unasked; give "
-            "the folder yourself (--dataset on the command line)"
-        )
+        way = "a folder that a file names is not opened unasked; give the folder yourself (--dataset)"
+        raise InputError(f"{by} names the data set {shown(repr(name))}, and {way}")
     return name
 
 
@@ -78,7 +71,7 @@ def check_dataset(dataset: str) -> None:
         randsmooth.errors.InputError: unknown data set 'digit': did you mean 'digits'? Expected one of: cifar10, ...
     """
     if is_url(dataset):
-        check_there(dataset.rpartition("/")[0] if "{" in dataset else dataset)
+        check_there(dataset)
     elif dataset not in DATASETS:
         with readable(dataset):
             dataset_path(dataset)
@@ -99,38 +92,29 @@ def unknown_form(what: str) -> InputError:
 
 
 def is_source(path: Path) -> bool:
-    """Whether `path` is a folder, or a file or pattern of files, that holds many images."""
+    """Whether `path` is a folder, or a file, that holds many images."""
     return path.is_dir() or path.suffix.lower() in SUFFIXES
 
 
 def dataset_path(dataset: str) -> Path:
-    """The folder or file that `dataset` means, of a URL that of a copy; of shards "a-{0..9}.tar" the pattern.
+    """The folder or file that `dataset` means, of a URL that of a copy.
 
     Raises:
         InputError: there is no such folder or file, or it is of no form that is read.
     """
     try:
-        path = _fetched(dataset) if is_url(dataset) else Path(dataset).expanduser()
+        path = fetched(dataset) if is_url(dataset) else Path(dataset).expanduser()
     except RuntimeError as error:  # ~name, of a user who does not exist
         raise unknown_form(f"no folder at {shown(dataset)}: {error}") from error
-    if path.is_dir() or (path.suffix.lower() in SUFFIXES and ("{" in path.name or path.is_file())):
+    file = path.suffix.lower() in SUFFIXES
+    if path.is_dir() or (file and path.is_file()):
         return path
     if path.is_file():
-        way = ": unpack it first" if COMPRESSED.search(path.name) else ""
-        raise unknown_form(f"{path} is of no form that is read as a data set{way}")
-    if len(path.parts) > 1 or path.is_absolute() or path.suffix.lower() in SUFFIXES:
-        kind = "file" if path.suffix.lower() in SUFFIXES else "folder"
-        raise unknown_form(f"no {kind} at {path}: give the path of one, or one of {', '.join(DATASETS)}")
+        raise unknown_form(f"{path} is of no form that is read as a data set")
+    if len(path.parts) > 1 or file:
+        there = f"no {'file' if file else 'folder'} at {path}"
+        raise unknown_form(f"{there}: give the path of one, or one of {', '.join(DATASETS)}")
     raise unknown_form(str(unknown("data set", dataset, DATASETS)))
-
-
-def _fetched(dataset: str) -> Path:
-    """The copy of what is at a URL; of shards "s3://bucket/a-{0..9}.tar" the pattern in the folder of their copies."""
-    folder, _, name = dataset.rpartition("/")
-    if "{" not in name:
-        return fetched(dataset)
-    shard = re.compile(r"\d+".join(map(re.escape, BRACES.split(name))))
-    return fetched(folder, lambda path: shard.fullmatch(str(path)) is not None) / name
 
 
 def is_at_hand(dataset: str) -> bool:

@@ -1,7 +1,5 @@
 """Images in tables: Parquet files, and what the library `datasets` holds: objects, folders it saved, the hub."""
 
-from __future__ import annotations
-
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence

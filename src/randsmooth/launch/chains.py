@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import runpy
 import shlex
 import sys
@@ -217,14 +218,9 @@ def command_words(verb: str, argument: str | Sequence[str], options: Mapping[str
 
 
 def _as_yaml(value: Any) -> str:
-    """A value of --set, which is read as YAML or as a number: texts that would be read as something else are quoted."""
-    if not isinstance(value, str):
-        return json.dumps(value)
-    try:
-        means_itself = not value.replace(".", "").replace("e", "").isdigit() and parse_yaml(value, "the value") == value
-    except InputError:  # no YAML at all, which stays the text that it is
-        means_itself = True
-    return value if means_itself else json.dumps(value)
+    """A value of --set, which is read as YAML: a text that may be read as something else is quoted."""
+    word = isinstance(value, str) and re.fullmatch(r"[A-Za-z][\w./+-]*", value) and parse_yaml(value, "it") == value
+    return value if word else json.dumps(value)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -270,13 +270,10 @@ class Pilot:
 
     def time_of(self, samples: Span, start: float, k: int = 1) -> Span:
         """Seconds of k workers with so many samples: all wait for the last, whose last image may take all of them."""
-        besides, last = self.image_seconds * len(self.order), (k > 1) * self.sample_seconds
-        middle, low, high = (self.sample_seconds * each for each in (samples.middle, samples.low, samples.high))
-        return Span(
-            start + (besides + middle) / k + last * samples.middle / len(self.order),
-            start + (besides + low) / k * (1.0 - min(self.spread, 0.5)),
-            start + (besides + high) / k * (1.0 + self.spread) + last * self.rule.n,
-        )
+        images, speeds = len(self.order), np.array([1.0, 1.0 - min(self.spread, 0.5), 1.0 + self.spread])
+        shared = self.image_seconds * images + self.sample_seconds * np.array(astuple(samples))
+        last = (k > 1) * self.sample_seconds * np.array([samples.middle / images, 0.0, self.rule.n])
+        return Span(*(start + shared / k * speeds + last).tolist())
 
     def _passed(self) -> float:
         return time.perf_counter() - self.start

@@ -219,10 +219,10 @@ def slug(text: str) -> str:
 
 
 def listed(value: Any, where: str) -> list[Any]:
-    """A value that may be a list, as a list without doubles.
+    """A value that may be a list, as a list.
 
     Raises:
-        InputError: an empty list, one of more than MOST, or a value twice.
+        InputError: an empty list, or one of more than MOST.
 
     Example:
         >>> listed(0.5, "sigmas"), listed([0, 1], "seeds")
@@ -234,9 +234,6 @@ def listed(value: Any, where: str) -> list[Any]:
     values = at_most(value if isinstance(value, list) else [value], where)
     if not values:
         raise InputError(f"the grid is empty: {where} is []; give one value or more")
-    for i, one in enumerate(values):
-        if one in values[:i]:
-            raise InputError(f"{where} has {shown(repr(one))} twice")
     return values
 
 

@@ -199,10 +199,8 @@ class Jobs:
     def check_none(self) -> None:
         """Raise InputError where some are queued or running, whose work would be done twice."""
         if left := self.alive():
-            raise InputError(
-                f"{len(left)} jobs of {self.folder} are queued or running in Slurm: let them end, or stop them by "
-                f"`scancel {' '.join(arrays([self.read()[name] for name in left]))}`"
-            )
+            way = f"let them end, or stop them by `scancel {' '.join(arrays([self.read()[name] for name in left]))}`"
+            raise InputError(f"{len(left)} jobs of {self.folder} are queued or running in Slurm: {way}")
 
     def submit(self, chains: Sequence[Chain], resources: Resources, *, at_once: int | None = None) -> Submitted:
         """Submit what is missing of chains that are not queued or running, each to run once those it needs have ended.

@@ -1,7 +1,5 @@
 """Sweep a grid: train, certify and evaluate every model, then rank them, and go on where an earlier try ended."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +21,7 @@ from randsmooth.launch.slurm import Jobs, Resources, Submitted, check_slurm
 from randsmooth.launch.workers import Workers
 from randsmooth.models.registry import check_arch
 from randsmooth.models.sources import check_place
-from randsmooth.noise import NORMS, Gaussian, instead, make_noise
+from randsmooth.noise import instead
 from randsmooth.progress import Progress, chosen_progress
 
 RECORD = "sweep.yaml"
@@ -72,11 +70,6 @@ class _Steps:
         for title, values in self.grid.certifications.items():
             name, options = f"{cell.title}/{title}", {"dataset": cell.dataset, **reading, **values}
             tables.append(self.add(name, "certify", str(train.makes), options, f"{name}.parquet", train))
-        if len(norms := {_norm(cell, values) for values in self.grid.certifications.values()}) > 1:
-            words = " and ".join(sorted(norms))
-            raise InputError(
-                f"{cell.title} is certified in {words}, whose radii are never compared: make a grid of each"
-            )
         if tables:
             made, options = [str(step.makes) for step in tables], {"format": "json", "overwrite": True}
             self.add(f"{cell.title}/evaluate", "evaluate", made, options, f"{cell.title}/metrics.json", *tables)
@@ -94,12 +87,6 @@ class _Steps:
                 own[key] = str(needs[-1].makes)
         options = replace(cell, own=own).options()
         return self.add(f"{cell.title}/train", "train", cell.dataset, options, f"{cell.title}/model", *needs)
-
-
-def _norm(cell: Cell, certify: Mapping[str, Any]) -> str:
-    """The name of the norm in which a model is certified."""
-    noise = (cell.level | instead(dict(certify))).get("noise")
-    return NORMS[make_noise(noise).norm if noise else Gaussian.norm].label
 
 
 def check_steps(steps: Sequence[Step], *, here: bool = True) -> None:

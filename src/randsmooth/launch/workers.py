@@ -104,10 +104,8 @@ class Workers:
             except InputError:
                 raise
             except pickle.PicklingError as error:
-                raise InputError(
-                    f"the model or the data set cannot be sent to other processes ({error}): name it, as a folder, "
-                    "package.module:NAME or file.py:NAME, which each of them opens, or leave out workers"
-                ) from error
+                way = "name it, as a folder, package.module:NAME or file.py:NAME, or leave out workers"
+                raise InputError(f"model or data cannot be sent to other processes ({error}): {way}") from error
             except Exception as error:  # a worker's death, as each backend of joblib calls it
                 done, before = look(), done
                 tries = 0 if done > before else tries + 1
@@ -223,10 +221,9 @@ class Ray(Workers):
             if began:
                 ray.init(self.address, log_to_driver=False, logging_level="CRITICAL")
         except (RuntimeError, OSError, ValueError, OverflowError) as error:
-            raise InputError(
-                f"--ray {printable(self.address)}: expected HOST:PORT, or auto, of a cluster that this machine is in "
-                f"({shortened(str(error))}): `ray start --head` begins one, `ray start --address=HOST:PORT` joins it"
-            ) from error
+            expected = f"expected HOST:PORT, or auto, of a cluster that this machine is in ({shortened(str(error))})"
+            way = "`ray start --head` begins one, `ray start --address=HOST:PORT` joins it"
+            raise InputError(f"--ray {printable(self.address)}: {expected}: {way}") from error
         try:
             has = ray.cluster_resources()
             gpus, cpus = int(has.get("GPU", 0)) * (device != "cpu"), has.get("CPU", 1.0)
@@ -266,10 +263,8 @@ class Dask(Workers):
         try:
             client = Client(f"tcp://{self.address.removeprefix('tcp://')}", timeout=ANSWER)
         except (OSError, ValueError) as error:
-            raise InputError(
-                f"--dask {printable(self.address)}: expected HOST:PORT of a scheduler that answers "
-                f"({shortened(str(error))}): `dask scheduler` starts one"
-            ) from error
+            way = f"a scheduler that answers ({shortened(str(error))}): `dask scheduler` starts one"
+            raise InputError(f"--dask {printable(self.address)}: expected HOST:PORT of {way}") from error
         with client, parallel_config(backend="dask"):
             yield self.number or max(1, sum(client.nthreads().values()))
 

@@ -1,7 +1,5 @@
 """Gaussian training that favours easy images (Sun et al. 2025)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field

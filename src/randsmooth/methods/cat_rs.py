@@ -1,7 +1,5 @@
 """Confidence-aware training: the easiest noises for unsure images, the worst for sure ones (Jeong et al. 2023)."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from dataclasses import dataclass, field

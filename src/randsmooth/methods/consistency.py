@@ -1,7 +1,5 @@
 """Predictions under noise that agree with their mean (Jeong & Shin 2020)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal

@@ -1,7 +1,5 @@
 """The objectives that denoisers are trained on (Salman et al., "Denoised Smoothing", NeurIPS 2020)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Training on noisy images (Cohen et al. 2019)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Maximising the certified radius of a soft-smoothed classifier (Zhai et al. 2020)."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Gaussian training on images that are attacked under the same noises (Salman et al. 2019)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """Mixing each image with an adversarial one, towards a less certain target (Jeong et al. 2021)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Training noisy predictions to agree with the clean one (Li et al. 2019)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

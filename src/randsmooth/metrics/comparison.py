@@ -244,9 +244,8 @@ def reach(a: Certificates, b: Certificates, asked: Sequence[float] = ()) -> Reac
         check_radius(r)
     ends = farthest(a), farthest(b)
     end, nearer = min(ends), a if ends[0] < ends[1] else b
-    most = f"the {'farthest' if nearer.header.settled else 'largest radius'} that {nearer.name} "
-    most += "can certify" if nearer.header.settled else "has, as nothing says how far it can certify"
-    limit = "" if ends[0] == ends[1] else f"through r = {_down(end):g}, {most}"
+    most = "farthest that {} can certify" if nearer.header.settled else "largest radius of {}, whose n is not known"
+    limit = "" if ends[0] == ends[1] else f"through r = {_down(end):g}, the {most.format(nearer.name)}"
     few = [asked_radii(table) for table in (a, b)]
     shared = [np.round(radii, DIGITS) for radii in few if radii is not None]
     if not shared:

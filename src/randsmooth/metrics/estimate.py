@@ -1,7 +1,5 @@
 """A number measured on a sample of images, with the interval that the sample allows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

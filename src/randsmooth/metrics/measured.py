@@ -1,7 +1,5 @@
 """Certified accuracy at one radius of all images, of which only some were certified to the end."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -3,24 +3,28 @@
 And which images a difference comes from: those given up and won, and the parts of an ACR by how easy an image was.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from randsmooth import bounds
 from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
 from randsmooth.errors import InputError
-from randsmooth.metrics.accuracy import certified, certified_shares, check_radius, largest_possible
-from randsmooth.metrics.estimate import LEVEL, Estimate, mean, paired_shares, require_images, require_labels, wilson
-from randsmooth.metrics.p_a_estimates import p_a
+from randsmooth.metrics.accuracy import certified, certified_shares, check_radius, largest_possible, p_a
+from randsmooth.metrics.estimate import (
+    LEVEL,
+    Estimate,
+    Floats,
+    Ints,
+    mean,
+    paired_shares,
+    require_images,
+    require_labels,
+    wilson,
+)
 from randsmooth.noise import NORMS
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 SAME = ", so they cannot be compared image by image; certify both with the same --dataset, --split, --take or --skip"
 
@@ -55,15 +59,10 @@ def require_one_norm(tables: Sequence[CertificatesLike]) -> None:
         randsmooth.errors.InputError: radii in different norms are never compared: a has L2 radii, b has L1 radii; ...
     """
     given = [as_certificates(table) for table in tables]
-    if len({table.norm for table in given}) < 2:
-        return
-    said = ", ".join(f"{table.name or 'a table'} has {NORMS[table.norm].label} radii" for table in given)
-    proved = [table.header.smoothing.norms if table.header.names_noise else ("l2", "l1", "linf") for table in given]
-    common = next((norm for norm in proved[0] if all(norm in of for of in proved)), "")
-    way = "report one norm at a time"
-    if common:
-        way = f"all are proved in {NORMS[common].label}, too: ask for --norm {common}, table.in_norm({common!r})"
-    raise InputError(f"radii in different norms are never compared: {said}; {way}")
+    if len({table.norm for table in given}) > 1:
+        said = ", ".join(f"{table.name or 'a table'} has {NORMS[table.norm].label} radii" for table in given)
+        way = "report one norm at a time, or all in one that is proved of each (--norm, table.in_norm)"
+        raise InputError(f"radii in different norms are never compared: {said}; {way}")
 
 
 def _about(table: Certificates) -> str:
@@ -91,7 +90,7 @@ def acr_difference(a: CertificatesLike, b: CertificatesLike) -> Estimate:
     return mean(gains(a, b), gain_bounds(a, b))
 
 
-def gains(a: Certificates, b: Certificates) -> NDArray[np.float64]:
+def gains(a: Certificates, b: Certificates) -> Floats:
     """(N,) what each image adds to ACR of `a` minus ACR of `b`."""
     return np.asarray(a.radius * a.correct - b.radius * b.correct)
 
@@ -154,10 +153,8 @@ def pair(a: CertificatesLike, b: CertificatesLike) -> tuple[Certificates, Certif
     wrong = np.flatnonzero(first.label != second.label)
     if len(wrong):
         labels = f"label {first.label[wrong[0]]} in {a.name} and {second.label[wrong[0]]} in {b.name}"
-        few = 10 * len(wrong) < len(first)  # two data sets of ten classes agree in one of ten by chance
-        why = "perhaps one file is damaged" if few else "perhaps they are about different data sets or splits"
-        if np.array_equal(np.sort(first.label), np.sort(second.label)):
-            why = "these are the same labels, in another order"
+        same = np.array_equal(np.sort(first.label), np.sort(second.label))
+        why = "these are the same labels, in another order" if same else "a file is damaged, or of another data set"
         differ = f"one of {len(wrong):,} that differ in {len(first):,}"
         raise InputError(f"image {first.idx[wrong[0]]} has {labels}, {differ}: {why}")
     return first, second
@@ -221,7 +218,7 @@ class Envelope:
     """The pointwise maximum of several tables' curves; it belongs to no single classifier (see `NO_ONE_CLASSIFIER`).
 
     Attributes:
-        radii: (M,) ascending.
+        radii: (M,) those asked for.
         share: (M,) share of images that the best table certifies at each radius.
         low, high: (M,) pointwise 95% interval of the largest of the tables' true shares, corrected for the number of
             tables, since the largest of several estimates is too high on average.
@@ -250,11 +247,11 @@ def envelope(tables: Sequence[CertificatesLike], radii: ArrayLike | None = None)
 
     Args:
         tables: one or more.
-        radii: (M,) ascending; by default every certified radius of a right image, from 0.
+        radii: (M,); by default every certified radius of a right image, from 0.
 
     Raises:
-        InputError: no table, one without images, tables of different images (see `pair`), or radii that are negative,
-            not finite or not ascending.
+        InputError: no table, one without images, tables of different images (see `pair`), or radii that are negative or
+            not finite.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -274,8 +271,6 @@ def envelope(tables: Sequence[CertificatesLike], radii: ArrayLike | None = None)
     x = own if radii is None else np.atleast_1d(np.asarray(radii, np.float64))
     for r in x:
         check_radius(float(r))
-    if np.any(np.diff(x) < 0.0):
-        raise InputError(f"radii={x.tolist()} must ascend")
     shares = np.stack([certified_shares(table, x) for table in given])  # (tables, M)
     images = len(given[0])
     low, high = wilson(np.rint(shares * images), images, level=1.0 - (1.0 - LEVEL) / len(given))

@@ -1,8 +1,7 @@
 """Modules around models of any kind: steps before and after one, and several that answer together."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Self
 
 import torch
@@ -98,17 +97,13 @@ def normalise_step(mean: float | Sequence[float] | None, std: float | Sequence[f
     means, stds = _numbers("mean", 0.0 if mean is None else mean), _numbers("std", 1.0 if std is None else std)
     numbers = max(len(means), len(stds))
     if {len(means), len(stds)} - {1, numbers} or not min(*stds, *_numbers("scale", scale)) > 0.0:
-        raise InputError(
-            f"mean={shown(means)}, std={shown(stds)} and scale={scale}: expected as many numbers for mean as for std, "
-            "one for each channel, and std and scale above 0"
-        )
+        expected = "expected as many numbers for mean as for std, one for each channel, and std and scale above 0"
+        raise InputError(f"mean={shown(means)}, std={shown(stds)} and scale={scale}: {expected}")
 
     def normalise(x: Tensor, mean: Tensor, std: Tensor) -> Tensor:
         if numbers not in (1, x.shape[1]):  # torch would repeat a single channel, which no note says
-            raise InputError(
-                f"mean and std are {numbers} numbers for images of {x.shape[1]} channels: "
-                f"rs.wrap(model, channels={numbers}) makes as many"
-            )
+            way = f"rs.wrap(model, channels={numbers}) makes as many"
+            raise InputError(f"mean and std are {numbers} numbers for images of {x.shape[1]} channels: {way}")
         return ((x if scale == 1.0 else scale * x) - mean) / std
 
     words = [f"multiplied by {scale:g}"] if scale != 1.0 else []
@@ -202,13 +197,9 @@ def wrap(
     """
     check_known("layout", LAYOUTS, layout)
     check_known("softmax", AFTER, *([] if softmax is None else [softmax]))
-    before: list[Step] = []
-    if channels is not None:
-        before.append(channels_step(channels))
-    if resize is not None:
-        before.append(resize_step(resize, interpolation))
-    if crop is not None:
-        before.append(crop_step(crop))
+    resizing = partial(resize_step, interpolation=interpolation)
+    steps: dict[Callable[[Any], Step], Any] = {channels_step: channels, resizing: resize, crop_step: crop}
+    before = [step(given) for step, given in steps.items() if given is not None]
     if mean is not None or std is not None or scale not in (None, 1.0):
         before.append(normalise_step(mean, std, 1.0 if scale is None else scale))
     if layout == "NHWC":
@@ -247,7 +238,6 @@ class Ensemble(Around):
     Args:
         members: at least two of what can be certified, in any mixture: modules in eval mode, functions, files, ...
         rule: "logits" (mean), "probabilities" (mean softmax, whose logarithm is given as logits) or "vote".
-        weights: one for each member, above 0; default: all equal. Only their ratios matter.
         consensus: k, from 2 to the number of members less one.
         num_classes: K, for functions that answer with labels.
 
@@ -256,7 +246,7 @@ class Ensemble(Around):
         notes: what the ensemble does, for the header of a certificate.
 
     Raises:
-        InputError: an argument cannot be used, or the members have different numbers of classes.
+        InputError: an argument cannot be used.
 
     Example:
         >>> a, b, c = (nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval() for _ in range(3))
@@ -270,7 +260,6 @@ class Ensemble(Around):
         members: Sequence[object],
         rule: str = "logits",
         *,
-        weights: Sequence[float] | None = None,
         consensus: int | None = None,
         num_classes: int | None = None,
     ) -> None:
@@ -281,12 +270,8 @@ class Ensemble(Around):
         if consensus is not None and not (type(consensus) is int and 2 <= consensus < len(members)):
             raise InputError(f"consensus={shown(repr(consensus))} must be a whole number from 2 to {len(members) - 1}")
         self.rule, self.consensus = rule, consensus
-        self.weights = _relative(weights, len(members))
         self.members = nn.ModuleList(as_module(member, num_classes) for member in members)
         self.members.training = False
-        numbers = {getattr(member, "num_classes", None) for member in self.members} - {None}
-        if len(numbers) > 1:
-            raise InputError(f"the members have {_listed(numbers)} classes; expected one number")
 
     def answers(self) -> Sequence[nn.Module]:
         """The members."""
@@ -294,12 +279,10 @@ class Ensemble(Around):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        weights = ", ".join(f"{weight:.6g}" for weight in self.weights)
-        how = RULES[self.rule] + (f" weighted {weights}" if len(set(self.weights)) > 1 else "")
         first = f"; where the first {self.consensus} agree, they alone answer" if self.consensus is not None else ""
         members = enumerate(self.members, start=1)
         inner = (f"member {place}: {note}" for place, member in members for note in notes_of(member))
-        return (f"an ensemble of {len(self.members)}: {how}{first}", *inner)
+        return (f"an ensemble of {len(self.members)}: {RULES[self.rule]}{first}", *inner)
 
     def forward(self, x: Tensor) -> Tensor:
         """Logits (B, K) of images (B, C, H, W); of the rule "vote" the shares of votes."""
@@ -324,18 +307,16 @@ class Ensemble(Around):
         return torch.cat([member(part) for part in parts])[: len(x)]
 
     def _together(self, answers: Sequence[Tensor]) -> Tensor:
-        """(B, K) of the first members' answers (B, K) by the rule; in proportion to their weights."""
-        widths = {int(answer.shape[1]) for answer in answers}
+        """(B, K) of the first members' answers (B, K) by the rule."""
+        widths = sorted({int(answer.shape[1]) for answer in answers})
         if len(widths) > 1:
-            raise InputError(f"the members give {_listed(widths)} logits; expected one number")
-        weights = self.weights[: len(answers)]
+            raise InputError(f"the members give {' and '.join(map(str, widths))} logits; expected one number")
         if self.rule == "probabilities":
             logs = [F.log_softmax(answer.float(), dim=1) for answer in answers]
-            shares = (torch.tensor(weights, device=logs[0].device) / sum(weights)).log()
+            shares = (torch.ones(len(logs), device=logs[0].device) / len(logs)).log()
             return torch.logsumexp(torch.stack(logs) + shares[:, None, None], dim=0)
         votes = _votes if self.rule == "vote" else torch.Tensor.float
-        weighted = [weight * votes(answer) for weight, answer in zip(weights, answers, strict=True)]
-        return torch.stack(weighted).sum(dim=0) / sum(weights)
+        return torch.stack([votes(answer) for answer in answers]).sum(dim=0) / len(answers)
 
     def for_classes(self, classes: Sequence[str]) -> Self:
         """The same, answering for `classes`; members that know other classes are refused."""
@@ -348,18 +329,6 @@ def _votes(answer: Tensor) -> Tensor:
     """(B, K) ones for the largest logit, zeros elsewhere; NaN where a logit is not finite, so that none is hidden."""
     votes = F.one_hot(answer.argmax(dim=1), answer.shape[1]).to(torch.float32)
     return torch.where(answer.isfinite().all(dim=1, keepdim=True), votes, torch.nan)
-
-
-def _listed(numbers: set[Any]) -> str:
-    return " and ".join(map(str, sorted(numbers)))
-
-
-def _relative(weights: Sequence[float] | None, members: int) -> tuple[float, ...]:
-    """The weights, the largest as 1, so that equal ones are added without rounding."""
-    given: list[Any] = [1.0] * members if weights is None else list(weights)
-    if len(given) != members or not all(isinstance(w, int | float) and 0.0 < w < float("inf") for w in given):
-        raise InputError(f"weights={shown(repr(weights))} must be {members} numbers above 0, one for each member")
-    return tuple(float(weight) / max(given) for weight in given)
 
 
 def traceable(model: object) -> bool:

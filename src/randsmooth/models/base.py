@@ -1,7 +1,5 @@
 """What a base classifier is: the kinds that are taken, modules of ours around any kind, checks of what it is given."""
 
-from __future__ import annotations
-
 import copy
 import re
 import threading
@@ -58,10 +56,9 @@ def _adapted(model: Any) -> BaseClassifier:
         return EstimatorModel(model)
     if callable(model) and not isinstance(model, type):  # of a class an instance may be meant
         return FunctionModel(model)
-    raise InputError(
-        f"the model is {article(type(model).__name__)}, {shown(repr(model))}; expected a torch.nn.Module, a "
-        "torch.export program, a scikit-learn estimator, or a function from arrays (B, ...) to logits or labels"
-    )
+    kinds = "a torch.export program, a scikit-learn estimator, or a function from arrays (B, ...) to logits or labels"
+    given = f"{article(type(model).__name__)}, {shown(repr(model))}"
+    raise InputError(f"the model is {given}; expected a torch.nn.Module, {kinds}")
 
 
 def is_model(value: object) -> bool:
@@ -98,11 +95,9 @@ class Around(nn.Module):
     @property
     def provenance(self) -> dict[str, Any]:
         """What the models that say it say alike of how they were trained, such as the data set and sigma."""
-        said: dict[str, list[Any]] = {}
-        for model in self.answers():
-            for key, value in provenance_of(model).items():
-                said.setdefault(key, []).append(value)
-        return {key: values[0] for key, values in said.items() if all(value == values[0] for value in values)}
+        said = [provenance_of(model) for model in self.answers()]
+        facts = (fact for each in said for fact in each.items())
+        return {key: value for key, value in facts if all(each.get(key, value) == value for each in said)}
 
     def for_classes(self, classes: Sequence[str]) -> Self:
         """The same, answering for `classes` in their order. InputError where a model knows others."""
@@ -254,10 +249,8 @@ divide by the value of white, 255
     wrong = ~((x >= 0) & (x <= 1)).flatten(1).all(1)  # (B,) true for NaN
     if bool(wrong.any()):
         first, least, most = int(wrong.nonzero()[0]), float(x.min()), float(x.max())
-        raise InputError(
-            f"the images have values in [{least:.6g}, {most:.6g}], first image {first}; expected [0, 1]: "
-            f"{into_unit_range(least, most)}"
-        )
+        found = f"values in [{least:.6g}, {most:.6g}], first image {first}"
+        raise InputError(f"the images have {found}; expected [0, 1]: {into_unit_range(least, most)}")
     return x
 
 

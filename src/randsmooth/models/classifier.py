@@ -1,7 +1,5 @@
 """The base classifier: a network after its normalisation, with everything that rebuilds it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn

@@ -1,7 +1,5 @@
 """Denoised smoothing: a classifier that never saw noise behind a denoiser, a trained one or one step of a diffusion."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -89,10 +87,8 @@ class Denoiser(StoredModel):
         match = re.fullmatch(r"dncnn-(\d{1,4})x(\d{1,4})", USUAL if arch == "dncnn" else str(arch))
         depth, width = (int(match[1]), int(match[2])) if match else (0, 0)
         if depth not in DEPTHS or width not in WIDTHS:
-            raise InputError(
-                f"arch={shown(repr(arch))} is no denoiser: expected dncnn-DEPTHxWIDTH, such as {USUAL}, with a depth "
-                f"from {DEPTHS[0]} to {DEPTHS[-1]} and a width from {WIDTHS[0]} to {WIDTHS[-1]:,}"
-            )
+            limits = f"depth from {DEPTHS[0]} to {DEPTHS[-1]}, width from {WIDTHS[0]} to {WIDTHS[-1]:,}"
+            raise InputError(f"arch={shown(repr(arch))}: expected dncnn-DEPTHxWIDTH, such as {USUAL}, {limits}")
         self.arch, self.channels = f"dncnn-{depth}x{width}", channels
         self.network = DnCNN(channels=channels, depth=depth, width=width)
         self.config = {"arch": self.arch, "channels": channels}
@@ -164,10 +160,8 @@ class DiffusionDenoiser(nn.Module):
         levels = _noise_levels(alphas_cumprod) / 2.0  # for images in [0, 1]
         least, most = float(levels[0]), float(levels[-1])
         if not isinstance(sigma, int | float) or not sigma > 0.0 or not least <= sigma <= most:
-            raise InputError(
-                f"sigma={shown(repr(sigma))} lies outside the noise levels of this diffusion model: expected a number "
-                f"from {least:.3g} to {most:.3g}, for pixels in [0, 1]"
-            )
+            known = f"from {least:.3g} to {most:.3g}, for pixels in [0, 1]"
+            raise InputError(f"sigma={shown(repr(sigma))}: the noise levels of this diffusion model are {known}")
         self.sigma = float(sigma)
         self.alpha_bar = 1.0 / (1.0 + 4.0 * self.sigma**2)
         self.timestep = int((levels / self.sigma).log().abs().argmin())
@@ -198,10 +192,8 @@ class DiffusionDenoiser(nn.Module):
         if shape == (len(x_t), 2 * x_t.shape[1], *x_t.shape[2:]):
             answer = answer[:, : x_t.shape[1]]  # the others are a learned variance
         elif shape != x_t.shape:
-            raise InputError(
-                f"the diffusion model answers images of shape {tuple(x_t.shape)} with "
-                f"{shape or type(answer).__name__}; expected the same shape, or twice the channels"
-            )
+            got = f"{tuple(x_t.shape)} with {shape or type(answer).__name__}"
+            raise InputError(f"the diffusion model answers {got}; expected the same shape, or twice the channels")
         return answer  # type: ignore[no-any-return]
 
 
@@ -220,7 +212,7 @@ def load_denoiser(
 
     Args:
         source: a folder of `train-denoiser`, or the hub's "user/name" of one; or the folder of an unconditional
-            diffusion model as `diffusers` saves it: a DDPMPipeline, or a UNet2DModel with its `scheduler_config.json`.
+            diffusion model as the DDPMPipeline of `diffusers` saves it.
         sigma: of the noise to remove, which a diffusion model must know.
         device: where to load it to.
 
@@ -236,7 +228,7 @@ def load_denoiser(
         'dncnn-5x16'
     """
     folder = fetched(source) if is_url(source) else source
-    if (Path(folder) / PIPELINE).is_file() or _class_of(Path(folder)) is not None:
+    if (Path(folder) / PIPELINE).is_file():
         return moved(_from_diffusers(Path(folder), sigma), device)
     return Denoiser.load(folder, device)
 
@@ -245,29 +237,20 @@ def _from_diffusers(folder: Path, sigma: float | None) -> DiffusionDenoiser:
     """The unconditional diffusion model in a `folder` of diffusers, in eval mode; InputError where it is another."""
     if sigma is None:
         raise InputError(f"{folder} is a diffusion model, which must know the noise to remove: give sigma (--sigma)")
-    pipeline = (folder / PIPELINE).is_file()
-    network, scheduler = (folder / "unet", folder / "scheduler") if pipeline else (folder, folder)
-    if (kind := _class_of(network)) != NETWORK:
-        raise InputError(
-            f"{network} holds a {shown(repr(kind))} of diffusers; expected a {NETWORK}, which needs no text or class: "
-            "pass others in Python, as a function of x_t and timesteps, to randsmooth.DiffusionDenoiser"
-        )
+    network, scheduler = folder / "unet", folder / "scheduler" / SCHEDULER
+    said = parse_json(read_file(network / CONFIG), network / CONFIG)
+    if (kind := said.get("_class_name") if isinstance(said, dict) else said) != NETWORK:
+        way = "pass others as a function of x_t and timesteps to randsmooth.DiffusionDenoiser"
+        raise InputError(f"{network} holds a {shown(repr(kind))}; expected a {NETWORK} (no text or class): {way}")
     with needs("a diffusion model of diffusers"):
         from diffusers import DDPMScheduler, UNet2DModel
     try:
         unet: nn.Module = UNet2DModel.from_pretrained(str(network), local_files_only=True, use_safetensors=True)
-        schedule = DDPMScheduler.from_config(parse_json(read_file(scheduler / SCHEDULER), scheduler / SCHEDULER))
+        schedule = DDPMScheduler.from_config(parse_json(read_file(scheduler), scheduler))
     except (OSError, ValueError, RuntimeError, KeyError, TypeError) as error:
         raise InputError(f"{network} cannot be loaded by diffusers ({shown(error)})") from error
     levels, prediction = schedule.alphas_cumprod, schedule.config.prediction_type
     return DiffusionDenoiser(unet.eval(), sigma=sigma, alphas_cumprod=levels, prediction=prediction)
-
-
-def _class_of(folder: Path) -> Any:
-    """What diffusers calls the network in `folder`; None where it wrote none."""
-    path = folder / CONFIG
-    content = parse_json(read_file(path), path) if path.is_file() else {}
-    return content.get("_class_name") if isinstance(content, dict) else None
 
 
 class Denoised(Around):
@@ -283,7 +266,7 @@ class Denoised(Around):
             Any model that `adapt` takes, or its name, as in `load_model`.
 
     Raises:
-        InputError: one of the two cannot be loaded or called, or they are for images of different channels.
+        InputError: one of the two cannot be loaded or called.
 
     Attributes:
         denoiser, classifier: the two, as modules.
@@ -304,10 +287,6 @@ class Denoised(Around):
         self.denoiser = loaded if isinstance(loaded, nn.Module) else Called(loaded)
         self.classifier = as_module(classifier)
         self.training = self.denoiser.training or self.classifier.training
-        channels = _said(self.denoiser, "channels")
-        if None not in (channels, self.shape) and channels != self.shape[0]:
-            shapes = f"of {channels} channels, the classifier for {self.shape}"
-            raise InputError(f"the denoiser is for images {shapes}: take two that were trained on the same data set")
 
     shape = property(lambda self: _said(self.classifier, "shape"), doc="(C, H, W) of an image, where it is known.")
     classes = property(lambda self: _said(self.classifier, "classes"), doc="Their names, where they are known.")

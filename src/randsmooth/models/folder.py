@@ -1,12 +1,11 @@
 """Model folders: config.json, model.safetensors and README.md, written whole, and read with limits and digests."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import pkgutil
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
@@ -23,7 +22,7 @@ from randsmooth.errors import InputError
 from randsmooth.escape import markdown, setting
 from randsmooth.models.sources import check_place, shipped
 from randsmooth.models.weights import COUNTER
-from randsmooth.noise import Noise, noise_from
+from randsmooth.noise import noise_from
 from randsmooth.urls import fetched, is_url
 
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
@@ -60,14 +59,11 @@ class StoredModel(nn.Module):
 
     @provenance.setter
     def provenance(self, value: dict[str, Any]) -> None:
-        if not isinstance(value, dict):
-            raise InputError(f"provenance={shown(repr(value))}: expected a dictionary, {{}} if nothing is known")
         try:
-            written = json.dumps(value, allow_nan=False)
+            written = json.dumps(dict(value), allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
-            raise InputError(
-                f"provenance is not plain JSON ({shown(error)}): use str, int, float, list, dict"
-            ) from None
+            way = "expected a dictionary of str, int, float, list, dict; {} if nothing is known"
+            raise InputError(f"provenance={shown(repr(value))} is not plain JSON ({shown(error)}): {way}") from None
         self.config["provenance"] = parse_json(written, "provenance")  # as it will be read back
 
     @classmethod
@@ -79,10 +75,8 @@ class StoredModel(nn.Module):
     def rebuilt(cls, stored: Stored) -> Self:
         """The model of a folder's content, in eval mode; InputError where its parts do not fit."""
         if stored.kind != cls.kind:
-            raise InputError(
-                f"{stored.folder} holds a {stored.kind}, not a {cls.kind}: a denoiser stands before a classifier, "
-                "randsmooth certify CLASSIFIER --denoiser DENOISER"
-            )
+            way = "randsmooth certify CLASSIFIER --denoiser DENOISER"
+            raise InputError(f"{stored.folder} holds a {stored.kind}, not a {cls.kind}: {way}")
         way_out = f"are {CONFIG} and {WEIGHTS} from one model?"
         return filled(lambda: cls(**stored.config), stored.weights, str(stored.folder / CONFIG), way_out)
 
@@ -107,10 +101,8 @@ def filled(make: Callable[[], M], weights: dict[str, Tensor], where: str, way_ou
     wanted, got = ({name: (t.dtype, tuple(t.shape)) for name, t in state.items()} for state in (expected, weights))
     odd = sorted(name for name in wanted | got if wanted.get(name) != got.get(name))  # torch would convert types
     if odd:
-        raise InputError(
-            f"{where}: {len(odd)} tensors do not fit, first {shown(repr(odd[0]))}, expected "
-            f"{wanted.get(odd[0], 'nothing')}, found {got.get(odd[0], 'nothing')}; {way_out}"
-        )
+        first = f"expected {wanted.get(odd[0], 'nothing')}, found {got.get(odd[0], 'nothing')}"
+        raise InputError(f"{where}: {len(odd)} tensors do not fit, first {shown(repr(odd[0]))}, {first}; {way_out}")
     with torch.random.fork_rng(devices=[]):
         model = make()
     model.load_state_dict(weights)
@@ -158,18 +150,13 @@ def card(model: StoredModel) -> str:
     """The README.md that travels with the weights; names in it are escaped, so that they stay text in Markdown."""
     templates = jinja2.Environment(loader=jinja2.PackageLoader("randsmooth.models", "cards"), autoescape=False)
     templates.filters["cell"] = lambda value: markdown(setting(value))
-    sigma, dataset, noise = model.provenance.get("sigma"), model.provenance.get("dataset"), _noise(model)
-    facts = {"sigma": sigma if type(sigma) in (int, float) else None, "dataset": dataset, "noise": noise}
-    facts["provenance"] = model.provenance | ({"noise": noise.text} if noise else {})
+    said, noise = model.provenance, None
+    with suppress(InputError, AttributeError, TypeError):  # no noise, but a Gaussian of one sigma, or none known here
+        noise = noise_from(said.get("noise") or {})
+    sigma = said.get("sigma") if type(said.get("sigma")) in (int, float) else None
+    facts = {"sigma": sigma, "dataset": said.get("dataset"), "noise": noise}
+    facts["provenance"] = said | ({"noise": noise.text} if noise else {})
     return templates.get_template(f"{model.kind}.md.j2").render(model.config | facts)
-
-
-def _noise(model: StoredModel) -> Noise | None:
-    """The noise that the model says it was trained under, where it is no Gaussian of one sigma and is known here."""
-    try:
-        return noise_from(model.provenance.get("noise") or {})
-    except (InputError, AttributeError, TypeError):
-        return None
 
 
 def read(folder: Path | str) -> Stored:
@@ -230,10 +217,9 @@ def here(name: str, files: list[str], written: str) -> Path:
     try:
         return Path(name) if name and Path(name).is_dir() else Path(snapshot_download(name, allow_patterns=files))
     except (OSError, ValueError) as error:
-        raise InputError(
-            f"no folder {name}, and no such model came from the Hugging Face hub or its cache ({shown(error)}): check "
-            f"the name, or `hf download {name} --local-dir FOLDER` where there is a network, and {written} here"
-        ) from error
+        told = f"no folder {name}, and no such model came from the Hugging Face hub or its cache ({shown(error)})"
+        way = f"`hf download {name} --local-dir FOLDER` where there is a network, and {written} here"
+        raise InputError(f"{told}: check the name, or {way}") from error
 
 
 def moved(model: M, device: torch.device | str) -> M:

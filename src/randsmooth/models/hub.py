@@ -3,8 +3,6 @@
 Their image processors take 8-bit images, which noisy ones are not: here they are steps on tensors.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -28,11 +26,10 @@ FILES = ["config.json", PROCESSOR, "*.safetensors", "*.safetensors.index.json"]
 # of a square (else of the shorter side), and whether they crop where the settings do not say it.
 KINDS = {
     **{"ViT": (True, False), "DeiT": (True, True), "Beit": (True, False), "Pvt": (True, False)},
-    **{"ConvNext": (False, False), "Bit": (False, True), "CLIP": (False, True)},
+    **{"Bit": (False, True), "CLIP": (False, True)},
 }
 USUAL = {"do_resize": True, "do_rescale": True, "do_normalize": True, "rescale_factor": 1 / 255}
 FILTERS = {2: "bilinear", 3: "bicubic"}  # of Pillow, by their numbers
-WARPED = 384  # from this side on ConvNeXt resizes without a crop
 
 
 class HubClassifier(Wrapped):
@@ -117,10 +114,8 @@ def order_of(own: Sequence[str], wanted: Sequence[str], source: str) -> list[int
     simple = [[re.sub(r"[\s_-]+", " ", name).strip().casefold() for name in names] for names in (own, wanted)]
     missing = [name for name, form in zip(wanted, simple[1], strict=True) if simple[0].count(form) != 1]
     if missing or len({*simple[1]}) < len(wanted):
-        raise InputError(
-            f"{source} knows no class {shown(repr([*missing, *wanted][0]))} of the data set (or knows it twice); its "
-            f"own are {shown(', '.join(own))}: say what they are called there, --model-arg 'classes=[...]'"
-        )
+        way = f"its own are {shown(', '.join(own))}: say what they are called there, --model-arg 'classes=[...]'"
+        raise InputError(f"{source} knows no class {shown(repr([*missing, *wanted][0]))}, or knows it twice; {way}")
     return [simple[0].index(form) for form in simple[1]]
 
 
@@ -163,22 +158,14 @@ def steps_of(folder: Path) -> list[Step]:
         given = {key: value for key, value in said.items() if value is not None}
         return _steps(name, USUAL | {"do_center_crop": KINDS[name][1]} | given)
     except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(
-            f"{path} does not say in a known way what is done to images before the network ({shown(error)}): certify "
-            "it from Python, with the steps that it needs: rs.wrap(model, resize=..., mean=..., std=...)"
-        ) from error
+        way = "certify it from Python, with the steps that it needs: rs.wrap(model, resize=..., mean=..., std=...)"
+        raise InputError(f"{path} does not say in a known way what images need ({shown(error)}): {way}") from error
 
 
 def _steps(kind: str, said: Mapping[str, Any]) -> list[Step]:
     steps: list[Step] = []
     if said["do_resize"]:
-        size, filter_ = _size(said["size"], KINDS[kind][0]), FILTERS[said["resample"]]
-        if kind == "ConvNext" and isinstance(size, int):  # a small one is resized to more, and cropped to it
-            larger = int(size / float(said.get("crop_pct", 224 / 256)))
-            small = size < WARPED
-            steps += [resize_step(larger, filter_), crop_step(size)] if small else [resize_step((size, size), filter_)]
-        else:
-            steps.append(resize_step(size, filter_))
+        steps.append(resize_step(_size(said["size"], KINDS[kind][0]), FILTERS[said["resample"]]))
     if said["do_center_crop"]:
         steps.append(crop_step(_size(said["crop_size"], True)))
     scale = 255 * float(said["rescale_factor"]) if said["do_rescale"] else 255.0  # processors see 0 to 255
@@ -203,16 +190,12 @@ def _network(folder: Path, named: str) -> Any:
         how |= {"trust_remote_code": False, "output_loading_info": True}  # unless told so, it asks at the terminal
         network, loaded = transformers.AutoModelForImageClassification.from_pretrained(str(folder), **how)
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, ImportError) as error:
-        raise InputError(
-            f"{folder} cannot be loaded as an image classifier of transformers ({shown(error)}). Python code that "
-            "comes with one is never run: if you trust it, name a function: file.py:NAME"
-        ) from error
+        way = "Python code that comes with one is never run: if you trust it, name a function, file.py:NAME"
+        raise InputError(f"{folder} cannot be loaded as an image classifier ({shown(error)}). {way}") from error
     lacking = sorted(map(str, [*loaded["missing_keys"], *loaded["mismatched_keys"]]))
     if lacking:
-        raise InputError(
-            f"{folder} has no weights for {len(lacking)} tensors of the classifier, first {shown(lacking[0])}, which "
-            "would be random: it was not trained to classify, or for another number of classes"
-        )
+        why = "it was not trained to classify, or for another number of classes"
+        raise InputError(f"{folder} lacks {len(lacking)} tensors of the classifier, first {shown(lacking[0])}: {why}")
     return network
 
 
@@ -236,10 +219,8 @@ def from_timm(source: Path | str, *, classes: Sequence[str] | None = None) -> Hu
     except InputError:
         raise
     except Exception as error:  # timm, its hub client, torch, and a torchvision for another torch raise their own
-        raise InputError(
-            f"{named} cannot be made by timm ({type(error).__name__}: {shown(error)}): is it a name of timm, and the "
-            "torchvision the one for your torch?"
-        ) from error
+        why, way = f"{type(error).__name__}: {shown(error)}", "is it a name of timm, and torchvision for your torch?"
+        raise InputError(f"{named} cannot be made by timm ({why}): {way}") from error
     own = network.pretrained_cfg.get("label_names") or map(str, range(network.num_classes))
     return HubClassifier(network, timm_steps(config), source=named, own=list(own), classes=classes)
 

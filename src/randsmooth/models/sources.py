@@ -3,8 +3,6 @@
 Nothing heavy is loaded until something is opened.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import inspect
@@ -151,19 +149,17 @@ def weights_alone(path: Path | str, reason: str = "") -> InputError:
     )
 
 
-def check_source(source: Path | str) -> None:
-    """Raise InputError for a model that cannot be opened, as far as that is known without loading torch.
+def check_source(source: Path | str) -> tuple[Path | str, Form]:
+    """Where what `source` names lies on this machine, of a URL without what training needs, and its form.
+
+    Raises:
+        InputError: it cannot be opened, as far as that is known without loading torch.
 
     Example:
         >>> check_source("nofile.onnx")
         Traceback (most recent call last):
         randsmooth.errors.InputError: no file at nofile.onnx
     """
-    _checked(source)
-
-
-def _checked(source: Path | str) -> tuple[Path | str, Form]:
-    """Where what `source` names lies on this machine, of a URL without what training needs, and its form."""
     if is_url(source):
         source = fetched(source, lambda path: path.name not in UNUSED and "events" not in path.parts)
     form = form_of(place := shipped(source))
@@ -187,7 +183,7 @@ def open_source(source: Path | str, **model_args: Any) -> Any:
         Traceback (most recent call last):
         randsmooth.errors.InputError: no file at nofile.onnx
     """
-    source, form = _checked(source)
+    source, form = check_source(source)
     opener = pkgutil.resolve_name(f"randsmooth.models.{form.opener}")
     given = {name: each.get_secret_value() if isinstance(each, Secret) else each for name, each in model_args.items()}
     check_arguments(opener, given, shown(str(source)), first=1)
@@ -254,10 +250,8 @@ def check_arguments(called: Callable[..., Any], given: Mapping[str, Any], what: 
         return
     except TypeError as error:
         names = shown(", ".join([*signature.parameters][first:]) or "none")
-        raise InputError(
-            f"{what} takes the arguments {names} ({error}): give each with --model-arg NAME=VALUE; a function that "
-            "itself takes images is returned by another"
-        ) from error
+        way = "give each with --model-arg NAME=VALUE; a function that itself takes images is returned by another"
+        raise InputError(f"{what} takes the arguments {names} ({error}): {way}") from error
 
 
 def from_code(source: str, **model_args: Any) -> Any:

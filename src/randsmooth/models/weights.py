@@ -1,7 +1,5 @@
 """Weights: the hash by which a model is known, and limits on files that hold some, which may be damaged or hostile."""
 
-from __future__ import annotations
-
 import hashlib
 import struct
 import zipfile

@@ -1,5 +1,6 @@
 from .ablation import Ablation as Ablation
 from .base import Copies as Copies
+from .base import InNorm as InNorm
 from .base import Noise as Noise
 from .base import linf_radius as linf_radius
 from .base import round_down as round_down
@@ -9,11 +10,7 @@ from .choice import noise_said as noise_said
 from .choice import one_form as one_form
 from .gaussian import Gaussian as Gaussian
 from .gaussian import draw as draw
-from .in_norm import InNorm as InNorm
 from .laplace import Laplace as Laplace
-from .lengths import check_sigma as check_sigma
-from .norms import NORMS as NORMS
-from .norms import Norm as Norm
 from .per_coordinate import GaussianPerCoordinate as GaussianPerCoordinate
 from .per_coordinate import InDeviations as InDeviations
 from .pixel_grid import check_on_grid as check_on_grid
@@ -26,3 +23,6 @@ from .streams import Stream as Stream
 from .streams import address_of as address_of
 from .streams import fresh_seed as fresh_seed
 from .uniform import Uniform as Uniform
+from .units import NORMS as NORMS
+from .units import Norm as Norm
+from .units import check_sigma as check_sigma

@@ -52,10 +52,8 @@ class Ablation(Noise):
     scale = 1.0  # a pixel
 
     def __post_init__(self) -> None:
-        for name, value in (("k", self.k), ("d", self.d)):
-            if (value is not None or name == "k") and not (
-                isinstance(value, int | np.integer) and value is not True and value >= 1
-            ):
+        for name, value in (("k", self.k), ("d", self.k if self.d is None else self.d)):
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
                 raise InputError(f"{name}={value!r} must be a number of pixels, 1 or more; k is usually d / 20 or so")
         if self.d is not None and self.k > self.d:
             raise InputError(f"k={self.k} pixels cannot be kept of d={self.d}: keep fewer, usually d / 20 or so")

@@ -1,7 +1,5 @@
 """How settings name a noise: by sigma, or by `noise`, in one form for each."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any
 

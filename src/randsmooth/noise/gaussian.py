@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from randsmooth.errors import InputError
 from randsmooth.noise.base import Floats, Noise, below, bisected, check_shape, in_place, number
-from randsmooth.noise.lengths import LENGTHS, check_sigma
 from randsmooth.noise.streams import Stream, fill
+from randsmooth.noise.units import LENGTHS, check_sigma
 
 if TYPE_CHECKING:
     import torch

@@ -16,8 +16,8 @@ from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.noise.base import Floats, Noise, below, in_place
 from randsmooth.noise.gaussian import STD, Gaussian
-from randsmooth.noise.lengths import LENGTHS, check_length
 from randsmooth.noise.streams import Stream, fill
+from randsmooth.noise.units import LENGTHS, check_length
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -88,12 +88,11 @@ class GaussianPerCoordinate(Noise):
     def parse(cls, value: str) -> GaussianPerCoordinate:
         """From the array in an .npy file."""
         try:
-            return cls(np.load(Path(value), allow_pickle=False))
+            std = np.load(Path(value), allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
-            if isinstance(error, InputError):
-                raise InputError(f"{value}: {error}") from error
             said = f"{shown(repr(value))} cannot be read as an array ({shown(error)})"
             raise InputError(f"{said}: write one by np.save, a standard deviation for each coordinate") from error
+        return cls(std)
 
     def of(self, shape: Sequence[int]) -> GaussianPerCoordinate:
         super().of(shape)

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from randsmooth.errors import InputError
 from randsmooth.noise.base import Floats, Noise, in_place
-from randsmooth.noise.lengths import check_length
 from randsmooth.noise.streams import Stream, fill
 from randsmooth.noise.uniform import share, tail_of_share
+from randsmooth.noise.units import check_length
 
 if TYPE_CHECKING:
     from torch import Tensor

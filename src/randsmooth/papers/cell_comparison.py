@@ -1,7 +1,5 @@
 """Our figures beside the published ones, cell by cell: how far they may differ, whether they do, and in words."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The entries are those of references.bib; cited.csv says what needs which of them
 whole of their names, since architectures come in families, and for parts, what they are cited for.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """What a reproduction works with: the certificates and models at hand, how large its runs are, and their steps."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is drawn from certificates alone: tables beside the published ones, curves, distributions of p_A."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

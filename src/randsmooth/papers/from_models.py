@@ -107,9 +107,9 @@ def soft_against_hard(context: Context, rows: list[PaperRow]) -> Output:
             x, y = images.batch(torch.as_tensor(chosen))
             smoothed = SmoothedClassifier(model, sigma=sigma, seed=0)
             budget: dict[str, Any] = {"n0": context.scale.n0, "n": context.scale.n}
-            curves = soft_accuracies(smoothed, x, y, radii.tolist(), betas=SOFT_BETAS, **budget)
-            lines = [Line("hard, Clopper-Pearson", radii, 100.0 * curves.hard, "step")]
-            lines += [Line(f"soft, beta = {beta:g}", radii, 100.0 * y, "step") for beta, y in curves.soft.items()]
+            hard, soft = soft_accuracies(smoothed, x, y, radii.tolist(), betas=SOFT_BETAS, **budget)
+            lines = [Line("hard, Clopper-Pearson", radii, 100.0 * hard, "step")]
+            lines += [Line(f"soft, beta = {beta:g}", radii, 100.0 * y, "step") for beta, y in soft.items()]
             panels.append(Axes(f"{row.name}, sigma = {sigma:g}", RADIUS, ACCURATE, tuple(lines)))
     return figure_output(panels, "soft: empirical Bernstein")
 

@@ -1,7 +1,5 @@
 """What is made of a table or figure of a paper, and the files that it is written to."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

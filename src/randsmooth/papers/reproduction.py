@@ -1,7 +1,5 @@
 """Draw a table or figure of a paper, list or run the commands that make the rest, or survey what a folder fills."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -6,8 +6,6 @@ by p_1 and by p_2 is bounded. It is 1 / phi(Phi^-1(p)) where xi <= gamma, and 0 
 q_1 = 1 - p_1, because near 1 a float of p_1 has too few digits.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """How figures of several panels are drawn: colours, scales, ticks; as images by matplotlib or as pages that zoom."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Curves of tables: accuracy by radius, shares by p_A, ACR by samples; as lines, and as figures of several panels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The table of a comparison as text for a terminal, Markdown, LaTeX, CSV or JSON."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import asdict

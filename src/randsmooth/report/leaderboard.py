@@ -1,7 +1,5 @@
 """The leaderboard: one table is an entry, groups of one setting are ranked, and the page shows them."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 from collections import Counter
@@ -26,6 +24,7 @@ from randsmooth.report.sheet import (
     converted_words,
     find_gaussian,
     gathered,
+    out_of_reach,
     sure_of,
 )
 
@@ -300,11 +299,15 @@ def _rows(entries: Sequence[Entry], at: Columns) -> list[BoardRow]:
     known = [[metrics.certified_accuracy(e.table, r) if e.table.labelled else None for r in radii] for e in entries]
     shares = [[entry.p_a.get(x) for entry in entries] for x in P_A_LEVELS]
     columns = [_cells(of) for of in (*shares, [entry.smoothed for entry in entries])]
+    tables = [entry.table for entry in entries]
     for norm, there in at.items():
         unknown = [[None] * len(entries)] * len(there)  # radii of another norm
-        columns += map(_cells, zip(*known, strict=True) if norm == own else unknown)
+        found = zip(*known, strict=True) if norm == own else unknown
+        columns += [_cells(of, out_of_reach=out_of_reach(tables, r)) for r, of in zip(there, found, strict=True)]
     columns.append(_cells([entry.acr for entry in entries], 1.0, 3, ranked=False))
-    against = _against_gaussian([entry.table for entry in entries], radii)
+    if len({table.name for table in tables}) < len(tables):
+        tables = [entry.table.renamed(shortened(printable(entry.file))) for entry in entries]
+    against = _against_gaussian(tables, radii)
     each = zip(entries, zip(*columns, strict=True), known, against, strict=True)
     rows = [BoardRow(entry, list(cells), at_radii, one) for entry, cells, at_radii, one in each]
     return sorted(rows, key=lambda row: row.rank, reverse=True)
@@ -329,10 +332,15 @@ def _against_gaussian(tables: Sequence[Certificates], radii: Sequence[float]) ->
 
 
 def _cells(
-    estimates: Sequence[Estimate | None], scale: float = 100.0, decimals: int = 1, *, ranked: bool = True
+    estimates: Sequence[Estimate | None],
+    scale: float = 100.0,
+    decimals: int = 1,
+    *,
+    ranked: bool = True,
+    out_of_reach: frozenset[int] = frozenset(),
 ) -> list[Shown]:
     """The figures of a column, marked unless all are equal; those that are not known stay out of the ranking."""
-    found = column("", estimates, scale, decimals)
+    found = column("", estimates, scale, decimals, out_of_reach)
     figures = [figure if ends else "" for figure, ends in zip(found.figures, found.ends, strict=True)]
     marks = rank(figures) if ranked else [""] * len(figures)
     return [Shown(*cell) for cell in zip(figures, found.ends, marks, strict=True)]

@@ -1,7 +1,5 @@
 """The sheet: what was measured of every table, a row each, and what a reader must know before comparing them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, count
@@ -52,7 +50,7 @@ def remarks(tables: Sequence[Certificates]) -> list[str]:
         ['The tables were made with different sigma (0.25, 0.5).']
     """
     counted = [table for table in tables if not table.is_log]
-    found = [*_image_remarks(tables), *_noise_remarks(tables), *budget_remarks(tables)]
+    found = [*_image_remarks(tables), *_noise_remarks(tables), *budget_remarks(tables), *_unrecorded(tables)]
     for ways, why in (
         ({_size(t) for t in counted if t.header.source is None}, "Radii are about images of different sizes"),
         ({_way_of_judging(t) for t in counted}, "Tables were judged in different ways"),
@@ -120,6 +118,18 @@ def budget_remarks(tables: Sequence[Certificates]) -> list[str]:
             listed = ", ".join(format(value, form) for value in values)
             found.append(f"The tables differ in {field} ({listed}), and {more} alone can raise ACR{way}.")
     return found
+
+
+def _unrecorded(tables: Sequence[Certificates]) -> list[str]:
+    """Which of sigma, n and alpha nothing tells of some tables: those that are compared may differ in it unseen."""
+    silent = {name: [t.name for t in tables if getattr(t.header, name) is None] for name in ("sigma", "n", "alpha")}
+    silent["sigma"] = [t.name for t in tables if not t.header.names_noise]
+    lacking = gathered((tuple(names), name) for name, names in silent.items() if names and len(tables) > 1)
+    return [
+        f"Nothing tells {' or '.join(facts)} of {', '.join(names)}: tables that differ there are not two classifiers "
+        f"alone; give {', '.join(f'--{fact}' for fact in facts)}."
+        for names, facts in lacking.items()
+    ]
 
 
 def _size(table: Certificates) -> str:
@@ -262,8 +272,7 @@ def build_sheet(
     summaries = [metrics.summarise(table, at) for table in named]
 
     def accuracy(r: float) -> Column:
-        out_of_reach = frozenset(i for i, table in enumerate(named) if not metrics.can_certify(table, r))
-        return column(f"{r:g}", [s.accuracy[r] for s in summaries], out_of_reach=out_of_reach)
+        return column(f"{r:g}", [s.accuracy[r] for s in summaries], out_of_reach=out_of_reach(named, r))
 
     return Sheet(
         named,
@@ -278,6 +287,11 @@ def build_sheet(
         **_settings(named),
         remarks=remarks(named),
     )
+
+
+def out_of_reach(tables: Sequence[Certificates], r: float) -> frozenset[int]:
+    """The rows of which no image can be certified at radius `r` (see `Column`)."""
+    return frozenset(row for row, table in enumerate(tables) if not metrics.can_certify(table, r))
 
 
 def sure_of(tables: Sequence[Certificates]) -> str:

@@ -1,7 +1,5 @@
 """The rule of an anytime-valid bound: it holds at every number of samples at once, so that one may stop at any."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +10,7 @@ import numpy as np
 
 from randsmooth import bounds
 from randsmooth.rules.base import Claim, Evidence, Floats, Watching
-from randsmooth.rules.choices import MOST_WATCHED
+from randsmooth.rules.registry import MOST_WATCHED
 
 HOPELESS = 0.01  # level at which an image is given up as p_A < 1/2: it costs certificates, never soundness
 

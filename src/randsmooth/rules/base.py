@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth import bounds
-from randsmooth.bounds.schedule import GRAIN
+from randsmooth.bounds.levels import GRAIN
 from randsmooth.errors import InputError
 from randsmooth.noise import Noise, round_down
-from randsmooth.rules.choices import ANY_CLASS, MOST_SAMPLES, MOST_WATCHED, ConfidenceBound
+from randsmooth.rules.registry import ANY_CLASS, MOST_SAMPLES, MOST_WATCHED, ConfidenceBound
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -1,7 +1,5 @@
 """A radius that is nearly as good as that of n samples, as early as it can be had."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

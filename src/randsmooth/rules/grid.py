@@ -1,7 +1,5 @@
 """One radius, or the largest of a grid, by exact group-sequential boundaries."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +11,7 @@ import numpy as np
 from randsmooth import bounds
 from randsmooth.errors import InputError
 from randsmooth.rules.base import MORE_THAN_HALF, NO_CLAIM, Claim, Ints, Rule, Watching
-from randsmooth.rules.choices import ANY_CLASS, MOST_WATCHED, ConfidenceBound
+from randsmooth.rules.registry import ANY_CLASS, MOST_WATCHED, ConfidenceBound
 
 MANY = 1000  # radii of a grid: each needs a boundary of its own, and reports print a dozen
 WORK = 1000 * 10**6  # radii times n: a boundary up to a million samples takes some 40 ms, up to ten million 280 ms

@@ -1,4 +1,4 @@
-"""Rules by name, ours and those of other packages, and how one is made from what a user writes.
+"""Rules by name, ours and those of other packages, the bounds and samples one may ask for, and how a rule is made.
 
 Listing them loads no NumPy.
 """
@@ -8,23 +8,29 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import metadata, resources
+from importlib import resources
+from numbers import Integral
 from pkgutil import resolve_name
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from randsmooth import bounds
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, check_known
 from randsmooth.registry import Registry
-from randsmooth.rules.choices import CONFIDENCE_BOUNDS, check_samples
 
 if TYPE_CHECKING:
     from randsmooth.noise import Noise
     from randsmooth.rules.base import Rule
+
+ConfidenceBound = Literal["clopper-pearson", "two-sided", "pairwise", "randomised", "any-class"]
+CONFIDENCE_BOUNDS: tuple[ConfidenceBound, ...] = get_args(ConfidenceBound)
+ANY_CLASS: ConfidenceBound = "any-class"
+
+MOST_SAMPLES = 10**9  # more than anybody would draw of one image
+MOST_WATCHED = 10**7  # of a rule that looks on the way: e-processes are accurate so far, and tables take seconds
 
 # The number of a rule is written in no other way.
 NUMBER = re.compile(r"[-+]?(\d{1,20}\.?\d{0,20}|\.\d{1,20})(e[-+]?\d{1,3})?", re.ASCII | re.IGNORECASE)
@@ -65,6 +71,21 @@ class RuleEntry:
 with resources.files("randsmooth.rules").joinpath("own.csv").open() as file:
     OWN = SimpleNamespace(**{line.pop("name"): RuleEntry(**line) for line in csv.DictReader(file)})
 RULES: Registry[RuleEntry] = Registry("rule", "randsmooth.rules", {n: f"{__name__}:OWN.{n}" for n in vars(OWN)})
+
+
+def check_samples(name: str, n: object, most: int = MOST_SAMPLES, *, least: int = 1) -> None:
+    """Raise InputError unless `n`, called `name`, is a whole number of samples from `least` to `most`.
+
+    Example:
+        >>> check_samples("n0", 100)
+        >>> check_samples("n0", 0)
+        Traceback (most recent call last):
+        ...
+        randsmooth.errors.InputError: n0=0 must be a whole number of samples from 1 to 1,000,000,000; ...
+    """
+    if isinstance(n, bool) or not isinstance(n, Integral) or not least <= int(n) <= most:
+        said = f"{name}={shown(repr(n))} must be a whole number of samples from {least} to {most:,}"
+        raise InputError(f"{said}; n0=100, n=100000 are usual")
 
 
 @lru_cache(maxsize=64)  # the tables of a grid are worth keeping
@@ -129,37 +150,3 @@ def _number(text: str, number: str) -> float:
         said = f"rule {shown(repr(text))}: {shown(repr(number))} is no number"
         raise InputError(f"{said}; write it as in {text.partition('=')[0]}=0.5")
     return value
-
-
-def rule_origin(text: str) -> dict[str, str]:
-    """For the versions in a header: the package and its version that bring the rule `text`; empty for rules of ours.
-
-    Example:
-        >>> rule_origin("grid=0.5")
-        {}
-    """
-    name = text.partition("=")[0]
-    source = RULES.source(name)
-    if source == "randsmooth":
-        return {}
-    try:
-        return {f"rule {name}": f"{source} {metadata.version(source)}"}
-    except metadata.PackageNotFoundError:
-        return {f"rule {name}": source}
-
-
-def missing_rule(text: str, versions: Mapping[str, str] | None) -> InputError | None:
-    """The error for a table under a rule that is not installed here, by the `versions` of its header; None if it is.
-
-    Where the header does not say which package brought the rule, this is None too: `make_rule` knows what to say.
-
-    Example:
-        >>> print(missing_rule("steady=3", {"rule steady": "acme-rules 1.2"}))
-        it was certified by the rule 'steady', which 'acme-rules 1.2' brings: install that package to read it
-    """
-    name = text.partition("=")[0]
-    origin = (versions or {}).get(f"rule {name}")
-    if name in RULES or origin is None:
-        return None
-    said = f"it was certified by the rule {shown(repr(name))}, which {shown(repr(origin))} brings"
-    return InputError(f"{said}: install that package to read it")

@@ -1,7 +1,5 @@
 """How a contract is checked: one requirement after the other, each with the words for what is wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from typing import Any

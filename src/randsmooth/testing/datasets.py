@@ -1,7 +1,5 @@
 """The contract of data sets."""
 
-from __future__ import annotations
-
 from typing import Any, get_args
 
 import numpy as np

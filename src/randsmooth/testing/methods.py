@@ -1,7 +1,5 @@
 """The contract of training methods."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import random
@@ -12,7 +10,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from randsmooth.errors import InputError
 from randsmooth.methods import METHODS, Loss, LossInputs, Method, Schedule
 from randsmooth.testing.contract import Checks, one_line, opened, refusal, run
 
@@ -57,7 +54,6 @@ def _of_method(kind: Any, hyperparameters: dict[str, Any]) -> Checks:
         wrong: dict[str, Any] = {field.name: object()}
         yield refusal(f"{field.name}=object()", partial(dataclasses.replace, method, **wrong), field.name)
     yield from _of_loss(method)
-    yield from _of_inputs(method)
     yield from _of_schedule(method)
 
 
@@ -80,16 +76,14 @@ class _Problem:
         given = [self.x, self.y, self.noise, *filter(torch.is_tensor, self.inputs), *self.model.parameters()]
         return [tensor.detach().clone() for tensor in given]
 
-    def loss(self, method: Method, inputs: LossInputs | None = None) -> Loss:
-        return method.loss(self.model, self.x, self.y, self.noise, self.inputs if inputs is None else inputs)
+    def loss(self, method: Method) -> Loss:
+        return method.loss(self.model, self.x, self.y, self.noise, self.inputs)
 
     def loss_of(self, method: Method, images: Tensor) -> float:
         """That of the `images` at these places, with all that belongs to them."""
         u, target = self.inputs.given("u")[images], self.inputs.given("target")[images]
-        inputs = self.inputs._replace(u=u, target=target)
-        return float(
-            method.loss(self.model, self.x[images], self.y[images], self.noise[:, images], inputs).total.detach()
-        )
+        given = (self.x[images], self.y[images], self.noise[:, images], self.inputs._replace(u=u, target=target))
+        return float(method.loss(self.model, *given).total.detach())
 
 
 def _generators() -> tuple[Any, ...]:
@@ -142,18 +136,6 @@ def _of_pairing(method: Method) -> Checks:
         second = problem.loss_of(several, images)
         same = abs(first - second) <= 1e-4 * max(1.0, abs(first))
         yield same, f"has the loss {first:g}, and {second:g} {said}"
-
-
-def _of_inputs(method: Method) -> Checks:
-    """A loss either does without a part of its inputs, or refuses to and names it."""
-    problem = _Problem(method.m)
-    for part in LossInputs._fields:
-        try:
-            problem.loss(method, problem.inputs._replace(**{part: None}))
-        except InputError as error:
-            yield part in str(error), f"does not name inputs.{part}, which it needs: {error}"
-        except Exception as error:
-            yield False, f"raises {error!r} without inputs.{part}: take it by inputs.given({part!r})"
 
 
 def _of_schedule(method: Method) -> Checks:

@@ -1,9 +1,6 @@
 """The contracts of what answers images: architectures, and the backends that run them."""
 
-from __future__ import annotations
-
 import copy
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -11,7 +8,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from randsmooth import models
 from randsmooth.certification.backends import BACKENDS, Backend
 from randsmooth.models import Architecture, Around, ForeignModel
 from randsmooth.models.registry import architecture_of
@@ -29,7 +25,7 @@ def _images(*shape: int) -> Tensor:
 def check_architecture(
     architecture: str | Architecture, *, in_channels: int = 3, image_size: int | None = None
 ) -> None:
-    """Check an architecture: its logits, its initial weights, its gradients and, of a name, its model folder.
+    """Check an architecture: its logits, its initial weights and its gradients.
 
     Args:
         architecture: a name that `models.build` knows, or the entry.
@@ -57,12 +53,9 @@ def _of_architecture(architecture: str | Architecture, channels: int, image_size
             torch.manual_seed(seed)
             return entry.builder(in_channels=channels, image_size=side, num_classes=CLASSES)
 
-    sides = {image_size or max(32, smallest), smallest}
-    for side in sorted(sides, reverse=True):
+    for side in sorted({image_size or max(32, smallest), smallest}, reverse=True):
         yield isinstance(build(side), nn.Module), f"builds no nn.Module for {channels}x{side}x{side} images"
         yield from _of_network([build(side, seed) for seed in (0, 0, 1)], _images(4, channels, side, side))
-    if isinstance(architecture, str):
-        yield from _of_folder(architecture, (channels, max(sides), max(sides)))
 
 
 def _of_network(networks: list[nn.Module], x: Tensor) -> Checks:
@@ -93,17 +86,6 @@ def _of_network(networks: list[nn.Module], x: Tensor) -> Checks:
     gradients = torch.autograd.grad(loss, asked, allow_unused=True) if loss.requires_grad else [None]
     arrive = all(gradient is not None and gradient.isfinite().all() for gradient in gradients)
     yield arrive, "has no finite gradients for its images, which attacks need, or for all of its weights"
-
-
-def _of_folder(name: str, shape: tuple[int, int, int]) -> Checks:
-    """A model folder names its architecture, and loads to the same answers."""
-    model = models.Classifier(arch=name, classes=[str(label) for label in range(CLASSES)], shape=shape).eval()
-    x = _images(2, *shape)
-    with tempfile.TemporaryDirectory() as folder, torch.no_grad():
-        models.save(model, folder)
-        loaded = models.load(folder)
-        same = torch.equal(loaded(x), model(x)) and models.weights_hash(loaded) == models.weights_hash(model)
-    yield same, "gives other logits or weights after it was saved in a model folder and loaded"
 
 
 def check_backend(backend: str | type[Backend], model: ForeignModel | Around | None = None) -> None:

@@ -1,7 +1,5 @@
 """The contract of panels of the comparison page."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter
@@ -15,7 +13,6 @@ from randsmooth.report import page as page_folder
 from randsmooth.testing.contract import Checks, opened, run
 
 NASTY = "<script>alert(1)</script> & \"quoted\" 'names'"
-VOID = {"br", "col", "hr", "img", "input", "line", "meta", "path", "rect"}  # elements that are never closed
 
 
 def check_panel(panel: str | Any) -> None:
@@ -79,11 +76,8 @@ def _of_view(module: Any, content: PageContent, view: Any) -> Checks:
     json.dumps([view.data, {at: charts.plot(chart) for at, chart in view.charts.items()}], allow_nan=False)
     known = {"sheet": content.sheet, "looks": content.looks}
     printed = str(web.panel_markup(module, page_folder.__name__, **known, **view.content)).strip()
-    begun, ended = (Counter(re.findall(rf"<{mark}([a-z][a-z0-9]*)", printed)) for mark in ("", "/"))
-    yield "script" not in begun, "prints a name without escaping it, or a script of its own"
-    wrong = sorted({tag for tag in begun | ended if begun[tag] != ended[tag]} - VOID)
-    yield not wrong, f"has a template in which these elements are not closed, or not begun: {wrong}"
-    alone = begun["section"] == 1 and printed.startswith("<section") and printed.endswith("</section>")
+    yield "<script" not in printed, "prints a name without escaping it, or a script of its own"
+    alone = printed.count("<section") == 1 and printed.startswith("<section") and printed.endswith("</section>")
     yield alone, "has a template that is not one <section>"
     missing = sorted(set(view.charts) - set(_ids(printed)))
     yield not missing, f"draws charts in {missing}, which are no ids of its template"

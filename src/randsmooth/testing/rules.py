@@ -1,7 +1,5 @@
 """The contract of certification rules."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import cache

@@ -2,8 +2,6 @@
 executing pickled code; the checkpoint above all.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import struct

@@ -4,8 +4,6 @@ torchrun starts them on several machines; on this one torch.multiprocessing does
 train.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal

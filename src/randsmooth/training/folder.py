@@ -1,7 +1,5 @@
 """The folder of a training run, and when it may be written to."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Collection
 from pathlib import Path
@@ -19,8 +17,7 @@ MODEL = ("config.json", "model.safetensors", "README.md")
 SETTINGS = "run.yaml"
 TEACHER = "teacher.pt"
 METRICS = "metrics"
-TRACKED = "loggers.json"  # which loggers the run was begun with, and as what their trackers know it
-FIRST = (SETTINGS, EVENTS, METRICS, TRACKED, TEACHER)  # may exist before the first checkpoint
+FIRST = (SETTINGS, EVENTS, METRICS, TEACHER)  # may exist before the first checkpoint
 # Settings that a resumed run cannot change: the weights or the state of its schedule would no longer fit.
 LASTING = ("dataset", *READING, "take", "arch", "method", "noise", "seed")
 ANEW = "To begin anew: overwrite=True, or another out (--out)"

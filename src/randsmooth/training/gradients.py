@@ -1,7 +1,5 @@
 """How strongly each training image changes the weights: the norm of its own gradient."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The training loop. Random numbers are addressed by (seed, epoch, step), so a resumed run draws the same ones."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -165,7 +163,7 @@ class Trainer:
             facts = {"recipe": self.recipe.model_dump(mode="json"), "history": self.history}
             write_signed(self.folder / CHECKPOINT, facts | state | {"model": self.weights.state_dict()})
             self._write_history()
-            # No name may be a folder of others: MLflow makes files.
+            # No name may be a folder of others: MLflow makes files of them.
             named = {f"epoch/{'number' if name == 'epoch' else name}": value for name, value in row.items()}
             loggers.log_metrics(named, self.steps_taken - 1)
             loggers.each(lambda logger: logger.save())

@@ -1,7 +1,5 @@
 """The networks of a run: the untrained one, and the trained ones that it needs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -4,8 +4,6 @@ A teacher's predictions are made once, stored with the run as class counts, in a
 resumed if they were cut short.
 """
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections.abc import Callable

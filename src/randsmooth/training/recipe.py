@@ -1,7 +1,5 @@
 """Everything that decides the weights of a training run: what a user chose, and what the preset supplies."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property

@@ -29,7 +29,7 @@ from randsmooth.models import Classifier, Denoiser
 from randsmooth.progress import Progress, chosen_progress, silent
 from randsmooth.training import devices as ranked
 from randsmooth.training.checkpoint import Checkpoint
-from randsmooth.training.folder import OWN, SETTINGS, TEACHER, TRACKED, check, clear
+from randsmooth.training.folder import OWN, SETTINGS, TEACHER, check, clear
 from randsmooth.training.loggers import LoggedRun, LoggerGroup, check_loggers, open_loggers
 from randsmooth.training.loop import Callback, Trainer, work
 from randsmooth.training.networks import new_model, other_models
@@ -81,8 +81,8 @@ def train(
         overwrite: discard an earlier run in the folder.
         accept_changes: with `resume`, go on with other settings; the model records what was changed after which epoch.
         logger: what is told the hyperparameters and the metrics, of every epoch and some steps: "tensorboard", "csv",
-            "mlflow", "wandb", a Logger of Lightning (Fabric's or PyTorch Lightning's), or several. Default: those by
-            name that a resumed run was begun with; for a new run TensorBoard, where it is installed.
+            a Logger of Lightning (Fabric's or PyTorch Lightning's, such as its WandbLogger), or several. Default: those
+            of the first two whose files a resumed run has; for a new run TensorBoard, where it is installed.
         callback: called as `callback(metrics, model)` after every epoch, once its checkpoint is written: with its row
             of `history.csv`, and the model so far in eval mode, to certify it by a `SmoothedClassifier`, say, which
             takes a copy. Whatever it raises ends the run, which can be resumed. With several `devices` a copy of it is
@@ -327,13 +327,12 @@ def _check_parts(recipe: Recipe, images: int, ranks: ranked.Ranks) -> None:
 def take_folder(stack: ExitStack, run: Run, *, begun: bool) -> None:
     """Lock the folder of the run until `stack` is closed, and clean it: of all that another run left, unless `begun`.
 
-    Kept are a teacher's predictions, which may have taken hours and are used only if they fit and, with `resume`, under
-    which ids the loggers' trackers know a run that was killed before its first checkpoint.
+    Kept are a teacher's predictions, which may have taken hours and are used only if they fit.
     """
     make_folder(run.folder)
     stack.enter_context(claimed(run.folder))
     teacher = "of the model" in run.recipe.folders().values()  # which predicts under its own noise
-    clear(run.folder, keep=OWN if begun else [TEACHER] * teacher + [TRACKED] * run.flags["resume"])
+    clear(run.folder, keep=OWN if begun else [TEACHER] * teacher)
     if not (run.folder / SETTINGS).exists():
         write_atomically(
             run.folder / SETTINGS, yaml.safe_dump(run.settings, sort_keys=False, allow_unicode=True).encode()

@@ -1,7 +1,5 @@
 """The learning rate of every epoch, and the optimiser's other settings. Another schedule is another `lr_at` here."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Self
 
 from pydantic import Field, field_validator

@@ -1,7 +1,5 @@
 """What a user chooses for a run of `train` or `train_denoiser`: one frozen object, from Python, CLI or YAML."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator

@@ -1,7 +1,5 @@
 """A real Slurm, and a certification that takes as long as it is told, for the tests of what is submitted."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A certification as an array of a real Slurm: the table of one process, whatever happens to its tasks."""
 
-from __future__ import annotations
-
 import os
 import random
 import re

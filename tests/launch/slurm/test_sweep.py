@@ -1,7 +1,5 @@
 """A sweep submitted to a real Slurm: jobs that wait for each other, one that fails, the same command again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

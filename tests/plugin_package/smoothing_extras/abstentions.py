@@ -1,7 +1,5 @@
 """How often each table abstains: a figure that certified accuracy hides among the wrong answers."""
 
-from __future__ import annotations
-
 from randsmooth import metrics
 from randsmooth.report import PageContent, PanelView
 

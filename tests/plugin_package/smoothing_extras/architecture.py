@@ -1,7 +1,5 @@
 """A network of two linear layers."""
 
-from __future__ import annotations
-
 from torch import nn
 
 from randsmooth.models import Architecture

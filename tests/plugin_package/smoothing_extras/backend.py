@@ -1,7 +1,5 @@
 """The base classifier in float64, for a look at what rounding changes."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import torch

@@ -1,7 +1,5 @@
 """Stripes across or down, made on the spot."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Cross-entropy of the images themselves, mixed with that of noisy copies."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """A noise: the sum of two uniform numbers for each coordinate, which certifies in L1."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

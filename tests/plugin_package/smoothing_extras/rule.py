@@ -1,7 +1,5 @@
 """Half of the samples, and the other half only where none of the first was wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar

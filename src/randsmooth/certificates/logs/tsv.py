@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from randsmooth.certificates.header import Header
-from randsmooth.certificates.logs.paths import CLASSES, path_facts
+from randsmooth.certificates.logs.inferred import CLASSES, path_facts
 from randsmooth.certificates.table import ABSTAIN, Certificates, Floats, Ints
 from randsmooth.documents import read_file, shown
 from randsmooth.errors import ForeignFile, InputError

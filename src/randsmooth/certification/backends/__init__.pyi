@@ -1,7 +1,6 @@
 from .base import ROUNDS as ROUNDS
 from .base import Backend as Backend
 from .base import Way as Way
-from .base import candidates as candidates
 from .base import fastest as fastest
 from .base import features as features
 from .base import frozen as frozen

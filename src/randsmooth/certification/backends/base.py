@@ -1,7 +1,5 @@
 """What runs the base classifier, one call from noisy images to logits; on what processor; and what is fastest there."""
 
-from __future__ import annotations
-
 import copy
 import os
 import platform
@@ -230,18 +228,6 @@ def usual_backend(model: nn.Module | ForeignModel) -> str:
     return next(name for name, kind in BACKENDS.items() if kind.accepts(model))
 
 
-def candidates(model: nn.Module | ForeignModel, device: torch.device) -> list[str]:
-    """Backends that `auto` chooses among: the usual one first, then the others that are installed.
-
-    Example:
-        >>> candidates(nn.Flatten(), torch.device("cuda"))
-        ['torch']
-    """
-    usual = usual_backend(model)
-    others = (name for name, kind in BACKENDS.items() if kind.accepts(model) and kind.tried_by_auto(device))
-    return [usual, *(name for name in others if name != usual and BACKENDS[name].installed())]
-
-
 def weighed(device: torch.device) -> tuple[Precision, ...]:
     """The precisions that `auto` weighs: float32, and the shorter format for which `device` has units.
 
@@ -257,11 +243,16 @@ def ways(
 ) -> list[Way]:
     """The ways to run `model` that a backend (None: the usual one) and a precision leave open, the usual ones first.
 
+    "auto" leaves open the usual backend and all others that are installed and say that it may try them.
+
     Example:
         >>> [str(way) for way in ways(nn.Flatten(), torch.device("cpu"), None, "auto")]
         ['torch', 'torch in bfloat16']
     """
-    names = candidates(model, device) if backend == AUTO else [backend or usual_backend(model)]
+    names = [usual_backend(model) if backend in (None, AUTO) else str(backend)]
+    if backend == AUTO:
+        others = ((n, kind) for n, kind in BACKENDS.items() if n not in names and kind.accepts(model))
+        names += [n for n, kind in others if kind.tried_by_auto(device) and kind.installed()]
     precisions = weighed(device) if precision == "auto" else (precision,)
     return [Way(name, each) for each in precisions for name in names]
 

@@ -1,7 +1,5 @@
 """Backends for models that are no torch modules: ONNX Runtime, OpenVINO, and whatever is called in Python."""
 
-from __future__ import annotations
-
 import threading
 import warnings
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Backends in torch, compiled or not, with batch normalisation folded; one takes parts of other kinds, too."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """The verbs of the command line by name, listed without importing any of them: each is a function of a module here."""
 
-from __future__ import annotations
-
 import pkgutil
 import re
 from collections.abc import Callable

@@ -14,8 +14,7 @@ from pydantic import BeforeValidator, Field, PositiveInt
 
 from randsmooth import certificates, certification, launch, metrics
 from randsmooth.certificates import Shard
-from randsmooth.certificates.selection import whole_of
-from randsmooth.certificates.settings import AskedPrecision
+from randsmooth.certificates.settings import AskedPrecision, whole_of
 from randsmooth.cli.certification import OF_THE_MODEL, ModelAndImages, WhatToCertify, default_out
 from randsmooth.cli.options import Answered, Slurm, Smoothed, Where, certification_option, words_of
 from randsmooth.cli.output import BAD_INPUT, note, say_lines
@@ -200,9 +199,9 @@ def plan(settings: Plan) -> None:
 def merge(settings: Merge) -> None:
     """Make one table of the shards of a run: the one that a single process would have made, in every count.
 
-    Shards may be cut differently (1/2, 3/4, 4/4) and come from different machines, which the table records for each
-    row. Shards of another run are refused, with what differs. If images are missing or doubled, each is named, and the
-    commands that make what is missing are printed on stdout, ready for a shell.
+    Shards may come from different machines, which the table records for each row. Shards of another run are refused,
+    with what differs. If images are missing, each is named, and the commands that make them are printed on stdout,
+    ready for a shell.
 
     Example: randsmooth merge gaussian-*-of-16.parquet --out gaussian.parquet
     """

@@ -1,7 +1,5 @@
 """`randsmooth train` and `randsmooth train-denoiser`."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable
 from pathlib import Path

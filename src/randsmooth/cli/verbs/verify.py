@@ -1,7 +1,5 @@
 """`randsmooth verify`: the kinds of files that randsmooth writes or reads, and what is checked in each."""
 
-from __future__ import annotations
-
 import pkgutil
 import re
 import warnings

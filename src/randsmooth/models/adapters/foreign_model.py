@@ -1,7 +1,5 @@
 """Base classifiers that are no torch modules: any function from arrays to logits or labels, scikit-learn estimators."""
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import pickle
@@ -17,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, unknown
+from randsmooth.errors import InputError
 
 ARRAYS: tuple[str, ...] = ("numpy", "torch")  # what a function is called with: the first that it takes
 
@@ -91,10 +89,8 @@ def votes(labels: Tensor, num_classes: int) -> Tensor:
     """
     wrong = (labels < 0) | (labels >= num_classes)
     if bool(wrong.any()):
-        raise InputError(
-            f"the model answers with the label {int(labels[wrong][0])}; expected 0 to {num_classes - 1}, the "
-            f"{num_classes} classes: is num_classes right?"
-        )
+        way = f"expected 0 to {num_classes - 1}: is num_classes right?"
+        raise InputError(f"the model answers with the label {int(labels[wrong][0])}; {way}")
     return F.one_hot(labels.long(), num_classes).to(torch.float32)
 
 
@@ -134,10 +130,9 @@ class FunctionModel(PythonModel):
 
     Args:
         function: takes inputs float32, images (B, C, H, W) in [0, 1] before noise was added, or features (B, d), and
-            gives logits (B, K), or labels (B,): whole numbers from 0, or names of classes. It is called with NumPy's
-            arrays, or with torch's tensors if it cannot take those, and may answer with either, or with a list.
+            gives logits (B, K), or labels (B,): whole numbers from 0. It is called with NumPy's arrays, or with torch's
+            tensors if it cannot take those, and may answer with either, or with a list.
         num_classes: K, needed for labels unless the data set says it.
-        classes: names of the classes, for a function that answers with names.
         identity: a name, given to no other model of yours: code cannot be compared.
 
     Example:
@@ -150,20 +145,14 @@ class FunctionModel(PythonModel):
     padded = False
 
     def __init__(
-        self,
-        function: Callable[[Any], Any],
-        *,
-        num_classes: int | None = None,
-        classes: Sequence[str] | None = None,
-        identity: str | None = None,
+        self, function: Callable[[Any], Any], *, num_classes: int | None = None, identity: str | None = None
     ) -> None:
         if not callable(function):
             raise InputError(f"{shown(repr(function))} cannot be called; expected a function of images")
         self.function, self.called, self.takes = function, identity, ARRAYS
-        self.classes = None if classes is None else tuple(classes)
-        self.num_classes = num_classes if classes is None else len(classes)
-        if self.num_classes is not None and (type(self.num_classes) is not int or self.num_classes < 2):
+        if num_classes is not None and (type(num_classes) is not int or num_classes < 2):
             raise InputError(f"num_classes={num_classes!r} must be a whole number, at least 2")
+        self.num_classes = num_classes
         self.name = getattr(function, "__qualname__", type(function).__qualname__)
         self.unreadable = f"the model is the function {self.name}, whose code cannot be compared"
 
@@ -175,11 +164,6 @@ class FunctionModel(PythonModel):
     def weights_hash(self) -> str:
         """That of the name given to it, since its code cannot be read."""
         return f"sha256:{hashlib.sha256(f'function {self.called}'.encode()).hexdigest()}"
-
-    def for_classes(self, classes: Sequence[str]) -> Self:
-        told = copy.copy(self.with_num_classes(len(classes)))
-        told.classes = self.classes or tuple(classes)
-        return told
 
     def answer(self, noisy: Tensor) -> Tensor:
         return self._logits(self._ask(noisy), len(noisy)).to(noisy.device)
@@ -198,10 +182,8 @@ class FunctionModel(PythonModel):
                 faults.append(error)
                 if not isinstance(error, TypeError | AttributeError):  # which code raises that is for other arrays
                     break
-        raise InputError(
-            f"the function {self.name} failed on images {tuple(noisy.shape)} in float32, called with {self.takes[0]} "
-            f"arrays ({type(faults[0]).__name__}: {shown(faults[0])})"
-        ) from faults[0]
+        asked, why = f"{self.takes[0]} arrays {tuple(noisy.shape)}", f"{type(faults[0]).__name__}: {shown(faults[0])}"
+        raise InputError(f"the function {self.name} failed on images, {asked} in float32 ({why})") from faults[0]
 
     def _logits(self, answer: Any, images: int) -> Tensor:
         """(images, K) of what the function said: logits or votes. InputError if it is neither."""
@@ -213,25 +195,17 @@ class FunctionModel(PythonModel):
             return votes(found, self.num_classes)
         if found is None or found.dim() != 2 or len(found) != images or found.shape[1] < 2:
             got = type(answer).__name__ if found is None else f"{found.dtype} {tuple(found.shape)}"
-            raise InputError(
-                f"the function {self.name} answers {images} images with {got}; expected logits ({images}, K), K >= 2, "
-                f"or labels ({images},), which are whole numbers or names of classes"
-            )
+            expected = f"expected logits ({images}, K), K >= 2, or labels ({images},), whole numbers"
+            raise InputError(f"the function {self.name} answers {images} images with {got}; {expected}")
         return found if found.dtype == torch.float64 else found.float()
 
     def _tensor(self, answer: Any) -> Tensor | None:
-        """Numbers, or names of classes as their places; None for what is no array of either."""
+        """The numbers; None for what is no array of them."""
         try:
-            array = np.asarray(answer)
+            array = np.array(answer)
         except ValueError:  # lists of different lengths
             return None
-        if array.size and all(isinstance(name, str) for name in array.flat):
-            if self.classes is None:
-                raise InputError(f"the function {self.name} answers with names; say which there are: classes=[...]")
-            if wrong := [name for name in array.flat if name not in self.classes]:
-                raise unknown(f"class from the function {self.name}", wrong[0], self.classes)
-            array = np.array([self.classes.index(name) for name in array.flat]).reshape(array.shape)
-        return torch.from_numpy(np.array(array)) if array.dtype.kind in "biuf" else None
+        return torch.from_numpy(array) if array.dtype.kind in "biuf" else None
 
 
 class EstimatorModel(PythonModel):
@@ -335,10 +309,8 @@ def _places(known: np.ndarray, classes: Sequence[str] | None, estimator: str) ->
         return np.array([places[each] for each in called], np.int64)
     if numbers is not None and int(numbers.max()) < len(classes):
         return numbers
-    raise InputError(
-        f"{estimator} was fitted with the class {shown(repr(missing[0]))}; the data set has {len(classes)} classes, "
-        f"{shown(', '.join(classes))}: fit it with their numbers (0 to {len(classes) - 1}) or their names"
-    )
+    way = f"fit it with the names {shown(', '.join(classes))} of the data set, or 0 to {len(classes) - 1}"
+    raise InputError(f"{estimator} was fitted with the class {shown(repr(missing[0]))}: {way}")
 
 
 def _numbers(known: np.ndarray) -> NDArray[np.int64] | None:

@@ -1,7 +1,5 @@
 """Files that hold the graph of a base classifier: ONNX files and OpenVINO IR, and how they take images."""
 
-from __future__ import annotations
-
 import hashlib
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -110,10 +108,9 @@ class GraphFile(ForeignModel):
         sides = tuple(side for side in port.axes[1:] if isinstance(side, int) and side > 0)
         if not sides or len(sides) != len(port.axes) - 1:
             found = shown(", ".join(f"{port.dtype} {[*port.axes]}" for port in ports))
-            raise InputError(
-                f"{self.path} takes {found}; expected one float32 or uint8 batch of images (N, C, H, W), of which C, H "
-                "and W are fixed numbers, or of features (N, d): export it again with such a batch as example"
-            )
+            expected = "one float32 or uint8 batch, images (N, C, H, W) or features (N, d), fixed numbers but for N"
+            way = "export it again with such a batch as example"
+            raise InputError(f"{self.path} takes {found}; expected {expected}: {way}")
         images = is_image(sides)
         if not images and (layout == "NHWC" or port.dtype == "uint8"):
             raise InputError(f"{self.path} takes {port.dtype} {[*port.axes]}, no images: give floats, and no layout")
@@ -132,9 +129,8 @@ class GraphFile(ForeignModel):
         self.place, chosen = found[0], ports[found[0]]
         self.output, self.labels = chosen.names[0], len(chosen.axes) == 1 and chosen.dtype in WHOLE
         if chosen.dtype not in FLOATS and not self.labels:
-            raise InputError(
-                f"{self.path} gives {shown(self.output)}, {chosen.dtype}; expected logits (N, K) in floats"
-            )
+            given = f"{shown(self.output)}, {chosen.dtype}"
+            raise InputError(f"{self.path} gives {given}; expected logits (N, K) in floats")
         classes = chosen.axes[1] if len(chosen.axes) == 2 else None
         self.num_classes = classes if isinstance(classes, int) else None
 
@@ -226,10 +222,8 @@ class IrModel(GraphFile):
         if not isinstance(said, dict) or not all(isinstance(said.get(key, {}), dict) for key in ("trained", QUANTISED)):
             return {}
         if WEIGHTS in said and said[WEIGHTS] != f"sha256:{hash_of(weights)}":
-            raise InputError(
-                f"{weights} is not the file of weights that {self.path} was written with: it is damaged, or of "
-                "another model; both are written by `randsmooth quantise`"
-            )
+            way = "write both again by `randsmooth quantise`"
+            raise InputError(f"{weights} is not the file of weights that {self.path} was written with: {way}")
         return {**said.get("trained", {}), **{key: said[key] for key in (QUANTISED,) if said.get(key)}}
 
     @staticmethod
@@ -274,10 +268,8 @@ def _external(path: Path) -> list[str]:
         there = path.parent / name
         within = any(there.resolve().is_relative_to(folder) for folder in folders)
         if Path(name).is_absolute() or ".." in Path(name).parts or not within or not there.is_file():
-            raise InputError(
-                f"{path} keeps weights in {shown(repr(name))}, which is no file in its own folder and so is not "
-                "opened: save the model with its weights beside it"
-            )
+            way = "save the model with its weights beside it"
+            raise InputError(f"{path} keeps weights in {shown(repr(name))}, no file in its own folder: {way}")
     return names
 
 

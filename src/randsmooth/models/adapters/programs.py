@@ -76,10 +76,8 @@ def scripted(source: Path | str) -> torch.jit.ScriptModule:
         module: torch.jit.ScriptModule = torch.jit.load(str(source), map_location="cpu")
         return module
     except (RuntimeError, ValueError) as error:
-        why = (
-            f" (it is no TorchScript file that can be run, as torch.jit.script(model).save writes: {_last_line(error)})"
-        )
-        raise weights_alone(source, why) from error
+        why = f"it is no TorchScript file that can be run, as torch.jit.script(model).save writes: {_last_line(error)}"
+        raise weights_alone(source, f" ({why})") from error
 
 
 def exported(source: Path | str) -> Any:
@@ -94,10 +92,8 @@ def exported(source: Path | str) -> Any:
         _check_plain(source)
         return torch.export.load(str(source))
     except Exception as error:  # the reader raises whatever a damaged part makes it
-        raise InputError(
-            f"{source} is no exported program that can be run ({_last_line(error)}): torch.export.save(program, ...) "
-            "writes one"
-        ) from error
+        way = "torch.export.save(program, ...) writes one"
+        raise InputError(f"{source} is no exported program that can be run ({_last_line(error)}): {way}") from error
 
 
 def _check_plain(source: Path | str) -> None:
@@ -144,7 +140,5 @@ def _check_mode(program: ExportedProgram) -> None:
         for place, argument in enumerate(schema.arguments if schema is not None else ()):
             given = node.args[place] if place < len(node.args) else node.kwargs.get(argument.name, False)
             if argument.name in MODE and given is True:
-                raise InputError(
-                    f"the program was exported in train mode (its {node.name} is); a certificate is about fixed "
-                    "answers: call model.eval() before torch.export.export"
-                )
+                way = "call model.eval() before torch.export.export"
+                raise InputError(f"the program was exported in train mode (its {node.name} is): {way}")

@@ -3,8 +3,6 @@
 Stem and MaxPool2x2 are layers with torch's values and gradients that CPUs compute faster than torch's own.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from typing import Any
 

@@ -4,8 +4,6 @@ Parameter names are those of the networks that others released: locuslab/smoothi
 xternalz/WideResNet-pytorch for the wide ones (denoised smoothing's `cifar_wrn`, rs4a's 40-2).
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Sequence
 from functools import partial

@@ -75,8 +75,7 @@ def import_checkpoint(
         normalise: the layer before the network, which most files do not store: "none"; "center" (the data set's mean
             alone, as SmoothAdv) or "center-cifar10"; the name of a data set, for its mean and std; or numbers, as
             "0.5,0.5,0.5/0.2,0.2,0.2". Default: the stored one, else the one with which the network is clearly the most
-            accurate on noisy images of the training split, or of the test split where there is no other; for MNIST and
-            FashionMNIST, "none" unless another is clearly better.
+            accurate on noisy images of the training split, or of the test split where there is no other.
         sigma: the noise that the network was trained with. It is recorded, and the noise of these images.
         images: how many images to try.
         device: where to try them: auto, cpu or cuda.
@@ -147,13 +146,11 @@ def _folder(out: Path | str | None, overwrite: bool, sigma: float | None) -> Pat
     if sigma is not None and not 0 < sigma < float("inf"):
         raise InputError(f"sigma={sigma!r} must be a positive number, or left out where it is unknown")
     folder = Path(out) if out is not None else None
-    if folder is None or not folder.is_dir():
-        return folder
-    present = sorted(path.name for path in folder.iterdir() if path.name[0] != ".")
-    if foreign := [name for name in present if name not in (CARD, CONFIG, WEIGHTS)]:
-        raise InputError(f"{folder} holds {foreign[0]}, which no import wrote; use another --out")
-    if present and not overwrite:
-        raise InputError(f"{folder} holds a model. To replace it: overwrite=True, or another out (--out)")
+    present = sorted(path.name for path in folder.glob("[!.]*")) if folder is not None else []
+    foreign = [name for name in present if name not in (CARD, CONFIG, WEIGHTS)]
+    if foreign or (present and not overwrite):
+        way = "another out (--out), or, of a model alone, overwrite=True"
+        raise InputError(f"{folder} holds {[*foreign, *present][0]}: give {way}")
     return folder
 
 
@@ -177,7 +174,7 @@ def _tried(
             right.append(torch.stack([answer == y.cpu() for answer in answers]).numpy())
             reporter.advance(len(x))
         guess = int(split.labels[chosen].bincount().max()) / len(chosen)
-        trial = Trial(tuple(layers), np.concatenate(right, axis=1), guess, sigma, usual(spec))
+        trial = Trial(tuple(layers), np.concatenate(right, axis=1), guess, sigma)
         layer = trial.winner()
         reporter.say(f"normalisation {layer.name}, by accuracy: {trial.words()}")
     return layer, trial.facts() | {"split": split.split}
@@ -190,10 +187,8 @@ def _images(dataset: str) -> Images:
             return data.load(dataset, split)
         except InputError as error:
             why = error
-    raise InputError(
-        f"the file does not store its normalisation, and no images are there to find it out ({why}). Or say which it "
-        "is (normalise=, --normalise)"
-    ) from why
+    told = f"no images are there to find it out ({why}). Or say which it is (normalise=, --normalise)"
+    raise InputError(f"the file does not store its normalisation, and {told}") from why
 
 
 class Normalisation(NamedTuple):
@@ -217,18 +212,6 @@ def candidates(spec: DatasetSpec) -> list[Normalisation]:
     return [known, known.centering(), NONE] if known else [NONE]
 
 
-def usual(spec: DatasetSpec) -> Normalisation | None:
-    """The layer of nearly all of the field's networks for `spec`, which another must clearly beat; None: unknown.
-
-    Grey digits are told apart about as well behind every layer, so that accuracy alone would seldom decide.
-
-    Example:
-        >>> usual(DATASETS["mnist"]).name, usual(DATASETS["cifar10"])
-        ('none', None)
-    """
-    return NONE if spec.name in BESIDE_OURS else None
-
-
 def normalisation(text: str, spec: DatasetSpec) -> Normalisation:
     """The layer that a user asks for in one of FORMS.
 
@@ -247,10 +230,8 @@ def normalisation(text: str, spec: DatasetSpec) -> Normalisation:
         if "/" in text:
             known = Normalisation(text, *(tuple(map(float, part.split(","))) for part in text.split("/")))
     if known is None or (known.mean is not None and not len(known.mean) == len(known.std or ()) == channels):
-        raise InputError(
-            f"normalise={shown(repr(text))} (--normalise) is no layer for images of {channels} channels, as those of "
-            f"{spec.name} are; expected {FORMS}"
-        )
+        what = f"no layer for the images of {spec.name}, of {channels} channels"
+        raise InputError(f"normalise={shown(repr(text))} (--normalise) is {what}; expected {FORMS}")
     return known
 
 
@@ -268,14 +249,12 @@ class Trial(NamedTuple):
         right: (k, N), whether the network is right about each of N images.
         guess: the accuracy of always answering with the most frequent label.
         sigma: of the noise that was added to the images.
-        prior: the layer that is taken unless another is clearly better; None: there is none.
     """
 
     layers: tuple[Normalisation, ...]
     right: NDArray[np.bool_]
     guess: float
     sigma: float
-    prior: Normalisation | None = None
 
     @property
     def best(self) -> int:
@@ -289,8 +268,8 @@ class Trial(NamedTuple):
         exact).
         """
         mine, its = self.right[self.best], self.right[other]
-        won, lost = int((mine & ~its).sum()), int((its & ~mine).sum())
-        return float(stats.binom.sf(won - 1, won + lost, 0.5))
+        won, apart = int((mine & ~its).sum()), int((mine ^ its).sum())
+        return float(stats.binom.sf(won - 1, apart, 0.5))
 
     def p_value(self) -> float:
         """Bound on the probability of a lead like this of a layer that is not better than every other.
@@ -312,23 +291,18 @@ class Trial(NamedTuple):
         return 1 - lower <= (1 - LEAST) * (1 - self.guess)
 
     def winner(self) -> Normalisation:
-        """The layer that is clearly the best; else the prior, unless another is clearly better than it.
+        """The layer that is clearly the best.
 
         Raises:
             InputError: there is none; the message gives the accuracies, and the way to decide.
         """
         if self.classifies(self.best) and self.p_value() <= ALPHA:
             return self.layers[self.best]
-        usual = self.layers.index(self.prior) if self.prior is not None else None
-        if usual is not None and self.classifies(usual) and (len(self.layers) - 1) * self.lead(usual) > ALPHA:
-            return self.layers[usual]
         guesses = not self.classifies(self.best)
         why = "it hardly does more than guess" if guesses else "no layer is clearly better than the others"
-        raise InputError(
-            f"the file does not store which normalisation its network was trained behind, and {why} ({self.words()}): "
-            f"say it (--normalise {' or '.join(layer.name for layer in self.layers)}), try more images (--images), or "
-            "check --sigma and --dataset"
-        )
+        ways = f"--normalise {' or '.join(layer.name for layer in self.layers)}"
+        ways = f"say it ({ways}), try more images (--images), or check --sigma and --dataset"
+        raise InputError(f"the file does not store its normalisation, and {why} ({self.words()}): {ways}")
 
     def words(self) -> str:
         """The accuracies, from the best on, and the p-value of its lead."""
@@ -338,8 +312,7 @@ class Trial(NamedTuple):
 
     def facts(self) -> dict[str, Any]:
         """The same for a model's provenance."""
-        clear, each = self.p_value() <= ALPHA, zip(self.layers, self.right, strict=True)
-        facts: dict[str, Any] = {"images": self.right.shape[1], "sigma": self.sigma}
-        facts |= {"accuracy": {layer.name: float(right.mean()) for layer, right in each}, "p_value": self.p_value()}
-        why = "accuracy on labelled images" if clear else "usual there, and no other is clearly better"
-        return facts | {"why": why}
+        each = zip(self.layers, self.right, strict=True)
+        facts: dict[str, Any] = {"images": self.right.shape[1], "sigma": self.sigma, "p_value": self.p_value()}
+        facts["accuracy"] = {layer.name: float(right.mean()) for layer, right in each}
+        return facts | {"why": "accuracy on labelled images"}

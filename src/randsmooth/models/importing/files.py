@@ -1,7 +1,5 @@
 """Files in which other projects keep weights: read without running anything, and known as networks of ours."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import warnings
@@ -167,10 +165,8 @@ def arch_of(state: State, stated: str | None = None) -> str:
         if _kernels(expected) == _kernels(our_tensors(arch, state)):
             return arch
     called = f" of the architecture {shown(repr(stated))}" if stated else ""
-    raise InputError(
-        f"the {len(state)} tensors in the file{called} ({shown(', '.join(list(state)[:4]))}, ...) are those of no "
-        f"network that is known here; {WAY_ON}"
-    )
+    some = f"{len(state)} tensors{called} ({shown(', '.join(list(state)[:4]))}, ...)"
+    raise InputError(f"the {some} are those of no network that is known here; {WAY_ON}")
 
 
 def _kernels(state: State) -> dict[str, tuple[int, ...]]:

@@ -1,7 +1,5 @@
 """The comparison as one HTML file that opens anywhere, offline: its first sentences, then its panels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """HTML pages that work offline: what they print is escaped, and nothing runs in them but our own scripts."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import io

@@ -1,15 +1,14 @@
-"""Where the metrics of a run go besides its history.csv: TensorBoard, CSV, MLflow, W&B, or any logger of Lightning.
+"""Where the metrics of a run go besides its history.csv: TensorBoard, CSV, or any logger of Lightning.
 
 A logger of ours is a file here and a line in `LOGGERS`.
 """
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,24 +16,22 @@ from lightning_fabric.loggers.logger import Logger
 from lightning_fabric.loggers.tensorboard import TensorBoardLogger
 from torch import Tensor
 
-from randsmooth.atomic import write_atomically
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, Note
 from randsmooth.extras import MissingPackage, needs
 from randsmooth.registry import Registry
-from randsmooth.training.folder import TRACKED
+from randsmooth.training.folder import EVENTS, METRICS
 
-# Each is opened with a `LoggedRun`. Those whose `version` is not empty go on with it when the run is resumed.
+# Each is opened with a `LoggedRun`, and goes on in its folder when the run is resumed.
 LOGGERS: Registry[Callable[[LoggedRun], Logger]] = Registry(
     "logger",
     "randsmooth.loggers",
     {
         "tensorboard": f"{__name__}.tensorboard_logger:RunEvents",
         "csv": f"{__name__}.csv_logger:RunMetrics",
-        "mlflow": f"{__name__}.mlflow_logger:MLflowRun",
-        "wandb": f"{__name__}.wandb_logger:WandbRun",
     },
 )
+FILES = {"tensorboard": EVENTS, "csv": METRICS}  # of each in the folder of the run
 
 
 @dataclass(frozen=True)
@@ -42,10 +39,9 @@ class LoggedRun:
     """A training run, as a logger sees it.
 
     Attributes:
-        folder: of the run; its name is that of the run in a tracker.
+        folder: of the run.
         hyperparameters: what decides the weights: numbers, words and lists by name.
         first_step: the first step of the optimiser that is still to be taken; 0 unless the run is resumed.
-        tracked_as: the id under which the logger's tracker knows the run, if it was begun with this logger.
 
     Example:
         >>> run = LoggedRun(Path("runs/mine"), {"method": "gaussian", "sigma": 0.5})
@@ -56,7 +52,6 @@ class LoggedRun:
     folder: Path
     hyperparameters: Mapping[str, Any]
     first_step: int = 0
-    tracked_as: str | None = None
 
 
 def check_loggers(loggers: str | Logger | Sequence[str | Logger] | None) -> list[str | Logger] | None:
@@ -96,7 +91,7 @@ def open_loggers(loggers: Sequence[str | Logger] | None, run: LoggedRun) -> Iter
     """The loggers, opened for `run` and told its hyperparameters; at the end they are told how it ended.
 
     Args:
-        loggers: as `check_loggers` returns them. None: those that a resumed run was begun with, by name; for a new run
+        loggers: as `check_loggers` returns them. None: those of ours whose files a resumed run has; for a new run
             TensorBoard, where it is installed.
         run: what is trained.
 
@@ -109,18 +104,11 @@ def open_loggers(loggers: Sequence[str | Logger] | None, run: LoggedRun) -> Iter
         ...     with open_loggers(["csv"], LoggedRun(Path(folder), {"sigma": 0.5})) as group:
         ...         group.log_metrics({"epoch/loss": 0.7}, step=10)
         ...     [path.name for path in sorted(Path(folder).iterdir())]
-        ['loggers.json', 'metrics']
+        ['metrics']
     """
-    path = run.folder / TRACKED
-    try:
-        tracked: dict[str, str] = json.loads(path.read_bytes()) if path.exists() else {}
-    except ValueError:
-        raise InputError(f"{path} is damaged: remove it, and the resumed run is tracked as a new one") from None
-    chosen = {logger: _open(logger, run, tracked) for logger in (tracked or usual() if loggers is None else loggers)}
-    if loggers is not None:
-        ids = {name: str(logger.version or "") for name, logger in chosen.items() if isinstance(name, str)}
-        write_atomically(path, json.dumps(tracked | ids).encode())
-    group, status = LoggerGroup([*chosen.values()]), "failed"
+    if loggers is None:
+        loggers = [name for name, files in FILES.items() if (run.folder / files).exists()] or usual()
+    group, status = LoggerGroup([_open(logger, run) for logger in loggers]), "failed"
     try:
         yield group
         status = "success"
@@ -138,12 +126,12 @@ def usual() -> list[str | Logger]:
     return []
 
 
-def _open(logger: str | Logger, run: LoggedRun, tracked: Mapping[str, str]) -> Logger:
+def _open(logger: str | Logger, run: LoggedRun) -> Logger:
     """The logger, told the run's hyperparameters."""
     name = logger if isinstance(logger, str) else type(logger).__name__
     try:
         if isinstance(logger, str):
-            logger = _kind(logger)(replace(run, tracked_as=tracked.get(logger) or None))
+            logger = _kind(logger)(run)
         with suppress(NotImplementedError):  # Fabric's own CSVLogger has no place for them
             logger.log_hyperparams(dict(run.hyperparameters))
     except InputError:

@@ -1,7 +1,5 @@
 """TensorBoard: event files in the folder of the run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

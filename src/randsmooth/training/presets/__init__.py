@@ -1,7 +1,5 @@
 """The settings that the papers trained with. Each preset cites its source; each paper has a file of them, in YAML."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources

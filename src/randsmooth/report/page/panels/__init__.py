@@ -5,8 +5,6 @@ A panel is a module with its template beside it. Another package adds one by an 
 ours.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol

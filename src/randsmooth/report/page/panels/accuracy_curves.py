@@ -1,7 +1,5 @@
 """Certified accuracy by radius, with a slider that reads all curves at one radius."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The table of certified accuracy and ACR; bold and grey mark what differs from the baseline beyond chance."""
 
-from __future__ import annotations
-
 from randsmooth.report.page.panels import PageContent, PanelView
 from randsmooth.report.sheet import shown_apart
 

@@ -1,7 +1,5 @@
 """What to report in ACR's place: the area up to a radius, and the quartiles of p_A."""
 
-from __future__ import annotations
-
 import math
 
 from randsmooth import metrics

@@ -1,7 +1,5 @@
 """Each table against the baseline: the verdict, paired differences, and where the difference in ACR came from."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

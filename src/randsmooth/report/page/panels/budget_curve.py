@@ -1,7 +1,5 @@
 """ACR as it would be with fewer samples per image: the order of two methods may depend on n."""
 
-from __future__ import annotations
-
 from randsmooth.report.charts import Axes, Line
 from randsmooth.report.curves import budget_curve
 from randsmooth.report.page.panels import PageContent, PanelView

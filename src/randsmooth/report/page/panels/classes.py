@@ -1,7 +1,5 @@
 """Certified accuracy of every class under every table, at a radius that the reader picks."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

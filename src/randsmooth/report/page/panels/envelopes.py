@@ -1,7 +1,5 @@
 """Each kind of noise, or method, at the width that is best at each radius, where some have tables at several."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from randsmooth.errors import InputError

@@ -1,7 +1,5 @@
 """Who was given up: the images that each table lost and won against the baseline, by class, and pictures of some."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

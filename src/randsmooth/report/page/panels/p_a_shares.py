@@ -1,7 +1,5 @@
 """The share of images with at least each p_A: the curve in which every image weighs the same."""
 
-from __future__ import annotations
-
 from randsmooth import metrics
 from randsmooth.report.page.panels import PageContent, PanelView
 

@@ -1,7 +1,5 @@
 """What was compared and how: the facts in the headers, those in common once, the others side by side."""
 
-from __future__ import annotations
-
 import csv
 from collections import Counter
 from importlib import resources
