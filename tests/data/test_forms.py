@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from torch.utils.data import Dataset, Subset, TensorDataset
+from torch.utils.data import DataLoader, Dataset, Subset, TensorDataset
 
 import randsmooth as rs
 from data.making import Pixels, png, random_images, refuses, tar, write_folder, write_parquet
@@ -40,7 +40,7 @@ def as_pil(pixels: Pixels) -> list[Any]:
 
 
 def samples(folder: Path, form: str) -> str:
-    """Tar files of images and labels, one or two: their path or folder."""
+    """Tar files of images and labels, one or two: their path, pattern or folder."""
     parts: list[tuple[str, bytes | str]] = []
     for k, each in enumerate(PIXELS):
         parts += [(f"s{k:03d}.cls", str(LABELS[k]).encode()), (f"s{k:03d}.png", png(each))]
@@ -48,7 +48,7 @@ def samples(folder: Path, form: str) -> str:
     if form == "tar":
         return str(folder / "part-000.tar")
     (folder / "part-001.tar").write_bytes(tar(parts[4:]))
-    return str(folder)
+    return str(folder / "part-{000..001}.tar" if form == "tars by pattern" else folder)
 
 
 def of_files(form: str, folder: Path) -> str:
@@ -76,7 +76,10 @@ def of_files(form: str, folder: Path) -> str:
     return str(folder / "saved")
 
 
-FILES = ("npz", "npz with splits", "csv", "tar", "tars in a folder", "save_to_disk", "save_to_disk of splits")
+FILES = (
+    *("npz", "npz with splits", "csv", "tar", "tars by pattern", "tars in a folder"),
+    *("save_to_disk", "save_to_disk of splits"),
+)
 
 
 def test_files(tmp_path: Path) -> None:
@@ -122,6 +125,7 @@ OBJECTS: dict[str, Callable[[Pixels], Any]] = {
     "Subset": lambda p: Subset(Own(p), list(range(6))),
     "list of PIL images": as_pil,
     "list of mappings": lambda p: [{"image": image, "label": label} for image, label in as_pil(p)],
+    "DataLoader": lambda p: DataLoader(Own(p), batch_size=4, shuffle=True),
     "datasets.Dataset": hub,
     "datasets.Dataset with a transform": with_transform,
     "datasets.DatasetDict": lambda p: pytest.importorskip("datasets").DatasetDict({"test": hub(p)}),

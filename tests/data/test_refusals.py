@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from numpy.typing import NDArray
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import DataLoader, SubsetRandomSampler, TensorDataset
 
 from data.making import DIGITS, png, refuses, tar, write_folder, write_parquet
 from models.refusing import refusal
@@ -96,6 +96,8 @@ def test_tars(tmp_path: Path) -> None:
         refuses("cut.tar", tmp_path / "cut.tar")
     (tmp_path / "text.tar").write_bytes(b"text")
     refuses("text.tar cannot be read as a tar file", tmp_path / "text.tar")
+    refuses(("no file at", "7.tar"), tmp_path / "{0..9}.tar")
+    refuses(("no file at", "{3..1}.tar"), tmp_path / "{3..1}.tar")
 
 
 def test_npz(tmp_path: Path) -> None:
@@ -117,12 +119,14 @@ class Wandering(list[Any]):
 
 
 def test_items() -> None:
+    own = TensorDataset(torch.from_numpy(X))
     for items, told in (
         (Wandering([0, 1]), ("item 0 of the Wandering", "random transforms")),
         ([], ("no images in the list",)),
         ([X[0], X[0].transpose(0, 2, 1)], ("(8x9, 9x8)", "resize=")),
         (["a.png", "b.png"], ("a str", "a PIL image")),
-        (DataLoader(TensorDataset(torch.from_numpy(X))), ("the type DataLoader", "loader.dataset")),
+        (DataLoader(own, collate_fn=list), ("a collate_fn of its own", "Dataset")),
+        (DataLoader(own, sampler=SubsetRandomSampler([0])), ("chooses items", "Dataset")),
     ):
         refuses(told, items)
     assert "item 1 of the list has no label" in refusal(lambda: data.load([(X[0], 1), (X[1],)]).labels)

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
+from torch.utils.data import DataLoader, RandomSampler, SequentialSampler, default_collate, default_convert
 
 from randsmooth.data.dataset_spec import RESIZE, SPLITS, DatasetSpec, Fit, is_image, one_shape, own
 from randsmooth.data.decode import Source, as_pixels, check_swelling, cut_centre, scaled
@@ -28,6 +29,7 @@ COLOURS = {1, 3}  # sizes that an axis of channels usually has
 MOST_CHANNELS = 65  # of images that are neither grey nor RGB, fewer, which must come first
 TWICE = 1.001 / 255  # about the largest value of 8-bit pixels that were divided by 255 twice
 SLIGHTLY = 0.01  # by which rounding or resizing makes values leave [0, 1]
+PLAIN = (default_collate, default_convert)  # what a loader does with items unless it is told otherwise
 ARRAY = re.compile(r"(?:(train|test|validation|val)_)?(.+?)(?:_(train|test|validation|val))?")
 
 
@@ -378,6 +380,11 @@ def from_object(source: Any, request: Request) -> Images:
     if hasattr(source, "columns") and hasattr(source, "iloc"):
         return from_table(source, request)
     called = f"the {type(source).__name__}"
+    if isinstance(source, DataLoader):
+        whole = isinstance(source.sampler, SequentialSampler | RandomSampler)
+        if not whole or len(source.sampler) != len(source.dataset) or source.collate_fn not in PLAIN:  # type: ignore[arg-type]
+            raise InputError(f"{called} chooses items, or has a collate_fn of its own: give a Dataset of what it gives")
+        return from_object(source.dataset, request)
     if hasattr(source, "__getitem__") and hasattr(source, "__len__") and not isinstance(source, str | bytes | dict):
         return from_items(Items(source, called, request.columns), request)
     raise unknown_form(f"dataset={shown(repr(source))} is of the type {type(source).__name__}, which is no data set")

@@ -17,7 +17,7 @@ from randsmooth.data.decode import Encoded, channels_of, form
 from randsmooth.data.files import NAMES, open_split, open_whole, read_csv, read_tars, split_files
 from randsmooth.data.images import Device, Images, Request, StreamedImages, TensorImages, numbered, take
 from randsmooth.data.labels import MOST_CLASSES, USUAL, ColumnNames, check_labels
-from randsmooth.data.registry import DATASETS, HOME, dataset_path, readable, unknown_form
+from randsmooth.data.registry import DATASETS, HOME, dataset_path, readable, shards, unknown_form
 from randsmooth.data.tables import from_disk, from_hub, from_rows, holds_files, is_saved, read_parquet
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, check_known
@@ -46,8 +46,9 @@ def load(
     Args:
         dataset: a name in `DATASETS`; the path or URL of a folder (of class folders, of images, of train/ and test/, of
             Parquet or WebDataset tar files, or written by `save_to_disk`) or of an .npz, .csv, .parquet or .tar file;
-            arrays or tensors (x, y) or x alone; a torch Dataset; a `datasets` Dataset or DatasetDict; a DataFrame of
-            numbers. Arrays and items that are no images, such as (N, d) or (N, C, T), are features of any scale.
+            arrays or tensors (x, y) or x alone; a torch Dataset or DataLoader; a `datasets` Dataset or DatasetDict; a
+            DataFrame of numbers. Arrays and items that are no images, such as (N, d) or (N, C, T), are features of any
+            scale.
         split: "train" or "test". What has no splits is the split that is asked for.
         device: where batches are to be.
         image_column, label_column: the columns, arrays or extensions that hold the images and the labels, where their
@@ -138,7 +139,7 @@ def _splits(path: Path, request: Request) -> dict[str, Encoded]:
         if whole is None:
             raise unknown_form(f"no data set in {path}")
     elif kind == ".tar":
-        whole = read_tars([path], columns)
+        whole = read_tars(shards(path), columns)
     else:
         whole = read_parquet([path], columns) if kind == ".parquet" else read_csv(path, columns)
     return {request.called: whole}

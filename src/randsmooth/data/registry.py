@@ -1,6 +1,7 @@
 """Data sets by name, ours (of named.yaml) and others'; and which folder or file a text means. Loads no torch."""
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -24,10 +25,11 @@ HOME = "RANDSMOOTH_DATA"  # the variable that names the folder of the named data
 FORMS = (
     "the name of a data set (`randsmooth data list`), a folder (of class folders, of images, of train/ and test/, of "
     "Parquet files, of WebDataset tar files, or written by save_to_disk of datasets), a file .npz, .csv, .parquet or "
-    ".tar; in Python also arrays or tensors (x, y) or x, a torch Dataset (loader.dataset), a Dataset or DatasetDict of "
+    ".tar; in Python also arrays or tensors (x, y) or x, a torch Dataset or DataLoader, a Dataset or DatasetDict of "
     "datasets, or what `data.load` gives"
 )
 
+BRACES = re.compile(r"\{(\d{1,6})\.\.(\d{1,6})\}")
 SUFFIXES = (".npz", ".csv", ".tsv", ".parquet", ".tar")
 
 NAMES = ["cifar10", "cifar10-jpeg", "cifar100", "digits", "fashion-mnist", "imagenet", "imagenet32", "mnist", "svhn"]
@@ -96,8 +98,22 @@ def is_source(path: Path) -> bool:
     return path.is_dir() or path.suffix.lower() in SUFFIXES
 
 
+def shards(path: Path) -> list[Path]:
+    """The files that a pattern of WebDataset means, or `path` itself.
+
+    Example:
+        >>> [path.name for path in shards(Path("part-{009..011}.tar"))]
+        ['part-009.tar', 'part-010.tar', 'part-011.tar']
+    """
+    if not (found := BRACES.search(path.name)):
+        return [path]
+    first, last = found.groups()
+    numbers = [str(number).zfill(len(first)) for number in range(int(first), int(last) + 1)]
+    return [path.with_name(BRACES.sub(number, path.name, count=1)) for number in numbers]
+
+
 def dataset_path(dataset: str) -> Path:
-    """The folder or file that `dataset` means, of a URL that of a copy.
+    """The folder or file that `dataset` means, of a URL that of a copy; of shards `a-{0..9}.tar` the pattern.
 
     Raises:
         InputError: there is no such folder or file, or it is of no form that is read.
@@ -107,12 +123,13 @@ def dataset_path(dataset: str) -> Path:
     except RuntimeError as error:  # ~name, of a user who does not exist
         raise unknown_form(f"no folder at {shown(dataset)}: {error}") from error
     file = path.suffix.lower() in SUFFIXES
-    if path.is_dir() or (file and path.is_file()):
+    missing = [each for each in shards(path) if not each.is_file()]
+    if path.is_dir() or (file and not missing and shards(path)):
         return path
     if path.is_file():
         raise unknown_form(f"{path} is of no form that is read as a data set")
     if len(path.parts) > 1 or file:
-        there = f"no {'file' if file else 'folder'} at {path}"
+        there = f"no {'file' if file else 'folder'} at {[*missing, path][0]}"
         raise unknown_form(f"{there}: give the path of one, or one of {', '.join(DATASETS)}")
     raise unknown_form(str(unknown("data set", dataset, DATASETS)))
 
