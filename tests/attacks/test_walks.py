@@ -1,6 +1,7 @@
 """Attacks that walk, an image or a noise at a time: DDN, Algorithm 1 of Sun et al. 2025, CAT-RS's walk in a ball."""
 
 import itertools
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,7 @@ from torch import Tensor, nn
 from attacks import slow
 from randsmooth.attacks import ball_attack, ddn, sphere_attack
 
-IMAGES = 12
-NOISES = 40
-FEW = 10
+IMAGES, NOISES, FEW = 12, 40, 10
 DDN_WALKS = [(1, 0.5), (2, 0.5), (5, 0.5), (10, 0.3), (10, 1.0), (20, 2.0)]
 
 
@@ -93,13 +92,10 @@ def test_noises_of_a_large_margin_walk_on_but_hardly_move_damped() -> None:
         x = torch.zeros(1, 1, 2, 2)
         noise = torch.tensor([1.0, 0.0, 0.0, 0.0]).view(1, 1, 2, 2) * margin
         label, model = torch.tensor([1]), linear(torch.tensor([[-0.5] * 4, [0.5] * 4]))  # the margin is the pixels' sum
-        turns = [
-            (sphere_attack(model, x, label, noise, steps=1, eps=0.25 * margin, damp=damp).points - noise).norm()
-            / margin
-            for damp in (0.0, 4e-8)
-        ]
-        assert turns[0].item() == pytest.approx(0.24, abs=0.01), (margin, share)
-        assert turns[1].item() == pytest.approx(share * turns[0].item(), abs=0.02), (margin, share)
+        walk = partial(sphere_attack, model, x, label, noise, steps=1, eps=0.25 * margin)
+        turns = [(walk(damp=damp).points - noise).norm().item() / margin for damp in (0.0, 4e-8)]
+        assert turns[0] == pytest.approx(0.24, abs=0.01), (margin, share)
+        assert turns[1] == pytest.approx(share * turns[0], abs=0.02), (margin, share)
 
 
 def test_the_model_sees_only_the_noises_still_walking() -> None:
