@@ -1,20 +1,21 @@
 """Balls of all norms of certificates: how long a change is, where a loss climbs most, which change of that fits."""
 
 import math
-from abc import ABC, abstractmethod
 
 import torch
 from torch import Tensor
 
 from randsmooth.attacks.shared import unit, within_ball
-from randsmooth.errors import InputError
+from randsmooth.errors import check_known
 
 SPARSE = 100  # numbers of which one takes part in a step of the L1 norm
 FAR = 100.0  # how far a pixel of a few is moved at a time: farther than all others together reach
 
 
-class Ball(ABC):
+class Ball:
     """Changes of inputs up to a length in some norm; rows v are (B, ...), and so are gradients.
+
+    It is the L2 norm of v / std, with std = 1 the L2 norm itself. Balls of other norms derive from this one.
 
     Example:
         >>> ball, v = ball_of("l1"), torch.tensor([[3.0, -1.0]])
@@ -22,17 +23,22 @@ class Ball(ABC):
         (4.0, [[2.0, -0.0]], [[2.0, 0.0]])
     """
 
-    @abstractmethod
+    def __init__(self, std: Tensor | None = None) -> None:
+        self.std = torch.ones(()) if std is None else std
+
     def length(self, v: Tensor) -> float:
         """The norm of one change (...), computed in float64."""
+        return float((v.double() / self.std.double().to(v.device)).norm())
 
-    @abstractmethod
     def step(self, gradient: Tensor, eps: float) -> Tensor:
         """Changes of length `eps` that climb a loss with this gradient steeply; none where it is 0."""
+        std = self.std.to(gradient)
+        return eps * std * unit(gradient * std)
 
-    @abstractmethod
     def within(self, v: Tensor, eps: float) -> Tensor:
         """Changes `v` brought to length `eps` where they are longer."""
+        std = self.std.to(v)
+        return within_ball(v / std, eps) * std
 
     def moved(self, v: Tensor, gradient: Tensor, eps: float, share: float) -> Tensor:
         """Changes `v` after a step of a `share` of `eps` up the gradient, within the ball."""
@@ -50,24 +56,6 @@ class Ball(ABC):
         """Changes in the direction of `v`, of length `eps`; zeros stay as they are."""
         lengths = torch.tensor([self.length(row) for row in v], dtype=torch.float64).clamp_min(1e-30)
         return v * (eps / lengths).to(v).view(-1, *[1] * (v.dim() - 1))
-
-
-class Ellipsoid(Ball):
-    """The L2 norm of v / std; with std = 1 the L2 norm itself."""
-
-    def __init__(self, std: Tensor | None = None) -> None:
-        self.std = torch.ones(()) if std is None else std
-
-    def length(self, v: Tensor) -> float:
-        return float((v.double() / self.std.double().to(v.device)).norm())
-
-    def step(self, gradient: Tensor, eps: float) -> Tensor:
-        std = self.std.to(gradient)
-        return eps * std * unit(gradient * std)
-
-    def within(self, v: Tensor, eps: float) -> Tensor:
-        std = self.std.to(v)
-        return within_ball(v / std, eps) * std
 
 
 class Sum(Ball):
@@ -162,9 +150,8 @@ def ball_of(norm: str, std: Tensor | None = None) -> Ball:
         >>> ball_of("ellipsoid", torch.tensor([1.0, 10.0])).length(torch.tensor([3.0, 40.0]))
         5.0
     """
-    balls: dict[str, type[Ball]] = {"l2": Ellipsoid, "l1": Sum, "linf": Largest, "l0": Pixels}
+    balls = {"l2": Ball, "l1": Sum, "linf": Largest, "l0": Pixels}
     if norm == "ellipsoid" and std is not None:
-        return Ellipsoid(std)
-    if norm not in balls:
-        raise InputError(f"norm={norm!r} must be one of {', '.join(balls)}: no other ball can be searched")
+        return Ball(std)
+    check_known("norm", balls, norm)
     return balls[norm]()

@@ -1,6 +1,7 @@
 """Attacks that training runs: on images, moved alike under each of their m noises, and on the noises themselves."""
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
@@ -11,6 +12,8 @@ from torch.nn import functional as F
 from randsmooth.attacks import shared
 from randsmooth.attacks.shared import Attacked, FixedNoise, check, frozen, norms, unit, within_ball
 from randsmooth.errors import InputError
+
+Look = Callable[[FixedNoise, Tensor, Tensor], tuple[Tensor, Tensor]]
 
 GAMMA = 0.05  # by how much of it DDN changes the norm in a step
 
@@ -53,15 +56,7 @@ def pgd(
     check(steps, step=step)
     if eps != math.inf:
         check(steps, eps=eps)
-    at = x if start is None else start
-    with frozen(model):
-        under = FixedNoise(model, noise)
-        for i in range(steps):
-            gradient, logits = _gradient(under, at, y)
-            if i == 0:
-                right = logits.argmax(dim=-1) == y
-            at = _project(at + step * unit(gradient), x, eps)
-    return Attacked(at, right)
+    return _climb(_gradient, FixedNoise(model, noise), x, y, x if start is None else start, steps, step, eps)
 
 
 def gradient_free(model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, *, steps: int, eps: float) -> Attacked:
@@ -91,17 +86,7 @@ def gradient_free(model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, *, step
     check(steps, eps=eps)
     if len(noise) < 2:
         raise InputError("gradient-free needs m >= 2 noises, better 8: with one, its direction ignores the model")
-    at = x
-    with frozen(model), torch.no_grad():
-        under = FixedNoise(model, noise)
-        for i in range(steps):
-            logits = under.logits(at)
-            if i == 0:
-                right = logits.argmax(dim=-1) == y
-            own = logits.softmax(dim=-1).gather(-1, y.expand(logits.shape[:-1])[..., None])  # (m, B, 1)
-            direction = -(own.view(*own.shape[:2], *(1,) * (x.dim() - 1)) * noise).mean(dim=0)
-            at = _project(at + 2.0 * eps / steps * unit(direction), x, eps)
-    return Attacked(at, right)
+    return _climb(_estimate, FixedNoise(model, noise), x, y, x, steps, 2.0 * eps / steps, eps)
 
 
 def ddn(
@@ -179,10 +164,26 @@ def _gradient(under: FixedNoise, at: Tensor, y: Tensor) -> tuple[Tensor, Tensor]
     return gradient, logits.detach()
 
 
-def _project(at: Tensor, x: Tensor, eps: float) -> Tensor:
-    """Into [0, 1], then into the ball around x: that moves points towards x, so they stay in [0, 1]."""
-    at = at.clamp(0.0, 1.0)
-    return at if math.isinf(eps) else x + within_ball(at - x, eps)
+@torch.no_grad()
+def _estimate(under: FixedNoise, at: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """What `gradient_free` takes for the gradient by each image, and the logits (m, B, K) there."""
+    logits = under.logits(at)
+    own = logits.softmax(dim=-1).gather(-1, y.expand(logits.shape[:-1])[..., None])  # (m, B, 1)
+    return -(own.view(*own.shape[:2], *(1,) * (at.dim() - 1)) * under.noise).mean(dim=0), logits
+
+
+def _climb(
+    look: Look, under: FixedNoise, x: Tensor, y: Tensor, at: Tensor, steps: int, step: float, eps: float
+) -> Attacked:
+    """From `at` by steps along the unit gradient that `look` finds, each into [0, 1] and the ball around x."""
+    with frozen(under.model):
+        for i in range(steps):
+            gradient, logits = look(under, at, y)
+            if i == 0:
+                right = logits.argmax(dim=-1) == y
+            at = (at + step * unit(gradient)).clamp(0.0, 1.0)
+            at = at if math.isinf(eps) else x + within_ball(at - x, eps)  # nearer to x, and so still in [0, 1]
+    return Attacked(at, right)
 
 
 def ball_attack(
