@@ -2,6 +2,8 @@
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -68,15 +70,11 @@ def parse_yaml(text: bytes | str, where: object) -> Any:
     """
     _check_size(len(text), where)
     try:
-        loader = yaml.SafeLoader(text)
-        try:
-            node = loader.get_single_node()
-            _check_node(node, where, set())
-            value = None if node is None else loader.construct_document(node)
-            json.dumps(value, ensure_ascii=False, default=str).encode()  # no half of a character
-            return value
-        finally:
-            loader.dispose()
+        node = yaml.compose(text, yaml.SafeLoader)
+        _check_node(node, where, set())
+        value = None if node is None else yaml.constructor.SafeConstructor().construct_document(node)
+        json.dumps(value, ensure_ascii=False, default=str).encode()  # no half of a character
+        return value
     except InputError:
         raise
     except RecursionError:
@@ -90,6 +88,24 @@ def shown(error: object) -> str:
     words = "".join(c if c.isprintable() else " " for c in str(error))
     words = " ".join(words.split())
     return words if len(words) <= SHOWN else words[: SHOWN - 1] + "…"
+
+
+@contextmanager
+def refused(what: str, kinds: type[Exception] | tuple[type[Exception], ...] = Exception) -> Iterator[None]:
+    """Turn an error of these `kinds` in the block into an InputError: `what`, and the error's words.
+
+    Example:
+        >>> with refused("a.csv is no CSV file in UTF-8", UnicodeDecodeError):
+        ...     b"\\xff".decode()
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: a.csv is no CSV file in UTF-8: 'utf-8' codec can't decode byte 0xff ...
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except kinds as error:
+        raise InputError(f"{what}: {shown(error) or type(error).__name__}") from error
 
 
 def _check_size(size: int, where: object, most: int = MOST_BYTES) -> None:

@@ -20,7 +20,7 @@ from randsmooth.data.files import NAMES
 from randsmooth.data.images import Images, Request, StreamedImages, TensorImages, numbered, take
 from randsmooth.data.labels import MOST_CLASSES, NONE, ColumnNames, Where, labels_of, no_labels
 from randsmooth.data.registry import unknown_form
-from randsmooth.documents import shown
+from randsmooth.documents import refused, shown
 from randsmooth.errors import InputError
 
 Pixels = NDArray[Any]
@@ -236,18 +236,14 @@ def read_npz(path: Path, request: Request) -> TensorImages:
     Raises:
         InputError: it is damaged, or has no such arrays; the message lists what it has.
     """
-    try:
-        with np.load(path, allow_pickle=False) as archive, warnings.catch_warnings(action="ignore"):  # of Python 2's
-            split, arrays = request.of(_splits(archive.files, request), path)
-            image, label = request.columns.find(arrays, str(path))
-            for info in archive.zip.infolist():
-                check_swelling(path, info.file_size, info.compress_size)
-            x, y = archive[arrays[image]], None if label is None else archive[arrays[label]]
-    except InputError:
-        raise
-    except Exception as error:  # damage makes zip and NumPy raise whatever they like, and one array has no names
-        why = shown(error) or type(error).__name__
-        raise InputError(f"{path} is no .npz file of np.savez(path, x=..., y=...), or damaged: {why}") from error
+    # Damage makes zip and NumPy raise whatever they like, and one array has no names.
+    wrong = refused(f"{path} is no .npz file of np.savez(path, x=..., y=...), or damaged")
+    with wrong, np.load(path, allow_pickle=False) as archive, warnings.catch_warnings(action="ignore"):  # of Python 2's
+        split, arrays = request.of(_splits(archive.files, request), path)
+        image, label = request.columns.find(arrays, str(path))
+        for info in archive.zip.infolist():
+            check_swelling(path, info.file_size, info.compress_size)
+        x, y = archive[arrays[image]], None if label is None else archive[arrays[label]]
     return from_arrays(x, y, str(path), replace(request, split=split), source=path.name)
 
 

@@ -20,7 +20,7 @@ from torch import Generator, Tensor
 
 from randsmooth.data.dataset_spec import RESIZE, DatasetSpec, Fit, Sides
 from randsmooth.data.labels import NO_LABEL, Classes
-from randsmooth.documents import shown
+from randsmooth.documents import refused, shown
 from randsmooth.errors import InputError
 
 # PIL's image mode for a number of channels.
@@ -154,10 +154,8 @@ def opened(path: str | Path) -> IO[bytes]:
     """The file at `path`, opened. Raises InputError where there is none, or it cannot be read."""
     if not Path(path).is_file():  # but a folder, or a pipe that never ends
         raise InputError(f"no file at {path}")
-    try:
+    with refused(f"{path} cannot be read", OSError):
         return Path(path).open("rb")
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({shown(error)})") from error
 
 
 def check_swelling(file: Path, holds: int, packed: int) -> None:

@@ -15,7 +15,7 @@ from randsmooth.data.dataset_spec import SPLITS, DatasetSpec
 from randsmooth.data.decode import Encoded, opened
 from randsmooth.data.labels import NONE, USUAL, ColumnNames, check_names, from_texts, in_class_order, no_labels
 from randsmooth.data.tables import read_parquet
-from randsmooth.documents import shown
+from randsmooth.documents import refused, shown
 from randsmooth.errors import InputError
 
 # The names of the splits in a folder that is no data set with a name.
@@ -168,12 +168,10 @@ def read_csv(path: Path, columns: ColumnNames = USUAL) -> Encoded:
         InputError: no such column, a row of another length, a file that is missing, or a label that is none; the
             message names the line.
     """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, delimiter=DELIMITERS[path.suffix.lower()], strict=True)
-            lines = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is no CSV file in UTF-8: {shown(error)}") from error
+    wrong = refused(f"{path} is no CSV file in UTF-8", (csv.Error, UnicodeDecodeError))
+    with wrong, path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.reader(file, delimiter=DELIMITERS[path.suffix.lower()], strict=True)
+        lines = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]
     if len(lines) < 2:
         raise InputError(f"no images in {path}: its first line must name the columns, such as path,label")
     (_, names), *rows = lines
@@ -229,30 +227,25 @@ def read_tars(shards: Sequence[Path], columns: ColumnNames = USUAL) -> Encoded:
 def _samples(shard: Path) -> dict[str, dict[str, _Part]]:
     """The samples of a shard: key -> extension -> part. Folders and hidden files are left out."""
     samples = dict[str, dict[str, _Part]]()
-    try:
+    wrong = refused(f"{shard} cannot be read as a tar file: fetch it again, or unpack it if it is compressed")
+    with wrong, tarfile.open(shard, "r:") as archive:  # uncompressed only, in which a member can be read by itself
         length = shard.stat().st_size
-        with tarfile.open(shard, "r:") as archive:  # uncompressed only, in which a member can be read by itself
-            for member in archive:
-                name = PurePosixPath(member.name)
-                if member.isdir() or name.name.startswith("."):
-                    continue
-                if not member.isfile() or member.issparse():
-                    raise InputError(f"{shard} holds {shown(repr(member.name))}, which is no plain file: leave it out")
-                if member.offset_data + member.size > length:
-                    raise InputError(f"{shard} ends inside {shown(repr(member.name))}: it is cut short, fetch it again")
-                stem, _, extension = name.name.partition(".")
-                parts = samples.setdefault(str(name.parent / stem), {})
-                if extension.lower() in parts:
-                    raise InputError(f"{shard} has {shown(repr(member.name))} twice: keep one of them")
-                parts[extension.lower()] = _Part(shard, member.offset_data, member.size)
+        for member in archive:
+            name = PurePosixPath(member.name)
+            if member.isdir() or name.name.startswith("."):
+                continue
+            if not member.isfile() or member.issparse():
+                raise InputError(f"{shard} holds {shown(repr(member.name))}, which is no plain file: leave it out")
+            if member.offset_data + member.size > length:
+                raise InputError(f"{shard} ends inside {shown(repr(member.name))}: it is cut short, fetch it again")
+            stem, _, extension = name.name.partition(".")
+            parts = samples.setdefault(str(name.parent / stem), {})
+            if extension.lower() in parts:
+                raise InputError(f"{shard} has {shown(repr(member.name))} twice: keep one of them")
+            parts[extension.lower()] = _Part(shard, member.offset_data, member.size)
         if any(_Part(shard, max(0, length - END), END).read()):  # which looks whole to tarfile
             raise InputError(f"{shard} has no end: it is cut short, fetch it again")
-        return samples
-    except InputError:
-        raise
-    except (tarfile.TarError, OSError, ValueError, EOFError, OverflowError, MemoryError) as error:
-        way = "fetch it again, or unpack it if it is compressed"
-        raise InputError(f"{shard} cannot be read as a tar file ({shown(error)}): {way}") from error
+    return samples
 
 
 def _image(parts: dict[str, _Part], asked: str | None, where: str) -> _Part:
@@ -272,10 +265,8 @@ def _label(parts: dict[str, _Part], asked: str | None, where: str) -> str:
     if extension not in parts or parts[extension].size > MOST_LABEL_BYTES:
         wanted = f"no part .{shown(extension)} of at most {MOST_LABEL_BYTES:,} bytes (--label-column)"
         raise InputError(f"{where} has {wanted}; it has {_listed(parts)}")
-    try:
+    with refused(f"{where} has a label that is no text in UTF-8", UnicodeDecodeError):
         return parts[extension].read().decode().strip()
-    except UnicodeDecodeError as error:
-        raise InputError(f"{where} has a label that is no text in UTF-8") from error
 
 
 def _listed(parts: dict[str, _Part]) -> str:

@@ -17,9 +17,9 @@ from randsmooth.data.decode import Encoded, channels_of, form
 from randsmooth.data.files import NAMES, open_split, open_whole, read_csv, read_tars, split_files
 from randsmooth.data.images import Device, Images, Request, StreamedImages, TensorImages, numbered, take
 from randsmooth.data.labels import MOST_CLASSES, USUAL, ColumnNames, check_labels
-from randsmooth.data.registry import DATASETS, HOME, dataset_path, readable, shards, unknown_form
+from randsmooth.data.registry import DATASETS, HOME, dataset_path, shards, unknown_form
 from randsmooth.data.tables import from_disk, from_hub, from_rows, holds_files, is_saved, read_parquet
-from randsmooth.documents import shown
+from randsmooth.documents import refused, shown
 from randsmooth.errors import InputError, check_known
 
 # Images, evenly spread, whose sizes, mean and standard deviation are looked at.
@@ -110,7 +110,7 @@ def _loaded(dataset: Any, request: Request) -> Images:
     if isinstance(dataset, str) and dataset in DATASETS:
         return _named(dataset, request)
     if isinstance(dataset, str | Path):
-        with readable(str(dataset)):
+        with refused(f"{shown(dataset)} cannot be read", OSError):
             return _from_path(dataset_path(str(dataset)), request)
     if type(dataset).__module__.partition(".")[0] == "datasets":  # which is not loaded for this question
         return _from_datasets(dataset, request)
@@ -186,7 +186,7 @@ def _named(name: str, request: Request) -> Images:
         x, y = spec.read(split)
         pixels = torch.from_numpy(fitted(x, request.fit and spec.fit, lambda index: f"image {index} of {name}"))
         return TensorImages(spec, split, pixels, torch.from_numpy(y.astype(np.int64)), request.device)
-    with readable(name):
+    with refused(f"{name} cannot be read", OSError):
         encoded = _found(spec, split)
     numbers = tuple(map(str, range(spec.num_classes)))
     if encoded.classes and len(encoded.classes) == spec.num_classes and spec.classes == numbers:

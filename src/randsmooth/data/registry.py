@@ -2,8 +2,6 @@
 
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -13,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
 from randsmooth.data.dataset_spec import DatasetSpec
-from randsmooth.documents import parse_yaml, shown
+from randsmooth.documents import parse_yaml, refused, shown
 from randsmooth.errors import InputError, unknown
 from randsmooth.extras import needs
 from randsmooth.registry import Registry
@@ -75,17 +73,8 @@ def check_dataset(dataset: str) -> None:
     if is_url(dataset):
         check_there(dataset)
     elif dataset not in DATASETS:
-        with readable(dataset):
+        with refused(f"{shown(dataset)} cannot be read", OSError):
             dataset_path(dataset)
-
-
-@contextmanager
-def readable(dataset: str) -> Iterator[None]:
-    """Turn what the disk refuses into an InputError."""
-    try:
-        yield
-    except OSError as error:
-        raise InputError(f"{shown(dataset)} cannot be read ({shown(error)})") from error
 
 
 def unknown_form(what: str) -> InputError:

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from randsmooth.data.dataset_spec import DatasetSpec
 from randsmooth.data.decode import Content, Encoded, check_swelling
 from randsmooth.data.labels import NONE, USUAL, WAY, ColumnNames, check_names, labels_of, no_labels
-from randsmooth.documents import parse_json, shown
+from randsmooth.documents import parse_json, refused, shown
 from randsmooth.errors import InputError
 from randsmooth.extras import needs
 
@@ -24,7 +24,7 @@ DAMAGED = (OSError, ValueError, KeyError, OverflowError, MemoryError, pa.ArrowEx
 HELD_BYTES = 2**28  # of Parquet files that are held in memory; larger ones are mapped from disk
 ROWS, BUFFER = 64, 2**20  # rows, and bytes of a column, that are read at a time: a small file may repeat a large image
 
-ONE, SEVERAL = "state.json", "dataset_dict.json"  # what save_to_disk writes beside one data set, or beside its splits
+SAVED = ("state.json", "dataset_dict.json")  # what save_to_disk writes beside one data set, or beside its splits
 TIMEOUT_SECONDS = 5.0
 
 
@@ -60,10 +60,8 @@ def _encoded(rows: int, column: pa.ChunkedArray | None, names: Any, source: str,
     """So many images and the column of their labels; `names`: of the classes, where the table says them."""
     labels, classes = no_labels(rows), None
     if column is not None:
-        try:
-            values = column.to_numpy()
-        except (IndexError, *DAMAGED) as error:  # such as places in a dictionary without entries
-            raise InputError(f"the labels of {source} cannot be read: {shown(error)}") from error
+        with refused(f"the labels of {source} cannot be read", (IndexError, *DAMAGED)):
+            values = column.to_numpy()  # or places in a dictionary without entries
         labels, classes = labels_of(values, lambda index: f"image {index} of {source}", source)
     return Encoded(labels, check_names(names, source) if names else classes, source, content)
 
@@ -101,28 +99,21 @@ def read_parquet(files: Sequence[Path], columns: ColumnNames = USUAL) -> Encoded
 
 def _opened(file: Path) -> pq.ParquetFile:
     """The file, of which no rows are read yet. Raises InputError where it is no Parquet file."""
-    try:
+    with refused(f"{file} is no readable Parquet file, fetch it again", DAMAGED):
         return pq.ParquetFile(file, page_checksum_verification=True, buffer_size=BUFFER, pre_buffer=False)
-    except DAMAGED as error:
-        raise InputError(f"{file} is no readable Parquet file, fetch it again: {shown(error)}") from error
 
 
 def _batches(file: Path, names: list[str]) -> Iterator[pa.RecordBatch]:
     """The rows of a file, a few at a time: images are compressed already, so that a file grows little as it is read."""
     packed, size = file.stat().st_size, 0
-    try:
-        with _opened(file) as parquet:
-            groups = range(parquet.metadata.num_row_groups)
-            # Their columns are not looked at: in a damaged file that ends the process.
-            check_swelling(file, sum(parquet.metadata.row_group(number).total_byte_size for number in groups), packed)
-            for batch in parquet.iter_batches(ROWS, columns=names):
-                size += batch.nbytes
-                check_swelling(file, size, packed)
-                yield batch.select(names)
-    except InputError:
-        raise
-    except DAMAGED as error:
-        raise InputError(f"{file} is a damaged Parquet file, fetch it again: {shown(error)}") from error
+    with refused(f"{file} is a damaged Parquet file, fetch it again", DAMAGED), _opened(file) as parquet:
+        groups = range(parquet.metadata.num_row_groups)
+        # Their columns are not looked at: in a damaged file that ends the process.
+        check_swelling(file, sum(parquet.metadata.row_group(number).total_byte_size for number in groups), packed)
+        for batch in parquet.iter_batches(ROWS, columns=names):
+            size += batch.nbytes
+            check_swelling(file, size, packed)
+            yield batch.select(names)
 
 
 @contextmanager
@@ -148,10 +139,8 @@ def _mapped(files: Sequence[Path], image: str, label: str | None, source: str) -
 
 
 def _holds_bytes(kind: pa.DataType) -> bool:
-    if not pa.types.is_struct(kind) or (place := kind.get_field_index("bytes")) < 0:
-        return False
-    held = kind.field(place).type
-    return bool(pa.types.is_binary(held) or pa.types.is_large_binary(held))
+    held = [field.type for field in kind if field.name == "bytes"] if pa.types.is_struct(kind) else []
+    return held in ([pa.binary()], [pa.large_binary()])
 
 
 def _classes(schema: pa.Schema, label: str | None, source: str) -> list[Any] | None:
@@ -165,7 +154,7 @@ def _classes(schema: pa.Schema, label: str | None, source: str) -> list[Any] | N
 
 def is_saved(folder: Path) -> bool:
     """Whether `save_to_disk` of the library `datasets` wrote this folder."""
-    return (folder / ONE).is_file() or (folder / SEVERAL).is_file()
+    return any((folder / name).is_file() for name in SAVED)
 
 
 def from_disk(folder: Path) -> Any:
@@ -189,12 +178,10 @@ def from_hub(spec: DatasetSpec, split: str) -> Encoded:
         import datasets
         import huggingface_hub
 
-    try:
+    hub = huggingface_hub.constants.ENDPOINT
+    with refused(f"cannot reach {spec.hub} of {hub} (HF_HUB_OFFLINE=1 reads the cache)", (OSError, ValueError)):
         if not datasets.config.HF_HUB_OFFLINE:  # any answer is enough; `datasets` would retry for half a minute
             with suppress(urllib.error.HTTPError):
-                urllib.request.urlopen(huggingface_hub.constants.ENDPOINT, timeout=TIMEOUT_SECONDS).close()
+                urllib.request.urlopen(hub, timeout=TIMEOUT_SECONDS).close()
         found = datasets.load_dataset(spec.hub, spec.hub_config, split=spec.files[split][0])
-    except (OSError, ValueError) as error:
-        there = f"{spec.hub} of {huggingface_hub.constants.ENDPOINT}"
-        raise InputError(f"cannot reach {there} ({shown(error)}); HF_HUB_OFFLINE=1 reads the cache") from error
     return from_rows(found, f"{spec.hub} ({split})")
