@@ -119,7 +119,7 @@ def test_what_cannot_be_quantised_is_refused(tmp_path: Path, monkeypatch: pytest
     consensus = models.Ensemble([linear() for _ in range(3)], consensus=2)
     given: dict[str, Any] = {"model": linear(), "dataset": "digits", "out": "net.xml", "sigma": SIGMA}
     table: list[tuple[dict[str, Any], str]] = [
-        ({"split": "test"}, "split='test'"),
+        ({"split": "test"}, "unknown setting 'split'"),
         ({"dataset": "mnist"}, "mnist"),
         ({"dataset": None}, "the model does not say its dataset; give one"),
         ({"images": 0}, "images=0"),

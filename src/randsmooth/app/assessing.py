@@ -241,7 +241,7 @@ def assess(
     whole = {rule: total * (found["samples"].middle / size * sample + beside) for rule, found in rules}
     name = name_of(model) if isinstance(model, str | Path) else type(model).__name__
     shape = run.images.spec.shape
-    return Assessment(name, total, shape, clean, tuple(tried), radius, table, *attacks, each, whole, run.notes)
+    return Assessment(name, total, shape, clean, tuple(tried), radius, table, *attacks, each, whole, tuple(run.notes))
 
 
 def _line(tried: Candidate) -> str:

@@ -26,12 +26,12 @@ from torch import Tensor, nn
 
 from randsmooth import data, models
 from randsmooth.atomic import make_folder
-from randsmooth.certificates import CertificationSettings
 from randsmooth.certification.backends import BACKENDS, fold_batch_norm, frozen, make_backend, own_copy, usual_backend
-from randsmooth.certification.opening import check_eval_mode, check_fit, completed, opened, reading_of
+from randsmooth.certification.opening import check_eval_mode
+from randsmooth.certification.run import READING, Run
 from randsmooth.data import Images
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, article
+from randsmooth.errors import InputError, article, check_known
 from randsmooth.extras import needs
 from randsmooth.models import BaseClassifier, GraphFile
 from randsmooth.models.adapters.graph_file import KEY, WEIGHTS, hash_of
@@ -207,7 +207,6 @@ def quantise(
     noise: Noise | str | None = None,
     images: int = 300,
     compare: int = 2000,
-    split: str = "train",
     seed: int = 0,
     model_args: Mapping[str, Any] | None = None,
     progress: Progress | bool | None = None,
@@ -228,7 +227,6 @@ def quantise(
         noise: another one; default: the one that the model was trained with.
         images: how many training images to calibrate on, evenly spread.
         compare: how many images, of the test split if there is one, both models classify afterwards; 0: none.
-        split: "train"; any other is refused.
         seed: of the noise on the images.
         model_args: arguments of what opens or makes the model that is named (see `load_model`).
         progress: as for `certify`.
@@ -240,26 +238,26 @@ def quantise(
 
     Example:
         >>> network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
-        >>> quantise(network, "digits", out="net.xml", sigma=0.5, split="test")
+        >>> quantise(network, "digits", out="net.pt", sigma=0.5)
         Traceback (most recent call last):
-        randsmooth.errors.InputError: split='test': an int8 model is calibrated on training images alone; ...
+        randsmooth.errors.InputError: net.pt must end in .xml: int8 models are OpenVINO IRs
     """
     path, show = Path(out), chosen_progress(progress)
     if path.suffix != ".xml":
         raise InputError(f"{path} must end in .xml: int8 models are OpenVINO IRs")
-    base = opened(model, model_args or {}, None)
+    check_known("setting", READING, *columns)
+    run = Run.of(model, dataset, sigma=sigma, noise=noise, split="train", model_args=model_args, **columns)
+    base, trained = run.adapted, run.trained
     _check_quantisable(base)
-    trained = models.provenance_of(base)
-    dataset, settings = completed(dataset, CertificationSettings(sigma=sigma, noise=noise), trained)
-    columns = reading_of(base, dataset, columns)
-    calibration = _training_images(dataset, split, images, columns)
+    if images < 1:
+        raise InputError(f"images={images} must be at least 1; 300 is usual")
+    calibration = _some(run.images, images)
     os.environ.setdefault("NNCF_CI", "1")  # read on import: it then tells its makers nothing of its use
     with needs("quantising"):
         import nncf  # noqa: F401
         import openvino  # noqa: F401
-    settings = settings.of(calibration.spec.shape)
+    settings = run.completed[1].of(calibration.spec.shape)
     under, said = settings.smoothing, settings.model_dump(include={"sigma", "noise"}, exclude_none=True)
-    check_fit(base, calibration.spec, under)
     facts = {"bits": 8, "of": models.weights_hash(base), "by": f"nncf {version('nncf')}"}
     facts |= {"images": len(calibration), "dataset": calibration.spec.name, "seed": seed} | said
     record = {"trained": {"dataset": calibration.spec.name} | trained | said, "quantised": facts}
@@ -272,7 +270,7 @@ def quantise(
         for file in _write_ir(base, noisy, record, Path(folder) / path.name):
             file.replace(path.with_suffix(file.suffix))
         reporter.advance(len(calibration))
-    others = _other_images(dataset, calibration, compare, columns) if compare else None
+    others = _other_images(run, calibration, compare) if compare else None
     if others is None:
         return Quantised(path, None, "")
     made = models.adapt(models.open_source(path))
@@ -283,26 +281,21 @@ def quantise(
     return Quantised(path, Agreement(len(others), counts[0], *right), others.split)
 
 
-def _training_images(dataset: Any, split: str, number: int, columns: Mapping[str, Any]) -> Images:
-    """`number` images of the training split, evenly spread; all of them where it has fewer."""
-    if split != "train":
-        raise InputError(f"split={split!r}: an int8 model is calibrated on training images alone; leave out --split")
-    if number < 1:
-        raise InputError(f"images={number} must be at least 1; 300 is usual")
-    images = data.load(dataset, "train", stream=True, **columns)
+def _some(images: Images, number: int) -> Images:
+    """`number` of the images, evenly spread; all of them where they are fewer."""
     return images.subset(data.take(len(images), min(number, len(images))))
 
 
-def _other_images(dataset: Any, calibration: Images, number: int, columns: Mapping[str, Any]) -> Images | None:
+def _other_images(run: Run, calibration: Images, number: int) -> Images | None:
     """`number` images that are not in the `calibration`, or as many as there are: of the test split if there is one."""
     try:
-        images = data.load(dataset, "test", stream=True, **columns)
+        images = run.loaded("test")
     except InputError:
-        images = data.load(dataset, "train", stream=True, **columns)
+        images = run.images
     used = {address_of(x[0]) for x, _ in calibration.batches(torch.arange(len(calibration)).split(1))}
     chosen = data.take(len(images), min(number + len(used), len(images)))
     fresh = chosen[[address_of(x[0]) not in used for x, _ in images.batches(chosen.split(1))]]
-    return images.subset(fresh[data.take(len(fresh), min(number, len(fresh)))]) if len(fresh) else None
+    return _some(images.subset(fresh), number) if len(fresh) else None
 
 
 def noisy_batches(images: Images, noise: Noise, stream: Stream, size: int) -> Iterator[tuple[Tensor, Tensor]]:

@@ -36,8 +36,9 @@ LARGE_SIGMA = 8.0  # many times what anyone uses, and a quarter of the smallest 
 ASKED, TOO_FEW = 256, 20  # images that a model is asked about without noise, and so few that they say nothing
 GOLDEN = (5**0.5 - 1) / 2
 NEAR = 0.15  # share of the errors of guessing that a model avoids which knows hardly more
-SHARED = ("_adapted", "images", "base")  # the same under any noise, on any of the images
-OPENED = (*SHARED, "_completed", "smoothed", "selected", "_behaviour")  # the same for every shard
+READING = ("image_column", "label_column", "resize", "crop")  # how images are read
+SHARED = ("adapted", "images", "base")  # the same under any noise, on any of the images
+OPENED = (*SHARED, "completed", "smoothed", "selected", "_behaviour")  # the same for every shard
 
 
 def certify(
@@ -197,43 +198,47 @@ class Run:
         return other
 
     @cached_property
-    def _adapted(self) -> models.BaseClassifier:
+    def adapted(self) -> models.BaseClassifier:
+        """The model, as the images' classes have not been told to it yet."""
         return opened(self.model, self.model_args, self.num_classes)
 
     @property
     def trained(self) -> dict[str, Any]:
         """How the model was trained, as far as it says."""
-        return models.provenance_of(self._adapted)
+        return models.provenance_of(self.adapted)
 
     @cached_property
-    def _completed(self) -> tuple[Any, CertificationSettings]:
+    def completed(self) -> tuple[Any, CertificationSettings]:
+        """Data set and settings, with what is left open taken from the model."""
         return completed(self.dataset, self.settings, self.trained)
 
     @property
     def _reading(self) -> dict[str, Any]:
-        asked = {name: getattr(self, name) for name in ("image_column", "label_column", "resize", "crop")}
-        return reading_of(self._adapted, self._completed[0], asked)
+        return reading_of(self.adapted, self.completed[0], {name: getattr(self, name) for name in READING})
+
+    def loaded(self, split: str) -> data.Images:
+        """A split of the data set, whose images are decoded when they are needed."""
+        return data.load(self.completed[0], split, stream=True, **self._reading)
 
     @cached_property
     def images(self) -> data.Images:
-        """The split, whose images are decoded when they are needed."""
-        images = data.load(self._completed[0], self.split, stream=True, **self._reading)
-        check_fit(self._adapted, images.spec, self._completed[1].smoothing)
+        """The split that is certified, whose images the model takes."""
+        images = self.loaded(self.split)
+        check_fit(self.adapted, images.spec, self.completed[1].smoothing)
         return images
 
     @cached_property
     def base(self) -> models.BaseClassifier:
         """The base classifier, told the classes of the images."""
         spec = self.images.spec
-        return self._adapted if spec.open_ended else models.for_classes(self._adapted, spec.classes)
+        return self.adapted if spec.open_ended else models.for_classes(self.adapted, spec.classes)
 
     @cached_property
     def smoothed(self) -> SmoothedClassifier:
         """What certifies."""
-        settings, shape = self._completed[1], self.images.spec.shape
+        settings, shape = self.completed[1], self.images.spec.shape
         if isinstance(settings.noise, InDeviations):
-            training = data.load(self._completed[0], "train", stream=True, **self._reading)
-            settings = settings.replace(noise=settings.noise.learned(data.deviations(training)))
+            settings = settings.replace(noise=settings.noise.learned(data.deviations(self.loaded("train"))))
         device = models.pick_device(self.device)
         return SmoothedClassifier(self.base, settings.of(shape), device=device, shape=shape)
 
@@ -290,11 +295,8 @@ class Run:
         return headers.made_with(engine, settings, images.spec.shape, **facts)
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> Iterator[str]:
         """What a user should know of the run before it begins."""
-        return tuple(self._told())
-
-    def _told(self) -> Iterator[str]:
         header, engine, sigma = self.header, self.smoothed.engine, self.header.sigma or 0.0
         if self.images.spec.features:
             yield from self._units()
@@ -334,7 +336,7 @@ class Run:
             parts = {"the classifier was trained with": known}
             parts["the denoiser is for"] = self.base.denoiser_is_for
         now = {name: getattr(self.header, name) for name in ("sigma", "resize", "crop")}
-        now |= {"dataset": str(self._completed[0])} if isinstance(self._completed[0], str | Path) else {}
+        now |= {"dataset": str(self.completed[0])} if isinstance(self.completed[0], str | Path) else {}
         for words, known in parts.items():
             if self.header.distribution or known.get("noise"):  # not both are Gaussian
                 known = {**known, "noise": words_of_noise(known), "sigma": self.header.sigma}

@@ -112,7 +112,7 @@ class Worker:
         """The run as the first worker decided what it leaves open, such as the backend."""
         with FileLock(self.folder.path / ".begin"):
             if (record := self.folder.record()) is None:
-                kept = {"header": run.header.model_dump(mode="json"), "notes": run.notes}
+                kept = {"header": run.header.model_dump(mode="json"), "notes": [*run.notes]}
                 write_atomically(self.folder.path / RECORD, json.dumps(kept).encode())
                 return run
         return run.like(record[0])

@@ -227,7 +227,6 @@ class Quantise(Answered, Noisy, Images, OneModel):
 
     Attributes:
         out: NET.xml, for an OpenVINO IR with NET.bin beside it. (default: MODEL-int8.xml)
-        split: train; any other is refused, since what is judged on the test images must not know them.
         images: Training images to calibrate on, one noisy copy each.
         compare: Noisy images, others than these, that both models then classify; 0: none.
         seed: Seed of the noise on these images.
@@ -236,7 +235,6 @@ class Quantise(Answered, Noisy, Images, OneModel):
 
     out: Path | None = None
     dataset: str | None = option(DATASET + " (default: the data set by whose name the model was trained)")
-    split: str = "train"
     images: int = 300
     compare: int = 2000
     seed: int = 0
