@@ -76,14 +76,11 @@ class _Problem:
         given = [self.x, self.y, self.noise, *filter(torch.is_tensor, self.inputs), *self.model.parameters()]
         return [tensor.detach().clone() for tensor in given]
 
-    def loss(self, method: Method) -> Loss:
-        return method.loss(self.model, self.x, self.y, self.noise, self.inputs)
-
-    def loss_of(self, method: Method, images: Tensor) -> float:
-        """That of the `images` at these places, with all that belongs to them."""
+    def loss(self, method: Method, images: Tensor | slice = slice(None)) -> Loss:
+        """That of the `images` at these places, with all that belongs to them; of all as they are."""
         u, target = self.inputs.given("u")[images], self.inputs.given("target")[images]
         given = (self.x[images], self.y[images], self.noise[:, images], self.inputs._replace(u=u, target=target))
-        return float(method.loss(self.model, *given).total.detach())
+        return method.loss(self.model, *given)
 
 
 def _generators() -> tuple[Any, ...]:
@@ -126,14 +123,14 @@ def _of_pairing(method: Method) -> Checks:
     more: dict[str, Any] = {"m": max(2, method.m)} if "m" in vars(method) else {}  # one copy cannot be mistaken
     several = dataclasses.replace(method, **more)
     problem, places = _Problem(several.m), torch.arange(IMAGES)
-    first = problem.loss_of(several, places)
+    first = float(problem.loss(several).total.detach())
     layout = (
         "of the same images in another order: noise.flatten(0, 1) holds all images once for each noise, so that labels "
         "of the copies are y.repeat(m), not y.repeat_interleave(m)"
     )
     summed = "of every image twice: take the mean over the images, not the sum"
     for images, said in ((places.roll(1), layout), (places.repeat(2), summed)):
-        second = problem.loss_of(several, images)
+        second = float(problem.loss(several, images).total.detach())
         same = abs(first - second) <= 1e-4 * max(1.0, abs(first))
         yield same, f"has the loss {first:g}, and {second:g} {said}"
 

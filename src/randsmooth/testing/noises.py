@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from randsmooth import bounds
+from randsmooth.attacks import ball_of
 from randsmooth.noise import NOISES, NORMS, Noise, Stream, make_noise
 from randsmooth.testing.contract import Checks, one_line, refusal, run
 
@@ -143,7 +144,7 @@ def _of_draws(noise: Noise, shape: tuple[int, ...]) -> Checks:
 
 def _of_level(noise: Noise, shape: tuple[int, ...]) -> Checks:
     """Half spaces, by one coordinate and by the sum of all, just within radii of many sizes."""
-    first, ones = np.eye(math.prod(shape))[0], np.ones(math.prod(shape))
+    first, ones = torch.eye(math.prod(shape))[0], torch.ones(math.prod(shape))
     for weights in (first, -first, ones):
         sums = _along(noise, shape, weights)
         here = np.sort(sums(0.0))
@@ -167,7 +168,7 @@ def _of_next(noise: Noise, shape: tuple[int, ...]) -> Checks:
 
     Then q_next, the share of the upper class, is less than q, that of both others.
     """
-    sums = _along(noise, shape, np.eye(math.prod(shape))[0])
+    sums = _along(noise, shape, torch.eye(math.prod(shape))[0])
     here = np.sort(sums(0.0))
     for q, q_next in ((0.3, 0.05), (0.4, 0.1), (0.55, 0.3)):
         low, high = (here[-1 - int(each * len(here))] for each in (q, q_next))  # the class lies below `low`
@@ -180,28 +181,17 @@ def _of_next(noise: Noise, shape: tuple[int, ...]) -> Checks:
             yield other <= own, f"{told}, where the next class has p={other:.4f} at least and its own {own:.4f} at most"
 
 
-def _steepest(noise: Noise, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(d,) the step of length 1 that changes the weighted sum of coordinates most."""
-    if noise.norm == "l1":
-        return np.asarray(np.sign(weights) * (np.arange(len(weights)) == np.abs(weights).argmax()))
-    if noise.norm == "linf":
-        return np.asarray(np.sign(weights))
-    std = np.ravel(getattr(noise, "std", 1.0)) if noise.norm == "ellipsoid" else np.ones(1)
-    return np.asarray(std**2 * weights / np.linalg.norm(std * weights))
-
-
-def _along(
-    noise: Noise, shape: tuple[int, ...], weights: NDArray[np.float64]
-) -> Callable[[float], NDArray[np.float32]]:
+def _along(noise: Noise, shape: tuple[int, ...], weights: Tensor) -> Callable[[float], NDArray[np.float32]]:
     """r -> (n,) sums of copies' coordinates by `weights`, of a grey input moved by r where they change most.
 
     The first numbers of a copy are those of the coordinates.
     """
-    grey, unit = torch.full(shape, 0.5), torch.from_numpy(_steepest(noise, weights)).float().view(shape)
+    std = torch.tensor(getattr(noise, "std", 1.0))  # other than 1 in an ellipsoid alone
+    (unit,) = ball_of(noise.norm, std).along((std**2 * weights.view(shape))[None], 1.0)
 
     def sums(r: float) -> NDArray[np.float32]:
-        copies = _drawn(noise, grey + r * unit)
-        return torch.cat([each[:, : len(weights)] @ torch.from_numpy(weights).float() for each in copies]).numpy()
+        copies = _drawn(noise, 0.5 + r * unit)
+        return torch.cat([each[:, : len(weights)] @ weights for each in copies]).numpy()
 
     return sums
 
