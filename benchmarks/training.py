@@ -28,7 +28,7 @@ from randsmooth.models import Classifier
 from randsmooth.progress import Silent
 from randsmooth.training import Recipe, TrainingSettings, resolve
 from randsmooth.training.devices import make_fabric
-from randsmooth.training.loggers import LoggedRun, LoggerGroup, open_loggers
+from randsmooth.training.loggers import LoggerGroup, open_loggers
 from randsmooth.training.loop import LOG_EVERY, StepLog, Trainer
 from randsmooth.training.networks import new_model
 
@@ -71,7 +71,7 @@ def training(recipe: Recipe, model: Classifier, images: TensorImages) -> Iterato
     """Our side, which logs to TensorBoard."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        open_loggers(["tensorboard"], LoggedRun(Path(folder), {})) as loggers,
+        open_loggers(["tensorboard"], Path(folder), {}) as loggers,
     ):
         yield Ours(recipe, model, images, Path(folder), loggers)
 

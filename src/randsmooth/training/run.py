@@ -30,7 +30,7 @@ from randsmooth.progress import Progress, chosen_progress, silent
 from randsmooth.training import devices as ranked
 from randsmooth.training.checkpoint import Checkpoint
 from randsmooth.training.folder import OWN, SETTINGS, TEACHER, check, clear
-from randsmooth.training.loggers import LoggedRun, LoggerGroup, check_loggers, open_loggers
+from randsmooth.training.loggers import LoggerGroup, check_loggers, open_loggers
 from randsmooth.training.loop import Callback, Trainer, work
 from randsmooth.training.networks import new_model, other_models
 from randsmooth.training.predictions import SmoothedTeacher
@@ -294,8 +294,8 @@ def take_part(run: Run) -> Classifier | Denoiser:
             trainer.restore(checkpoint)
             reporter.say(f"resumed after epoch {checkpoint.epoch} of {recipe.epochs}")
             reporter.skip(sum(work(schedule, epoch, len(images)) for epoch in range(checkpoint.epoch)))
-        logged = LoggedRun(run.folder, recipe.flat(), trainer.steps_taken)
-        with open_loggers(run.loggers, logged) if ranks.is_first else nullcontext(LoggerGroup([])) as loggers:
+        opened = open_loggers(run.loggers, run.folder, recipe.flat(), trainer.steps_taken)
+        with opened if ranks.is_first else nullcontext(LoggerGroup([])) as loggers:
             trainer.fit(loggers, run.callback)
         if ranks.is_first:
             models.save(model, run.folder)
