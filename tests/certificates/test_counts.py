@@ -47,7 +47,7 @@ def test_counts_of_all_classes_are_judged_as_a_run_of_ours_would_be_and_say_what
 
 def test_how_the_class_was_picked_must_be_said() -> None:
     table = from_counts([990, 880, 400], n=1000, picked=[0, 1, 2], label=[0, 1, 1], **FACTS)
-    assert table.radius.tolist() == [radius(990), radius(880), 0.0] and table.num_classes == 3
+    assert table.radius.tolist() == [radius(990), radius(880), 0.0]
     assert table.header.n0 is None and table.header.lumped and table.samples.tolist() == [1000] * 3
     whole = from_counts(COUNTS, picked=[0, 1, 2, 0], label=LABEL, **FACTS)
     assert whole.header.n0 is None and not whole.header.lumped and whole.predict.tolist() == [0, 1, -1, -1]

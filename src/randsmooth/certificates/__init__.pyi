@@ -34,9 +34,6 @@ from .header import (
 from .header import (
     evidence_difference as evidence_difference,
 )
-from .header import (
-    generator as generator,
-)
 from .header import guarantee_of as guarantee_of
 from .header import parse_header as parse_header
 from .header import rule_of as rule_of

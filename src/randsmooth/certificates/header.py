@@ -41,7 +41,20 @@ _NOTE = re.compile(rf"n {_X} thinned to {_X}, seed -?\d{{1,20}}|alpha {_X} recom
 Texts = Annotated[tuple[str, ...], Strict(False)]  # JSON has lists only
 
 
-class Machine(FrozenRecord):
+class Facts(FrozenRecord):
+    """Facts that a table tells, with the limits of `check_facts`: their types are taken as they are."""
+
+    model_config = ConfigDict(strict=True)
+
+    @model_validator(mode="after")
+    def _limited(self) -> Self:
+        check_facts((name, value) for name, value in self if name != "machines")  # which check themselves
+        if (size := len(self.model_dump_json())) > HEADER:
+            raise InputError(f"the header takes {size:,} bytes; expected at most {HEADER:,}: keep long lists elsewhere")
+        return self
+
+
+class Machine(Facts):
     """What may differ between the processes that make one table, as long as the classifier's outputs do not.
 
     Attributes:
@@ -54,18 +67,12 @@ class Machine(FrozenRecord):
         '5d1f7c0a'
     """
 
-    model_config = ConfigDict(strict=True)
     field_is: ClassVar[str] = "fact of a machine"
 
     host: str | None = None
     device: str | None = None
     instructions: str | None = None
     versions: dict[str, str] | None = None
-
-    @model_validator(mode="after")
-    def _limited(self) -> Self:
-        check_facts(self)
-        return self
 
     @classmethod
     def of(cls, header: Header, host: str | None = None) -> Self:
@@ -83,7 +90,7 @@ class Machine(FrozenRecord):
         return cls.of(header, hashlib.sha256(platform.node().encode()).hexdigest()[:8])
 
 
-class Header(FrozenRecord):
+class Header(Facts):
     """The facts shared by all rows of a table. None means that the source (a published log) does not say.
 
     Types are taken as they are ("1", 1.0 and True are no 1), and every fact has a limit (see `check_facts`), so that
@@ -141,7 +148,6 @@ class Header(FrozenRecord):
         randsmooth.errors.InputError: ...
     """
 
-    model_config = ConfigDict(strict=True)
     field_is: ClassVar[str] = "fact of a header"
 
     version: int = VERSION
@@ -178,13 +184,6 @@ class Header(FrozenRecord):
     versions: dict[str, str] | None = None
     machines: Annotated[tuple[Annotated[Machine, Strict(False)], ...], Strict(False)] = ()
     notes: Texts = ()
-
-    @model_validator(mode="after")
-    def _limited(self) -> Self:
-        check_facts((name, value) for name, value in self if name != "machines")  # which check themselves
-        if (size := len(self.model_dump_json())) > HEADER:
-            raise InputError(f"the header takes {size:,} bytes; expected at most {HEADER:,}: keep long lists elsewhere")
-        return self
 
     @property
     def selected(self) -> int:
@@ -430,16 +429,6 @@ def classifier_difference(begun: Header, now: Header, sides: Sides = IN_THE_FILE
     return ClassifierDifference(ANOTHER_ARITHMETIC, f"equal models give different outputs ({arithmetic})")
 
 
-def generator(noise: str | None) -> str:
-    """What drew the noise that a header describes so, without how a sample's noise is addressed.
-
-    Example:
-        >>> generator("NumPy SFC64 addressed by (seed, certify/select or certify/estimate, image, block of 128)")
-        'NumPy SFC64'
-    """
-    return (noise or "").partition(" addressed")[0]
-
-
 def _difference(begun: Header, now: Header, sides: Sides, ignored: Sequence[str] = ()) -> str:
     """What differs, a clause each: the fields but for those `ignored`, and the classifiers.
 
@@ -467,7 +456,7 @@ def _outputs_differ(begun: Header, now: Header) -> bool:
 
 def _way(of: Header) -> tuple[object, ...]:
     """How the noisy images were made whose outputs a header has, and in which arithmetic they were computed."""
-    drawn_by = generator(of.noise) if of.sound else ""  # others are drawn alike by all
+    drawn_by = (of.noise or "").partition(" addressed")[0] if of.sound else ""  # others are drawn alike by all
     return of.sigma, of.distribution, of.sound, drawn_by, of.backend, of.batch, (of.precision or "").partition(" ")[0]
 
 

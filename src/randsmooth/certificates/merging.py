@@ -13,7 +13,7 @@ from randsmooth.atomic import claimed
 from randsmooth.certificates.header import Machine, evidence_difference
 from randsmooth.certificates.journal import UNFINISHED, Journal, check_parquet, journal_path, table_of
 from randsmooth.certificates.parquet import read_parquet, write_parquet
-from randsmooth.certificates.settings import Shard, chosen_by, places_in, whole_of
+from randsmooth.certificates.settings import Shard, chosen_by, whole_of
 from randsmooth.certificates.table import (
     ARRAYS,
     Certificates,
@@ -134,7 +134,7 @@ class _Part:
             raise InputError(f"{path} is no shard: its header tells {tells}. Give what `certify --shard` wrote")
         if table.image is None and len(table):
             raise InputError(f"{path} has lost its column 'image', which shards have: make it again")
-        if (places_in(chosen, table.idx) < 0).any():
+        if not np.isin(table.idx, chosen).all():
             raise InputError(f"{path} holds images that are none of the {len(chosen):,} of this run: leave it out")
         return cls(path, table, Shard.parse(header.shard), chosen)
 
@@ -148,14 +148,9 @@ class _Part:
         return beside(self.path, name_of(self.path).removesuffix(UNFINISHED))
 
     @property
-    def places(self) -> Ints:
-        """(N,) where its images stand among all that were selected."""
-        return places_in(self.chosen, self.table.idx)
-
-    @property
     def lacks(self) -> Ints:
-        """The places that it will hold once it is finished, and does not yet."""
-        return np.setdiff1d(self.shard.share(range(len(self.chosen))), self.places)
+        """Positions of the images that it will hold once it is finished, and does not yet."""
+        return np.setdiff1d(self.shard.share(self.chosen), self.table.idx)
 
     @property
     def machines(self) -> list[Machine]:
@@ -173,7 +168,7 @@ class _Part:
         """Whether the rows are all there, and not of the images that the run was begun with."""
         if len(self.lacks):
             return False
-        rows = self.table.rows(np.argsort(self.places))
+        rows = self.table.rows(np.argsort(self.table.idx))
         return hashed_images(rows.label, [] if rows.image is None else map(bytes, rows.image)) != rows.header.data
 
 
@@ -239,7 +234,7 @@ def _check_each_once(parts: Sequence[_Part], absent: Sequence[Place]) -> None:
             held = f"{part.path} holds shard {part.shard}, {parts[0].path} {parts[0].shard}"
             raise InputError(f"{held}: give each share of one cut once, such as 1/2 and 2/2")
     nowhere = [shard for number in range(1, of + 1) if (shard := Shard(number, of)) not in given]
-    missing = [np.array(shard.share(range(len(chosen)))) for shard in nowhere]
+    missing = [shard.share(chosen) for shard in nowhere]
     faults = [f"shard {shard} is in none of these files" for shard in nowhere]
     commands = [
         _command(parts, shard, shard.file(whole_of(parts[0].out) or parts[0].out), "resume") for shard in nowhere
@@ -247,14 +242,14 @@ def _check_each_once(parts: Sequence[_Part], absent: Sequence[Place]) -> None:
     for part in parts:
         if len(lacks := part.lacks):
             how = "" if part.finished else "is unfinished, and "
-            faults.append(f"{part.path} {how}lacks {len(lacks):,} images: {name_images(chosen[lacks])}")
+            faults.append(f"{part.path} {how}lacks {len(lacks):,} images: {name_images(lacks)}")
             commands.append(_command(parts, part.shard, part.out, "overwrite" if part.finished else "resume"))
             missing.append(lacks)
     faults += [f"{path} is not there" for path in absent]
     if faults:
         lost = np.sort(np.concatenate([np.zeros(0, np.int64), *missing]))
         faults.append(f"{len(lost):,} of {len(chosen):,} images are missing")
-        raise NotWhole(faults, chosen[lost].tolist(), commands)
+        raise NotWhole(faults, lost.tolist(), commands)
 
 
 def _command(parts: Sequence[_Part], shard: Shard, out: Place, flag: str) -> str:
@@ -268,8 +263,8 @@ def _command(parts: Sequence[_Part], shard: Shard, out: Place, flag: str) -> str
 def _together(parts: Sequence[_Part], name: str) -> Certificates:
     """The table of parts that hold every image once."""
     parts = [part for part in parts if len(part.table)]
-    order = np.argsort(np.concatenate([part.places for part in parts]))
     first, tables = parts[0].table, [part.table for part in parts]
+    order = np.argsort(np.concatenate([table.idx for table in tables]))
     there = [column for column in ARRAYS if column != "machine" and getattr(first, column) is not None]
     rows = {column: np.concatenate([getattr(table, column) for table in tables])[order] for column in there}
     paths = [path for table in tables for path in table.paths or ()]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from randsmooth.rules import Rule
 
 Ints = NDArray[np.int64]
-T = TypeVar("T")
+S = TypeVar("S", bound="Sequence[Any] | Ints")
 
 N = r"\d{1,18}"
 SELECTION = re.compile(rf"all (?P<all>{N})|(?P<how>take|one in) (?P<number>{N}) of (?P<total>{N})", re.ASCII)
@@ -60,17 +60,6 @@ def chosen_by(words: str | None) -> Ints | None:
     if not 0 < number <= (MOST_IMAGES if found["how"] == "one in" else total) or not 0 < total <= MOST_IMAGES:
         return None
     return np.arange(0, total, number) if found["how"] == "one in" else np.arange(number) * total // number
-
-
-def places_in(chosen: Ints, idx: Ints) -> Ints:
-    """(N,) where each of the images `idx` stands among the `chosen` ones, ascending; -1 for one that is not among them.
-
-    Example:
-        >>> places_in(np.array([0, 2, 5, 7]), np.array([5, 6, 7])).tolist()
-        [2, -1, 3]
-    """
-    places = np.minimum(np.searchsorted(chosen, idx), len(chosen) - 1)
-    return np.where(chosen[places] == idx, places, -1)
 
 
 @dataclass(frozen=True)
@@ -117,7 +106,7 @@ class Shard:
     def __str__(self) -> str:
         return f"{self.number}/{self.of}"
 
-    def share(self, chosen: Sequence[T]) -> Sequence[T]:
+    def share(self, chosen: S) -> S:
         """Its share of the `chosen` images, which interleaves with those of the other shards.
 
         Raises:
@@ -125,11 +114,7 @@ class Shard:
         """
         if self.of > len(chosen):
             raise InputError(f"shard={str(self)!r} cuts {len(chosen):,} images into more shares than there are images")
-        return chosen[self.number - 1 :: self.of]
-
-    def holds(self, places: Ints) -> NDArray[np.bool_]:
-        """(N,) whether the images at these places among the chosen ones belong to the shard."""
-        return np.asarray((places >= 0) & (places % self.of == self.number - 1))
+        return chosen[self.number - 1 :: self.of]  # type: ignore[return-value]
 
     def images_of(self, chosen: int) -> int:
         """How many images it has if so many are chosen."""
@@ -170,7 +155,7 @@ def check_belong(selection: str | None, shard: str | None, idx: Ints) -> None:
     chosen = chosen_by(selection)
     if chosen is None:
         return
-    held = Shard.parse(shard or "1/1").holds(places_in(chosen, idx))
+    held = np.isin(idx, Shard.parse(shard or "1/1").share(chosen))
     if not held.all():
         which = selection if shard is None else f"shard {shard} of {selection}"
         raise InputError(f"image {idx[np.argmin(held)]} is not one of {which}: `randsmooth merge` puts shards together")

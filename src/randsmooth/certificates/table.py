@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from randsmooth.certificates.header import Header, Machine, guarantee_of, rule_of
-from randsmooth.certificates.settings import check_belong, check_budget
+from randsmooth.certificates.settings import check_belong
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, shortened
@@ -340,15 +340,6 @@ class Certificates:
         """The rule by which the certificates were judged. Raises InputError for a log, which does not say."""
         return rule_of(self.header)
 
-    @property
-    def num_classes(self) -> int:
-        """K, from the header or the counts; for a log, the largest class that occurs plus one."""
-        if self.header.classes:
-            return len(self.header.classes)
-        if self.counts is not None:
-            return int(self.counts.shape[1]) - self.header.lumped
-        return int(max(self.label.max(initial=0), self.predict.max(initial=0))) + 1
-
     def class_name(self, index: int) -> str:
         """What class `index` is called; a dash for NO_LABEL."""
         if index == NO_LABEL:
@@ -499,7 +490,7 @@ def _counted(table: Certificates) -> dict[str, Any]:
     if table.paths is not None:
         columns["path"] = [path.tolist() for path in table.paths]
     if table.header.n0:
-        columns["counts0"] = counts0[:, : table.num_classes].tolist()
+        columns["counts0"] = counts0[:, : counts0.shape[1] - table.header.lumped].tolist()
     columns |= {"n": counts.sum(axis=1)} if table.header.lumped else {"counts": counts.tolist()}
     made = {"seconds": table.seconds, "machine": table.machine, "u": table.u}
     return columns | {name: values for name, values in made.items() if values is not None}
@@ -590,8 +581,6 @@ def from_evidence(
         ([0, -1], [0.989, 0.0])
     """
     rule = rule_of(header)
-    if not rule.certain:
-        check_budget(header.selected, rule.n, rule.alpha)
     given = (idx, label, counts0, counts, seconds, machine, image, u)
     columns: dict[str, Any] = dict(zip(ARRAYS, given, strict=True))
     check_columns(header, columns, paths)
