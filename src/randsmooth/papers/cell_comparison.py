@@ -11,7 +11,7 @@ from scipy import special
 from randsmooth import metrics
 from randsmooth.metrics.estimate import wilson
 from randsmooth.papers.find_certificates import CertificateFile
-from randsmooth.papers.published_values import ACCURACY, PaperRow, metrics_of, named
+from randsmooth.papers.published_values import ACCURACY, PaperRow, named
 from randsmooth.report.sheet import gathered
 
 # Decimal digits of our figures where the paper prints none. All other metrics have one.
@@ -134,7 +134,7 @@ def compare_cells(
 ) -> CellComparison:
     """Compare each row of a paper with the certificates found for it."""
     tables = [f.table for f in found if f is not None]
-    columns = metrics_of(rows)
+    columns = list(dict.fromkeys(metric for row in rows for metric in row.figures))
     columns = columns or ["acr", *(f"{ACCURACY}{r:g}" for r in (metrics.usual_radii(tables) if tables else []))]
     agreed = tuple(agreement_of(r, f, columns) if f else None for r, f in zip(rows, found, strict=True))
     return CellComparison(tuple(rows), tuple(columns), agreed, tuple(beyond))

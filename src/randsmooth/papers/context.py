@@ -7,7 +7,7 @@ from typing import Any
 
 from randsmooth import metrics
 from randsmooth.launch.chains import Step
-from randsmooth.papers.cell_comparison import agreement_of
+from randsmooth.papers.cell_comparison import CellComparison, agreement_of, compare_cells
 from randsmooth.papers.find_certificates import CertificateFile, certificates_for
 from randsmooth.papers.published_values import PaperRow, named
 from randsmooth.report.sheet import gathered
@@ -130,6 +130,10 @@ class Context:
         fit = self._fitting(row)
         return fit[0] if len(fit) == 1 else min(fit, key=lambda found: _order(row, found), default=None)
 
+    def compared(self, rows: Sequence[PaperRow], beyond: Sequence[dict[str, float]] = ()) -> CellComparison:
+        """The rows beside the certificates to show for them, and what is known `beyond` these of each row."""
+        return compare_cells(rows, [self.certificates_of(row) for row in rows], beyond)
+
     def lack(self, row: PaperRow, *, p_a: bool = False) -> str:
         """Why the certificates at hand are not enough for the row, which may need p_A; empty where they are."""
         if (found := self.certificates_of(row)) is None:
@@ -162,10 +166,9 @@ class Context:
 
     def model(self, row: PaperRow) -> Path | None:
         """The folder of a row's model: of a `reproduce` run, or the one beside the certificates with their name."""
-        found = self.certificates_of(row)
-        neighbour = None if found is None else found.path.with_suffix("")
-        own = self.folder / self.scale.model_folder_name(row)
-        return next((path for path in (own, neighbour) if path is not None and (path / "config.json").exists()), None)
+        found, own = self.certificates_of(row), self.folder / self.scale.model_folder_name(row)
+        places = [own] if found is None else [own, found.path.with_suffix("")]
+        return next((place for place in places if (place / "config.json").exists()), None)
 
 
 def _order(row: PaperRow, found: CertificateFile) -> tuple[bool, bool, bool, bool, float, bool, float]:

@@ -68,10 +68,9 @@ def scan_folder(*folders: Path) -> FolderScan:
     if missing := [folder for folder in folders if not folder.is_dir()]:
         raise InputError(f"{missing[0]} is no folder; --from takes the folder that holds certificates or logs")
     files = [file for folder in folders for file in certificates.read_folder(folder)]
-    beside = {
-        file.path for file in files if file.foreign and file.path.suffix == ".parquet"
-    }  # images, not certificates
-    faults = {f.path: f.fault for f in files if f.fault and not f.predictions and f.path not in beside}
+    # A Parquet file of something else holds images, and needs no word.
+    told = [file for file in files if not (file.predictions or (file.foreign and file.path.suffix == ".parquet"))]
+    faults = {file.path: file.fault for file in told if file.fault}
     placed = gathered((certificates.unplaced(file.table), file) for file in files if file.table is not None)
     found = tuple(_described(file) for file in placed.pop("", []))
     return FolderScan(found, tuple(_skipped([file.path for file in files if file.predictions], faults, placed)))

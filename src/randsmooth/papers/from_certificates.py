@@ -11,7 +11,7 @@ import pandas as pd
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
-from randsmooth.papers.cell_comparison import IMAGES, agreement_of, compare_cells, findings, tidy, wide
+from randsmooth.papers.cell_comparison import IMAGES, agreement_of, findings, tidy, wide
 from randsmooth.papers.context import Context
 from randsmooth.papers.find_certificates import CertificateFile
 from randsmooth.papers.output import Output, figure_output, numbers
@@ -26,7 +26,7 @@ CLEAN = "accuracy@0"
 
 def table(context: Context, rows: list[PaperRow], beyond: Sequence[dict[str, float]] = (), *notes: str) -> Output:
     """Certified accuracy and ACR beside the published figures; and what is known `beyond` them of each row."""
-    compared = compare_cells(rows, [context.certificates_of(row) for row in rows], beyond)
+    compared = context.compared(rows, beyond)
     told = [*findings(compared), *notes]
     return Output({"": wide(compared)}, {"": tidy(compared).drop(columns="explained")}, notes=told, footnotes=told[:])
 
@@ -44,12 +44,7 @@ def ablations(context: Context, rows: list[PaperRow]) -> Output:
 
 def _curves(context: Context, rows: list[PaperRow], groups: dict[str, list[PaperRow]]) -> Output:
     panels = [Axes(title, RADIUS, ACCURATE, [*_lines(part, context)]) for title, part in groups.items()]
-    return figure_output(panels, *_findings(context, rows), *_crosses(context))
-
-
-def _findings(context: Context, rows: Sequence[PaperRow]) -> list[str]:
-    """How the rows' certificates differ from the paper's figures, which their curves do too."""
-    return findings(compare_cells(rows, [context.certificates_of(row) for row in rows]))
+    return figure_output(panels, *findings(context.compared(rows)), *_crosses(context))
 
 
 def _crosses(context: Context) -> list[str]:
@@ -79,7 +74,7 @@ def p_a(context: Context, rows: list[PaperRow]) -> Output:
             else:
                 notes.append(_undrawn(row, found))
         panels.append(Axes(f"sigma = {sigma:g}", "p_A", "images with at least this p_A (%)", tuple(lines)))
-    return figure_output(panels, *_findings(context, rows), *notes)
+    return figure_output(panels, *findings(context.compared(rows)), *notes)
 
 
 def _undrawn(row: PaperRow, found: CertificateFile) -> str:
@@ -101,9 +96,8 @@ def trade_offs(context: Context, rows: list[PaperRow]) -> Output:
 def _against(measure: str, rows: Sequence[PaperRow], context: Context) -> Axes:
     lines = []
     for method, own in gathered((row.method, row) for row in rows).items():
-        compared = compare_cells(own, [context.certificates_of(row) for row in own])
         published = [{} if context.scale.dataset else row.figures for row in own]
-        for values, dashed in ((compared.ours, False), (published, True)):
+        for values, dashed in ((context.compared(own).ours, False), (published, True)):
             there = [(row, v) for row, v in zip(own, values, strict=True) if {CLEAN, measure} <= {*v}]
             if there:
                 x, y = np.array([(v[CLEAN], v[measure]) for _, v in there]).T
@@ -118,7 +112,7 @@ def _named(measure: str) -> str:
 
 def budget(context: Context, rows: list[PaperRow]) -> Output:
     """ACR against the samples spent, exact from the stored counts: the order of two methods may depend on it."""
-    panels, lines, notes = [], [], _findings(context, rows)
+    panels, lines, notes = [], [], findings(context.compared(rows))
     for sigma, part in by_sigma(rows):
         drawn = []
         for row, found in _found(context, part):
@@ -146,7 +140,7 @@ def section_7(context: Context, rows: list[PaperRow]) -> Output:
     radii = list(dict.fromkeys(r for row in rows for r in row.accuracy))
     groups = gathered((row.method, row) for row in rows)
     tables, notes = _tables(context, groups)
-    drawn, lines, data = envelope_axes(tables), [], []
+    drawn, lines, data = envelope_axes(tables), [], dict[str, pd.DataFrame]()
     for method, own in groups.items():
         paper = _nothing(radii) if context.scale.dataset else _published(own, radii)
         here = _measured(tables[method], radii) if method in tables else _nothing(radii)
@@ -155,16 +149,16 @@ def section_7(context: Context, rows: list[PaperRow]) -> Output:
                 cells = [_best(*cell) for cell in zip(best["accuracy"], best["sigma"], strict=True)]
                 other = what == "here" and own[0].images not in (None, images)
                 lines.append((method, what, f"{images:,}{'*' * other}", *cells))
-        known = {"published": paper["accuracy"], "published sigma": paper["sigma"], "here": here["accuracy"]}
-        known |= {"here sigma": here["sigma"]} | {name: here[name] for name in ("low", "high", "images")}
-        data.append(pd.DataFrame({"method": method, "radius": radii, **known}))
+        published = paper[["accuracy", "sigma"]].set_axis(["published", "published sigma"], axis=1)
+        data[method] = published.join(here.rename(columns={"accuracy": "here", "sigma": "here sigma"}))
         if drawn and not context.scale.dataset:
             cross = Line(method, np.array(radii), paper["accuracy"].to_numpy(), "points", dashed=True)
             drawn[0] = replace(drawn[0], lines=(*drawn[0].lines, cross))
     table = pd.DataFrame(lines, columns=["method", "", IMAGES, *(f"{r:g}" for r in radii)])
     marks = "in brackets the sigma; a dash is farther than the sigmas at hand can certify"
     notes = ["; ".join([marks, *_crosses(context), metrics.NO_ONE_CLASSIFIER]), *notes]
-    return Output({"": table}, {"": pd.concat(data), "figure": numbers(drawn)}, {"": drawn}, notes, notes[:])
+    every = pd.concat(data, names=["method", "radius"]).reset_index()
+    return Output({"": table}, {"": every, "figure": numbers(drawn)}, {"": drawn}, notes, notes[:])
 
 
 def _best(accuracy: float, sigma: float) -> str:
@@ -177,11 +171,9 @@ def _nothing(radii: Sequence[float]) -> pd.DataFrame:
 
 def _published(rows: Sequence[PaperRow], radii: Sequence[float]) -> pd.DataFrame:
     """The largest of the paper's figures at each radius; without a sigma where that figure is 0."""
-    best = _nothing(radii).assign(images=rows[0].images)
-    for r in radii:
-        accuracy, sigma = max((row.accuracy[r], row.sigma) for row in rows if r in row.accuracy)
-        best.loc[r, ["accuracy", "sigma"]] = accuracy, sigma if accuracy > 0.0 else math.nan
-    return best
+    best = [max((row.accuracy[r], row.sigma) for row in rows if r in row.accuracy) for r in radii]
+    found = pd.DataFrame(best, index=radii, columns=["accuracy", "sigma"])
+    return found.assign(sigma=found["sigma"].where(found["accuracy"] > 0.0), images=rows[0].images)
 
 
 def _measured(tables: Sequence[Certificates], radii: Sequence[float]) -> pd.DataFrame:

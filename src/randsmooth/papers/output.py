@@ -40,7 +40,7 @@ class Output:
 
 def table_output(frame: pd.DataFrame, *notes: str) -> Output:
     """A table of numbers and texts, as text and for programs."""
-    return Output(tables={"": legible(frame)}, data={"": frame}, notes=[*notes])
+    return Output(tables={"": frame.map(_legible)}, data={"": frame}, notes=[*notes])
 
 
 def figure_output(panels: Sequence[Axes], *notes: str) -> Output:
@@ -68,12 +68,8 @@ def _points(panel: Axes, line: Line) -> pd.DataFrame:
     return pd.DataFrame({**columns, "y is": panel.y, "y": line.y, "label": labels}, columns=COLUMNS)
 
 
-def legible(frame: pd.DataFrame) -> pd.DataFrame:
-    """Numbers as readable text: five digits, whole numbers with commas, nothing for NaN."""
-    return frame.map(_legible)
-
-
 def _legible(value: object) -> str:
+    """A number as readable text: five digits, whole numbers with commas, nothing for NaN."""
     if isinstance(value, str):
         return value
     number = float(value)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from randsmooth.errors import InputError, check_known, unknown
 
@@ -199,11 +199,6 @@ def named(rows: Sequence[PaperRow]) -> str:
     return "; ".join(f"{name} at sigma {sigma:g}" for sigma, name in names.items())
 
 
-def metrics_of(rows: Sequence[PaperRow]) -> list[str]:
-    """The metrics that any row has, in the first row's order."""
-    return list(dict.fromkeys(metric for row in rows for metric in row.figures))
-
-
 SIGMAS = (0.25, 0.5, 1.0)
 
 
@@ -215,13 +210,11 @@ class PaperObject:
         name: PAPER/OBJECT.
         title: what it shows.
         maker: MODULE:FUNCTION of `papers`, imported only when it draws. It takes context and rows; that of a formula,
-            nothing, and gives panels or a table.
+            nothing.
         rows: the models that it is about; none where formulas alone give it.
         needs_models: whether the models themselves are needed, not only their certificates.
         needs_p_a: whether the certificates have to tell p_A.
         more_rows: further models, shown where there are certificates of them.
-        formula: whether formulas alone give it.
-        note: what a reader of such a figure has to know.
 
     Example:
         >>> from randsmooth.papers import find_object
@@ -237,18 +230,11 @@ class PaperObject:
     needs_models: bool = False
     needs_p_a: bool = False
     more_rows: Callable[[Context], list[PaperRow]] = lambda context: []
-    formula: bool = False
-    note: str = ""
 
     def make(self, context: Context, rows: list[PaperRow]) -> Output:
         """Draw the object from the certificates and models at hand, for the rows that can be shown."""
-        from randsmooth.papers.output import figure_output, table_output
-
-        function: Callable[..., Any] = resolve_name(f"randsmooth.papers.{self.maker}")
-        if not self.formula:
-            return cast("Output", function(context, rows))
-        made = function()
-        return (figure_output if isinstance(made, list) else table_output)(made, *filter(None, [self.note]))
+        function: Callable[..., Output] = resolve_name(f"randsmooth.papers.{self.maker}")
+        return function(context, rows) if rows else function()
 
     def missing(self, context: Context) -> list[PaperRow]:
         """The rows without certificates of their own run that tell enough, or without a model where one is needed."""
@@ -290,18 +276,13 @@ def _described(line: dict[str, str]) -> PaperObject:
         every = [row for table in line["tables"].split() for row in rows_of(paper, table)]
         return [r for r in every if line["sigma"] in ("", f"{r.sigma:g}") and line["method"] in ("", r.method)]
 
-    needs = {"needs_models": "models" in shows, "needs_p_a": "p_A" in shows, "formula": "formula" in shows}
-    facts: dict[str, Any] = {"rows": rows, "note": line["note"], **needs}
+    facts: dict[str, Any] = {"rows": rows, "needs_models": "models" in shows, "needs_p_a": "p_A" in shows}
     facts |= {"rows": _imagenet, "more_rows": _more_imagenet} if line["name"] == "acr/imagenet" else {}
     return PaperObject(line["name"], line["title"], line["maker"], **facts)
 
 
-def _objects() -> tuple[PaperObject, ...]:
-    with resources.files("randsmooth.papers").joinpath("objects.csv").open() as file:
-        return tuple(_described(line) for line in csv.DictReader(file))
-
-
-OBJECTS = _objects()
+with resources.files("randsmooth.papers").joinpath("objects.csv").open() as _lines:
+    OBJECTS = tuple(map(_described, csv.DictReader(_lines)))
 SETTINGS = "a table of settings, which randsmooth methods --presets lists"
 NOT_COMPUTED = dict.fromkeys(("acr/table4", "macer/table4", "macer/table5", "macer/table9"), SETTINGS)
 NOT_COMPUTED |= dict.fromkeys(("acr/figure1", "cat-rs/figure2"), "an illustration")

@@ -12,7 +12,7 @@ from randsmooth.errors import check_known
 from randsmooth.launch.chains import Step, carry_out, chains_of
 from randsmooth.launch.slurm import Jobs, Resources, Submitted, check_slurm
 from randsmooth.launch.workers import Workers
-from randsmooth.papers.cell_comparison import Agreement, CellComparison, compare_cells, tidy
+from randsmooth.papers.cell_comparison import Agreement, CellComparison, tidy
 from randsmooth.papers.context import SCALES, Context, steps_for
 from randsmooth.papers.find_certificates import CertificateFile, scan_folder
 from randsmooth.papers.output import Output, write
@@ -128,9 +128,7 @@ def survey(source: Path | str) -> Survey:
     """
     scan = scan_folder(Path(source))
     context = Context(scan.found, SCALES["paper"], Path(source), scan.skipped)
-    rows_by = [(thing, thing.rows()) for thing in OBJECTS if _is_table(thing)]
-    found = [(thing, compare_cells(rows, [context.certificates_of(row) for row in rows])) for thing, rows in rows_by]
-    tables = tuple(TableCoverage(thing, cells) for thing, cells in found)
+    tables = tuple(TableCoverage(thing, context.compared(thing.rows())) for thing in OBJECTS if _is_table(thing))
     used = {id(one.found) for table in tables for one in table.cells.agreed if one}
     unused = tuple(found for found in scan.found if id(found) not in used)
     return Survey(tables, scan.found, unused, scan.skipped)

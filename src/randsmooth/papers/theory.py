@@ -19,11 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special, stats
 
 from randsmooth import bounds
-from randsmooth.errors import InputError
-from randsmooth.noise import Gaussian, check_sigma
-from randsmooth.papers.context import Context
-from randsmooth.papers.output import Output, legible, numbers
-from randsmooth.papers.published_values import PaperRow
+from randsmooth.noise import Gaussian
+from randsmooth.papers.output import Output, figure_output, numbers, table_output
 from randsmooth.report import Axes, Line
 
 Floats = NDArray[np.float64]
@@ -48,15 +45,6 @@ def radius_slope(p_a: ArrayLike, n: int = N, alpha: float = ALPHA, sigma: float 
     return n * _mean_over_counts(np.diff(_radii(n, alpha, sigma)), n - 1, p_a)
 
 
-def limit_slope(p_a: ArrayLike, sigma: float = 1.0) -> Floats:
-    """dr / dp_A = sigma / phi(Phi^-1(p_A)) of r = sigma Phi^-1(p_A): the limit of many samples, where p_A is known.
-
-    Of the shape of `p_a`; 0 below 1/2, where nothing is certified, and infinite at 1.
-    """
-    p = np.asarray(p_a, np.float64)
-    return np.where(p >= 0.5, sigma * slope(p), 0.0)
-
-
 @lru_cache(maxsize=8)  # takes half a second for n = 100,000; callers only read the array
 def _radii(n: int, alpha: float, sigma: float) -> Floats:
     """(n + 1,) the certified radius of 0, 1, ..., n successes of n."""
@@ -78,22 +66,23 @@ def _mean_over_counts(values: Floats, n: int, p_a: ArrayLike) -> Floats:
     return np.array([mean(float(q)) for q in p.ravel()]).reshape(p.shape)
 
 
-def figure_2() -> list[Axes]:
+def figure_2() -> Output:
     """The certified radius, and how steeply it grows, against p_A at sigma 1 (Sun et al. 2025, figure 2).
 
-    Both at the paper's n and in the limit of many samples, where p_A is known. The slopes are drawn once more on a
-    scale that shows how far they are apart near p_A = 1.
+    Both at the paper's n and in the limit of many samples, where p_A is known and r = Phi^-1(p_A). The slopes are drawn
+    once more on a scale that shows how far they are apart near p_A = 1.
     """
     q = np.concatenate((np.linspace(0.5, 0.01, 400), np.geomspace(0.01, 1e-7, 250)[1:]))
     p, here, known = 1.0 - q, f"n = {N:,}, alpha = {ALPHA:g}: mean over the counts", "p_A known (limit of many samples)"
     radii = (Line(here, p, expected_radius(p)), Line(known, p, Gaussian(1.0).radius(1.0 - p), dashed=True))
-    slopes = (Line(here, p, radius_slope(p)), Line(known, p, limit_slope(p), dashed=True))
+    slopes = (Line(here, p, radius_slope(p)), Line(known, p, slope(p), dashed=True))
     close = tuple(replace(line, x=q) for line in slopes)
-    return [
+    panels = [
         Axes("Certified radius", "p_A", "r", radii),
         Axes("Its slope", "p_A", "dr / dp_A", slopes, log=True),
         Axes("Its slope near p_A = 1", "1 - p_A", "dr / dp_A", close, log=True, log_x=True),
     ]
+    return figure_output(panels)
 
 
 def budget_for_acr(acr: float, classes: int, sigma: float, alpha: float = ALPHA) -> float:
@@ -105,41 +94,31 @@ def budget_for_acr(acr: float, classes: int, sigma: float, alpha: float = ALPHA)
     Returns:
         A whole number; infinity where float64 cannot represent the tail (M K above 38 sigma).
 
-    Raises:
-        InputError: acr, sigma or classes not above 0.
-
     Source: Sun et al. 2025, theorem 1, which prints the ratio upside down.
     """
-    check_sigma(sigma)
-    bounds.check_alpha(alpha)
-    if not acr > 0.0 or classes < 1:
-        raise InputError(f"acr={acr} and classes={classes} must be above 0")
     tail = float(special.ndtr(-acr * classes / sigma))
     return math.ceil(math.log(alpha) / math.log1p(-tail)) + 1.0 if tail > 0.0 else math.inf
 
 
-def constant_acr(n: int, share: float, sigma: float, alpha: float = ALPHA) -> float:
-    """ACR of a classifier that always gives one class, which is that of a `share` of the images."""
-    return share * Gaussian(sigma).largest_radius(n, alpha)
-
-
-def theorem_1(sigma: float = 0.5, classes: int = 10) -> pd.DataFrame:
+def theorem_1() -> Output:
     """For several ACRs: the budget that theorem 1 names, and the ACR that a constant classifier has with it."""
-    wanted = [0.1, 0.25, 0.3, 0.35]
+    wanted, sigma, classes = [0.1, 0.25, 0.3, 0.35], 0.5, 10
     budgets = [budget_for_acr(acr, classes, sigma) for acr in wanted]
-    reached = [constant_acr(int(n), 1.0 / classes, sigma) for n in budgets]
-    return pd.DataFrame({"ACR wanted": wanted, "budget N": budgets, "ACR of a constant classifier": reached})
+    reached = [1.0 / classes * Gaussian(sigma).largest_radius(int(n), ALPHA) for n in budgets]
+    frame = pd.DataFrame({"ACR wanted": wanted, "budget N": budgets, "ACR of a constant classifier": reached})
+    return table_output(frame, "the constant classifier is right on one class in ten, and certified with N samples")
 
 
-def theorem_2(dimension: int = 3072, sigma: float = 0.5, seed: int = 0) -> pd.DataFrame:
+def theorem_2(dimension: int = 3072, sigma: float = 0.5, seed: int = 0) -> Output:
     """Log density under N(0, sigma^2 I) of points of one norm: all equal (Sun et al. 2025, theorem 2)."""
     points = np.random.default_rng(seed).normal(size=(5, dimension))
     points *= sigma * math.sqrt(dimension) / np.linalg.norm(points, axis=1, keepdims=True)
     density = -0.5 * (points**2).sum(axis=1) / sigma**2 - 0.5 * dimension * math.log(2.0 * math.pi * sigma**2)
-    return pd.DataFrame({"point": np.arange(1, 6), "norm": np.linalg.norm(points, axis=1), "log density": density})
+    norms = np.linalg.norm(points, axis=1)
+    return table_output(pd.DataFrame({"point": np.arange(1, 6), "norm": norms, "log density": density}))
 
 
-def figure_4() -> list[Axes]:
+def figure_4() -> Output:
     """The radius over that at p_A = 0.75, and both forms of the sampling weight (Sun et al. 2025, figure 4).
 
     The paper's text says that the weights grow nearly linearly in p_A, which they do with "bound".
@@ -158,7 +137,8 @@ def figure_4() -> list[Axes]:
         drawn = counts.numpy() / REWEIGHTING_NOISES, image_weights(method, counts).numpy()
         weights.append(Line(f"sampling weight, {form}", *drawn, "points", form == "literal"))
     lines = (Line("certified radius", p, relative), *weights)
-    return [Axes("Sampling weight", "p_A", "multiple of the value at p_A = 0.75", lines)]
+    note = "weight=bound divides by the radius that 12 of 16 noises certify, weight=literal by Phi^-1(0.75)"
+    return figure_output([Axes("Sampling weight", "p_A", "multiple of the value at p_A = 0.75", lines)], note)
 
 
 def lecuyer_radius(p_a: float, sigma: float = 1.0) -> float:
@@ -212,7 +192,7 @@ def _supremum(function: Callable[[float], float], low: float, high: float) -> fl
     return float(max(values[best], -found.fun))
 
 
-def confidence_figure() -> list[Axes]:
+def confidence_figure() -> Output:
     """Radius against confidence at sigma 1 by three guarantees (Jeong et al. 2023, figure 1)."""
     p = np.concatenate((np.linspace(0.5, 0.99, 99), 1.0 - np.geomspace(0.01, 1e-4, 30)))
     lines = (
@@ -220,7 +200,7 @@ def confidence_figure() -> list[Axes]:
         Line("Li et al. 2019", p, np.array([li_radius(float(x)) for x in p])),
         Line("Lecuyer et al. 2019", p, np.array([lecuyer_radius(float(x)) for x in p])),
     )
-    return [Axes("L2 guarantees at sigma = 1", "confidence p", "certified radius", lines)]
+    return figure_output([Axes("L2 guarantees at sigma = 1", "confidence p", "certified radius", lines)])
 
 
 CLASSES = (2, 10, 1000)
@@ -228,16 +208,13 @@ GAMMAS = (2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 16.0)  # those of table 12; the 
 SHOWN = (4.0, 8.0, 12.0)
 
 
-Pair = tuple[float, float]  # of the derivatives by p_1 and by p_2, as absolute values
-
-
 def slope(p: ArrayLike) -> Floats:
     """1 / phi(Phi^-1(p)), the derivative of Phi^-1; the same at p and at 1 - p."""
     return np.asarray(math.sqrt(2.0 * math.pi) * np.exp(0.5 * special.ndtri(p) ** 2))
 
 
-def sharp(classes: int, gamma: float) -> Pair:
-    """The smallest bounds that hold: some predictions have derivatives as large as these.
+def sharp(classes: int, gamma: float) -> tuple[float, float]:
+    """The smallest bounds of both derivatives, as absolute values: some predictions have derivatives as large as these.
 
     By p_1: all the rest goes to the runner-up, so that xi = 2 Phi^-1(p_1) <= gamma; or all classes are equal. By
     p_2: the rest is shared equally by K - 1 classes, p_2 = (1 - p_1) / (K - 1), and xi = gamma.
@@ -252,7 +229,7 @@ def sharp(classes: int, gamma: float) -> Pair:
     return float(slope(special.ndtr(-top))), float(slope(least))
 
 
-def of_the_proof(classes: int, gamma: float) -> Pair:
+def of_the_proof(classes: int, gamma: float) -> tuple[float, float]:
     """The bounds of appendix B: Phi^-1(p_1) <= gamma and p_1 >= 1 / K; p_2 >= (1 - Phi(gamma)) / (K - 1)."""
     beyond = float(special.ndtr(-gamma))
     return float(max(slope(beyond), slope(1.0 / classes))), float(slope(beyond / (classes - 1)))
@@ -283,13 +260,15 @@ def proposition_panels(classes: int = 10) -> list[Axes]:
     ]
 
 
-def proposition_1(context: Context, rows: list[PaperRow]) -> Output:
+def proposition_1() -> Output:
     """The smallest bounds that hold beside those of the proof."""
     frame, drawn = proposition_table(), proposition_panels()
     least, proof = sharp(10, 8.0), of_the_proof(10, 8.0)
-    notes = [
+    made = table_output(
+        frame,
         f"with 10 classes and gamma = 8 the derivative by p_1 is at most {least[0]:,.0f}, by p_2 {least[1]:,.0f}; "
         f"appendix B shows {proof[0]:.1e} and {proof[1]:.1e}",
         "appendix B also says p_2 <= 1 - Phi(gamma), which does not follow (p_1 = p_2 = 1/2) and is not needed",
-    ]
-    return Output({"": legible(frame)}, {"": frame, "figure": numbers(drawn)}, {"": drawn}, notes)
+    )
+    made.data["figure"], made.panels[""] = numbers(drawn), drawn
+    return made
