@@ -191,9 +191,8 @@ def test_whatever_is_imported_is_a_dependency_of_the_base_or_of_its_extra() -> N
 NOTED = {  # what pip noted -> what the command names
     None: "'randsmooth[hub]'",
     '{"url": "file:///home/me/a%20clone", "dir_info": {}}': "'randsmooth[hub] @ file:///home/me/a%20clone'",
-    '{"url": "https://a.org/rs.git", "vcs_info": {"commit_id": "abc"}}': "'randsmooth[hub] @ git+https://a.org/rs.git@abc'",
+    '{"url": "https://a/rs", "vcs_info": {"vcs": "git", "commit_id": "a1"}}': "'randsmooth[hub] @ git+https://a/rs@a1'",
     '{"url": "file:///rs-0.1.whl", "archive_info": {}}': "'randsmooth[hub] @ file:///rs-0.1.whl'",
-    "garbage": "'randsmooth[hub]'",
 }
 
 

@@ -35,4 +35,4 @@ def test_settings_the_command_line_and_yaml_take_them(tmp_path: Path) -> None:
     assert (taken.n, taken.take) == (1000, 2000)
     with pytest.raises(InputError) as refused:
         validate(Certify, "certify", values)
-    assert "take='ten'" in str(refused.value)  # `worded` says it as it is typed
+    assert "--take 'ten'" in str(refused.value)

@@ -13,23 +13,17 @@ import lazy_loader
 
 from randsmooth.errors import InputError
 
-# Package, as it is imported -> the extra of randsmooth that installs it, as pyproject.toml lists them.
-EXTRAS = {
-    **dict.fromkeys(("torch", "lightning_fabric", "safetensors", "sklearn", "joblib", "cloudpickle", "PIL"), "torch"),
-    **dict.fromkeys(("pandas", "matplotlib", "plotly"), "report"),
-    **dict.fromkeys(("datasets", "transformers"), "hub"),
-    **dict.fromkeys(("fsspec", "s3fs"), "s3"),
-    **dict.fromkeys(("onnxruntime", "onnx", "onnxscript"), "onnx"),
-    **{"openvino": "cpu", "nncf": "int8", "diffusers": "diffusion", "timm": "timm", "gradio": "serve"},
-    **{
-        "tensorboard": "tensorboard",
-        "huggingface_hub": "torch",
-        "mpmath": "torch",
-        "ray": "cluster",
-        "distributed": "dask",
-        "submitit": "slurm",
-    },
+# Extra of randsmooth -> the packages, as they are imported, that it installs; pyproject.toml lists them.
+PACKAGES = {
+    "torch": "torch lightning_fabric safetensors sklearn joblib cloudpickle PIL huggingface_hub mpmath",
+    "report": "pandas matplotlib plotly",
+    "hub": "datasets transformers",
+    "s3": "fsspec s3fs",
+    "onnx": "onnxruntime onnx onnxscript",
+    **{"cpu": "openvino", "int8": "nncf", "diffusion": "diffusers", "timm": "timm", "serve": "gradio"},
+    **{"tensorboard": "tensorboard", "cluster": "ray", "dask": "distributed", "slurm": "submitit"},
 }
+EXTRAS = {package: extra for extra, packages in PACKAGES.items() for package in packages.split()}
 VERSIONED = ("randsmooth", "torch", "numpy", "scipy")  # packages that numbers pass through
 
 
@@ -99,13 +93,11 @@ def installed_from() -> tuple[str, str]:
     source = Path(__file__).resolve().parents[1]
     if source.name == "src" and (source.parent / "pyproject.toml").is_file():
         return "clone", str(source.parent)
-    try:  # what pip noted (PEP 610); nothing for what came from an index
-        noted = json.loads(metadata.distribution("randsmooth").read_text("direct_url.json") or "{}")
-    except (metadata.PackageNotFoundError, ValueError):
-        return "package index", ""
-    url = str(noted.get("url", ""))
+    # What pip noted (PEP 610); nothing for what came from an index.
+    noted = json.loads(metadata.distribution("randsmooth").read_text("direct_url.json") or "{}")
+    url = noted.get("url", "")
     if version := noted.get("vcs_info"):
-        url = f"{version.get('vcs', 'git')}+{url}@{version.get('commit_id', 'HEAD')}"
+        url = f"{version['vcs']}+{url}@{version['commit_id']}"
     return ("address", url) if url else ("package index", "")
 
 

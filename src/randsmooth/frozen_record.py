@@ -37,7 +37,7 @@ class FrozenRecord(BaseModel):
             try:
                 super().__init__(**fields)
             except ValidationError as error:
-                raise InputError(_sentence(error, type(self))) from None
+                raise InputError(sentence(error, type(self))) from None
 
         __init__.__pydantic_base_init__ = True  # or `model_validate` would call it, and lose which field was at fault
 
@@ -109,8 +109,8 @@ def settings_from(kind: type[T], settings: T | None, fields: Mapping[str, Any]) 
     return kind(**fields) if settings is None else settings.replace(**fields)
 
 
-def _sentence(error: ValidationError, kind: type[FrozenRecord]) -> str:
-    """The first fault in a sentence."""
+def sentence(error: ValidationError, kind: type[FrozenRecord]) -> str:
+    """The first of the faults that pydantic found in the fields of a `kind`."""
     first = error.errors()[0]
     if first["type"] == "value_error":  # raised by a check of ours
         return str(first["ctx"]["error"])

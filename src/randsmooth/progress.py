@@ -144,14 +144,13 @@ def console(title: str, total: int, unit: str) -> Iterator[Reporter]:
     if is_quiet() or sys.stderr is None:
         yield Silent()
     elif sys.stderr.isatty():
-        with _bar(title, total, unit) as bar:
-            yield bar
+        with _bar() as bar:
+            yield _Bar(bar, shortened(printable(title)), total, unit)
     else:
         yield _Lines(shortened(printable(title)), total, unit)
 
 
-@contextmanager
-def _bar(title: str, total: int, unit: str) -> Iterator[Reporter]:
+def _bar() -> rich_progress.Progress:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
     from rich.table import Column
@@ -165,8 +164,7 @@ def _bar(title: str, total: int, unit: str) -> Iterator[Reporter]:
         TextColumn("{task.fields[info]}", markup=False, table_column=Column(ratio=1, no_wrap=True)),
     )
     # Expanded, so that the last column, which alone has a ratio, is what a narrow terminal cuts.
-    with Progress(*columns, console=Console(stderr=True), expand=True) as bar:
-        yield _Bar(bar, shortened(printable(title)), total, unit)
+    return Progress(*columns, console=Console(stderr=True), expand=True)
 
 
 def chosen_progress(progress: Progress | bool | None) -> Progress:

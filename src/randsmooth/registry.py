@@ -39,8 +39,7 @@ class Registry(Mapping[str, T], Generic[T]):
     def __init__(self, kind: str, group: str, own: Mapping[str, str]) -> None:
         self.kind, self.group = kind, group
         self._own = {name: EntryPoint(name, value, group) for name, value in own.items()}
-        self._loaded: dict[str, T] = {}
-        self._added: dict[str, T] = {}
+        self._entries: dict[str, T] = {}  # what a program added, and what was loaded
 
     @cached_property
     def _others(self) -> dict[str, list[EntryPoint]]:
@@ -64,7 +63,7 @@ class Registry(Mapping[str, T], Generic[T]):
         """
         if name in self:
             raise InputError(f"{self.kind} {name!r} is registered already: choose another name")
-        self._added[name] = entry
+        self._entries[name] = entry
 
     def check(self, name: str) -> None:
         """Raise InputError unless there is an entry called `name`, which is not imported for this."""
@@ -76,12 +75,10 @@ class Registry(Mapping[str, T], Generic[T]):
         Raises:
             InputError: there is no such entry.
         """
+        self.check(name)
         if name in self._own:
             return "randsmooth"
-        if name in self._added:
-            return "this program"
-        self.check(name)
-        return " and ".join(sorted(map(_package, self._others[name])))
+        return " and ".join(sorted(map(_package, self._others[name]))) if name in self._others else "this program"
 
     def place(self, name: str) -> str:
         """Where one of our own entries is, as "module:attribute", without importing it. KeyError for any other."""
@@ -122,9 +119,9 @@ class Registry(Mapping[str, T], Generic[T]):
             InputError: there is none, and the nearest name is suggested; two packages bring it; or the package that
                 brings it cannot be imported.
         """
-        if name not in self._loaded and name not in self._added:
-            self._loaded[name] = self._load(name)
-        return (self._added | self._loaded)[name]
+        if name not in self._entries:
+            self._entries[name] = self._load(name)
+        return self._entries[name]
 
     def get(self, name: str, default: Any = None) -> Any:
         """The entry called `name`, `default` where there is none. Raises InputError for one that cannot be loaded."""
@@ -132,10 +129,10 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def __iter__(self) -> Iterator[str]:
         yield from self._own
-        yield from sorted({*self._others, *self._added})
+        yield from sorted({*self._others, *self._entries} - {*self._own})
 
     def __contains__(self, name: object) -> bool:
-        return name in self._own or name in self._added or name in self._others
+        return name in self._own or name in self._others or name in self._entries
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

@@ -189,7 +189,7 @@ class Shifted(Torch):
 
 
 def test_a_backend_of_another_package_certifies(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(BACKENDS, "_added", {})
+    monkeypatch.setattr(BACKENDS, "_entries", {})
     BACKENDS.add("shifted", Shifted)
     model, x = network("small-cnn"), torch.rand(SHAPES["small-cnn"])
     engine = Engine(model, sigma=0.5, device=CPU, backend="shifted")

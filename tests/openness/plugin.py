@@ -37,4 +37,4 @@ def forget_packages() -> None:
     for registry in REGISTRIES.values():
         vars(registry).pop("_others", None)
         for name in POINTS.get(registry.group, {}):
-            registry._loaded.pop(name, None)
+            registry._entries.pop(name, None)

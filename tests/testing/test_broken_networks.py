@@ -104,7 +104,7 @@ BROKEN: list[tuple[Any, str]] = [
 
 def test_backends(monkeypatch: pytest.MonkeyPatch) -> None:
     each_told(testing.check_backend, BROKEN)
-    monkeypatch.setitem(BACKENDS._added, "shifted", changed())
+    monkeypatch.setitem(BACKENDS._entries, "shifted", changed())
     assert told(testing.check_backend, "shifted") == "backend 'shifted' has a class of the name 'torch'"
     pytest.importorskip("onnxruntime")
     assert "does not accept a Sequential: it runs ONNX files" in told(testing.check_backend, "onnx")

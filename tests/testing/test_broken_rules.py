@@ -78,11 +78,11 @@ ENTRIES = [
 
 def test_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     fine = RuleEntry(kind=HOME, usage="halves[=SHARE]", help="half.", value="share")
-    monkeypatch.setitem(RULES._added, "halves", fine)
+    monkeypatch.setitem(RULES._entries, "halves", fine)
     testing.check_rule("halves=0.5")
     testing.check_rule(fine)
     for entry, words in ENTRIES:
-        monkeypatch.setitem(RULES._added, "halves", entry)
+        monkeypatch.setitem(RULES._entries, "halves", entry)
         assert words in told(testing.check_rule, "halves")
         assert words in told(testing.check_rule, entry) or "fixed" in words, words  # which by itself has that name
     needy = replace(fine, usage="halves=SHARE")

@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 from typer.core import TyperCommand
 
 from randsmooth.cli.main import APPEARANCE
-from randsmooth.cli.output import FAILURE, INTERRUPTED, explained, one_line
+from randsmooth.cli.output import INTERRUPTED
 from randsmooth.cli.settings import Given, Settings, as_given, kinds_in, read_config, validate, write_config
 from randsmooth.errors import InputError, SeveralErrors
 from randsmooth.escape import say
@@ -147,20 +147,18 @@ def settings_of(run: Callable[[Any], None]) -> type[Settings]:
 
 
 def _run(run: Callable[[Any], None], settings: Settings) -> None:
-    """Run a verb; an interruption or a failure of the system says whether --resume goes on."""
-    resumes = "resume" in type(settings).model_fields
-    goes_on = settings.goes_on or ("the same command with --resume goes on" if resumes else "")
+    """Run a verb; an interruption or a failure of the system says how it goes on."""
+    resumes = "the same command with --resume goes on" if "resume" in type(settings).model_fields else ""
+    goes_on = settings.goes_on or resumes
+    way = f"{goes_on}: what is finished is kept" if goes_on else "run the same command again"
     try:
         run(settings)
     except KeyboardInterrupt:
-        way = f"; what is finished is kept: {goes_on}" if goes_on else ""
-        say(f"\nrandsmooth: interrupted{way}", file=sys.stderr)
+        say(f"\nrandsmooth: interrupted{f'; {way}' if goes_on else ''}", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
-    except BrokenPipeError:  # whoever read our output has stopped reading: no failure to speak of
-        raise
     except OSError as error:
-        say(f"randsmooth: {one_line(explained(error, resumes=resumes))}", file=sys.stderr)
-        raise typer.Exit(FAILURE) from None
+        error.add_note(way)
+        raise
 
 
 def paragraphs(docstring: str) -> str:

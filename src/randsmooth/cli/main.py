@@ -102,7 +102,7 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output went away, as `| head` does
         sys.exit(FAILURE)
     except OSError as error:
-        sys.exit(_stop(f"randsmooth: {one_line(explained(error, resumes=False))}", FAILURE))
+        sys.exit(_stop(f"randsmooth: {one_line(explained(error))}", FAILURE))
     except RuntimeError as error:
         sys.exit(_stop(f"randsmooth: {type(error).__name__}: {one_line(error)}", FAILURE))
 

@@ -41,13 +41,12 @@ def one_line(text: object) -> str:
     return shortened(printable(with_urls(said)), LONGEST) + begins + "\n".join(map(printable, code.splitlines()))
 
 
-def explained(error: OSError, *, resumes: bool) -> str:
-    """`error` in a sentence; `resumes`: the verb goes on with --resume, so what is finished is not lost."""
+def explained(error: OSError) -> str:
+    """`error` in a sentence, with the way on that a verb noted, if any."""
     at = error.filename if isinstance(error.filename, str) else "a file"
     if error.errno is None:  # another library's, which says it in its own words
         return f"{type(error).__name__}: {error}"
-    on = "the same command with --resume goes on: what is finished is kept" if resumes else "run the same command again"
-    return f"{at}: {error.strerror}; mend that, then {on}"
+    return f"{at}: {error.strerror}; mend that, then {getattr(error, '__notes__', ['try again'])[0]}"
 
 
 @contextmanager

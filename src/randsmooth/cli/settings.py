@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 from randsmooth.atomic import write_atomically
 from randsmooth.documents import parse_yaml, read_file, shown
 from randsmooth.errors import InputError, check_known
-from randsmooth.frozen_record import FrozenRecord
+from randsmooth.frozen_record import FrozenRecord, sentence
 from randsmooth.urls import is_url, place_of
 
 LONGEST = 2**16  # bytes of a configuration; room for a thousand files, and read in seconds whatever it holds
@@ -112,14 +112,14 @@ def validate(settings: type[S], verb: str, values: Mapping[str, Any]) -> S:
     try:
         return settings.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        key, said = str(*first["loc"][:1]), f"{first['msg']}; got {shown(repr(first['input']))}"
+        first, said = error.errors()[0], sentence(error, settings)
+        key = str(*first["loc"][:1])
         if first["type"] == "missing":
-            raise InputError(f"{verb} needs {as_given(key, settings)}; see `randsmooth {verb} --help`") from None
-        if first["type"] == "value_error":  # a check of ours
-            said = str(first["ctx"]["error"])
-        named = not key or said.startswith(f"{key}=")  # as one of several settings does
-        raise InputError(said if named else f"{as_given(key, settings)}: {said}") from None
+            said = f"{verb} needs {as_given(key, settings)}; see `randsmooth {verb} --help`"
+        elif key:
+            named = said.startswith(f"{key}=")
+            said = f"{as_given(key, settings)}{' ' if named else ': '}{said.removeprefix(f'{key}=')}"
+        raise InputError(said) from None
 
 
 def as_given(key: str, settings: type[Settings]) -> str:

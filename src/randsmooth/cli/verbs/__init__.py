@@ -3,6 +3,7 @@
 import pkgutil
 import re
 from collections.abc import Callable
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,20 +37,14 @@ class Verb(NamedTuple):
         return function
 
 
-# In the order in which a beginner meets them.
-_NAMES = (
-    *("quickstart", "train", "train-denoiser", "import", "certify", "assess", "accuracy", "plan", "merge"),
-    *("predict", "explain"),
-    *("serve", "attack", "from-counts", "evaluate", "compare", "leaderboard", "sweep", "reproduce", "export"),
-    *("quantise", "verify", "methods", "cite", "doctor", "completion"),
-)
-_WITH = {
-    **{"train_denoiser": "train", "explain": "predict", "serve": "predict", "reproduce": "sweep"},
-    **dict.fromkeys(("plan", "merge", "accuracy"), "certify"),
-    **dict.fromkeys(("evaluate", "leaderboard"), "compare"),
-    **dict.fromkeys(("import_", "from_counts", "export", "quantise"), "conversion"),
-    **dict.fromkeys(("methods", "cite", "completion"), "listings"),
+# Verbs in the order in which a beginner meets them; behind a colon the module of one that has none of its own.
+_LISTED = """
+quickstart train train-denoiser:train import:conversion certify assess accuracy:certify plan:certify merge:certify
+predict explain:predict serve:predict attack from-counts:conversion evaluate:compare compare leaderboard:compare sweep
+reproduce:sweep export:conversion quantise:conversion verify methods:listings cite:listings doctor completion:listings
+"""
+VERBS = {
+    name: Verb(module or name, f"{name.replace('-', '_')}{'_' * iskeyword(name)}")
+    for name, _, module in (each.partition(":") for each in _LISTED.split())
 }
-_FUNCTIONS = {name: "import_" if name == "import" else name.replace("-", "_") for name in _NAMES}
-VERBS = {name: Verb(_WITH.get(function, function), function) for name, function in _FUNCTIONS.items()}
 DATA_VERBS = {"list": Verb("listings", "list_"), "describe": Verb("listings", "describe")}  # of `randsmooth data`

@@ -14,7 +14,7 @@ from randsmooth.cli.output import note
 from randsmooth.cli.settings import option
 from randsmooth.errors import InputError
 from randsmooth.extras import MissingPackage
-from randsmooth.progress import console
+from randsmooth.progress import clock, console
 
 SIGMA, EPOCHS, DEMO_EPOCHS = 0.5, 7, 40
 IMAGES, N0, N = 200, 100, 5000
@@ -58,7 +58,7 @@ def quickstart(settings: Quickstart) -> None:
             was = f"is finished, look at {page}" if page.exists() else "was interrupted, --resume goes on with it"
             raise InputError(f"{there[0]} exists: that quickstart {was}; --overwrite discards it, --out {other} is new")
         make_folder(settings.out)
-        note(f"this takes {in_words(expected_seconds(settings))} on this machine now")
+        note(f"this takes about {clock(expected_seconds(settings))} on this machine now")
     tables = [_trained_and_certified(settings, method) for method in METHODS]
     demo = _certified(settings, "demo", "demo")
 
@@ -83,12 +83,6 @@ def expected_seconds(settings: Quickstart) -> float:
         steps.append(Step(f"{method}/certify", "certify", str(folder), certified, folder, (steps[-1],)))
     steps.append(replace(steps[1], name="demo/certify"))  # of the same network
     return sum(plan_steps(steps).steps.values()) + REST
-
-
-def in_words(seconds: float) -> str:
-    """About so many minutes."""
-    minutes = round(seconds / 60)
-    return f"about {minutes} minute{'s' * (minutes != 1)}" if minutes else "less than a minute"
 
 
 def _training(settings: Quickstart, method: str) -> training.TrainingSettings:

@@ -164,8 +164,6 @@ def steps_plan(planned: GraphPlan, workers: int) -> Iterator[str]:
     training, certification, together = map(clock, planned.sums)
     shared = f"; on {workers} workers like this machine {clock(planned.on_workers(workers))}" if workers > 1 else ""
     yield from ("", f"training {training}, certification {certification}", f"together {together}{shared}")
-    if planned.unknown:
-        yield f"not foretold: {', '.join(planned.unknown)}"
     yield SUPPOSED
 
 
