@@ -81,8 +81,7 @@ def pairwise_bounds(counts: ArrayLike, picked: ArrayLike, alpha: float) -> tuple
         [0.204, 0.063]
     """
     check_alpha(alpha)
-    _check_class_counts(counts, picked)
-    counts, picked = np.asarray(counts, np.int64), np.asarray(picked, np.int64)
+    counts, picked = _class_counts(counts, picked)
     own, n = np.take_along_axis(counts, picked[:, None], axis=1), counts.sum(axis=1, keepdims=True)
     rival = np.arange(counts.shape[1]) != picked[:, None]
     rest, other = _pair_bounds(np.where(rival, own, 1), np.where(rival, own + counts, 1), n, counts.shape[1], alpha)
@@ -134,9 +133,9 @@ def top_k_bounds(counts: ArrayLike, label: ArrayLike, k: int, alpha: float) -> t
     return q_upper(own, n, each), upper(rivals, n[:, None], each)
 
 
-def _check_class_counts(counts: ArrayLike, label: ArrayLike) -> None:
-    """Raise InputError unless counts are (N, K >= 2) and >= 0, with one class 0..K-1 in `label` for every row."""
-    counts, label = np.asarray(counts), np.asarray(label)
+def _class_counts(counts: ArrayLike, label: ArrayLike) -> tuple[Ints, Ints]:
+    """Both as integers; InputError unless counts are (N, K >= 2) and >= 0, with a class 0..K-1 in `label` each row."""
+    counts, label = np.asarray(counts, np.int64), np.asarray(label, np.int64)
     if counts.ndim != 2 or counts.shape[1] < 2 or label.shape != counts.shape[:1]:
         raise InputError(f"counts {counts.shape} must have the shape (N, K), K >= 2, and labels {label.shape} (N,)")
     if np.any(counts < 0):
@@ -144,12 +143,12 @@ def _check_class_counts(counts: ArrayLike, label: ArrayLike) -> None:
     if np.any(outside := (label < 0) | (label >= counts.shape[1])):
         said = f"class {label[outside][0]} must lie in 0..{counts.shape[1] - 1}"
         raise InputError(f"{said}; leave out the images on which the classifier abstained")
+    return counts, label
 
 
 def _own_and_rivals(counts: ArrayLike, label: ArrayLike, k: int) -> tuple[Ints, Ints, Ints]:
     """The count (N,) of each row's label, the k largest others (N, k), descending, and the row's samples (N,)."""
-    _check_class_counts(counts, label)
-    counts, label = np.asarray(counts, np.int64), np.asarray(label, np.int64)
+    counts, label = _class_counts(counts, label)
     if not 1 <= k < counts.shape[1]:
         raise InputError(f"k={k} must lie in 1..{counts.shape[1] - 1}, below the number of classes")
     rows = np.arange(len(counts))

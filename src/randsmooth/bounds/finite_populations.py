@@ -1,6 +1,7 @@
 """Statements about finitely many images: how many have a property, and how many certificates may be false."""
 
 import math
+from bisect import bisect_left
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -67,10 +68,7 @@ def enough_drawn(total: int, width: float, alpha: float) -> int:
     check_alpha(alpha)
     if not (total >= 0 and width >= 0.0):
         raise InputError(f"total={total} and width={width} must not be below 0")
-    few, many = -1, total  # with all of them drawn the ends meet
-    while many - few > 1:
-        middle = (few + many) // 2
-        few, many = (few, middle) if _apart(middle // 2, middle, total, alpha) <= width else (middle, many)
+    many = bisect_left(range(total), True, key=lambda drawn: _apart(drawn // 2, drawn, total, alpha) <= width)
     while any(_apart(hits, many, total, alpha) > width for hits in _near_half(many, total, alpha)):
         many += 1
     return many
@@ -95,27 +93,14 @@ def _apart(hits: int, drawn: int, total: int, alpha: float) -> int:
 
 def _lowest(hits: int, drawn: int, total: int, alpha: float) -> int:
     """The smallest number of things with the property under which `hits` or more of `drawn` are not too unlikely."""
-    low, high = hits - 1, total - drawn + hits  # the tail rises with the number, and is 1 at the largest possible one
-    while high - low > 1:
-        middle = (low + high) // 2
-        kept = _tail(hits, drawn, total, middle) >= 0.5 * alpha * (1.0 - ROUNDING)
-        low, high = (low, middle) if kept else (middle, high)
-    return high
+    from scipy import stats  # here, since it takes long to load
 
+    def tail(having: int) -> float:
+        """P(X >= hits) for X of `drawn` things with the property, if `having` of `total` have it."""
+        return float(stats.hypergeom.sf(hits - 1, total, having, drawn))
 
-def _tail(hits: int, drawn: int, total: int, having: int) -> float:
-    """P(X >= hits) for X of `drawn` things with the property, if `having` of `total` have it (hypergeometric)."""
-    mean, reach = drawn * having / max(1, total), 10.0 * math.sqrt(drawn) + 50.0  # beyond: exp(-200) (Hoeffding)
-    first = max(hits, drawn - (total - having), math.floor(mean - reach))
-    last = min(drawn, having, math.ceil(max(hits, mean) + reach))
-    x = np.arange(first, last + 1, dtype=np.float64)
-    logs = _log_choose(having, x) + _log_choose(total - having, drawn - x) - _log_choose(total, drawn)
-    return float(np.exp(logs).sum())
-
-
-def _log_choose(n: float, k: ArrayLike) -> Floats:
-    k = np.asarray(k, np.float64)
-    return np.asarray(-np.log1p(n) - special.betaln(n - k + 1.0, k + 1.0))
+    possible = range(hits, total - drawn + hits)  # the tail rises with the number, and is 1 at the next one
+    return hits + bisect_left(possible, 0.5 * alpha * (1.0 - ROUNDING), key=tail)
 
 
 def assured_accuracy(correct_certified: ArrayLike, m: int, alpha: float, rho: float) -> Floats:

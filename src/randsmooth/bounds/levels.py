@@ -54,7 +54,4 @@ def smallest_n(alpha: float) -> int:
         10
     """
     check_alpha(alpha)
-    n = max(1, math.floor(math.log(alpha) / math.log(0.5)))
-    while -math.expm1(math.log(alpha) / n) >= 0.5:
-        n += 1
-    return n
+    return math.floor(-math.log2(alpha)) + 1

@@ -182,9 +182,8 @@ def finite_mean_interval(drawn: ArrayLike, total: int, alpha: float, *, largest:
     x = _in_range("number", np.ravel(drawn), largest) / largest
     if len(x) > total or total < 1:
         raise InputError(f"{len(x)} numbers cannot have been drawn of total={total}")
-    low, high = x.sum() / total, (x.sum() + total - len(x)) / total  # what the numbers not drawn leave possible
-    if len(x) == total:
-        return float(low * largest), float(low * largest)
+    low = x.sum() / total
+    high = low + (total - len(x)) / total  # what the numbers not drawn leave possible
     means = np.linspace(low, high, MEANS)
     up, down = _log_capitals(x, total, means, alpha)
     kept = means[np.maximum(up, down) < math.log(2.0 / alpha)]
