@@ -100,16 +100,16 @@ FIELDS: list[tuple[dict[str, Any], str]] = [
 
 def test_a_field_of_another_kind_is_named(path: Path, written: bytes) -> None:
     for change, word in FIELDS:
-        assert word in refusal(path, checkpoint._signed(unsigned(plain(written) | change))), change
+        assert word in refusal(path, checkpoint.signed(unsigned(plain(written) | change))), change
     recipe = plain(written)["recipe"]
     recipe["hyperparameters"] |= {"eta": [["a" * 100_000]]}
-    path.write_bytes(checkpoint._signed(unsigned(plain(written) | {"recipe": recipe})))
+    path.write_bytes(checkpoint.signed(unsigned(plain(written) | {"recipe": recipe})))
     with pytest.raises(InputError, match="eta") as refused:
         train("digits", SETTINGS, out=path.parent, resume=True)
     assert len(str(refused.value)) < 2000
     others: list[object] = [{"history": []}, [1], torch.ones(3)]
     for content in others:
-        refusal(path, checkpoint._signed(unsigned(content)))
+        refusal(path, checkpoint.signed(unsigned(content)))
 
 
 def momenta(content: dict[str, Any], change: dict[Any, Any]) -> dict[str, Any]:
@@ -130,7 +130,7 @@ MISFITS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 def test_what_does_not_fit_the_run_is_named(path: Path, written: bytes) -> None:
     content = plain(written)
     for case, change in MISFITS.items():
-        path.write_bytes(checkpoint._signed(unsigned(content | change(content))))
+        path.write_bytes(checkpoint.signed(unsigned(content | change(content))))
         with pytest.raises(InputError) as refused:
             train("digits", SETTINGS, out=path.parent, resume=True)
         assert f"{path} does not fit" in str(refused.value), case
@@ -141,7 +141,7 @@ def test_the_optimisers_settings_are_the_recipes(path: Path, written: bytes) -> 
     whole = train("digits", SETTINGS, out=path.parent, resume=True)
     group = content["optimizer"]["param_groups"][0] | {"maximize": True, "momentum": 0.5, "weight_decay": 9.0}
     other = content | {"optimizer": content["optimizer"] | {"param_groups": [group]}}
-    path.write_bytes(checkpoint._signed(unsigned(other)))
+    path.write_bytes(checkpoint.signed(unsigned(other)))
     assert models.weights_hash(train("digits", SETTINGS, out=path.parent, resume=True)) == models.weights_hash(whole)
     path.write_bytes(written)
     changed = SETTINGS.model_copy(update={"set": SETTINGS.set | {"momentum": 0.5}})

@@ -290,7 +290,15 @@ class Items(Source):
         return are_features(np.stack(arrays))
 
     def _parts(self, index: int) -> tuple[Any, Any]:
-        return _parts(self.items[index], self._columns, self.where(index))
+        """The image of an item, and its label; None if it has none."""
+        item = self.items[index]
+        if isinstance(item, Mapping):
+            image, label = self._columns.find([str(key) for key in item], self.where(index))
+            return item[image], None if label is None else item[label]
+        if not isinstance(item, list | tuple):
+            return item, None
+        parts: list[Any] = [*item, None, None]
+        return parts[0], None if self._columns.label == NONE else parts[1]
 
     def labels_at(self, indices: Tensor) -> Tensor:
         """As each item has it, which is read for it."""
@@ -327,17 +335,15 @@ class Items(Source):
         """The pixels (C, H, W) of one item in [0, 1]. It may be nearly black, so that its own range says little."""
         image, where = self.item(index), self.where(index)
         if self.features:
-            numbers = check_features(image[None], where, lambda _: where)
-            if numbers.shape[1:] != spec.shape:
-                raise InputError(f"{where} has the shape {numbers.shape[1:]}, the first {spec.shape}: give one shape")
-            return np.asarray(numbers[0])
-        if image.dtype != np.uint8 and not (image.dtype.kind == "f" and ((image >= 0) & (image <= 1)).all()):
-            image = check_values(image[None], f"the image of {where}", lambda _: where)[0]
-        plain = image if image.dtype == np.uint8 else image.astype(np.float32)
-        array = fitted(plain[None], spec.fit, lambda _: where)[0]
-        if array.shape not in (spec.shape, (1, *spec.shape[1:])):
-            way = f"convert it, or {RESIZE}"
-            raise InputError(f"{where} has the shape {array.shape}, and the first images {spec.shape}: {way}")
+            array: Pixels = check_features(image[None], where, lambda _: where)[0]
+        else:
+            if image.dtype != np.uint8 and not (image.dtype.kind == "f" and ((image >= 0) & (image <= 1)).all()):
+                image = check_values(image[None], f"the image of {where}", lambda _: where)[0]
+            plain = image if image.dtype == np.uint8 else image.astype(np.float32)
+            array = fitted(plain[None], spec.fit, lambda _: where)[0]
+        if array.shape != spec.shape and (self.features or array.shape != (1, *spec.shape[1:])):
+            way = "give one shape" if self.features else f"convert it, or {RESIZE}"
+            raise InputError(f"{where} has the shape {array.shape}, and the first {spec.shape}: {way}")
         found: NDArray[np.float32] = np.broadcast_to(array, spec.shape).astype(np.float32, order="C")
         return found / np.float32(255) if array.dtype == np.uint8 else found
 
@@ -384,14 +390,3 @@ def from_object(source: Any, request: Request) -> Images:
     if hasattr(source, "__getitem__") and hasattr(source, "__len__") and not isinstance(source, str | bytes | dict):
         return from_items(Items(source, called, request.columns), request)
     raise unknown_form(f"dataset={shown(repr(source))} is of the type {type(source).__name__}, which is no data set")
-
-
-def _parts(item: Any, columns: ColumnNames, where: str) -> tuple[Any, Any]:
-    """The image of an item, or the images of a batch, and the label; None if it has none."""
-    if isinstance(item, Mapping):
-        image, label = columns.find([str(key) for key in item], where)
-        return item[image], None if label is None else item[label]
-    if not isinstance(item, list | tuple):
-        return item, None
-    parts: list[Any] = [*list(item), None, None]
-    return parts[0], None if columns.label == NONE else parts[1]

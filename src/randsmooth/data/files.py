@@ -14,6 +14,7 @@ from torch import Tensor
 from randsmooth.data.dataset_spec import SPLITS, DatasetSpec
 from randsmooth.data.decode import Encoded, opened
 from randsmooth.data.labels import NONE, USUAL, ColumnNames, check_names, from_texts, in_class_order, no_labels
+from randsmooth.data.registry import unknown_form
 from randsmooth.data.tables import read_parquet
 from randsmooth.documents import refused, shown
 from randsmooth.errors import InputError
@@ -106,18 +107,19 @@ def open_split(folder: Path, split: str, spec: DatasetSpec | None = None, column
     return image_folder(files[0], label_order(found, spec) if spec else found)
 
 
-def open_whole(folder: Path, columns: ColumnNames = USUAL) -> Encoded | None:
-    """The images of a folder without splits: tar files, class folders, or only images; None if there are none.
+def open_whole(folder: Path, columns: ColumnNames = USUAL) -> Encoded:
+    """The images of a folder without splits: tar files, class folders, or only images.
 
     Raises:
-        InputError: images beside folders of images.
+        InputError: there are none, or images beside folders of images.
     """
     if shards := sorted(path for path in folder.glob(f"*{TAR}") if path.is_file()):
         return read_tars(shards, columns)
     if image_files(folder):
         return flat(folder)
-    encoded = image_folder(folder, class_folders(folder))
-    return encoded if len(encoded) else None
+    if not len(encoded := image_folder(folder, class_folders(folder))):
+        raise unknown_form(f"no data set in {folder}")
+    return encoded
 
 
 def split_files(folder: Path, split: str, spec: DatasetSpec | None = None) -> list[Path]:

@@ -61,17 +61,11 @@ def augmented(x: Tensor, kind: str, draws: Draws) -> Tensor:
 
 def random_crop(x: Tensor, draws: Draws) -> Tensor:
     """Pad each image of `x` (B, C, H, W) with 4 black pixels a side, then cut H x W at a random place."""
-    batch, _, height, width = x.shape
-    total, here = draws.of(batch)
-    corner = torch.randint(0, 2 * PADDING + 1, (2, total, 1), generator=draws.generator, device=draws.generator.device)
+    total, here = draws.of(len(x))
+    corner = torch.randint(0, 2 * PADDING + 1, (2, total), generator=draws.generator, device=draws.generator.device)
     top, left = corner[:, here].to(x.device)
-    rows = top + torch.arange(height, device=x.device)  # (B, H)
-    columns = left + torch.arange(width, device=x.device)  # (B, W)
-    image = torch.arange(batch, device=x.device)[:, None, None]
-    padded = pad(x, (PADDING, PADDING, PADDING, PADDING))
-    # The indices around the channel slice put the channels last: (B, H, W, C).
-    cut = padded[image, :, rows[:, :, None], columns[:, None, :]]
-    return cut.permute(0, 3, 1, 2).contiguous()
+    windows = pad(x, (PADDING,) * 4).unfold(2, x.shape[2], 1).unfold(3, x.shape[3], 1)  # (B, C, 9, 9, H, W), a view
+    return windows[torch.arange(len(x), device=x.device), :, top, left].contiguous()
 
 
 def random_flip(x: Tensor, draws: Draws) -> Tensor:
@@ -256,8 +250,7 @@ class StreamedImages(Images):
         if not self.source.threads:
             yield from super().batches(chosen, augment_for)
             return
-        ahead = ThreadPoolExecutor(1)
-        pending: deque[Future[Batch]] = deque()
+        ahead, pending = ThreadPoolExecutor(1), deque[Future[Batch]]()
         try:
             for k, indices in enumerate(chosen):
                 pending.append(ahead.submit(self.batch, indices, augment_for and augment_for(k)))

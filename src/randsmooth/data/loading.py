@@ -16,8 +16,8 @@ from randsmooth.data.dataset_spec import SPLITS, DatasetSpec, Fit, one_shape, ow
 from randsmooth.data.decode import Encoded, channels_of, form
 from randsmooth.data.files import NAMES, open_split, open_whole, read_csv, read_tars, split_files
 from randsmooth.data.images import Device, Images, Request, StreamedImages, TensorImages, numbered, take
-from randsmooth.data.labels import MOST_CLASSES, USUAL, ColumnNames, check_labels
-from randsmooth.data.registry import DATASETS, HOME, dataset_path, shards, unknown_form
+from randsmooth.data.labels import USUAL, ColumnNames, check_labels
+from randsmooth.data.registry import DATASETS, HOME, dataset_path, folder_of, shards
 from randsmooth.data.tables import from_disk, from_hub, from_rows, holds_files, is_saved, read_parquet
 from randsmooth.documents import refused, shown
 from randsmooth.errors import InputError, check_known
@@ -133,12 +133,8 @@ def _splits(path: Path, request: Request) -> dict[str, Encoded]:
     columns, kind = request.columns, path.suffix.lower()
     if path.is_dir():
         splits = {split: open_split(path, split, None, columns) for split in SPLITS if split_files(path, split)}
-        if splits:
-            return splits
-        whole = open_whole(path, columns)
-        if whole is None:
-            raise unknown_form(f"no data set in {path}")
-    elif kind == ".tar":
+        return splits or {request.called: open_whole(path, columns)}
+    if kind == ".tar":
         whole = read_tars(shards(path), columns)
     else:
         whole = read_parquet([path], columns) if kind == ".parquet" else read_csv(path, columns)
@@ -196,8 +192,7 @@ def _named(name: str, request: Request) -> Images:
 
 def _found(spec: DatasetSpec, split: str) -> Encoded:
     """A split of a data set with a name, where it is at hand or on the hub."""
-    home = os.environ.get(HOME)
-    folder = Path(home or f"${HOME}") / spec.name
+    folder = folder_of(spec.name)
     if folder.is_dir():
         return open_split(folder, split, spec)
     if spec.hub is None:
@@ -205,7 +200,7 @@ def _found(spec: DatasetSpec, split: str) -> Encoded:
     try:
         return from_hub(spec, split)
     except InputError as error:
-        there = f"{spec.name} is not at {folder} ({HOME} is {home or 'not set'})"
+        there = f"{spec.name} is not at {folder} ({HOME} is {os.environ.get(HOME) or 'not set'})"
         way = f"run `hf download {spec.hub} --repo-type dataset --local-dir {folder}` where there is a network"
         raise InputError(f"{there}, and {error}. Or {way}, and set {HOME} to the parent of that folder") from error
 
@@ -227,8 +222,6 @@ def infer(name: str, splits: Mapping[str, Encoded], fit: Fit | None = None) -> D
     for index in take(len(encoded), min(PROBE, len(encoded))).tolist():
         with encoded.open(index) as stream:
             forms.add(form(stream, encoded.where(index)))
-    for each in splits.values():
-        check_labels(each.labels, MOST_CLASSES, each.where)
     labels = torch.cat([each.labels for each in splits.values()])
     channels = channels_of({mode for mode, _, _ in forms})
     if channels is None:

@@ -107,10 +107,8 @@ def dataset_path(dataset: str) -> Path:
     Raises:
         InputError: there is no such folder or file, or it is of no form that is read.
     """
-    try:
+    with refused(f"no folder at {shown(dataset)}", RuntimeError):  # at ~name, of a user who does not exist
         path = fetched(dataset) if is_url(dataset) else Path(dataset).expanduser()
-    except RuntimeError as error:  # ~name, of a user who does not exist
-        raise unknown_form(f"no folder at {shown(dataset)}: {error}") from error
     file = path.suffix.lower() in SUFFIXES
     missing = [each for each in shards(path) if not each.is_file()]
     if path.is_dir() or (file and not missing and shards(path)):
@@ -130,8 +128,12 @@ def is_at_hand(dataset: str) -> bool:
         >>> is_at_hand("digits")
         True
     """
-    home = os.environ.get(HOME)
-    return DATASETS[dataset].read is not None or (home is not None and (Path(home) / dataset).is_dir())
+    return DATASETS[dataset].read is not None or folder_of(dataset).is_dir()
+
+
+def folder_of(name: str) -> Path:
+    """Where the data set with a name is looked for on this machine."""
+    return Path(os.environ.get(HOME) or f"${HOME}") / name
 
 
 TEST_EVERY = 5

@@ -4,7 +4,6 @@ executing pickled code; the checkpoint above all.
 
 import hashlib
 import io
-import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,10 +19,8 @@ from randsmooth.errors import InputError, about
 from randsmooth.models.weights import check_archive, check_tensor
 from randsmooth.training.recipe import DENOISER, DenoiserRecipe, Recipe
 
-# torch writes a zip file. Such a file may end with a comment, preceded by its length; the digest is that comment.
 TAG = b"randsmooth sha256:"
 TAIL = len(TAG) + 64
-UNCOMMENTED = b"\x00\x00"  # the end of a zip file without a comment
 
 # What torch and a schedule raise where they are given another run's state.
 UNFIT = (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError)
@@ -60,7 +57,7 @@ def write_signed(path: Path, content: Mapping[str, Any]) -> None:
     """Write tensors and plain values so that after a crash `path` holds either them or what it held, complete."""
     buffer = io.BytesIO()
     torch.save(dict(content), buffer)
-    write_atomically(path, _signed(buffer.getvalue()))
+    write_atomically(path, signed(buffer.getvalue()))
 
 
 def read_signed(path: Path, kind: type[S]) -> S:
@@ -70,17 +67,15 @@ def read_signed(path: Path, kind: type[S]) -> S:
         FileNotFoundError: there is no such file.
         InputError: it is damaged, or is none of ours.
     """
+    content = path.read_bytes()
     try:
-        content = path.read_bytes()
-        if content[-TAIL:] != _tail(memoryview(content)[:-TAIL]):
+        if content != signed(content[:-TAIL]):
             raise InputError("it is not as it was written: its digest is missing or differs")
         check_archive(io.BytesIO(content), len(content))
         raw = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
         for tensor in _tensors(raw):
             check_tensor(tensor)
         return kind.model_validate(raw)
-    except FileNotFoundError:
-        raise
     except Exception as error:  # from damaged bytes, unpickling may raise anything
         raise InputError(f"{path} is damaged, or none of ours ({shown(error)})") from error
 
@@ -117,14 +112,9 @@ def restore_optimiser(recipe: Recipe, optimizer: Optimizer, stored: dict[str, An
     optimizer.load_state_dict({"state": stored["state"], "param_groups": optimizer.state_dict()["param_groups"]})
 
 
-def _signed(archive: bytes) -> bytes:
-    """The zip file `archive` with a comment that holds the digest of everything before it."""
-    head = archive[: -len(UNCOMMENTED)] + struct.pack("<H", TAIL)
-    return head + _tail(head)
-
-
-def _tail(head: bytes | memoryview) -> bytes:
-    return TAG + hashlib.sha256(head).hexdigest().encode()
+def signed(archive: bytes) -> bytes:
+    """The zip file `archive`, and after it a digest, which torch does not read."""
+    return archive + TAG + hashlib.sha256(archive).hexdigest().encode()
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:

@@ -30,7 +30,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from randsmooth import models
 from randsmooth.atomic import write_atomically
-from randsmooth.documents import shown
+from randsmooth.documents import refused, shown
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import FrozenRecord
 from randsmooth.training.recipe import Recipe
@@ -274,13 +274,9 @@ def launch(number: int, work: Callable[[], object], callback: object) -> None:
     """
     import cloudpickle  # takes closures, and what a notebook defines, too
 
-    try:
+    given = f"the run, with callback={shown(repr(callback))}, cannot be given to {number} processes"
+    with refused(f"{given}: let it hold no files, locks or generators, or train on one device"):
         told = cloudpickle.dumps((warnings.formatwarning, work))
-    except Exception as error:  # whatever an object raises that cannot be copied
-        raise InputError(
-            f"the run, with callback={shown(repr(callback))}, cannot be given to {number} processes "
-            f"({shown(error)}): let it hold no files, locks or generators, or train on one device"
-        ) from error
     with tempfile.TemporaryDirectory(prefix="randsmooth-ranks-") as place:
         main = sys.modules["__main__"]
         sys.modules["__main__"] = ModuleType("__main__")  # without a file, which a started process would run again

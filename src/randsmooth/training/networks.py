@@ -70,12 +70,8 @@ def _check_noise(which: str, model: Classifier | Denoiser, wanted: Recipe | None
     own = {name: value for name in ("noise", "sigma") if (value := model.provenance.get(name)) is not None}
     if not own and wanted is not None:
         return
-    try:
-        found = noise_said(own)
-        if found is None:
-            raise InputError("name a model that was trained under one")
-    except InputError as error:
-        raise InputError(f"{which} does not record under which noise it was trained: {error}") from error
+    if (found := noise_said(own)) is None:
+        raise InputError(f"{which} does not record under which noise it was trained: name a model that does")
     if wanted is not None and found != wanted.smoothing:
         now = wanted.smoothing.text if wanted.smoothing else "none"
         raise InputError(f"{which} was trained under {found.text}, this run is under {now}")

@@ -9,25 +9,31 @@ from randsmooth.frozen_record import FrozenRecord
 from randsmooth.methods.hyperparameters import Count, NotNegative, Positive
 
 
-class LearningRate(FrozenRecord, described=True):
-    """The rate `lr`, multiplied by `lr_gamma` at each of the `lr_milestones`, as torch's MultiStepLR does.
+class Optimisation(FrozenRecord):
+    """The optimiser's settings. The rate `lr` is multiplied at `lr_milestones`, as torch's MultiStepLR does.
 
-    The names begin with `lr_` because MACER has a gamma of its own.
+    The names begin with `lr_` because MACER has a gamma of its own. `batch` counts noisy samples: m noises for each of
+    batch / m images.
 
     Attributes:
         epochs: length of the run
         lr: first learning rate
         lr_milestones: epochs, counted from 0, at which it is multiplied by `lr_gamma`
         lr_gamma: what it is multiplied by
+        batch: noisy samples a step: m for each of batch / m images
+        momentum: of SGD
+        weight_decay: of SGD
 
     Raises:
         InputError: a value of a wrong type or out of its range.
 
     Example:
-        >>> rate = LearningRate(epochs=150, lr=0.1, lr_milestones=(50, 100))
-        >>> [round(rate.lr_at(epoch), 4) for epoch in (0, 49, 50, 100)]
+        >>> settings = Optimisation(epochs=150, lr=0.1, lr_milestones=(50, 100))
+        >>> settings.summary()
+        '150 epochs, lr 0.1 (x0.1 at epochs 50, 100), batch 256, weight decay 0.0001'
+        >>> [round(settings.lr_at(epoch), 4) for epoch in (0, 49, 50, 100)]
         [0.1, 0.1, 0.01, 0.001]
-        >>> rate.stretched(30).lr_milestones
+        >>> settings.stretched(30).lr_milestones
         (10, 20)
     """
 
@@ -35,6 +41,9 @@ class LearningRate(FrozenRecord, described=True):
     lr: Positive
     lr_milestones: tuple[int, ...] = ()
     lr_gamma: Positive = 0.1
+    batch: Count = 256
+    momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9
+    weight_decay: NotNegative = 1e-4
 
     def lr_at(self, epoch: int) -> float:
         """The learning rate in `epoch`, counted from 0."""
@@ -47,10 +56,11 @@ class LearningRate(FrozenRecord, described=True):
         milestones = tuple(sorted(milestone for milestone in there if milestone < epochs))
         return self.model_copy(update={"epochs": epochs, "lr_milestones": milestones})
 
-    def rate_in_words(self) -> str:
-        """lr 0.1 (x0.1 at epochs 50, 100)."""
+    def summary(self) -> str:
+        """The settings in one line."""
+        epochs = f"{self.epochs} epoch{'s' * (self.epochs != 1)}"
         at = f" (x{self.lr_gamma:g} at epochs {', '.join(map(str, self.lr_milestones))})" if self.lr_milestones else ""
-        return f"lr {self.lr:g}{at}"
+        return f"{epochs}, lr {self.lr:g}{at}, batch {self.batch}, weight decay {self.weight_decay:g}"
 
     @field_validator("lr_milestones", mode="before")
     @classmethod
@@ -59,29 +69,6 @@ class LearningRate(FrozenRecord, described=True):
         if not all(type(each) is int and each > 0 for each in milestones) or milestones != sorted(set(milestones)):
             raise InputError(f"lr_milestones={value!r} must be epochs above 0 in rising order, such as [50, 100]")
         return tuple(milestones)
-
-
-class Optimisation(LearningRate, described=True):
-    """The optimiser's settings. `batch` counts noisy samples: m noises for each of batch / m images.
-
-    Attributes:
-        batch: noisy samples a step: m for each of batch / m images
-        momentum: of SGD
-        weight_decay: of SGD
-
-    Example:
-        >>> Optimisation(epochs=90, lr=0.1, lr_milestones=(30, 60)).summary()
-        '90 epochs, lr 0.1 (x0.1 at epochs 30, 60), batch 256, weight decay 0.0001'
-    """
-
-    batch: Count = 256
-    momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9
-    weight_decay: NotNegative = 1e-4
-
-    def summary(self) -> str:
-        """The settings in one line."""
-        epochs = f"{self.epochs} epoch{'s' * (self.epochs != 1)}"
-        return f"{epochs}, {self.rate_in_words()}, batch {self.batch}, weight decay {self.weight_decay:g}"
 
 
 def scaled(epoch: int, factor: float) -> int:

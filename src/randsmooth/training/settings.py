@@ -15,7 +15,7 @@ TrainingPrecision = Literal["32", "bf16-mixed"]
 READING = ("image_column", "label_column", "resize", "crop")  # arguments of `data.load`
 
 
-class TrainingSettings(FrozenRecord, described=True):
+class TrainingSettings(FrozenRecord):
     """Settings of a training run on any data set; the preset supplies what is None.
 
     Without a method, the preset's method is trained; with neither, `gaussian`. Without sigma it is the one that the
@@ -103,7 +103,7 @@ class TrainingSettings(FrozenRecord, described=True):
         return super().replace(**instead(fields))
 
 
-class DenoiserSettings(FrozenRecord, described=True):
+class DenoiserSettings(FrozenRecord):
     """Settings of `train_denoiser`; the defaults are those of Salman et al. 2020, which take days without a GPU.
 
     Attributes:
