@@ -209,7 +209,7 @@ def test_radii_of_another_program_make_a_table(tmp_path: Path) -> None:
         ({"radius": [np.nan]}, "radius=nan"),
         ({"radius": [0.1], "label": [-1]}, "label=-1"),
         ({"radius": [0.1], "predict": [-1]}, "predict=-1 in row 0"),
-        ({"radius": [0.1], "predict": [0.5]}, "predict must hold one whole number"),
+        ({"radius": [0.1], "predict": [0.5]}, "predict holds 0.5 in row 0"),
     ]
     for given, named in wrong:
         assert named in refusal(from_radii, **given), given

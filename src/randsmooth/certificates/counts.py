@@ -34,6 +34,7 @@ LISTS = ("counts0", "counts", "path")  # of several
 WIDE = re.compile(r"(counts0?)_(0|[1-9]\d{0,5})", re.ASCII)  # a column for each class
 JSON_LINES = (".jsonl", ".ndjson", ".json")
 ARRAYS = "arrays"  # the source of counts that came from no file
+NO_CLASS = {"label": NO_LABEL, "predict": ABSTAIN}  # columns in which a number below 0 says that there is none
 MOST_VALUES = 2**26  # numbers of the counts, half a gigabyte
 PICKED = (
     "counts alone do not say how the class was picked, on which the bound depends. Give counts0, the class counts of "
@@ -138,12 +139,12 @@ def from_counts(
     facts |= {"source": source or origin or ARRAYS, "lumped": lumped, "dataset": dataset, "split": split}
     header = Header(**facts, classes=None if classes is None else tuple(classes), notes=judged.notes)
     N, header = len(made), header.replace(guarantee=guarantee_of(header))
-    drawn = [(randbits(52) + 0.5) / 2.0**52 for _ in range(N)]  # by the system; midpoints, so that none is 0 or 1
     columns = {"idx": np.arange(N), "label": np.full(N, NO_LABEL), "seconds": np.zeros(N)}
     columns = {each: found.get(each, usual) for each, usual in columns.items()} | {"counts0": marks, "counts": made}
-    u = np.array(drawn) if header.bound == "randomised" else None
+    if header.bound == "randomised":  # drawn by the system; midpoints, so that none is 0 or 1
+        columns["u"] = np.array([(randbits(52) + 0.5) / 2.0**52 for _ in range(N)])
     called = name or (Path(origin).stem if origin else "")
-    return from_evidence(header, **columns, paths=found.get("path"), u=u, name=called)
+    return from_evidence(header, **columns, paths=found.get("path"), name=called)
 
 
 def _columns(counts: Any) -> tuple[dict[str, Any], str]:
@@ -210,7 +211,7 @@ def _arrays(given: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError("counts are missing: how often each class came out, or n_A, how often the picked class did")
     N = len(found["counts"])
     for name in ("label", "idx", "picked", "counts0"):
-        if name in given and not (name == "label" and np.array_equal(given[name], np.full(N, NO_LABEL))):
+        if name in given:
             found[name] = whole_numbers(name, given[name], N, *([None] if name == "counts0" else []))
     if "n" in given:
         found["n"] = whole_numbers("n", np.atleast_1d(given["n"]), None)
@@ -222,13 +223,14 @@ def _arrays(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def whole_numbers(name: str, values: ArrayLike, *shape: int | None) -> Ints:
-    """`values` as whole numbers from 0 in the given `shape`, in which None stands for any length.
+    """`values` as whole numbers from 0, or NO_CLASS, in the given `shape`, in which None stands for any length.
 
     Floats without a fraction are whole numbers: another program may have written 990.0.
 
     Raises:
         InputError: they have another shape, or one is no number, has a fraction, or lies outside 0..MOST_SAMPLES.
     """
+    least = NO_CLASS.get(name, 0)
     try:
         found = np.asarray(values)
         if found.dtype == object and found.ndim == 1:  # each row a list of its own, as in a DataFrame
@@ -239,12 +241,12 @@ def whole_numbers(name: str, values: ArrayLike, *shape: int | None) -> Ints:
         expected = ", ".join("any" if n is None else str(n) for n in shape)
         raise InputError(f"{name} has shape {found.shape}; expected ({expected})")
     if found.size and found.dtype.kind not in "iuf":
-        raise InputError(f"{name} holds {shown(found.flat[0])!r}; expected whole numbers from 0")
+        raise InputError(f"{name} holds {shown(found.flat[0])!r}; expected whole numbers from {least}")
     with np.errstate(invalid="ignore"):  # of infinity
-        wrong = np.argwhere(~((found >= 0) & (found <= MOST_SAMPLES) & (found % 1 == 0)))
+        wrong = np.argwhere(~((found >= least) & (found <= MOST_SAMPLES) & (found % 1 == 0)))
     if len(wrong):
         value, row = found[tuple(wrong[0])], f" in row {wrong[0][0]}" if shape else ""
-        raise InputError(f"{name} holds {value}{row}: expected whole numbers, 0 to {MOST_SAMPLES:,}")
+        raise InputError(f"{name} holds {value}{row}: expected whole numbers, {least} to {MOST_SAMPLES:,}")
     return found.astype(np.int64)
 
 
@@ -300,12 +302,7 @@ def _with_others(found: Mapping[str, Any], rule: Rule, counts0: Ints) -> Ints:
     if np.any(wrong := (n_a > samples) | (samples == 0)):
         row = int(np.flatnonzero(wrong)[0])
         raise InputError(f"row {row}: {n_a[row]} times in {samples[row]} samples is what rule {rule.name} cannot give")
-    return lump(counts0.argmax(axis=1), n_a, samples, counts0.shape[1])
-
-
-def lump(picked: Ints, n_a: Ints, samples: Ints, K: int) -> Ints:
-    """(N, K + 1) counts of which only that of the picked class is known; the last column has all other answers."""
-    return np.column_stack([marked(picked, K) * n_a[:, None], samples - n_a])
+    return np.column_stack([marked(counts0.argmax(axis=1), counts0.shape[1]) * n_a[:, None], samples - n_a])
 
 
 # What the metrics take for a table: one, or columns by name (also a DataFrame), or certified radii alone.
@@ -397,10 +394,10 @@ def from_radii(
     right = reach > 0.0 if correct is None else np.asarray(correct)
     if right.shape != reach.shape or not np.isin(right, (0, 1)).all():
         raise InputError(f"correct must hold True or False for each of {reach.size} radii; got {right.tolist()}")
-    classes = np.zeros(reach.shape, np.int64) if label is None else _classes("label", label, reach.shape)
+    classes = np.zeros(reach.shape, np.int64) if label is None else whole_numbers("label", label, *reach.shape)
     other = np.where(reach > 0.0, classes + 1, ABSTAIN)
-    answers = np.where(right, classes, other) if predict is None else _classes("predict", predict, reach.shape)
-    wrong = ~((reach >= 0.0) & np.isfinite(reach)) | (classes < 0) | (answers < ABSTAIN)
+    answers = np.where(right, classes, other) if predict is None else whole_numbers("predict", predict, *reach.shape)
+    wrong = ~((reach >= 0.0) & np.isfinite(reach)) | (classes < 0)
     wrong |= (answers == ABSTAIN) & (reach > 0.0)
     if np.any(wrong):
         row = int(np.argmax(wrong))
@@ -409,10 +406,3 @@ def from_radii(
     places = np.arange(len(reach)) if idx is None else whole_numbers("idx", idx, len(reach))
     header = Header(sigma=sigma, n=n, alpha=alpha)
     return Certificates(header, places, classes, answers, reach, np.zeros(len(reach)), name=name)
-
-
-def _classes(what: str, values: ArrayLike, shape: tuple[int, ...]) -> Ints:
-    found = np.asarray(values)
-    if found.shape != shape or (found.size and found.dtype.kind not in "iu"):
-        raise InputError(f"{what} must hold one whole number for each of {shape[0]} radii; got {found.tolist()}")
-    return found.astype(np.int64)

@@ -18,7 +18,7 @@ from randsmooth.atomic import sync_folder
 from randsmooth.certificates.counts import whole_numbers
 from randsmooth.certificates.header import Header, Machine, check_same_run, parse_header
 from randsmooth.certificates.settings import images_planned
-from randsmooth.certificates.table import ADDRESS, COLUMNS, NO_LABEL, Certificates, Ints, from_evidence, numbered
+from randsmooth.certificates.table import ADDRESS, COLUMNS, Certificates, Ints, from_evidence, numbered
 from randsmooth.documents import parse_json, shown
 from randsmooth.errors import InputError, Note
 from randsmooth.urls import Place
@@ -124,7 +124,7 @@ def _of_json(name: str, value: Any) -> Any:
         return whole_numbers(name, value, None)
     if name in ("seconds", "u"):
         return float(value)
-    return NO_LABEL if name == "label" and value == NO_LABEL else int(whole_numbers(name, value))
+    return int(whole_numbers(name, value))
 
 
 @dataclass
