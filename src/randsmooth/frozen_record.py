@@ -68,23 +68,17 @@ class FrozenRecord(BaseModel):
                 raise InputError(f"{info.field_name}={error}") from None
         return value
 
-    def __init_subclass__(cls, *, described: bool = False, **kwargs: Any) -> None:
-        """Describe the fields in the words of the docstring, where these are `described` for the help of verbs."""
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Describe the fields in the words that the section Attributes of the docstring has for them."""
         super().__init_subclass__(**kwargs)
-        if described:
-            describe_fields(cls)
+        said = inspect.cleandoc(cls.__doc__ or "").partition("Attributes:\n")[2].partition("\n\n")[0]
+        for name, text in ENTRY.findall(said):
+            if name in inspect.get_annotations(cls):
+                setattr(cls, name, Field(cls.__dict__.get(name, ...), description=" ".join(text.split())))
 
     def replace(self, **fields: Any) -> Self:
         """The same with other `fields`, checked like any."""
         return type(self)(**dict(self) | fields)
-
-
-def describe_fields(kind: type[BaseModel]) -> None:
-    """Give the fields of a class the descriptions that the section Attributes of its docstring has of them."""
-    said = inspect.cleandoc(kind.__doc__ or "").partition("Attributes:\n")[2].partition("\n\n")[0]
-    for name, text in ENTRY.findall(said):
-        if name in inspect.get_annotations(kind):
-            setattr(kind, name, Field(kind.__dict__.get(name, ...), description=" ".join(text.split())))
 
 
 T = TypeVar("T", bound=FrozenRecord)

@@ -174,7 +174,7 @@ DEEP = 8  # lists and mappings within each other
 INTEGER = 2**63 - 1  # magnitude of a whole number, such as a seed
 
 
-class CertificationSettings(FrozenRecord, described=True):
+class CertificationSettings(FrozenRecord):
     """How images are certified. Together with model, images and processor it decides every count and every claim.
 
     Attributes:

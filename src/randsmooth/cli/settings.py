@@ -49,19 +49,10 @@ KEY_VALUE = Given(kind=list[str], metavar="KEY=VALUE")
 
 
 class Settings(FrozenRecord):
-    """What a verb runs on. Unknown keys are errors. The section Attributes of a class's docstring is the help.
+    """What a verb runs on. Unknown keys are errors. The section Attributes of a class's docstring is the help."""
 
-    Attributes:
-        in_files: whether the settings can be kept in a YAML file, by --save-config, and read from it, by --config.
-        goes_on: how an interrupted run goes on, in words; empty where it does not.
-    """
-
-    in_files: ClassVar[bool] = True
-    goes_on: ClassVar[str] = ""
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Describe the fields of a class in the words of its docstring."""
-        super().__init_subclass__(described=True, **kwargs)
+    in_files: ClassVar[bool] = True  # whether --save-config keeps the settings in a YAML file, and --config reads it
+    goes_on: ClassVar[str] = ""  # how an interrupted run goes on, in words; empty where it does not
 
     @field_validator("*", mode="before")
     @classmethod
