@@ -178,7 +178,7 @@ def test_pairs_hold_what_the_tables_themselves_show(tmp_path: Path) -> None:
     tables = [infer(read(path), path) for path in paths]
     (ends,) = curves["pairs"]
     shares = [metrics.p_a(table) for table in tables]
-    wanted = [metrics.fresh_difference(*only(*(each.at_least(x) for each in shares)), len(FAR)) for x in LEVELS]
+    wanted = [metrics.fresh_difference(*only(*(each.values >= x for each in shares)), len(FAR)) for x in LEVELS]
     wanted.append(metrics.acr_difference(*tables))
     assert ends[:2] == [0, 1]
     assert ends[2:] == pytest.approx([1e4 * end for one in wanted for end in (one.low, one.high)], abs=1)

@@ -107,7 +107,7 @@ def test_p_a_is_the_labels_share_and_a_log_gives_back_that_of_right_images(count
     np.testing.assert_array_equal(recovered.values[right], np.array(HITS)[right] / 1000)
     assert np.all(np.isnan(recovered.values[~right])) and recovered.known_from == 0.5
     assert np.isnan(metrics.p_a_curve(logged, np.array([0.0, 0.49]))).all()
-    assert "0.49" in refusal(lambda: recovered.at_least(0.49))
+    assert "0.49" in refusal(lambda: recovered.share(0.49))
     for lacking in FACTS:
         bare = log([(0, 0, 0.5)], **{name: fact for name, fact in FACTS.items() if name != lacking})
         assert f"--{lacking}" in refusal(partial(metrics.p_a, bare)) and not metrics.knows_p_a(bare)

@@ -19,7 +19,7 @@ from randsmooth.certificates import ABSTAIN, Certificates, CertificatesLike, as_
 from randsmooth.certificates.logs.inferred import LOOSEST
 from randsmooth.certificates.logs.tsv import LARGEST
 from randsmooth.errors import InputError
-from randsmooth.metrics.estimate import LEVEL, Estimate, Floats, Ints, mean, require_images, require_labels, share
+from randsmooth.metrics.estimate import LEVEL, Estimate, Floats, Ints, mean, require_images, share
 from randsmooth.noise import NORMS, Gaussian, Noise
 from randsmooth.rules import CONFIDENCE_BOUNDS, MOST_SAMPLES
 
@@ -50,8 +50,19 @@ def largest_possible(table: Certificates) -> float:
     return max(seen, float(table.smoothing.radius(least_q)))
 
 
-def check_radius(r: float) -> None:
-    """Raise InputError unless `r` is a finite radius >= 0.
+def labelled(table: CertificatesLike) -> Certificates:
+    """The table that is meant. InputError for images without labels, of which it is unknown who answers right."""
+    table = as_certificates(table)
+    if not table.labelled:
+        raise InputError(
+            f"{table.name or 'this table'} is about images without labels, so that accuracy, ACR and p_A are not "
+            "known: certify images with labels"
+        )
+    return table
+
+
+def check_radius(*radii: float) -> None:
+    """Raise InputError unless all `radii` are finite and >= 0.
 
     Example:
         >>> check_radius(0.5)
@@ -60,8 +71,9 @@ def check_radius(r: float) -> None:
             ...
         randsmooth.errors.InputError: radius -0.5 must be a finite number >= 0, in units of pixels in [0, 1]
     """
-    if not (math.isfinite(r) and r >= 0.0):
-        raise InputError(f"radius {r} must be a finite number >= 0, in units of pixels in [0, 1]")
+    for r in radii:
+        if not (math.isfinite(r) and r >= 0.0):
+            raise InputError(f"radius {r} must be a finite number >= 0, in units of pixels in [0, 1]")
 
 
 def certified(table: CertificatesLike, r: float) -> NDArray[np.bool_]:
@@ -73,8 +85,7 @@ def certified(table: CertificatesLike, r: float) -> NDArray[np.bool_]:
         >>> certified(table, 0.5).tolist()
         [False, False, True, True]
     """
-    table = as_certificates(table)
-    require_labels(table)
+    table = labelled(table)
     check_radius(r)
     return np.asarray(table.correct & (table.radius >= r))
 
@@ -151,8 +162,7 @@ def acr(table: CertificatesLike) -> Estimate:
         >>> acr(table).value  # (0.3 + 0.8 + 1.2) / 4
         0.575
     """
-    table = as_certificates(table)
-    require_labels(table)
+    table = labelled(table)
     return mean(table.radius * table.correct, (0.0, largest_possible(table)))
 
 
@@ -170,8 +180,7 @@ def accuracy_curve(table: CertificatesLike) -> tuple[NDArray[np.float64], NDArra
         >>> radii.tolist(), shares.tolist()
         ([0.0, 0.3, 0.8, 1.2], [0.75, 0.75, 0.5, 0.25])
     """
-    table = as_certificates(table)
-    require_labels(table)
+    table = labelled(table)
     held = np.sort(table.radius[table.correct])
     radii = np.unique(np.concatenate(([0.0], held)))
     return radii, (len(held) - np.searchsorted(held, radii, side="left")) / max(1, len(table))
@@ -197,8 +206,7 @@ def accuracy_area(table: CertificatesLike, up_to: float) -> Estimate:
         >>> accuracy_area(table, up_to=1.0).value  # (0.3 + 0.8 + 1.0) / 4
         0.525
     """
-    table = as_certificates(table)
-    require_labels(table)
+    table = labelled(table)
     check_radius(up_to)
     if up_to == 0.0:
         raise InputError("up_to=0 leaves no area; give the largest radius that matters, in units of pixels in [0, 1]")
@@ -257,8 +265,7 @@ def summarise(table: CertificatesLike, radii: Sequence[float] | None = None) -> 
     """
     table = as_certificates(table)
     radii = usual_radii([table]) if radii is None else radii
-    for r in radii:
-        check_radius(r)
+    check_radius(*radii)
     accuracy = {r: certified_accuracy(table, r) if table.labelled else None for r in radii}
     average = acr(table) if table.labelled else None
     abstained = abstention(table) if knows_abstention(table) else None
@@ -361,19 +368,11 @@ class ImageProbabilities:
     values: Floats
     known_from: float
 
-    def at_least(self, x: float) -> NDArray[np.bool_]:
-        """(N,) p_A >= x.
-
-        Raises:
-            InputError: the curve is unknown at x.
-        """
+    def share(self, x: float) -> Estimate:
+        """One point of the curve: share of images with p_A >= x. InputError where the curve is unknown at x."""
         if x < self.known_from:
             raise InputError(f"p_A >= {x} is unknown: the table determines p_A from {self.known_from} upward only")
-        return np.asarray(np.nan_to_num(self.values, nan=-1.0) >= x)
-
-    def share(self, x: float) -> Estimate:
-        """One point of the curve: share of images with p_A >= x."""
-        return share(self.at_least(x))
+        return share(np.nan_to_num(self.values, nan=-1.0) >= x)
 
 
 def p_a_unknown(table: CertificatesLike) -> str:
@@ -450,11 +449,9 @@ def p_a_curve(table: CertificatesLike, x: ArrayLike) -> Floats:
         >>> p_a_curve(table, [0.25, 0.5, 0.9]).tolist()
         [nan, 0.75, 0.5]
     """
-    table = as_certificates(table)
-    x = np.asarray(x, np.float64)
-    measured = p_a(table)
+    x, measured = np.asarray(x, np.float64), p_a(table)
     ordered = np.sort(np.nan_to_num(measured.values, nan=-1.0))
-    shares = (len(table) - np.searchsorted(ordered, x, side="left")) / len(table)
+    shares = (len(ordered) - np.searchsorted(ordered, x, side="left")) / len(ordered)
     return np.where(x < measured.known_from, np.nan, shares)
 
 

@@ -240,8 +240,7 @@ def reach(a: Certificates, b: Certificates, asked: Sequence[float] = ()) -> Reac
     Raises:
         InputError: a radius that makes no sense.
     """
-    for r in asked:
-        check_radius(r)
+    check_radius(*asked)
     ends = farthest(a), farthest(b)
     end, nearer = min(ends), a if ends[0] < ends[1] else b
     most = "farthest that {} can certify" if nearer.header.settled else "largest radius of {}, whose n is not known"
@@ -540,10 +539,9 @@ def verdict(a: CertificatesLike, b: CertificatesLike, *, delta: float = DELTA, s
         >>> verdict(better, worse).outcome
         'ahead'
     """
-    a, b = as_certificates(a), as_certificates(b)
     (comparison,) = compare([(a, b)], delta=delta, seed=seed)
     if comparison.verdict is None:
-        raise InputError(f"{a.name} and {b.name} cannot be compared: {comparison.limit}")
+        raise InputError(f"{comparison.a} and {comparison.b} cannot be compared: {comparison.limit}")
     return comparison.verdict
 
 

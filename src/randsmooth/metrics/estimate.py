@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -252,12 +251,3 @@ def require_images(n: int) -> None:
     """Raise InputError for an empty table: no metric is defined on no image."""
     if n == 0:
         raise InputError("the table holds no image; a metric needs at least one")
-
-
-def require_labels(table: Certificates) -> None:
-    """Raise InputError for images without labels, of which it is unknown whether an answer is right."""
-    if not table.labelled:
-        raise InputError(
-            f"{table.name or 'this table'} is about images without labels, so that accuracy, ACR and p_A are not "
-            "known: certify images with labels"
-        )

@@ -10,8 +10,8 @@ import numpy as np
 from randsmooth import bounds
 from randsmooth.certificates import Certificates, evidence_difference, rule_of
 from randsmooth.errors import InputError
-from randsmooth.metrics.accuracy import certified
-from randsmooth.metrics.estimate import LEVEL, Ints, require_images, require_labels
+from randsmooth.metrics.accuracy import certified, labelled
+from randsmooth.metrics.estimate import LEVEL, Ints, require_images
 from randsmooth.rules import OneRadius, Screen
 
 TINY = 1e-9  # below which a printed end is not moved outward
@@ -50,11 +50,6 @@ class MeasuredAccuracy:
     left_open: int
     resolved: int
     samples: int
-
-    @property
-    def within(self) -> float:
-        """Half of the interval's length."""
-        return (self.high - self.low) / 2.0
 
     def __str__(self) -> str:
         ends = f"{math.floor(1e3 * self.low + TINY) / 1e3:.3f} to {math.ceil(1e3 * self.high - TINY) / 1e3:.3f}"
@@ -233,7 +228,7 @@ def _rule_of(table: Certificates, kind: type[OneRadius]) -> OneRadius:
             f"{table.name or 'the table'} was made by rule {header.rule}{', label-aware' * header.label_aware}: here "
             f"{kind.name}=R, label-aware is needed (see `measure_accuracy`)"
         )
-    require_labels(table)
+    labelled(table)
     return rule
 
 

@@ -12,18 +12,8 @@ from numpy.typing import ArrayLike
 from randsmooth import bounds
 from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
 from randsmooth.errors import InputError
-from randsmooth.metrics.accuracy import certified, certified_shares, check_radius, largest_possible, p_a
-from randsmooth.metrics.estimate import (
-    LEVEL,
-    Estimate,
-    Floats,
-    Ints,
-    mean,
-    paired_shares,
-    require_images,
-    require_labels,
-    wilson,
-)
+from randsmooth.metrics.accuracy import certified, certified_shares, check_radius, labelled, largest_possible, p_a
+from randsmooth.metrics.estimate import LEVEL, Estimate, Floats, Ints, mean, paired_shares, require_images, wilson
 from randsmooth.noise import NORMS
 
 SAME = ", so they cannot be compared image by image; certify both with the same --dataset, --split, --take or --skip"
@@ -136,9 +126,8 @@ def pair(a: CertificatesLike, b: CertificatesLike) -> tuple[Certificates, Certif
         >>> first.idx.tolist(), first.radius.tolist(), second.radius.tolist()
         ([0, 3], [0.5, 0.9], [0.1, 0.7])
     """
-    a, b = as_certificates(a), as_certificates(b)
+    a, b = labelled(a), labelled(b)
     for table in (a, b):
-        require_labels(table)
         if len(table) and table.idx.min() < 0:
             raise InputError(f"{table.name or 'a table'} does not say which images it is about; compare figures")
         images, times = np.unique(table.idx, return_counts=True)
@@ -173,7 +162,6 @@ def mcnemar(only_a: int, only_b: int) -> float:
         0.03125
     """
     pairs = only_a + only_b
-    _check_pairs(only_a, only_b, max(pairs, 1))
     return bounds.two_sided_p_value(only_a, pairs) if pairs else 1.0
 
 
@@ -194,17 +182,11 @@ def fresh_difference(only_a: int, only_b: int, images: int) -> Estimate:
         >>> estimate.value, round(estimate.low, 3), round(estimate.high, 3)
         (0.02, 0.007, 0.034)
     """
-    _check_pairs(only_a, only_b, images)
+    require_images(images)
+    if min(only_a, only_b) < 0 or only_a + only_b > images:
+        raise InputError(f"only_a={only_a} and only_b={only_b} must be counts >= 0 of some of the {images} images")
     low, high = paired_shares(only_a, only_b, images)
     return Estimate((only_a - only_b) / images, float(low), float(high), images)
-
-
-def _check_pairs(only_a: int, only_b: int, images: int) -> None:
-    require_images(images)
-    if min(only_a, only_b) < 0:
-        raise InputError(f"only_a={only_a} and only_b={only_b} are counts of images, which are never below 0")
-    if only_a + only_b > images:
-        raise InputError(f"only_a={only_a} and only_b={only_b} are more than the {images} images there are")
 
 
 NO_ONE_CLASSIFIER = (
@@ -269,8 +251,7 @@ def envelope(tables: Sequence[CertificatesLike], radii: ArrayLike | None = None)
         require_same_images(given[0], table)
     own = np.unique(np.concatenate([[0.0], *(table.radius[table.correct] for table in given)]))
     x = own if radii is None else np.atleast_1d(np.asarray(radii, np.float64))
-    for r in x:
-        check_radius(float(r))
+    check_radius(*x.tolist())
     shares = np.stack([certified_shares(table, x) for table in given])  # (tables, M)
     images = len(given[0])
     low, high = wilson(np.rint(shares * images), images, level=1.0 - (1.0 - LEVEL) / len(given))

@@ -20,7 +20,7 @@ BASELINE = "#808080"
 DASHES = ("solid", "dash", "dot", "dashdot")
 LINE_STYLES = dict(zip(DASHES, ("-", "--", ":", "-."), strict=True))
 PATTERNS = dict(zip(DASHES, ("", "/", ".", "x"), strict=True))  # of bars
-PAPER_FORMATS = ("png", "pdf", "svg")
+FIGURE_FORMATS = ("png", "pdf", "svg", "html")
 COLUMNS = 3  # panels side by side on paper
 NAME, LONG_NAME = 32, 60  # characters of a name beside a curve, and in a figure's legend
 BAND = 0.15  # opacity
@@ -216,9 +216,12 @@ def draw(panels: Sequence[Axes], path: Path | str) -> None:
         ['figure.svg']
     """
     path = Path(path)
+    suffix = path.suffix.lstrip(".").lower()
     if not panels:
         raise errors.InputError("there is nothing to draw: no panel has a line")
-    if (suffix := suffix_of(path, *PAPER_FORMATS, "html")) == "html":
+    if suffix not in FIGURE_FORMATS:
+        raise errors.unknown("figure format", suffix, FIGURE_FORMATS)
+    if suffix == "html":
         from randsmooth.report import web
 
         plots, script = [plot(panel, looks_by_name(panels)) for panel in panels], web.asset(web.__name__, "figure.js")
@@ -228,14 +231,6 @@ def draw(panels: Sequence[Axes], path: Path | str) -> None:
         held = io.BytesIO()
         _figure(panels).savefig(held, format=suffix, dpi=160)
         write_atomically(path, held.getvalue())
-
-
-def suffix_of(path: Path, *formats: str) -> str:
-    """The suffix of a figure, which must be one of `formats`."""
-    suffix = path.suffix.lstrip(".").lower()
-    if suffix not in formats:
-        raise errors.unknown("figure format", suffix, formats)
-    return suffix
 
 
 def looks_by_name(panels: Sequence[Axes]) -> dict[str, Look]:

@@ -13,7 +13,7 @@ from randsmooth.certificates import Certificates
 from randsmooth.certificates.logs.inferred import ROUNDED
 from randsmooth.errors import InputError
 from randsmooth.noise import NORMS
-from randsmooth.report.charts import PAPER_FORMATS, Axes, Line, Look, draw, looks, suffix_of
+from randsmooth.report.charts import Axes, Line, Look, draw, looks
 from randsmooth.report.sheet import find_baseline, gathered, with_distinct_names
 
 Floats = NDArray[np.float64]
@@ -111,7 +111,7 @@ def draw_radius_accuracy(tables: Sequence[Certificates], path: Path | str, *, ba
     """Draw certified accuracy against the radius, with pointwise 95% bands.
 
     Args:
-        path: of a PNG, PDF or SVG file.
+        path: of a PNG, PDF, SVG or HTML file.
         baseline: name of the table that is drawn in grey; None looks for the Gaussian one.
 
     Raises:
@@ -174,8 +174,7 @@ def _named(tables: Sequence[Certificates], baseline: str | None) -> tuple[list[C
 
 
 def _draw(chart: Axes, path: Path | str) -> None:
-    """The chart of a page as a figure on paper."""
-    suffix_of(Path(path), *PAPER_FORMATS)
+    """The chart of a page as a figure of its own."""
     highest = max(float(np.max(line.high)) for line in chart.lines if line.high is not None) / 100.0
     top = min(100.0, 10.0 * float(np.ceil(10.0 * highest + 0.3)))
     left, right = chart.x_range or (0.0, 1.0)

@@ -3,21 +3,14 @@
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from itertools import zip_longest
 from typing import Any
 
 from randsmooth import errors, escape, metrics
 from randsmooth.certificates import Certificates
 from randsmooth.escape import printable
 from randsmooth.metrics import LEVEL, P_A_LEVELS, Summary
-from randsmooth.report.sheet import (
-    UNKNOWN_FIGURE,
-    AgainstBaseline,
-    Column,
-    Sheet,
-    build_sheet,
-    compare_all,
-    shown_apart,
-)
+from randsmooth.report.sheet import UNKNOWN_FIGURE, AgainstBaseline, Column, Sheet, build_sheet
 
 CURVE_POINTS = 800  # at least, of a curve of differences, which is judged at all its radii
 WIDTH = 110  # letters of a line of the terminal's sentences
@@ -66,9 +59,7 @@ def render(
 def aligned(rows: Sequence[Sequence[str]], figures: Sequence[bool] = ()) -> list[str]:
     """Lines with the cells of each column padded to one width; where `figures` says so, in front."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    sides = [*figures, *[False] * (len(widths) - len(figures))]
-    each = zip(widths, sides, strict=True)
-    pads = [str.rjust if side else str.ljust for _, side in each]
+    pads = [str.rjust if side else str.ljust for side, _ in zip_longest(figures, widths, fillvalue=False)]
     return [" ".join(pad(cell, w) for pad, cell, w in zip(pads, row, widths, strict=True)).rstrip() for row in rows]
 
 
@@ -116,7 +107,7 @@ def _verdict_lines(sheet: Sheet) -> list[str]:
     """Every table against the baseline, in one line each; where there is none, how it is named."""
     if sheet.baseline is None:
         return ["", UNJUDGED] if len(sheet.tables) > 1 else []
-    against, refused = compare_all(sheet)
+    against, refused = sheet.compared
     verdicts = {sheet.tables[one.row].name: one.comparison.words for one in against} | refused
     if not verdicts:
         return []
@@ -130,7 +121,7 @@ def _marked(
     sheet: Sheet, mark: Callable[[str, int], str], interval: str, name: Callable[[str], str], count: str = ","
 ) -> list[list[str]]:
     """A row of cells for each table: name, images, shares by p_A, ACR with its interval, and the other columns."""
-    rows, shown = [], shown_apart(sheet, compare_all(sheet)[0])
+    rows, shown = [], sheet.shown
     for row, table in enumerate(sheet.tables):
         shares = [mark(column.figures[row], 0) for column in sheet.p_a_columns]
         cells = [mark(column.figures[row], at) for column, at in zip(sheet.columns, shown[row], strict=True)]
@@ -209,7 +200,7 @@ def _json(sheet: Sheet) -> str:
     `against` holds each table's comparison with the baseline, or why there is none; its intervals hold all together,
     over what `judged_together` says. `p_value_alone` is McNemar's of one radius, not corrected for the others.
     """
-    compared, refused = compare_all(sheet)
+    compared, refused = sheet.compared
     scope = compared[0].comparison.scope if compared else None
     content = {
         "level": LEVEL,

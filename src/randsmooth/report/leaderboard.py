@@ -20,11 +20,13 @@ from randsmooth.metrics import P_A_LEVELS, Comparison, Estimate
 from randsmooth.noise import NORMS
 from randsmooth.report import web
 from randsmooth.report.sheet import (
+    Column,
     column,
     converted_words,
     find_gaussian,
     gathered,
     out_of_reach,
+    paired_with,
     sure_of,
 )
 
@@ -298,49 +300,37 @@ def _rows(entries: Sequence[Entry], at: Columns) -> list[BoardRow]:
     radii = at[own]
     known = [[metrics.certified_accuracy(e.table, r) if e.table.labelled else None for r in radii] for e in entries]
     shares = [[entry.p_a.get(x) for entry in entries] for x in P_A_LEVELS]
-    columns = [_cells(of) for of in (*shares, [entry.smoothed for entry in entries])]
+    columns = [_cells(column("", of)) for of in (*shares, [entry.smoothed for entry in entries])]
     tables = [entry.table for entry in entries]
     for norm, there in at.items():
         unknown = [[None] * len(entries)] * len(there)  # radii of another norm
         found = zip(*known, strict=True) if norm == own else unknown
-        columns += [_cells(of, out_of_reach=out_of_reach(tables, r)) for r, of in zip(there, found, strict=True)]
-    columns.append(_cells([entry.acr for entry in entries], 1.0, 3, ranked=False))
+        each = zip(there, found, strict=True)
+        columns += [_cells(column("", of, out_of_reach=out_of_reach(tables, r))) for r, of in each]
+    columns.append(_cells(column("", [entry.acr for entry in entries], 1.0, 3), ranked=False))
     if len({table.name for table in tables}) < len(tables):
         tables = [entry.table.renamed(shortened(printable(entry.file))) for entry in entries]
     against = _against_gaussian(tables, radii)
-    each = zip(entries, zip(*columns, strict=True), known, against, strict=True)
-    rows = [BoardRow(entry, list(cells), at_radii, one) for entry, cells, at_radii, one in each]
+    found = enumerate(zip(entries, zip(*columns, strict=True), known, strict=True))
+    rows = [BoardRow(entry, list(cells), at_radii, against.get(i)) for i, (entry, cells, at_radii) in found]
     return sorted(rows, key=lambda row: row.rank, reverse=True)
 
 
-def _against_gaussian(tables: Sequence[Certificates], radii: Sequence[float]) -> list[Comparison | None]:
-    """One for each table, all judged together.
+def _against_gaussian(tables: Sequence[Certificates], radii: Sequence[float]) -> dict[int, Comparison]:
+    """By row, all judged together.
 
-    None for the Gaussian table itself; None for all where there is no such table, where a table repeats an image, or
+    None of the Gaussian table itself; none at all where there is no such table, where a table repeats an image, or
     where there are more than MOST_COMPARED.
     """
     reference = find_gaussian(tables)
     if reference is None or len(tables) > MOST_COMPARED:
-        return [None] * len(tables)
-    others = [row for row in range(len(tables)) if row != reference]
-    try:
-        pairs = [metrics.pair(tables[row], tables[reference]) for row in others]
-    except InputError:
-        return [None] * len(tables)
-    found = dict(zip(others, metrics.compare(pairs, radii), strict=True))
-    return [found.get(row) for row in range(len(tables))]
+        return {}
+    pairs, refused = paired_with(reference, tables)
+    return {} if refused else dict(zip(pairs, metrics.compare(list(pairs.values()), radii), strict=True))
 
 
-def _cells(
-    estimates: Sequence[Estimate | None],
-    scale: float = 100.0,
-    decimals: int = 1,
-    *,
-    ranked: bool = True,
-    out_of_reach: frozenset[int] = frozenset(),
-) -> list[Shown]:
+def _cells(found: Column, *, ranked: bool = True) -> list[Shown]:
     """The figures of a column, marked unless all are equal; those that are not known stay out of the ranking."""
-    found = column("", estimates, scale, decimals, out_of_reach)
     figures = [figure if ends else "" for figure, ends in zip(found.figures, found.ends, strict=True)]
     marks = rank(figures) if ranked else [""] * len(figures)
     return [Shown(*cell) for cell in zip(figures, found.ends, marks, strict=True)]
@@ -360,20 +350,13 @@ def rank(printed: Sequence[str]) -> list[str]:
     return [marks.get(float(text), "") if text else "" for text in printed]
 
 
-def leaderboard_page(
-    entries: Sequence[Entry],
-    *,
-    radii: Sequence[float] | None = None,
-    title: str | None = None,
-    command: str | None = None,
-    left_out: Mapping[str, Sequence[str]] | None = None,
-) -> str:
+def leaderboard_page(entries: Sequence[Entry], *, radii: Sequence[float] | None = None, **options: Any) -> str:
     """The page as HTML with everything inlined.
 
     Args:
         radii: of the columns, in every norm; None for the usual ones above 0, thinned to a readable number.
-        command: what was typed to make the page, to be shown on it.
-        left_out: heading -> sentences on files that are no part of the ranking, which the page lists.
+        options: `title`; `command`, what was typed to make the page, to be shown on it; `left_out`, heading ->
+            sentences on files that are no part of the ranking, which the page lists.
 
     Raises:
         InputError: no entry, or a radius that makes no sense.
@@ -389,7 +372,7 @@ def leaderboard_page(
         >>> leaderboard_page([measure(table, "macer.parquet")], title="Two images").count("<h1>Two images</h1>")
         1
     """
-    return _page(*by_setting(entries, radii), title, command, left_out)
+    return _page(*by_setting(entries, radii), **options)
 
 
 def _page(

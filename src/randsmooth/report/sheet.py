@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, combinations, count
 from typing import Any, TypeVar
 
@@ -18,6 +19,7 @@ from randsmooth.rules import CONFIDENCE_BOUNDS
 FOREIGN = "the counts are another program's; its noise, and how it picked the classes, could not be checked"
 UNLABELLED = "the images have no labels, so that accuracy, ACR and p_A are not known"
 OTHER_BOUNDS = CONFIDENCE_BOUNDS[1:]  # than Clopper-Pearson's
+Pair = tuple[Certificates, Certificates]
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -250,6 +252,26 @@ class Sheet:
         with_settings = zip(self.tables, self.settings, strict=True)
         return [f"{table.name} ({setting})" if setting else table.name for table, setting in with_settings]
 
+    @cached_property
+    def compared(self) -> tuple[list["AgainstBaseline"], dict[str, str]]:
+        """Every table that can be paired with the baseline against it; by name, why the others cannot.
+
+        Without a baseline nothing is compared; whether the tables could be is tried with the first.
+        """
+        pairs, refused = paired_with(self.baseline or 0, self.tables)
+        if self.baseline is None:
+            return [], refused
+        found = zip(pairs.items(), metrics.compare(list(pairs.values()), self.radii), strict=True)
+        return [_against(self, row, *pair, one) for (row, pair), one in found], refused
+
+    @property
+    def shown(self) -> list[list[int]]:
+        """At [row][column] 1 or -1 where a figure is shown to be above or below the baseline's, else 0."""
+        shown = [[0] * len(self.columns) for _ in self.tables]
+        for one in self.compared[0]:
+            shown[one.row] = [one.comparison.acr_shown, *(at.shown if at else 0 for at in one.points), 0]
+        return shown
+
 
 def build_sheet(
     tables: Sequence[Certificates], radii: Sequence[float] | None = None, baseline: str | None = None
@@ -270,10 +292,6 @@ def build_sheet(
     at = list(dict.fromkeys(metrics.usual_radii(named) if radii is None else radii))
     row = find_baseline(named, baseline)
     summaries = [metrics.summarise(table, at) for table in named]
-
-    def accuracy(r: float) -> Column:
-        return column(f"{r:g}", [s.accuracy[r] for s in summaries], out_of_reach=out_of_reach(named, r))
-
     return Sheet(
         named,
         summaries,
@@ -281,7 +299,9 @@ def build_sheet(
         at,
         row,
         acr=column("ACR", [s.acr for s in summaries], 1.0, 5 if named[0].norm == "linf" else 3),
-        accuracy=list(map(accuracy, at)),
+        accuracy=[
+            column(f"{r:g}", [s.accuracy[r] for s in summaries], out_of_reach=out_of_reach(named, r)) for r in at
+        ],
         abstention=column("abstain", [s.abstention for s in summaries]),
         class_names=_class_names(named),
         **_settings(named),
@@ -410,23 +430,16 @@ class AgainstBaseline:
     given_up: list[GivenUp]
 
 
-def compare_all(sheet: Sheet) -> tuple[list[AgainstBaseline], dict[str, str]]:
-    """Every table that can be paired with the baseline against it; by name, why the others cannot.
-
-    Without a baseline nothing is compared; whether the tables could be is tried with the first.
-    """
-    reference = sheet.tables[sheet.baseline or 0]
+def paired_with(reference: int, tables: Sequence[Certificates]) -> tuple[dict[int, Pair], dict[str, str]]:
+    """By row, each other table and the one in row `reference` on the images of both; by name, why the others cannot."""
     pairs, refused = {}, {}
-    for row, table in enumerate(sheet.tables):
-        if table is not reference:
+    for row, table in enumerate(tables):
+        if row != reference:
             try:
-                pairs[row] = metrics.pair(table, reference)
+                pairs[row] = metrics.pair(table, tables[reference])
             except InputError as reason:
                 refused[table.name] = str(reason)
-    if sheet.baseline is None:
-        return [], refused
-    compared = metrics.compare(list(pairs.values()), sheet.radii)
-    return [_against(sheet, row, *pair, one) for (row, pair), one in zip(pairs.items(), compared, strict=True)], refused
+    return pairs, refused
 
 
 def _against(sheet: Sheet, row: int, ours: Certificates, theirs: Certificates, one: Comparison) -> AgainstBaseline:
@@ -434,11 +447,3 @@ def _against(sheet: Sheet, row: int, ours: Certificates, theirs: Certificates, o
     explained = one.acr is not None and metrics.knows_p_a(theirs)
     waterfall = metrics.waterfall(ours, theirs) if explained else None
     return AgainstBaseline(row, one, [one.at(r) for r in sheet.radii], waterfall, given_up)
-
-
-def shown_apart(sheet: Sheet, against: Sequence[AgainstBaseline]) -> list[list[int]]:
-    """At [row][column] 1 or -1 where a figure is shown to be above or below the baseline's, else 0."""
-    shown = [[0] * len(sheet.columns) for _ in sheet.tables]
-    for one in against:
-        shown[one.row] = [one.comparison.acr_shown, *(at.shown if at else 0 for at in one.points), 0]
-    return shown

@@ -1,6 +1,6 @@
 """The comparison as one HTML file that opens anywhere, offline: its first sentences, then its panels."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +15,13 @@ from randsmooth.escape import printable, shortened
 from randsmooth.metrics import Comparison, Difference
 from randsmooth.report import charts, curves, web
 from randsmooth.report.page.panels import PANELS, PageContent, Pictures
-from randsmooth.report.sheet import AgainstBaseline, Sheet, budget_remarks, build_sheet, compare_all, gathered, sure_of
+from randsmooth.report.sheet import Sheet, budget_remarks, build_sheet, gathered, sure_of
 
 
-def sentences(
-    sheet: Sheet, against: Sequence[AgainstBaseline] = (), refused: Mapping[str, str] | None = None
-) -> list[str]:
-    """One table: its figures. More: whose budgets differ, who leads in ACR, `what_acr_hides`, then the verdicts.
-
-    Args:
-        refused: why tables cannot be compared with the baseline image by image, by name.
-    """
+def sentences(sheet: Sheet) -> list[str]:
+    """One table: its figures. More: whose budgets differ, who leads in ACR, `what_acr_hides`, then the verdicts."""
+    against, refused = sheet.compared
+    refused = {} if sheet.baseline is None else refused
     names, tables, acr = [table.name for table in sheet.tables], sheet.tables, sheet.acr
     known = [row for row, table in enumerate(tables) if table.labelled]
     if len(known) < min(2, len(tables)):
@@ -45,15 +41,13 @@ def sentences(
     try:
         said.append(what_acr_hides(*metrics.pair(tables[others[0]], tables[second]), judged))
     except InputError as reason:
-        if str(reason) not in (refused or {}).values():  # which is said below
+        if str(reason) not in refused.values():  # which is said below
             said.append(f"What ACR hides cannot be said here: {reason}.")
     verdicts = gathered((one.comparison.words, names[one.row]) for one in against)
     clauses = "; ".join(f"{', '.join(called)}: {verdict}" for verdict, called in verdicts.items())
     reference = names[sheet.baseline or 0]
     said += [f"By certified accuracy against {reference}, {clauses}."] * bool(clauses)
-    return said + [
-        f"{name} is not compared with {reference} image by image: {why}." for name, why in (refused or {}).items()
-    ]
+    return said + [f"{name} is not compared with {reference} image by image: {why}." for name, why in refused.items()]
 
 
 def _leading(by_acr: Sequence[tuple[Certificates, str]]) -> Iterator[str]:
@@ -159,26 +153,11 @@ def _stretch(curve: Difference, where: NDArray[np.bool_]) -> str:
     return f"{span}{gaps} by up to {most:.1f} points"
 
 
-def comparison_page(
-    tables: Sequence[Certificates],
-    *,
-    radii: Sequence[float] | None = None,
-    baseline: str | None = None,
-    title: str | None = None,
-    command: str | None = None,
-    pictures: Pictures | None = None,
-) -> str:
+def comparison_page(tables: Sequence[Certificates], *, title: str | None = None, **options: Any) -> str:
     """The report on `tables` as HTML with everything inlined: first sentences, then the panels in their order.
 
     Args:
-        radii: of the certified accuracies, in pixels in [0, 1]; None for the usual ones.
-        baseline: name of the table that the others are compared with; None looks for the Gaussian one.
-        command: what was typed to make the page, to be shown on it.
-        pictures: pixels (H, W, 1 or 3) uint8 of the images at given positions, to show some that were given up.
-
-    Raises:
-        InputError: no table, one that is not sound (see `build_sheet`), a radius that makes no sense, an unknown
-            baseline, or a table that shares no image with it.
+        options: of `page_content`, which says what is refused, too.
 
     Example:
         >>> import numpy as np
@@ -190,8 +169,8 @@ def comparison_page(
         >>> comparison_page([table], title="Two images").count("<h1>Two images</h1>")
         1
     """
-    content = page_content(tables, radii=radii, baseline=baseline, command=command, pictures=pictures)
-    return _page(content, sentences(content.sheet, content.against, content.refused), title)
+    content = page_content(tables, **options)
+    return _page(content, sentences(content.sheet), title)
 
 
 def _page(content: PageContent, summary: list[str], title: str | None) -> str:
@@ -223,7 +202,17 @@ def page_content(
     command: str | None = None,
     pictures: Pictures | None = None,
 ) -> PageContent:
-    """Measure `tables` for the panels of the page; arguments and errors as `comparison_page`.
+    """Measure `tables` for the panels of the page.
+
+    Args:
+        radii: of the certified accuracies, in pixels in [0, 1]; None for the usual ones.
+        baseline: name of the table that the others are compared with; None looks for the Gaussian one.
+        command: what was typed to make the page, to be shown on it.
+        pictures: pixels (H, W, 1 or 3) uint8 of the images at given positions, to show some that were given up.
+
+    Raises:
+        InputError: no table, one that is not sound (see `build_sheet`), a radius that makes no sense, an unknown
+            baseline, or a table that shares no image with it.
 
     Example:
         >>> import numpy as np
@@ -239,7 +228,7 @@ def page_content(
     sheet = build_sheet(tables, radii, baseline)
     looks = charts.looks(len(sheet.tables), sheet.baseline)
     radius_chart = curves.radius_chart(sheet.tables, looks)
-    against, refused = compare_all(sheet)
+    against, refused = sheet.compared
     reference = sheet.tables[sheet.baseline or 0]
     for table in sheet.tables:
         apart = metrics.differing_source(table, reference) or not np.isin(table.idx, reference.idx).any()
@@ -247,8 +236,7 @@ def page_content(
             raise InputError(refused[table.name])
     known = {row: table for row, table in enumerate(sheet.tables) if metrics.knows_p_a(table)}
     p_a_chart = curves.p_a_chart(known, looks) if known else None
-    refused = {} if sheet.baseline is None else refused
-    return PageContent(sheet, against, looks, radius_chart, p_a_chart, pictures, command, refused)
+    return PageContent(sheet, against, looks, radius_chart, p_a_chart, pictures, command)
 
 
 def write_comparison(
@@ -272,6 +260,6 @@ def write_comparison(
         ['gaussian: 50.0% at radius 0, ACR 0.189 (0.005 to 0.668), on 2 images.']
     """
     content = page_content(tables, **options)
-    summary = sentences(content.sheet, content.against, content.refused)
+    summary = sentences(content.sheet)
     write_atomically(Path(path), _page(content, summary, title).encode())
     return summary

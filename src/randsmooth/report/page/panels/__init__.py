@@ -41,7 +41,6 @@ class PageContent:
         p_a_chart: the share of images by p_A; None where no table knows it.
         pictures: finds the images themselves; None where they cannot be had.
         command: what was typed to make the page; None where it is not known.
-        refused: why tables could not be compared with the baseline image by image, by name.
 
     Example:
         >>> import numpy as np
@@ -63,7 +62,6 @@ class PageContent:
     p_a_chart: Axes | None
     pictures: Pictures | None = None
     command: str | None = None
-    refused: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

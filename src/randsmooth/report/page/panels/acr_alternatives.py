@@ -26,18 +26,16 @@ def area_end(radii: list[float], *, whole: bool = False) -> float:
 
 def cells(table: Certificates, end: float) -> list[tuple[str, str]]:
     """The area up to radius `end` and the three quartiles of p_A, dashes where they are not known."""
-    if not table.labelled:
-        return [(UNKNOWN_FIGURE, "")] * (1 + len(QUARTILES))
-    area = _cell(metrics.accuracy_area(table, end))
-    if not metrics.knows_p_a(table):
-        return [area] + [(UNKNOWN_FIGURE, "")] * len(QUARTILES)
-    return [area, *map(_cell, metrics.p_a_quantiles(table, QUARTILES).values())]
+    area = metrics.accuracy_area(table, end) if table.labelled else None
+    quartiles = metrics.p_a_quantiles(table, QUARTILES) if metrics.knows_p_a(table) else dict.fromkeys(QUARTILES)
+    return [_cell(estimate) for estimate in (area, *quartiles.values())]
 
 
-def _cell(estimate: Estimate) -> tuple[str, str]:
-    if math.isnan(estimate.value) and math.isnan(estimate.high):
-        return _figure(estimate.value), ""
-    return _figure(estimate.value), f"{_figure(estimate.low)} to {_figure(estimate.high)}"
+def _cell(estimate: Estimate | None) -> tuple[str, str]:
+    if estimate is None:
+        return UNKNOWN_FIGURE, ""
+    ends = "" if math.isnan(estimate.high) else f"{_figure(estimate.low)} to {_figure(estimate.high)}"
+    return _figure(estimate.value), ends
 
 
 def _figure(value: float) -> str:
