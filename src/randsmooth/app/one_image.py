@@ -1,14 +1,14 @@
 """One image with its certificate, what lies around it, and what other numbers of samples would have proved."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from randsmooth import bounds
-from randsmooth.certificates import ABSTAIN, CertificationSettings
-from randsmooth.certification import Certified
+from randsmooth.certificates import CertificationSettings
+from randsmooth.certification import Certified, Watched
 from randsmooth.noise import Noise
 
 BUDGETS = (100, 1_000, 10_000, 100_000, 1_000_000)
@@ -146,8 +146,8 @@ class Explanation:
         >>> import torch
         >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
         >>> explained = rs.explain(model, torch.rand(1, 8, 8), sigma=0.25, n=200, attack=False)
-        >>> explained.counts.sum(), explained.radius >= 0.0
-        (np.int64(200), True)
+        >>> explained.look.samples, explained.radius >= 0.0
+        (200, True)
     """
 
     name: str
@@ -171,53 +171,27 @@ class Explanation:
         """The noise of the copies."""
         return self.settings.smoothing
 
+    @cached_property
+    def look(self) -> Watched:
+        """The answer, the radius and the votes that they follow from."""
+        one = self.certified
+        (counts0,), (counts,), (predict,), (radius,) = one.counts0, one.counts, one.predict, one.radius
+        q = self.settings.stopping_rule().claim([int(counts[counts0.argmax()])]).q
+        return Watched(int(predict), float(radius), q, counts0, counts)
+
     @property
     def predict(self) -> int:
         """The certified class, or ABSTAIN (-1)."""
-        return int(self.certified.predict[0])
-
-    @property
-    def abstains(self) -> bool:
-        """Whether no class is certified."""
-        return self.predict == ABSTAIN
+        return self.look.predict
 
     @property
     def radius(self) -> float:
         """The certified radius, in the norm of the noise; 0 where it abstains."""
-        return 0.0 if self.abstains else float(self.certified.radius[0])
-
-    @property
-    def picked(self) -> int:
-        """The class that the first n0 samples picked, whose probability is bounded."""
-        return int(self.certified.counts0[0].argmax())
-
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """(K,) classes of the samples that bound its probability."""
-        return np.asarray(self.certified.counts[0])
-
-    @property
-    def n(self) -> int:
-        """How many samples these are."""
-        return int(self.counts.sum())
-
-    @property
-    def agreeing(self) -> int:
-        """How many of them are of the picked class."""
-        return int(self.counts[self.picked])
-
-    @property
-    def q(self) -> float:
-        """Upper bound on 1 - p_A."""
-        return self.settings.stopping_rule().claim([self.agreeing]).q
-
-    def name_of(self, k: int) -> str:
-        """The name of class `k`."""
-        return self.classes[k] if 0 <= k < len(self.classes) else str(k)
+        return self.look.radius
 
 
-def radius_by_samples(k: int, n: int, budgets: Sequence[int], *, alpha: float, noise: Noise) -> NDArray[np.float64]:
-    """The radius of a share k/n at each of `budgets` (B,), with the Clopper-Pearson bound at level `alpha`.
+def radius_by_samples(k: ArrayLike, n: int, budgets: ArrayLike, *, alpha: float, noise: Noise) -> NDArray[np.float64]:
+    """The radius of shares k/n at `budgets` that broadcast with k, with the Clopper-Pearson bound at level `alpha`.
 
     Of b samples floor(b k / n) are taken to agree. This is what b samples would prove if the share were the same, not
     what they will: the share of others varies by chance.
@@ -227,9 +201,8 @@ def radius_by_samples(k: int, n: int, budgets: Sequence[int], *, alpha: float, n
         >>> radius_by_samples(990, 1000, [100, 1000, 10**6], alpha=0.001, noise=Gaussian(0.5)).round(3).tolist()
         [0.675, 0.989, 1.157]
     """
-    b = np.asarray(budgets, np.int64)
-    agreeing = np.array([k * each // n for each in b.tolist()], np.int64)  # Python's integers, which do not overflow
-    return np.asarray(noise.radius(bounds.q_upper(agreeing, b, alpha)))
+    k, b = np.asarray(k, np.int64), np.asarray(budgets, np.int64)
+    return np.asarray(noise.radius(bounds.q_upper(k * b // n, b, alpha)))
 
 
 def limit(k: int, n: int, noise: Noise) -> float:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from pydantic import PositiveFloat, PositiveInt
 from torch import Tensor
 
 from randsmooth import data, models
-from randsmooth.app.page import HELPERS, curve, vote_of
+from randsmooth.app.page import HELPERS, called, curve, vote_of
 from randsmooth.certificates import CertificationSettings
 from randsmooth.certification import SmoothedClassifier, Watched, watch
 from randsmooth.certification.opening import images_taken, opened, under_noise
@@ -22,7 +22,6 @@ from randsmooth.data import DatasetSpec
 from randsmooth.data.decode import form
 from randsmooth.data.decode import opened as opened_file
 from randsmooth.errors import InputError
-from randsmooth.escape import printable, shortened
 from randsmooth.frozen_record import FrozenRecord, settings_from
 from randsmooth.models import BaseClassifier
 from randsmooth.noise import Gaussian, fresh_seed
@@ -73,7 +72,7 @@ class Moment:
     Example:
         >>> import numpy as np
         >>> counts, settings = np.array([30, 2]), CertificationSettings(sigma=0.5, n=200, seed=7)
-        >>> look = Watched(0, 0.25, 0.2, counts, counts, np.array([30]))
+        >>> look = Watched(0, 0.25, 0.2, counts, counts)
         >>> Moment(look, [(32, 0.25)], settings, done=False, late=False, rate=1000.0).history[-1]
         (32, 0.25)
     """
@@ -155,11 +154,11 @@ class Served:
         limits = limits or Limits()
         settings = settings_from(CertificationSettings, None, fields | {"rule": "anytime", "n": limits.samples})
         settings = under_noise(settings, models.provenance_of(base), name).of(spec.shape)
-        served = cls(base, name, spec, settings, limits, models.pick_device(device))
-        engine = served.smoothed(served.usual).engine
-        runs = engine.prepare(spec.shape)
-        chosen = settings.replace(backend=runs.name, precision=runs.precision, batch=engine.size)
-        return dataclasses.replace(served, settings=chosen)  # so that no visitor waits for another trial
+        where = models.pick_device(device)
+        engine = SmoothedClassifier(base, settings, device=where).engine
+        runs = engine.prepare(spec.shape)  # so that no visitor waits for another trial
+        settings = settings.replace(backend=runs.name, precision=runs.precision, batch=engine.size)
+        return cls(base, name, spec, settings, limits, where)
 
     @property
     def fixed(self) -> bool:
@@ -205,19 +204,16 @@ class Served:
             raise InputError(f"n={n} samples: choose from {LEAST} to {self.limits.samples:,}")
         if self.fixed and sigma != self.usual:
             raise InputError(f"sigma={sigma:g}: this model is for {self.settings.smoothing.text} alone")
-        smoothed = self.smoothed(sigma)
-        return self._moments(smoothed.settings.replace(n=n), watch(smoothed, x, n=n))
-
-    def _moments(self, settings: CertificationSettings, looks: Iterator[Watched]) -> Iterator[Moment]:
-        start, history = time.monotonic(), list[tuple[int, float]]()
+        smoothed, start, history = self.smoothed(sigma), time.monotonic(), list[tuple[int, float]]()
+        looks = watch(smoothed, x, n=n)
         look: Watched | None = next(looks)
         while look is not None:
             taken = time.monotonic() - start
-            history.append((look.samples, 0.0 if look.predict < 0 else look.radius))
+            history.append((look.samples, look.radius))
             late = taken > self.limits.seconds
             following = None if late else next(looks, None)
             rate = look.samples / max(1e-9, taken)
-            yield Moment(look, tuple(history), settings, following is None, late, rate)
+            yield Moment(look, tuple(history), smoothed.settings.replace(n=n), following is None, late, rate)
             look = following
 
 
@@ -239,9 +235,8 @@ def shown(served: Served, x: Tensor, moment: Moment) -> str:
             image=x.numpy(),
             moment=moment,
             look=look,
-            answer=shortened(printable(classes[look.predict]), 40),
-            picked=shortened(printable(classes[look.picked]), 40),
-            vote=vote_of(look.counts, look.picked, look.q, classes),
+            called=partial(called, classes),
+            vote=vote_of(look, classes),
             chart=curve(samples, radii, last=moment.settings.n),
         )
     )
@@ -253,7 +248,7 @@ def as_data(served: Served, moment: Moment) -> dict[str, Any]:
     noise = moment.settings.smoothing
     return {
         "answer": None if look.predict < 0 else classes[look.predict],
-        "radius": 0.0 if look.predict < 0 else look.radius,
+        "radius": look.radius,
         "sigma": noise.sigma if isinstance(noise, Gaussian) else None,
         "noise": noise.text,
         "norm": noise.norm,

@@ -68,7 +68,8 @@ def measure_accuracy(
     _check_own(run.settings, radius)
     check_within(within)
     flags: dict[str, Any] = {"resume": resume, "overwrite": overwrite}
-    for file in (out, second_file(out)):
+    second = beside(out, name_of(out).removesuffix(".parquet") + "-open.parquet")
+    for file in (out, second):
         check_parquet(file)
         if not is_url(file):
             check_flags(Path(place_of(file)), **flags)
@@ -87,18 +88,7 @@ def measure_accuracy(
     like = run.like(screened.header).settings
     only = (tuple(left.tolist()), f"{len(left)} left open by the first pass over {screened.header.selection}")
     same: dict[str, Any] = {"backend": like.backend, "precision": like.precision, "batch": like.batch}
-    return measured_accuracy(screened, certified(rule=resolve, only=only, out=second_file(out), **same))
-
-
-def second_file(out: Place) -> Place:
-    """Where the second pass goes, whose first goes to `out`.
-
-    Example:
-        >>> from pathlib import Path
-        >>> second_file(Path("runs/mine.parquet"))
-        PosixPath('runs/mine-open.parquet')
-    """
-    return beside(out, name_of(out).removesuffix(".parquet") + "-open.parquet")
+    return measured_accuracy(screened, certified(rule=resolve, only=only, out=second, **same))
 
 
 def _check_own(settings: CertificationSettings, radius: float) -> None:

@@ -123,8 +123,7 @@ def _module(model: object) -> nn.Module:
 
 def _program(module: nn.Module, shape: Sequence[int]) -> Any:
     batch = ({0: torch.export.Dim("batch")},)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the exporter warns of its own parts
+    with warnings.catch_warnings(action="ignore"):  # the exporter warns of its own parts
         try:
             return torch.export.export(module, (torch.rand(EXAMPLE, *shape),), dynamic_shapes=batch)
         except Exception as error:  # a model's own code may do anything with symbols
@@ -135,8 +134,7 @@ def _write_onnx(program: Any, path: Path, *, optimize: bool) -> None:
     """Write an ONNX file; optimising it folds batch normalisations, too."""
     how: dict[str, Any] = {"input_names": ["images"], "output_names": ["logits"], "optimize": optimize}
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # or it says that torchvision is missing
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         torch.onnx.export(program, (), path, dynamo=True, verbose=False, external_data=False, **how)
 
 

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from randsmooth.certificates import CertificationSettings
 from randsmooth.certificates.settings import BLOCK, FINE, LARGE
-from randsmooth.certification.backends import ROUNDS, Backend, Way, fastest, make_backend, ways
+from randsmooth.certification.backends import ROUNDS, Backend, Way, fastest, in_batches, make_backend, ways
 from randsmooth.certification.opening import check_repeats, made_up, rows_stand_alone
 from randsmooth.data import is_image
 from randsmooth.errors import InputError
@@ -37,8 +37,7 @@ EACH = 2  # batches for each worker in a round of a trial
 WORTH = 10  # times as many samples as its trial takes, a run must have for one
 
 # Samples and values per forward pass by default. A CPU's caches cannot hold the activations of a bigger batch.
-SAMPLES = {"cpu": 512, "cuda": 8192}
-VALUES = {"cpu": 2**19, "cuda": 2**24}
+MOST = {"cpu": (512, 2**19), "cuda": (8192, 2**24)}
 
 
 @dataclass(frozen=True)
@@ -108,10 +107,10 @@ class Engine:
         self.settings, self.model, self.device = settings, model, device
         self.seed = settings.seed or 0
         self.rates: dict[Way, float] = {}
-        self.mixes, self.classes, self.batch = True, 0, 0
+        self.mixes, self.classes, self.batch, self.size = True, 0, 0, 0
         self.noise = grid_sampler(settings.known_sigma) if settings.sound else settings.smoothing
         self.shape: tuple[int, ...] = ()  # of an image
-        self._shape: tuple[int, ...] = ()  # of what is drawn together
+        self.seen: tuple[int, ...] = ()  # of a noisy copy
         self.workers = WorkerPool(1)
         self.ways = ways(model, device, settings.backend, settings.precision)  # those left open, the usual one first
         name, precision = self.ways[0]
@@ -128,10 +127,6 @@ class Engine:
         """What runs the base classifier, once it is chosen."""
         assert self._backend is not None, "prepare() first"
         return self._backend
-
-    @property
-    def size(self) -> int:
-        return self._shape[0] if self._shape else 0
 
     def prepare(self, shape: Sequence[int], samples: float = math.inf) -> Backend:
         """Make ready for inputs of `shape`, of images (C, H, W): choose the backend, and try the base classifier out.
@@ -168,7 +163,7 @@ class Engine:
         several = self.device.type == "cpu" and backend.parallel and math.prod(shape) <= LARGE
         backend.size, backend.workers = batch, torch.get_num_threads() if several else 1
         self.workers = WorkerPool(backend.workers + several * backend.spare)
-        seen = self.settings.smoothing.shape(shape)
+        seen = tuple(self.settings.smoothing.shape(shape))
         try:
             (self.mixes, self.classes), *_ = self.workers.map(partial(self._try_out, (batch, *seen)), [shape])
         except InputError as error:
@@ -179,7 +174,7 @@ class Engine:
             said = ", ".join(f"{each} under {text}" for text, each in sees.items())
             way = f"certify under the noise that it was trained under, or train one with --noise {now.text}"
             raise InputError(f"{error} Of an image {shape} a network sees {said}: {way}") from error
-        self.batch, self.shape, self._shape = batch, shape, (max(batch, block), *seen)
+        self.batch, self.size, self.shape, self.seen = batch, max(batch, block), shape, seen
 
     def _batch_for(self, shape: Sequence[int]) -> int:
         """Samples a batch: as the settings or its device want it."""
@@ -205,7 +200,7 @@ class Engine:
         best = usual
         if len(engines) > 1:
             best, self.rates = fastest({way: each.samples_a_second for way, each in engines.items()})
-        for name in ("_backend", "workers", "mixes", "classes", "batch", "shape", "_shape"):
+        for name in ("_backend", "workers", "mixes", "classes", "batch", "size", "shape", "seen"):
             setattr(self, name, getattr(engines[best], name))
 
     def _in(self, way: Way, shape: tuple[int, ...]) -> Engine:
@@ -243,7 +238,7 @@ class Engine:
         Args:
             images: as many (C, H, W) in [0, 1] as a batch has rows, or fewer; of the shape that is prepared.
         """
-        noisy = torch.empty(self.batch, *self._shape[1:])
+        noisy = torch.empty(self.batch, *self.seen)
         for x, out in zip(images, noisy.tensor_split(len(images)), strict=True):
             self.noise.draw(out, x.cpu().float(), Stream(0, name).at(address_of(x)))
         return next(iter(self.workers.map(self.logits, [noisy]))).cpu()
@@ -255,12 +250,7 @@ class Engine:
     @torch.inference_mode()
     def logits(self, copies: Tensor) -> Tensor:
         """(n, K) logits of noisy copies (n, *shape) as they are, in such batches."""
-        found = []
-        for part in copies.to(self.device).split(self.batch):
-            rest = self.batch - len(part) if self.backend.padded else 0
-            full = torch.cat([part, part.new_zeros(rest, *part.shape[1:])]) if rest else part
-            found.append(self.backend.logits(full)[: len(part)].clone())
-        return torch.cat(found)
+        return in_batches(self.backend.logits, copies.to(self.device), self.batch, filled=self.backend.padded)
 
     def count(self, batches: Sequence[Sequence[Segment]], slots: Sequence[int]) -> NDArray[np.int64]:
         """(len(slots), K + 1) class counts of the segments in `batches`; the last column: answers not finite.
@@ -290,11 +280,11 @@ class Engine:
         not fill keep older samples, or are set to zero where the rows of a batch could influence each other. Another
         one is asked about no image that is not counted.
         """
-        noisy, samples = self.workers.buffer(self._shape, self.device), sum(segment.samples for segment in batch)
+        noisy, samples = self.workers.buffer((self.size, *self.seen), self.device), sum(each.samples for each in batch)
         drawn = noisy[:samples]
         self._draw(drawn, batch)
         if not self.backend.padded:
-            return drawn, torch.cat([self.backend.logits(part) for part in drawn.split(self.batch)])
+            return drawn, self.logits(drawn)
         if not self.mixes:
             noisy[samples:].zero_()
         return drawn, self.backend.logits(noisy)[:samples]
@@ -352,9 +342,8 @@ def usual_block(shape: Sequence[int]) -> int:
 
 def usual_batch(device: torch.device, shape: Sequence[int]) -> int:
     """Samples per forward pass for images of `shape`, unless a batch is given: at least one block, and whole ones."""
-    kind = "cpu" if device.type == "cpu" else "cuda"
-    samples, block = min(SAMPLES[kind], VALUES[kind] // math.prod(shape)), usual_block(shape)
-    return max(1, samples // block) * block
+    (samples, values), block = MOST["cpu" if device.type == "cpu" else "cuda"], usual_block(shape)
+    return max(1, min(samples, values // math.prod(shape)) // block) * block
 
 
 def segments(slot: int, x: Tensor, stream: Stream, samples: SampleRange) -> Iterator[Segment]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -250,7 +249,7 @@ def make_search(
     m: int | None,
     gradient_free: bool,
     **how: Any,
-) -> BallSearch:
+) -> Search | GradientFreeSearch:
     """What searches the balls around images of `shape` (C, H, W): up the gradient where the base classifier has one.
 
     Args:
@@ -288,7 +287,7 @@ def differentiable_copy(model: object, shape: Sequence[int], device: torch.devic
 
 
 @dataclass(frozen=True, kw_only=True)
-class BallSearch(ABC):
+class BallSearch:
     """What the searches share: the balls of the noise's norm, and the points in them that a certificate is about.
 
     Where all copies of an image are counted, these are the points of the grid k/255; what is searched is then the very
@@ -305,13 +304,6 @@ class BallSearch(ABC):
     m: int
     restarts: int
     seed: int
-
-    @abstractmethod
-    def find(self, x: Tensor, y: int, eps: float) -> Tensor:
-        """A point (C, H, W) on the CPU within `eps` of x, for x (C, H, W) in float32 and its class y.
-
-        The noise is addressed by x and the seed. Raises InputError for a model without a usable gradient.
-        """
 
     @property
     def ball(self) -> Ball:
@@ -364,6 +356,10 @@ class Search(BallSearch):
     model: nn.Module
 
     def find(self, x: Tensor, y: int, eps: float) -> Tensor:
+        """A point (C, H, W) on the CPU within `eps` of x, for x (C, H, W) in float32 and its class y.
+
+        The noise is addressed by x and the seed. Raises InputError for a model without a usable gradient.
+        """
         image, address, ball = x.to(self.engine.device), address_of(x), self.ball
         classes = torch.full((self.restarts,), y, device=image.device)
         random = draw((self.restarts - 1, *x.shape), 1.0, stream=self._stream(START, address), device=image.device)
@@ -417,6 +413,7 @@ class GradientFreeSearch(BallSearch):
     classes: Tensor
 
     def find(self, x: Tensor, y: int, eps: float) -> Tensor:
+        """As `Search.find`."""
         image, address = x.to(self.engine.device), address_of(x)
         self.engine.prepare(x.shape)
         others = self.elsewhere[self.classes != y].to(image)

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from randsmooth import bounds, models
 from randsmooth.certificates import ABSTAIN, BATCH_MATTERS, CertificationSettings, decide
+from randsmooth.certification import algorithm
 from randsmooth.certification.algorithm import PREDICT, Job, T, Until, certify_steps, count_once, results, uniforms
 from randsmooth.certification.engine import Engine, SampleRange
 from randsmooth.certification.opening import opened
@@ -267,11 +268,10 @@ class Watched:
         q: upper bound on 1 - p_A.
         counts0: (K,) classes of the samples that picked the class.
         counts: (K,) classes of the others so far.
-        path: (L,) how often the picked class had come out at each look so far.
 
     Example:
         >>> counts = np.array([30, 2])
-        >>> Watched(0, 0.25, 0.2, counts, counts, np.array([30])).samples
+        >>> Watched(0, 0.25, 0.2, counts, counts).samples
         32
     """
 
@@ -280,7 +280,6 @@ class Watched:
     q: float
     counts0: Ints
     counts: Ints
-    path: Ints
 
     @property
     def picked(self) -> int:
@@ -323,19 +322,16 @@ def watch(
     if settings.n0 == 0:
         raise InputError("n0=0: a certificate is watched for the class that n0 >= 1 samples pick; 100 are usual")
     image, rule, engine = images[0], settings.of(images.shape[1:]).stopping_rule(), smoothed.drawing(images[0])
-    steps, u = certify_steps(rule, settings.n0), uniforms(settings.bound, engine.seed, [address_of(image)])
-    asked, counts0, path = next(steps), np.zeros(0, np.int64), list[int]()
-    while True:
-        (counted,) = results(engine, [Job(0, image, count_once(asked))])
-        if not path:  # the first look comes with the samples that pick the class
-            counts0, counts = counted[0], np.zeros_like(counted[0])
-        counts = counts + counted[-1]
-        path.append(int(counts[counts0.argmax()]))
+    u, path = uniforms(settings.bound, engine.seed, [address_of(image)]), list[int]()
+
+    def counted(samples: SampleRange) -> Any:
+        return results(engine, [Job(0, image, count_once([samples]))])[0][0]
+
+    counts0 = counted(SampleRange(algorithm.SELECT, 0, settings.n0, rule.block))
+    counts, picked = np.zeros_like(counts0), int(counts0.argmax())
+    while (look := rule.next_look(path)) is not None:
+        counts = counts + counted(algorithm.estimating(rule, int(counts.sum()), look))
+        path.append(int(counts[picked]))
         evidence = Evidence.of(counts0[None], counts[None], paths=[np.array(path, np.int64)], u=u)
-        predict, radius = decide(rule, evidence)
-        q = float(rule.claims(evidence)[0][0])
-        yield Watched(int(predict[0]), float(radius[0]), q, counts0, counts, np.array(path, np.int64))
-        try:
-            asked = steps.send(counted)
-        except StopIteration:
-            return
+        (predict,), (radius,) = decide(rule, evidence)
+        yield Watched(int(predict), float(radius), float(rule.claims(evidence)[0][0]), counts0, counts)

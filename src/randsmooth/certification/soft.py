@@ -185,19 +185,18 @@ def soft_accuracies(
         >>> hard, list(soft)
         (array([1., 1.]), [4.0, inf])
     """
-    radii_, labels = np.asarray(radii, np.float64), np.asarray(y, np.int64)
+    images, labels = smoothed.checked(x), np.asarray(y, np.int64)
     wanted = tuple(dict.fromkeys((*betas, math.inf)))
-    images = 1 if x.dim() == 3 else len(x)
-    if labels.shape != (images,):
-        raise InputError(f"{labels.size} labels for {images} images; give one each")
-    soft = certify_soft(smoothed, x, n0, n, alpha, wanted, bound=bound)
+    if labels.shape != (len(images),):
+        raise InputError(f"{labels.size} labels for {len(images)} images; give one each")
+    soft = certify_soft(smoothed, images, n0, n, alpha, wanted, bound=bound)
     sure = np.take_along_axis(soft.mean[-1], soft.picked[-1][:, None], 1)[:, 0]
     q = bounds.q_upper(np.rint(sure * n).astype(np.int64), n, alpha)
     hard = smoothed.settings.smoothing.radius(q)
 
     def accuracy(picked: Ints, radius: Floats) -> Floats:
         right = (picked == labels) & (radius > 0.0)
-        return np.array([np.mean(right & (radius >= r)) for r in radii_])
+        return np.array([np.mean(right & (radius >= r)) for r in radii])
 
     by_beta = {beta: accuracy(soft.picked[i], soft.radius[i]) for i, beta in enumerate(wanted)}
     return accuracy(soft.picked[-1], hard), by_beta

@@ -113,7 +113,7 @@ def _of_backend(name: str | None, kind: Any, model: ForeignModel | Around | None
     yield one_line(kind.name) and one_line(kind.runs), "needs a `name`, and `runs`, which says what it runs"
     yield name in (None, kind.name), f"has a class of the name {kind.name!r}"
     yield kind.installed(), f"needs {', '.join(kind.packages)}, which is not installed"
-    yield isinstance(kind.tried_by_auto(CPU), bool), "has a tried_by_auto() that gives no bool"
+    yield isinstance(kind.tried_on, tuple), f"has tried_on={kind.tried_on!r}, expected a tuple of kinds of device"
     network = _example() if model is None else model
     noisy = _images(BATCH, *(getattr(model, "shape", None) or (1, SIDE, SIDE)))
     yield kind.accepts(network), f"does not accept a {type(network).__name__}: it {kind.runs}"
@@ -173,6 +173,5 @@ def _alike_in_threads(backend: Backend, noisy: Tensor) -> bool:
 
     alone = [ask(batch) for batch in batches]
     with ThreadPoolExecutor(2) as pool:
-        return all(
-            torch.allclose(*pair, rtol=CLOSE, atol=CLOSE) for pair in zip(alone, pool.map(ask, batches), strict=True)
-        )
+        pairs = zip(alone, pool.map(ask, batches), strict=True)
+        return all(torch.allclose(*pair, rtol=CLOSE, atol=CLOSE) for pair in pairs)

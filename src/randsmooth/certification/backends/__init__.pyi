@@ -4,6 +4,7 @@ from .base import Way as Way
 from .base import fastest as fastest
 from .base import features as features
 from .base import frozen as frozen
+from .base import in_batches as in_batches
 from .base import lacks_bfloat16 as lacks_bfloat16
 from .base import make_backend as make_backend
 from .base import own_copy as own_copy

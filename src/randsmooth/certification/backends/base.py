@@ -43,6 +43,7 @@ class Backend(ABC):
         parallel: whether several threads may ask at once.
         precision: "32", "bf16" or "fp16": the arithmetic of the layers, and so a part of the base classifier.
         device: where the noisy images are made and the logits end up.
+        tried_on: kinds of device, such as "cpu", on which `auto` measures how fast it is.
         packages: modules that it needs, on whose versions the logits depend besides torch's.
         workers: how many answers are computed at once; set before the first, above 1 only where `parallel`.
         spare: how many more threads ask than that: each draws noise while the others wait for their answers.
@@ -63,6 +64,7 @@ class Backend(ABC):
     name: ClassVar[str]
     runs: ClassVar[str] = "runs torch models, not ONNX files; use onnx or openvino"
     parallel: ClassVar[bool] = False
+    tried_on: ClassVar[tuple[str, ...]] = ()
     packages: ClassVar[tuple[str, ...]] = ()
     workers: int = 1
     spare: ClassVar[int] = 0
@@ -84,11 +86,6 @@ class Backend(ABC):
     def installed(cls) -> bool:
         """Whether the packages that it needs are installed."""
         return all(find_spec(package) is not None for package in cls.packages)
-
-    @classmethod
-    def tried_by_auto(cls, device: torch.device) -> bool:
-        """Whether `auto` measures how fast it is on `device`: by default it does not."""
-        return False
 
     @property
     def votes(self) -> bool:
@@ -142,8 +139,7 @@ def own_copy(model: nn.Module) -> nn.Module:
         False
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # torch's, of the parts of its own exported programs
+        with warnings.catch_warnings(action="ignore", category=FutureWarning):  # torch's, of its exported programs
             return copy.deepcopy(model)
     except (TypeError, ValueError, RuntimeError, RecursionError, NotImplementedError) as error:
         if next(iter(model.state_dict()), None) is None:
@@ -180,6 +176,20 @@ def refused(noisy: Tensor, error: Exception) -> InputError:
     said = shown(lines[-1] if "TorchScript" in lines[0] else lines[0])
     shape = tuple(noisy.shape[1:])
     return InputError(f"the model refuses inputs of shape {shape} ({said}): is it for other channels or another size?")
+
+
+def in_batches(answer: Callable[[Tensor], Tensor], images: Tensor, size: int | None, *, filled: bool = True) -> Tensor:
+    """What `answer` gives for `images`, asked in batches of `size` (None: all at once), the last filled up with zeros.
+
+    Example:
+        >>> in_batches(lambda part: part[:, :1] * len(part), torch.arange(6.0).reshape(3, 2), 2).tolist()
+        [[0.0], [4.0], [8.0]]
+    """
+    if size in (None, len(images)):
+        return answer(images)
+    missing = -len(images) % size if filled else 0
+    images_and_zeros = nn.functional.pad(images, (0, 0) * (images.dim() - 1) + (0, missing))
+    return torch.cat([answer(part).clone() for part in images_and_zeros.split(size)])[: len(images)]
 
 
 class Way(NamedTuple):
@@ -252,7 +262,7 @@ def ways(
     names = [usual_backend(model) if backend in (None, AUTO) else str(backend)]
     if backend == AUTO:
         others = ((n, kind) for n, kind in BACKENDS.items() if n not in names and kind.accepts(model))
-        names += [n for n, kind in others if kind.tried_by_auto(device) and kind.installed()]
+        names += [n for n, kind in others if device.type in kind.tried_on and kind.installed()]
     precisions = weighed(device) if precision == "auto" else (precision,)
     return [Way(name, each) for each in precisions for name in names]
 
@@ -347,15 +357,14 @@ def lacks_bfloat16(device: torch.device) -> str | None:
 
 
 @cache
-def features() -> dict[str, Any]:
-    """The CPU's features as torch reports them; empty for a torch that does not report them.
+def features() -> Mapping[str, Any]:
+    """The CPU's features as torch reports them; which differ from one architecture to another.
 
     Example:
         >>> features().get("avx2", False) in (True, False)
         True
     """
-    find = getattr(torch.cpu, "get_capabilities", None)
-    return dict(find()) if find else {}
+    return torch.cpu.get_capabilities()
 
 
 @cache

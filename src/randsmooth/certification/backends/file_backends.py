@@ -2,7 +2,6 @@
 
 import threading
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth.certificates import ARITHMETICS, Precision
-from randsmooth.certification.backends.base import Backend, cpu_instructions, frozen, own_copy, refused
+from randsmooth.certification.backends.base import Backend, cpu_instructions, frozen, in_batches, own_copy, refused
 from randsmooth.errors import InputError, article
 from randsmooth.extras import needs
 from randsmooth.models import ForeignModel, GraphFile, IrModel, OnnxModel, PythonModel, traceable, votes
@@ -48,14 +47,14 @@ class Onnx(Backend):
 
     def answer(self, noisy: Tensor) -> Tensor:
         try:
-            found = in_parts(self._run, self.model.prepared(noisy.cpu().numpy()), self.model.batch)
+            found = in_batches(self._run, noisy.cpu(), self.model.batch)
         except Exception as error:  # ONNX Runtime's exceptions have no other common base class
             raise refused(noisy, error) from error
         return as_logits(found, self.model).to(self.device)
 
-    def _run(self, images: np.ndarray) -> np.ndarray:
-        answer: np.ndarray = self.session.run([self.model.output], {self.model.input: images})[0]
-        return answer
+    def _run(self, noisy: Tensor) -> Tensor:
+        images = self.model.prepared(noisy.numpy())
+        return torch.from_numpy(self.session.run([self.model.output], {self.model.input: images})[0])
 
 
 class OpenVINO(Backend):
@@ -65,15 +64,12 @@ class OpenVINO(Backend):
     runs = "runs ONNX files, OpenVINO IR and torch modules, but none whose steps depend on the images; use torch"
     parallel = True
     spare = 1  # who asks waits, while threads of OpenVINO compute
+    tried_on = ("cpu",)
     packages = ("openvino",)
 
     @classmethod
     def accepts(cls, model: nn.Module | ForeignModel) -> bool:
         return isinstance(model, GraphFile) or traceable(model)
-
-    @classmethod
-    def tried_by_auto(cls, device: torch.device) -> bool:
-        return device.type == "cpu"
 
     def __init__(self, model: nn.Module | GraphFile, device: torch.device, precision: Precision) -> None:
         with needs("backend=openvino"):
@@ -99,21 +95,21 @@ class OpenVINO(Backend):
         return f"OpenVINO {' '.join(sorted(listed))}, {cpu_instructions()}"
 
     def answer(self, noisy: Tensor) -> Tensor:
-        graph = self.model if isinstance(self.model, GraphFile) else None
-        images = noisy.numpy() if graph is None else graph.prepared(noisy.numpy())
-        batch = graph.batch if isinstance(graph, IrModel) else None  # ONNX files are changed to any batch
+        batch = self.model.batch if isinstance(self.model, IrModel) else None  # ONNX files are changed to any batch
         try:
-            found = in_parts(self._run, images, batch)
+            found = in_batches(self._run, noisy, batch)
         except RuntimeError as error:  # what OpenVINO raises for shapes that do not fit
             raise refused(noisy, error) from error
-        return torch.from_numpy(found) if graph is None else as_logits(found, graph)
+        return as_logits(found, self.model) if isinstance(self.model, GraphFile) else found
 
-    def _run(self, images: np.ndarray) -> np.ndarray:
+    def _run(self, noisy: Tensor) -> Tensor:
+        graph = self.model if isinstance(self.model, GraphFile) else None
+        images = noisy.numpy() if graph is None else graph.prepared(noisy.numpy())
         key = threading.get_ident(), images.shape
         if key not in self.requests:
             self.requests[key] = self._compiled(images.shape).create_infer_request()
         result = self.requests[key].infer({0: images}, share_inputs=True, share_outputs=True)
-        return np.array(result[self.model.place if isinstance(self.model, GraphFile) else 0])
+        return torch.from_numpy(np.array(result[0 if graph is None else graph.place]))
 
     def _compiled(self, shape: tuple[int, ...]) -> Any:
         with self.compiling:
@@ -136,8 +132,7 @@ class OpenVINO(Backend):
             return read
         example = torch.zeros(shape)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # OpenVINO traces with torch.jit, which is deprecated and says much
+            with warnings.catch_warnings(action="ignore"):  # of torch.jit, with which OpenVINO traces
                 return self.convert(frozen(self.model), example_input=example, input=[shape])
         except Exception as error:  # what the converter raises for operators that it does not know has no base class
             raise refused(example, error) from error
@@ -163,32 +158,14 @@ class Python(Backend):
         return self.model.answer(noisy)
 
 
-def in_parts(run: Callable[[np.ndarray], np.ndarray], images: np.ndarray, batch: int | None) -> np.ndarray:
-    """The answers of `run` for `images`, asked in full batches of `batch` images, the last filled up with zeros.
-
-    Example:
-        >>> in_parts(lambda images: images[:, :1] * 2, np.arange(6.0).reshape(3, 2), 2)
-        array([[0.],
-               [4.],
-               [8.]])
-    """
-    if batch is None or len(images) == batch:
-        return run(images)
-    parts = [images[start : start + batch] for start in range(0, len(images), batch)]
-    missing = batch - len(parts[-1])
-    filled = np.concatenate([parts[-1], np.zeros((missing, *images.shape[1:]), images.dtype)])
-    return np.concatenate([run(part) for part in (*parts[:-1], filled)])[: len(images)]
-
-
-def as_logits(answer: np.ndarray, model: ForeignModel) -> Tensor:
+def as_logits(answer: Tensor, model: ForeignModel) -> Tensor:
     """Logits as they are; labels (B,) as votes.
 
     Raises:
         InputError: the model gives labels, and nobody said how many classes there are.
     """
-    found = torch.from_numpy(answer)
     if not model.labels:
-        return found
+        return answer
     if model.num_classes is None:
         raise InputError(f"the {model.kind} answers with labels, of how many classes: give num_classes (--num-classes)")
-    return votes(found, model.num_classes)
+    return votes(answer, model.num_classes)
