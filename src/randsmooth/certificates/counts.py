@@ -22,7 +22,7 @@ from randsmooth.certificates.logs.tsv import read_text
 from randsmooth.certificates.settings import CertificationSettings
 from randsmooth.certificates.table import ABSTAIN, ATTRS, NO_LABEL, Certificates, Floats, Ints, from_evidence, marked
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, unknown
+from randsmooth.errors import InputError, check_known
 from randsmooth.noise import Noise
 from randsmooth.rules import MOST_SAMPLES, ConfidenceBound, Rule, check_samples, kind_of_rule, make_rule
 
@@ -161,7 +161,7 @@ def _columns(counts: Any) -> tuple[dict[str, Any], str]:
         counts = _columns_of_file(where)
     elif not (isinstance(counts, Mapping) or hasattr(counts, "columns")):
         return ({} if counts is None else {"counts": counts}), ""
-    names = [str(name) for name in (counts if isinstance(counts, Mapping) else counts.columns)]
+    names = [str(name) for name in counts]
     found = {name: counts[name] for name in names if name in (*NUMBERS, *LISTS)}
     for stem in ("counts0", "counts"):
         wide = sorted(int(match[2]) for name in names if (match := WIDE.fullmatch(name)) and match[1] == stem)
@@ -346,9 +346,9 @@ def _of_radii(given: Any) -> dict[str, Any]:
     """The known columns by name. A mapping may hold no others, for they are misspelt ones; a DataFrame may."""
     if not (isinstance(given, Mapping) or hasattr(given, "columns")):
         return {"radius": given}
-    names = [*(given if isinstance(given, Mapping) else given.columns)]
-    if isinstance(given, Mapping) and (odd := [name for name in names if name not in RADII]):
-        raise unknown("column", odd[0], RADII)
+    names = [*given]
+    if isinstance(given, Mapping):
+        check_known("column", RADII, *names)
     if "radius" not in names:
         raise InputError(f"radius is missing in the columns {', '.join(map(str, names))}; of counts, see from_counts")
     return {name: given[name] for name in names if name in RADII}

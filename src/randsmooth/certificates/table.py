@@ -6,7 +6,6 @@ First the columns of evidence, a row of COLUMNS each, and what no certification 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -458,7 +457,7 @@ class Certificates:
 
         log = {name: getattr(self, name) for name in ("idx", "label", "predict", "radius", "correct", "seconds")}
         frame = pd.DataFrame(log if self.is_log else _counted(self))
-        frame.attrs[ATTRS] = {"header": json.loads(self.header.model_dump_json()), "name": self.name}
+        frame.attrs[ATTRS] = {"header": self.header.model_dump(mode="json"), "name": self.name}
         return frame
 
     def renamed(self, name: str) -> Certificates:

@@ -139,14 +139,7 @@ def kind_of_rule(text: str, *, n: int, bound: str = "clopper-pearson") -> tuple[
         raise InputError(f"rule {shown(repr(text))} takes no number; the samples of an image are --n")
     if entry.required and not equals:
         raise InputError(f"rule {text!r} needs a number: {entry.usage}, {entry.help}")
-    if equals:
-        arguments[entry.value] = _number(text, number)
-    return kind, arguments
-
-
-def _number(text: str, number: str) -> float:
-    value = float(number) if NUMBER.fullmatch(number) else math.nan
-    if not math.isfinite(value):
+    if equals and not (NUMBER.fullmatch(number) and math.isfinite(float(number))):
         said = f"rule {shown(repr(text))}: {shown(repr(number))} is no number"
-        raise InputError(f"{said}; write it as in {text.partition('=')[0]}=0.5")
-    return value
+        raise InputError(f"{said}; write it as in {name}=0.5")
+    return kind, arguments | ({entry.value: float(number)} if equals else {})

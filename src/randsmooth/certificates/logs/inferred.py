@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from randsmooth import bounds
 from randsmooth.certificates.table import ABSTAIN, Certificates, Floats, name_images
@@ -473,11 +472,6 @@ def _rounding(radii: Floats) -> Floats:
     return np.asarray(np.maximum(0.5 * 10.0**-shown, FINEST) * (1.0 + 1e-6))
 
 
-def beyond(radius: Floats, sigma: float, n: int, alpha: float) -> NDArray[np.bool_]:
-    """(N,) radii above what n samples at alpha certify at sigma, by more than rounding."""
-    return np.asarray(radius > Gaussian(sigma).largest_radius(n, alpha) * (1.0 + ROUNDED))
-
-
 def require_reachable(table: Certificates) -> None:
     """Raise InputError for a log whose radii cannot come from its sigma, n and alpha. A table of counts passes.
 
@@ -502,8 +496,8 @@ def require_reachable(table: Certificates) -> None:
         those = f"its radii are those of n={found[0][0]} at alpha={found[0][1]:g}; give these, or leave n and alpha out"
         raise InputError(f"{table.name}: not made with n={header.n}, alpha={header.alpha}: {those}")
     n, alpha = header.n or MOST_SAMPLES, header.alpha or LOOSEST
-    if len(wrong := table.idx[beyond(table.radius, header.sigma, n, alpha)]):
-        most = round_down(Gaussian(header.sigma).largest_radius(n, alpha), 3)
-        budget = f"n={header.n or 'any'} and alpha={header.alpha or 'any'} certify at sigma={header.sigma:g}"
-        above = f"{table.name}: the radius of {name_images(wrong)} is above {most}, the most that {budget}"
+    most = Gaussian(header.sigma).largest_radius(n, alpha)
+    if len(wrong := table.idx[table.radius > most * (1.0 + ROUNDED)]):
+        reach = f"{round_down(most, 3)}, the most that n={header.n or 'any'} and alpha={header.alpha or 'any'} certify"
+        above = f"{table.name}: the radius of {name_images(wrong)} is above {reach} at sigma={header.sigma:g}"
         raise InputError(f"{above}; give those that the log was made with, or no n and alpha")
