@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
@@ -77,22 +77,6 @@ class Classifier(StoredModel):
         if self.mean is not None and self.std is not None:
             x = (x - self.mean) / self.std
         return self.network(x)  # type: ignore[no-any-return]
-
-    def apart(self) -> tuple[nn.Conv2d, nn.Module] | None:
-        """The first layer, where it is a convolution of the images as they are, and the rest; None: it is another.
-
-        Example:
-            >>> model = Classifier(arch="lenet", classes=["cat", "dog"], shape=(1, 28, 28))
-            >>> first, rest = model.apart()
-            >>> x = torch.rand(3, 1, 28, 28)
-            >>> torch.equal(rest(first(x)), model(x))
-            True
-        """
-        network = self.network
-        if self.mean is not None or not isinstance(network, nn.Sequential) or not isinstance(network[0], nn.Conv2d):
-            return None
-        first = network[0]
-        return (first, network[1:]) if first.groups == 1 and first.padding_mode == "zeros" else None
 
 
 def load(folder: Path | str, *, device: torch.device | str = "cpu") -> Classifier:

@@ -56,29 +56,22 @@ class DenseLayer(nn.Module):
         return torch.cat([x, self.brc_2(self.brc_1(x))], 1)
 
 
-class DenseNet40(nn.Module):
+def densenet40(*, in_channels: int, image_size: int, num_classes: int) -> nn.Module:
     """DenseNet-40 with bottlenecks for 32x32 images (Huang et al. 2017), as jh-jeong/smoothing-consistency names it.
 
     A 3x3 stem with 24 channels and three blocks of 6 layers with 2x2 average pools, without a convolution, between.
     """
-
-    def __init__(self, *, in_channels: int, image_size: int, num_classes: int) -> None:
-        super().__init__()
-        channels = 2 * GROWTH
-        layers: list[tuple[str, nn.Module]] = [("conv0", nn.Conv2d(in_channels, channels, 3, padding=1, bias=False))]
-        for block in (1, 2, 3):
-            dense = ((f"layer{i + 1}", DenseLayer(channels + i * GROWTH)) for i in range(LAYERS))
-            layers.append((f"block{block}", nn.Sequential(OrderedDict(dense))))
-            channels += LAYERS * GROWTH
-            if block < 3:
-                layers.append((f"trans{block}", nn.AvgPool2d(2)))
-        layers += [("norm_last", nn.BatchNorm2d(channels)), ("relu_last", nn.ReLU(inplace=True))]
-        self.features = nn.Sequential(OrderedDict([*layers, ("pool_last", nn.AdaptiveAvgPool2d(1))]))
-        self.classifier = nn.Linear(channels, num_classes)
-        he_normal(self)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.classifier(self.features(x).flatten(1))  # type: ignore[no-any-return]
+    channels = 2 * GROWTH
+    layers = OrderedDict[str, nn.Module](conv0=nn.Conv2d(in_channels, channels, 3, padding=1, bias=False))
+    for block in (1, 2, 3):
+        dense = ((f"layer{i + 1}", DenseLayer(channels + i * GROWTH)) for i in range(LAYERS))
+        layers[f"block{block}"] = nn.Sequential(OrderedDict(dense))
+        channels += LAYERS * GROWTH
+        if block < 3:
+            layers[f"trans{block}"] = nn.AvgPool2d(2)
+    layers |= {"norm_last": nn.BatchNorm2d(channels), "relu_last": nn.ReLU(inplace=True)}
+    features = nn.Sequential(OrderedDict(layers, pool_last=nn.AdaptiveAvgPool2d(1), flatten=nn.Flatten(1)))
+    return he_normal(nn.Sequential(OrderedDict(features=features, classifier=nn.Linear(channels, num_classes))))
 
 
 def _norm_relu_conv(inputs: int, outputs: int, kernel: int) -> nn.Sequential:
@@ -101,4 +94,4 @@ class MaxPool2x2(nn.Module):
 
 LENET = Architecture(lenet, min_size=16)
 SMALL_CNN = Architecture(small_cnn, min_size=2)
-DENSENET40 = Architecture(DenseNet40, min_size=4)
+DENSENET40 = Architecture(densenet40, min_size=4)

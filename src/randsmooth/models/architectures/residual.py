@@ -58,7 +58,16 @@ class Bottleneck(Block):
     expansion, kernels = 4, (1, 3, 1)
 
 
-class ResNet(nn.Module):
+def residual(
+    block: type[Block],
+    depths: Sequence[int],
+    width: int,
+    stem: int,
+    *,
+    in_channels: int,
+    image_size: int,
+    num_classes: int,
+) -> nn.Module:
     """Stages of blocks, each after the first with twice the channels and half the side.
 
     Args:
@@ -67,36 +76,17 @@ class ResNet(nn.Module):
         width: channels of the first stage.
         stem: the side of the first kernel: 3, or 7 with a stride of 2 and a pool, which divide sides by 4.
     """
-
-    def __init__(
-        self,
-        block: type[Block],
-        depths: Sequence[int],
-        width: int,
-        stem: int,
-        *,
-        in_channels: int,
-        image_size: int,
-        num_classes: int,
-    ) -> None:
-        super().__init__()
-        self.conv1 = nn.Conv2d(in_channels, width, stem, stride=2 if stem == 7 else 1, padding=stem // 2, bias=False)
-        self.bn1 = nn.BatchNorm2d(width)
-        self.relu = nn.ReLU(inplace=True)
-        self.maxpool = nn.MaxPool2d(3, stride=2, padding=1) if stem == 7 else nn.Identity()
-        self.stages, inputs = tuple(f"layer{place + 1}" for place in range(len(depths))), width
-        for place, (name, depth) in enumerate(zip(self.stages, depths, strict=True)):
-            self.add_module(name, stage(block, inputs, width * 2**place, depth, stride=2 if place else 1))
-            inputs = width * 2**place * block.expansion
-        self.avgpool = nn.AdaptiveAvgPool2d(1)
-        self.fc = nn.Linear(inputs, num_classes)
-        he_normal(self)
-
-    def forward(self, x: Tensor) -> Tensor:
-        x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
-        for name in self.stages:
-            x = self.get_submodule(name)(x)
-        return self.fc(self.avgpool(x).flatten(1))  # type: ignore[no-any-return]
+    layers = OrderedDict[str, nn.Module](
+        conv1=nn.Conv2d(in_channels, width, stem, stride=2 if stem == 7 else 1, padding=stem // 2, bias=False),
+        bn1=nn.BatchNorm2d(width),
+        relu=nn.ReLU(inplace=True),
+        maxpool=nn.MaxPool2d(3, stride=2, padding=1) if stem == 7 else nn.Identity(),
+    )
+    inputs = width
+    for place, depth in enumerate(depths):
+        layers[f"layer{place + 1}"] = stage(block, inputs, width * 2**place, depth, stride=2 if place else 1)
+        inputs = width * 2**place * block.expansion
+    return classifying(layers, inputs, num_classes)
 
 
 class PreActivationBlock(nn.Module):
@@ -123,25 +113,20 @@ class PreActivationBlock(nn.Module):
         return self.conv2(hidden).add_(shortcut)  # type: ignore[no-any-return]
 
 
-class WideResNet(nn.Module):
+def wide_residual(n: int, k: int, *, in_channels: int, image_size: int, num_classes: int) -> nn.Module:
     """Three groups of n blocks with 16 k, 32 k and 64 k channels: depth 6n + 4 (Zagoruyko & Komodakis 2016)."""
+    layers = OrderedDict[str, nn.Module](conv1=nn.Conv2d(in_channels, 16, 3, padding=1, bias=False))
+    for group, (inputs, outputs) in enumerate(((16, 16 * k), (16 * k, 32 * k), (32 * k, 64 * k))):
+        blocks = stage(PreActivationBlock, inputs, outputs, n, stride=2 if group else 1)
+        layers[f"block{group + 1}"] = nn.Sequential(OrderedDict(layer=blocks))
+    layers |= {"bn1": nn.BatchNorm2d(64 * k), "relu": nn.ReLU(inplace=True)}
+    return classifying(layers, 64 * k, num_classes)
 
-    def __init__(self, n: int, k: int, *, in_channels: int, image_size: int, num_classes: int) -> None:
-        super().__init__()
-        self.conv1 = nn.Conv2d(in_channels, 16, 3, padding=1, bias=False)
-        self.block1, self.block2, self.block3 = (
-            nn.Sequential(OrderedDict(layer=stage(PreActivationBlock, inputs, outputs, n, stride)))
-            for inputs, outputs, stride in ((16, 16 * k, 1), (16 * k, 32 * k, 2), (32 * k, 64 * k, 2))
-        )
-        self.bn1 = nn.BatchNorm2d(64 * k)
-        self.relu = nn.ReLU(inplace=True)
-        self.avgpool = nn.AdaptiveAvgPool2d(1)
-        self.fc = nn.Linear(64 * k, num_classes)
-        he_normal(self)
 
-    def forward(self, x: Tensor) -> Tensor:
-        x = self.block3(self.block2(self.block1(self.conv1(x))))
-        return self.fc(self.avgpool(self.relu(self.bn1(x))).flatten(1))  # type: ignore[no-any-return]
+def classifying(layers: OrderedDict[str, nn.Module], channels: int, num_classes: int) -> nn.Module:
+    """`layers`, and logits of the mean of each of their `channels`."""
+    end = {"avgpool": nn.AdaptiveAvgPool2d(1), "flatten": nn.Flatten(1), "fc": nn.Linear(channels, num_classes)}
+    return he_normal(nn.Sequential(OrderedDict(layers | end)))
 
 
 def shortcut(inputs: int, outputs: int, stride: int) -> nn.Module:
@@ -157,11 +142,12 @@ def stage(block: type[Block | PreActivationBlock], inputs: int, width: int, dept
     return nn.Sequential(block(inputs, width, stride), *(block(outputs, width, 1) for _ in range(depth - 1)))
 
 
-def he_normal(network: nn.Module) -> None:
-    """Convolutions ~ N(0, 2 / fan_out), fan_out = k * k * output channels (He et al. 2015); in place."""
+def he_normal(network: nn.Module) -> nn.Module:
+    """`network`, with convolutions ~ N(0, 2 / fan_out), fan_out = k * k * output channels (He et al. 2015)."""
     for module in network.modules():
         if isinstance(module, nn.Conv2d):
             nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+    return network
 
 
 def resnet(depth: int) -> Architecture:
@@ -169,7 +155,7 @@ def resnet(depth: int) -> Architecture:
     n, rest = divmod(depth - 2, 6)
     if not 1 <= n <= MOST_BLOCKS or rest:
         raise InputError(f"resnet{depth}: CIFAR ResNets have depth 6n + 2, such as resnet20, resnet56 or resnet110")
-    return Architecture(partial(ResNet, BasicBlock, (n, n, n), 16, 3), min_size=8)  # two halvings leave 2x2 pixels
+    return Architecture(partial(residual, BasicBlock, (n, n, n), 16, 3), min_size=8)  # two halvings leave 2x2 pixels
 
 
 def wide_resnet(depth: int, k: int) -> Architecture:
@@ -177,10 +163,10 @@ def wide_resnet(depth: int, k: int) -> Architecture:
     n, rest = divmod(depth - 4, 6)
     if not 1 <= n <= MOST_BLOCKS or rest or k < 1:
         raise InputError(f"wrn{depth}-{k}: wide ResNets have depth 6n + 4 and a width of 1 or more, such as wrn28-10")
-    return Architecture(partial(WideResNet, n, k), min_size=8)
+    return Architecture(partial(wide_residual, n, k), min_size=8)
 
 
 RESNET8, RESNET20, RESNET32, RESNET44, RESNET56, RESNET110 = map(resnet, (8, 20, 32, 44, 56, 110))
 CIFAR_RESNET50 = resnet(50)
-RESNET50 = Architecture(partial(ResNet, Bottleneck, (3, 4, 6, 3), 64, 7), min_size=32)
+RESNET50 = Architecture(partial(residual, Bottleneck, (3, 4, 6, 3), 64, 7), min_size=32)
 WRN28_10, WRN40_2 = wide_resnet(28, 10), wide_resnet(40, 2)
