@@ -273,10 +273,9 @@ def _records(content: bytes) -> dict[str, bytes]:
 
 
 def _to_records(value: Any, content: bytes, draw: Draw) -> bytes:
-    """An archive with right checksums; its comment, where our digest is, stays."""
+    """An archive with right checksums."""
     buffer = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as source, zipfile.ZipFile(buffer, "w") as archive:
-        archive.comment = source.comment
+    with zipfile.ZipFile(buffer, "w") as archive:
         for name, raw in value.items():
             archive.writestr(zipfile.ZipInfo(name), raw)
     return buffer.getvalue()

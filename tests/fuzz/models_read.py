@@ -1,9 +1,7 @@
 """Models and training runs as they come in: folders, ONNX files, checkpoints of others and our own, YAML."""
 
 import hashlib
-import io
 import json
-import zipfile
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -256,11 +254,9 @@ class Checkpoint(Archive):
 
 
 def tagged(archive: bytes) -> bytes:
-    """A zip file with the digest of all before it for a comment, as a stranger would put it there."""
-    with zipfile.ZipFile(io.BytesIO(archive)) as zipped:
-        bare = archive[: len(archive) - len(zipped.comment) - 2]
-    head = bare + len(TAG + b"0" * 64).to_bytes(2, "little")
-    return head + TAG + hashlib.sha256(head).hexdigest().encode()
+    """A zip file with its digest behind it, as a stranger would put it there."""
+    bare = archive.rpartition(TAG)[0] or archive
+    return bare + TAG + hashlib.sha256(bare).hexdigest().encode()
 
 
 @cache

@@ -8,7 +8,7 @@ from randsmooth.atomic import is_scrap
 from randsmooth.errors import InputError
 from randsmooth.training.checkpoint import Checkpoint, load
 from randsmooth.training.recipe import Change, Recipe
-from randsmooth.training.settings import READING
+from randsmooth.training.settings import Reading
 
 CHECKPOINT = "checkpoint.pt"
 HISTORY = "history.csv"
@@ -19,7 +19,7 @@ TEACHER = "teacher.pt"
 METRICS = "metrics"
 FIRST = (SETTINGS, EVENTS, METRICS, TEACHER)  # may exist before the first checkpoint
 # Settings that a resumed run cannot change: the weights or the state of its schedule would no longer fit.
-LASTING = ("dataset", *READING, "take", "arch", "method", "noise", "seed")
+LASTING = ("dataset", *Reading.model_fields, "take", "arch", "method", "noise", "seed")
 ANEW = "To begin anew: overwrite=True, or another out (--out)"
 OWN = (CHECKPOINT, HISTORY, *FIRST, *MODEL)
 

@@ -18,7 +18,7 @@ from randsmooth.methods.hyperparameters import declared
 from randsmooth.noise import Noise, noise_from, noise_said
 from randsmooth.training.presets import Preset, find
 from randsmooth.training.schedule import Optimisation, scaled
-from randsmooth.training.settings import READING, DenoiserSettings, TrainingPrecision, TrainingSettings
+from randsmooth.training.settings import DenoiserSettings, Reading, TrainingPrecision, TrainingSettings
 
 # Settings that change how fast a run is, not what it computes: a resumed run may use others.
 HOW = ("device", "compile")
@@ -48,7 +48,7 @@ class Change(NamedTuple):
         return f"{self.setting} changed from {self.before!r} to {self.now!r} after {epochs} epoch{'s' * (epochs != 1)}"
 
 
-class Recipe(Optimisation):
+class Recipe(Optimisation, Reading):
     """Everything that decides the weights, and where to compute them. Every checkpoint and model contains its recipe.
 
     Example:
@@ -62,10 +62,6 @@ class Recipe(Optimisation):
     optimiser: ClassVar[str] = "sgd"  # or adam
 
     dataset: str
-    image_column: str | None = None
-    label_column: str | None = None
-    resize: str | None = None
-    crop: str | None = None
     take: int | None
     arch: str
     method: str
@@ -81,11 +77,6 @@ class Recipe(Optimisation):
     batch_norm_devices: int | None = None  # that normalise a part of each batch on their own; None: none does
     asked: dict[str, str] = Field(default_factory=dict)  # hyperparameter -> weights hash of the model it names
     changed: tuple[str, ...] = ()  # settings that were changed when the run was resumed, and after which epoch
-
-    @property
-    def reading(self) -> dict[str, Any]:
-        """How the images are read: arguments of `data.load` and `data.describe`."""
-        return {name: getattr(self, name) for name in READING}
 
     @cached_property
     def smoothing(self) -> Noise | None:
@@ -200,7 +191,7 @@ def resolve(
         _check_takes(method, preset.method, noise)
     chosen: dict[str, Any] = {"dataset": dataset, "device": device, "arch": arch, "sigma": sigma, "preset": preset.name}
     chosen |= {"noise": noise and noise.facts(), "method": preset.method, "hyperparameters": dataclasses.asdict(method)}
-    chosen |= settings.model_dump(include={"take", "precision", "seed", "compile", *READING})
+    chosen |= settings.model_dump(include={"take", "precision", "seed", "compile", *Reading.model_fields})
     steps = {key: value for key, value in settings.set.items() if key not in fields}
     recipe = Recipe(**chosen, **schedule.stretched(epochs).model_dump() | steps)
     _check(recipe, method.m)

@@ -30,7 +30,7 @@ from randsmooth.progress import Progress, chosen_progress, silent
 from randsmooth.training import devices as ranked
 from randsmooth.training.checkpoint import Checkpoint
 from randsmooth.training.folder import OWN, SETTINGS, TEACHER, check, clear
-from randsmooth.training.loggers import LoggerGroup, check_loggers, open_loggers
+from randsmooth.training.loggers import check_loggers, open_loggers
 from randsmooth.training.loop import Callback, Trainer, work
 from randsmooth.training.networks import new_model, other_models
 from randsmooth.training.predictions import SmoothedTeacher
@@ -126,7 +126,10 @@ def train(
     with delivered(out, folder=True, **flags) if ranked.leads() else nullcontext(Path(os.devnull)) as folder:
         flags["accept_changes"] = accept_changes
         run = Run(recipe, spec, own, placement, folder, written, notes, flags, loggers, callback, progress)
-        return cast(Classifier, carry_out(run))
+        if placement.number == 1 or ranked.started():
+            return cast(Classifier, take_part(run))
+        ranked.launch(placement.number, partial(take_part, run), callback)
+        return cast(Classifier, type(new_model(recipe, spec)).load(folder, placement.own_device))
 
 
 def train_denoiser(dataset: Any, settings: DenoiserSettings | None = None, *, out: Place, **options: Any) -> Denoiser:
@@ -253,15 +256,6 @@ class Run:
     progress: Progress
 
 
-def carry_out(run: Run) -> Classifier | Denoiser:
-    """Train what `run` describes, or go on with it; the trained model in eval mode."""
-    placement = run.placement
-    if placement.number == 1 or ranked.started():
-        return take_part(run)
-    ranked.launch(placement.number, partial(take_part, run), run.callback)
-    return type(new_model(run.recipe, run.spec)).load(run.folder, placement.own_device)
-
-
 def take_part(run: Run) -> Classifier | Denoiser:
     """Train the run as one of its ranks, together with the others; the first decides, writes and reports for all."""
     fabric = ranked.make_fabric(run.recipe, run.placement)
@@ -294,8 +288,7 @@ def take_part(run: Run) -> Classifier | Denoiser:
             trainer.restore(checkpoint)
             reporter.say(f"resumed after epoch {checkpoint.epoch} of {recipe.epochs}")
             reporter.skip(sum(work(schedule, epoch, len(images)) for epoch in range(checkpoint.epoch)))
-        opened = open_loggers(run.loggers, run.folder, recipe.flat(), trainer.steps_taken)
-        with opened if ranks.is_first else nullcontext(LoggerGroup([])) as loggers:
+        with open_loggers(run.loggers, run.folder, recipe.flat(), trainer.steps_taken) as loggers:
             trainer.fit(loggers, run.callback)
         if ranks.is_first:
             models.save(model, run.folder)

@@ -12,16 +12,47 @@ from randsmooth.methods.hyperparameters import Count, Positive
 from randsmooth.noise import ANoise, check_sigma, instead, one_form
 
 TrainingPrecision = Literal["32", "bf16-mixed"]
-READING = ("image_column", "label_column", "resize", "crop")  # arguments of `data.load`
 
 
-class TrainingSettings(FrozenRecord):
+class Reading(FrozenRecord):
+    """How images of a user's own are read: arguments of `data.load`.
+
+    Attributes:
+        image_column: Column, array or extension of the images. (default: image, img, x, ...)
+        label_column: Column, array or extension of the labels. (default: label, y, target, ...)
+        resize: Scale every image: the shorter side's pixels, or HEIGHTxWIDTH. (default: no scaling)
+        crop: Cut the centre of every image, after scaling: a side's pixels, or HEIGHTxWIDTH. (default: all)
+
+    Example:
+        >>> Reading(crop=(24, 32)).reading["crop"]
+        '24x32'
+    """
+
+    image_column: str | None = None
+    label_column: str | None = None
+    resize: str | None = None
+    crop: str | None = None
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """These settings alone."""
+        return self.model_dump(include={*Reading.model_fields})
+
+    @field_validator("resize", "crop", mode="before")
+    @classmethod
+    def _size(cls, value: Any, info: ValidationInfo) -> str | None:
+        """As it is written in files."""
+        return written(parse_size(str(info.field_name), value))
+
+
+class TrainingSettings(Reading):
     """Settings of a training run on any data set; the preset supplies what is None.
 
     Without a method, the preset's method is trained; with neither, `gaussian`. Without sigma it is the one that the
     preset was published for or, of several, the middle one. With sigma 0, method gaussian trains without noise: a
     classifier to put behind a denoiser (see `Denoised`). Under another noise than Gaussian only some methods train,
-    with the hyperparameters of the preset's middle sigma.
+    with the hyperparameters of the preset's middle sigma. The settings by which images are read (image_column,
+    label_column, resize, crop) are those of `data.load`.
 
     Attributes:
         method: Training method; see `randsmooth methods`. (default: the preset's, or gaussian)
@@ -37,10 +68,6 @@ class TrainingSettings(FrozenRecord):
         take: Train on this many images, evenly spread over the file. (default: all)
         precision: Arithmetic: 32 or bf16-mixed.
         compile: Compile the network with torch.compile.
-        image_column: Column, array or extension of the images. (default: image, img, x, ...)
-        label_column: Column, array or extension of the labels. (default: label, y, target, ...)
-        resize: Scale every image: the shorter side's pixels, or HEIGHTxWIDTH. (default: no scaling)
-        crop: Cut the centre of every image, after scaling: a side's pixels, or HEIGHTxWIDTH. (default: all)
         seed: Seed of initialisation, order, augmentation and noise.
 
     Raises:
@@ -68,22 +95,7 @@ class TrainingSettings(FrozenRecord):
     take: int | None = None
     precision: TrainingPrecision = "32"
     compile: bool = False
-    image_column: str | None = None
-    label_column: str | None = None
-    resize: str | None = None
-    crop: str | None = None
     seed: Annotated[int, Field(ge=0)] = 0
-
-    @property
-    def reading(self) -> dict[str, Any]:
-        """How the images are read: arguments of `data.load` and `data.describe`."""
-        return {name: getattr(self, name) for name in READING}
-
-    @field_validator("resize", "crop", mode="before")
-    @classmethod
-    def _size(cls, value: Any, info: ValidationInfo) -> str | None:
-        """As it is written in files."""
-        return written(parse_size(str(info.field_name), value))
 
     @model_validator(mode="after")
     def _usable(self) -> Self:

@@ -169,12 +169,11 @@ def default(method: str, dataset: str) -> Preset:
         InputError: all presets of the method are for other data sets.
     """
     of_method = [preset for preset in PRESETS if preset.method == method]
-    for preset in of_method:
-        if preset.serves(dataset) and preset.main:
-            return preset
-    if not of_method:
-        return Preset(f"defaults/{method}", method, "the defaults of the method, not from a paper")
-    raise InputError(f"no preset trains {method!r} on {dataset!r}; see `randsmooth methods --presets`")
+    own = Preset(f"defaults/{method}", method, "the defaults of the method, not from a paper")
+    found = next((preset for preset in of_method or [own] if preset.serves(dataset) and preset.main), None)
+    if found is None:
+        raise InputError(f"no preset trains {method!r} on {dataset!r}; see `randsmooth methods --presets`")
+    return found
 
 
 def find(method: str | None, dataset: str, preset: str | None = None, *, anywhere: bool = False) -> Preset:
