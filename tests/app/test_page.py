@@ -36,7 +36,7 @@ def explained(level: float = 0.7, shape: tuple[int, int, int] = (1, 8, 8), **opt
 def test_the_certificate_is_the_one_of_the_smoothed_classifier() -> None:
     found = explained(attack=False)
     own = rs.SmoothedClassifier(Brightness().eval(), sigma=0.5, n=1000, seed=0).certify(torch.full((1, 8, 8), 0.7))
-    assert np.array_equal(found.counts, own.counts[0]) and found.radius == own.radius[0] and found.predict == 1
+    assert np.array_equal(found.look.counts, own.counts[0]) and found.radius == own.radius[0] and found.predict == 1
     assert len(found.copies.pixels) == 12
     assert found.copies.answers.tolist() == (found.copies.pixels.mean(axis=(1, 2, 3)) > 0.5).astype(int).tolist()
 
@@ -58,7 +58,7 @@ def test_the_page_says_the_answer_and_a_radius_that_is_certified_or_that_there_i
 
 def test_an_abstention_says_whether_more_samples_may_help() -> None:
     found = explained(level=0.5, attack=False)
-    other, picked = sorted([0, 1], key=lambda k: k == found.picked)
+    other, picked = sorted([0, 1], key=lambda k: k == found.look.picked)
     said = {
         520: "about 10,000 samples would certify the class",
         501: "a million samples would not certify",

@@ -69,13 +69,13 @@ def test_when_the_time_is_up_what_there_is_is_shown(served: Served, digit: Path)
 def test_what_is_beyond_the_limits_is_refused(served: Served) -> None:
     for n in (199, 2001):
         with pytest.raises(InputError, match="choose from 200 to 2,000"):
-            served.watched(torch.zeros(1, 8, 8), 0.25, n)
+            next(served.watched(torch.zeros(1, 8, 8), 0.25, n))
     with pytest.raises(InputError, match="seconds=0 must be greater than 0"):
         Limits(seconds=0)
     denoised = rs.Denoised(lambda noisy: noisy.clamp(0, 1), served.model)
     behind = Served.of(denoised, "denoised", sigma=0.25, dataset="digits")
     with pytest.raises(InputError, match=r"this model is for gaussian=0\.25 alone"):
-        behind.watched(torch.zeros(1, 8, 8), 0.5, 200)
+        next(behind.watched(torch.zeros(1, 8, 8), 0.5, 200))
 
 
 def test_names_are_text_and_data_are_plain(served: Served, digit: Path) -> None:

@@ -312,12 +312,10 @@ def _seen(run: Run, reporter: Reporter) -> list[JournalRow]:
 
 def _tried(noise: Noise, rows: Sequence[JournalRow], radius: float, settings: CertificationSettings) -> Candidate:
     """A noise by its rows: what the samples of `settings` would prove if the shares stay those of the few drawn."""
-    shares, reached = list[float](), list[float]()
-    for row in rows:
-        votes, right = int(row.counts[row.label]), int(row.counts0.argmax()) == row.label
-        (far,) = radius_by_samples(votes, PILOT_N, [settings.n], alpha=settings.alpha, noise=noise)
-        shares.append(votes / PILOT_N)
-        reached.append(right * min(float(far), radius) / radius)
+    votes = np.array([row.counts[row.label] for row in rows])
+    right = np.array([row.counts0.argmax() == row.label for row in rows])
+    far = radius_by_samples(votes, PILOT_N, settings.n, alpha=settings.alpha, noise=noise)
+    shares, reached = votes / PILOT_N, right * np.minimum(far, radius) / radius
     return Candidate(noise, metrics.mean(shares, (0.0, 1.0)), metrics.mean(reached, (0.0, 1.0)))
 
 

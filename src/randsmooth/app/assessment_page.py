@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from randsmooth import metrics
 from randsmooth.app.assessing import PILOT_N, PLAN_N, Assessment
@@ -14,8 +13,7 @@ from randsmooth.atomic import write_atomically
 from randsmooth.bounds import most_failures
 from randsmooth.certificates import write_parquet
 from randsmooth.certification.run import NEAR
-from randsmooth.escape import printable, setting, shortened
-from randsmooth.extras import versions
+from randsmooth.escape import printable, shortened
 from randsmooth.metrics import Estimate
 from randsmooth.report import Axes, Line, draw
 from randsmooth.report.charts import BASELINE, PALETTE, Look
@@ -38,7 +36,11 @@ def assessment_page(found: Assessment, *, command: str | None = None) -> str:
     content: dict[str, Any] = {"found": found, "n": n, "command": command, "at": (found.radius / 2, found.radius)}
     content |= {"name": _short(found.name), "dataset": _short(header.dataset), "values": math.prod(found.shape)}
     content |= {"advice": advice(found), "most_false": most_failures(n, header.alpha or 0.0, RHO)}
-    content |= {"chart": _in_percent(figure(found)), "attacked": _attacked(found), "facts": _facts(found, command)}
+    content |= {
+        "chart": _in_percent(figure(found)),
+        "attacked": _attacked(found),
+        "notes": [("note", note) for note in found.notes],
+    }
     return filled("assessment.html.j2", percent=percent, pilot_n=PILOT_N, plan_n=PLAN_N, **content)
 
 
@@ -97,12 +99,12 @@ def figure(found: Assessment) -> Axes:
     shares = metrics.certified_shares(table, x)
     low, high = metrics.wilson(np.round(shares * len(table)), len(table))
     high = np.where(x > metrics.farthest(table), 0.0, high)  # beyond what so many samples can certify
-    ends = np.array([0.0, end])
+    ends, (alone, noisy) = np.array([0.0, end]), ([100.0 * e.value] * 2 for e in (found.clean, found.chosen.accuracy))
     band: dict[str, Any] = {"low": 100.0 * low, "high": 100.0 * high}
     once = f"once under {said(found.noise)}: {percent(found.chosen.accuracy)}"
     lines = [
-        Line(f"network alone: {percent(found.clean)}", ends, _level(found.clean), look=Look(BASELINE, "dash")),
-        Line(once, ends, _level(found.chosen.accuracy), look=Look(PALETTE[4], "dot")),
+        Line(f"network alone: {percent(found.clean)}", ends, alone, look=Look(BASELINE, "dash")),
+        Line(once, ends, noisy, look=Look(PALETTE[4], "dot")),
         Line("right and certified", x, 100.0 * shares, "step", look=Look(PALETTE[0], "solid"), **band),
     ]
     if found.attempts:
@@ -114,10 +116,6 @@ def figure(found: Assessment) -> Axes:
     return Axes(
         f"{found.name} on {table.header.dataset}", across, "images (%)", lines, y_range=(0.0, 102.0), x_range=(0.0, end)
     )
-
-
-def _level(estimate: Estimate) -> NDArray[np.float64]:
-    return np.full(2, 100.0 * estimate.value)
 
 
 def _in_percent(axes: Axes) -> dict[str, Any]:
@@ -146,20 +144,3 @@ def _attacked(found: Assessment) -> dict[str, Any]:
     tried = found.attempts[row]
     best = tried.inside if row in found.failed or tried.outside is None else tried.outside
     return {"changed": len(changed), "row": row, "best": best, "radius": float(found.table.radius[row])}
-
-
-def _facts(found: Assessment, command: str | None) -> list[tuple[str, str]]:
-    header = found.table.header
-    facts: list[tuple[str, Any]] = [
-        ("model", found.name),
-        ("images", f"{header.dataset} ({header.split}), {header.selection}"),
-        ("noise", found.noise.text),
-        ("samples", f"{header.n0:,} that picked the class, {header.n:,} that bounded its probability"),
-        ("alpha", header.alpha),
-        ("seed of the noise", header.seed),
-        ("backend", header.backend),
-        ("versions", versions()),
-        *(("note", note) for note in found.notes),
-        *([("command", command)] if command else []),
-    ]
-    return [(name, setting(value)) for name, value in facts]

@@ -22,7 +22,7 @@ from randsmooth.data import Images
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import settings_from
 from randsmooth.noise import Gaussian, Noise, fresh_seed
-from randsmooth.progress import Progress, Reporter, Silent, chosen_progress
+from randsmooth.progress import Progress, Reporter, Silent, chosen_progress, silent
 
 COPIES = 12
 
@@ -99,10 +99,7 @@ def explain(
     show = chosen_progress(progress)
     certified = smoothed.certify(image)
     picked = int(certified.counts0[0].argmax())
-    around = None
-    if images is not None:
-        with show(f"compare with {images.spec.name}", len(images), "images") as reporter:
-            around = nearest(image, picked, images, reporter, settings.smoothing)
+    around = None if images is None else nearest(image, picked, images, settings.smoothing, show)
     asked = (None, "No attack was tried, as was asked for.")
     attempts, why_not = _attempts(smoothed, image, certified, around, show) if attack else asked
     explained = Explanation(
@@ -139,17 +136,15 @@ def _training(training: Any, base: models.BaseClassifier) -> tuple[Images | None
     """The images to compare with, or why there are none."""
     if training is False:
         return None, "No training images are compared, as was asked for."
-    if isinstance(training, Images):
-        return training, ""
-    if training is not None:
-        how = reading_of(base, training, {})  # as the model takes them, where they are named
-        return data.load(training, "train", stream=isinstance(training, str | Path), **how), ""
-    known = models.provenance_of(base).get("dataset")
-    if not isinstance(known, str) or known not in data.DATASETS:
-        return None, "The model does not name a data set, so that no training images are compared (--dataset)."
-    if not data.is_at_hand(known):
-        return None, f"The training images of {known} are not on this machine (RANDSMOOTH_DATA), so none are compared."
-    return data.load(known, "train", stream=True, **reading_of(base, known, {})), ""
+    if training is None:
+        training = models.provenance_of(base).get("dataset")
+        if not isinstance(training, str) or training not in data.DATASETS:
+            return None, "The model does not name a data set, so that no training images are compared (--dataset)."
+        if not data.is_at_hand(training):
+            missing = f"The training images of {training} are not on this machine (RANDSMOOTH_DATA)"
+            return None, f"{missing}, so none are compared."
+    how = reading_of(base, training, {})  # as the model takes them, where they are named
+    return data.load(training, "train", stream=isinstance(training, str | Path), **how), ""
 
 
 def _attempts(
@@ -187,9 +182,7 @@ def _classes(given: Sequence[str], base: models.BaseClassifier, images: Images |
     return next(fits, tuple(map(str, range(width))))
 
 
-def nearest(
-    x: Tensor, y: int, images: Images, reporter: Reporter | None = None, noise: Noise | None = None
-) -> Neighbours:
+def nearest(x: Tensor, y: int, images: Images, noise: Noise | None = None, progress: Progress = silent) -> Neighbours:
     """The nearest of `images` to `x` (C, H, W) in [0, 1] in class `y` and out of it; equal ones are passed over.
 
     Distances are in the norm of `noise`, in L2 without one.
@@ -215,12 +208,12 @@ def nearest(
         raise InputError(f"the images of {images.spec.name} ({images.split}) have no labels, which tell classes apart")
     chosen = data.take(len(images), min(len(images), MOST_LARGE if images.spec.streams else MOST))
     ball = ball_under(noise or Gaussian(1.0))
-    labels, distances = images.labels_at(chosen), torch.full((len(chosen),), torch.inf, dtype=torch.float64)
-    places_of, batches = torch.arange(len(chosen)).split(TOGETHER), images.batches(chosen.split(TOGETHER))
-    for places, (batch, _) in zip(places_of, batches, strict=True):
-        apart = batch.cpu() - x.cpu().float()
-        distances[places] = torch.tensor([ball.length(each) for each in apart], dtype=torch.float64)
-        (reporter or Silent()).advance(len(batch))
+    lengths = list[float]()
+    with progress(f"compare with {images.spec.name}", len(chosen), "images") as reporter:
+        for batch, _ in images.batches(chosen.split(TOGETHER)):
+            lengths += [ball.length(change) for change in batch.cpu() - x.cpu().float()]
+            reporter.advance(len(batch))
+    distances, labels = torch.tensor(lengths, dtype=torch.float64), images.labels_at(chosen)
     distances[distances == 0.0] = torch.inf  # of the image itself
     here = labels == y
 

@@ -18,8 +18,8 @@ from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.escape import printable
 from randsmooth.extras import needs, requirement
+from randsmooth.frozen_record import settings_from
 from randsmooth.models.folder import CARD, CONFIG, WEIGHTS, local, read
-from randsmooth.noise import Noise
 from randsmooth.report import web
 
 THREADS = 8  # of the server, for visitors that only wait or read
@@ -111,10 +111,8 @@ def write_space(
     title: str,
     denoiser: Path | str | None = None,
     dataset: str | None = None,
-    sigma: float | None = None,
-    noise: Noise | str | None = None,
-    alpha: float = 0.001,
     limits: Limits | None = None,
+    **fields: Any,
 ) -> None:
     """Write a Space for a model folder into `folder`, which must be empty or new: app.py, its needs, README.md, model.
 
@@ -124,7 +122,7 @@ def write_space(
         model: a model folder, here or on the Hugging Face hub.
         folder: what to push to the Space's repository.
         title: of the Space.
-        denoiser, dataset, sigma, noise, alpha, limits: as for `Served.of`. A data set must be one that is registered.
+        denoiser, dataset, limits, fields: as for `Served.of`. A data set must be one that is registered.
 
     Raises:
         InputError: the model is of another kind, or its files are damaged; nothing says which noise, or it or alpha
@@ -145,9 +143,9 @@ def write_space(
     if dataset is not None and dataset not in DATASETS:
         raise InputError(f"dataset={dataset!r}: a Space has no folder of yours; leave it out, or give a known name")
     limits = limits or Limits()
-    settings = CertificationSettings(sigma=sigma, noise=noise, alpha=alpha, rule="anytime", n=limits.samples)
+    settings = settings_from(CertificationSettings, None, fields | {"rule": "anytime", "n": limits.samples})
     told = {"dataset": dataset, "denoiser": DENOISER if denoiser is not None else None}
-    told |= settings.model_dump(include={"sigma", "noise", "alpha"})
+    told |= settings.model_dump(include={"sigma", "noise", *fields})
     given = (f"{name}={value!r}" for name, value in told.items() if value is not None)
     words = [repr(MODEL), repr(printable(title)), *given]
     with needs("a Space"):
@@ -165,7 +163,7 @@ def write_space(
         (written / "requirements.txt").write_text(f"{TORCH_FOR_CPUS}\n{requirement('serve')}\n")
         heading = printable(title).replace("<", "&lt;")
         readme = web.asset(__package__, "space_readme.txt")
-        readme = readme.format(title=json.dumps(printable(title)), heading=heading, alpha=alpha, **versions)
+        readme = readme.format(title=json.dumps(printable(title)), heading=heading, alpha=settings.alpha, **versions)
         (written / "README.md").write_text(readme, encoding="utf-8")
         if folder.exists():
             folder.rmdir()
@@ -176,8 +174,7 @@ def _copy(model: Path | str, to: Path) -> dict[str, Any]:
     """Copy the files of a model folder, checked, and no others. Returns how it was trained, as far as it is known."""
     there = local(model)
     stored = read(there)  # compares both with their digests
-    to.mkdir(parents=True)
-    for name in (CONFIG, WEIGHTS, CARD):
-        if (there / name).is_file():
-            shutil.copyfile(there / name, to / name)
+    shutil.copytree(
+        there, to, ignore=lambda _, names: {*names} - {CONFIG, WEIGHTS, CARD}, copy_function=shutil.copyfile
+    )
     return stored.config["provenance"] or {}

@@ -6,16 +6,17 @@ drawings is in percent: their words are HTML, which does not shrink with them.
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image
 
 from randsmooth.app.one_image import BUDGETS, Explanation, Pixels, limit, radius_by_samples
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates import ARITHMETICS, BATCH_MATTERS
+from randsmooth.certification import Watched
 from randsmooth.escape import printable, setting, shortened
 from randsmooth.extras import versions
 from randsmooth.noise import Gaussian, Noise, linf_radius, round_down
@@ -30,8 +31,7 @@ ROWS = 4  # of letters above the ruler, as many as there are letters, so that no
 LEVELS = 255  # steps from black to white in an image file
 HIGHEST = 0.9375  # of a chart's height that its highest point takes
 TICKS = 5  # at most, on an axis
-
-Tick = tuple[float, str]  # a mark of an axis: where it is, and its words
+POWERS = {10**2: "100", 10**3: "1,000", 10**4: "10k", 10**5: "100k", 10**6: "1M", 10**7: "10M"}  # on a logarithmic one
 
 
 def explanation_page(explained: Explanation, *, command: str | None = None) -> str:
@@ -49,22 +49,26 @@ def explanation_page(explained: Explanation, *, command: str | None = None) -> s
         >>> explanation_page(explained).startswith("<!DOCTYPE html>")
         True
     """
-    n, growth = explained.n, [*zip(BUDGETS, _growth(explained, BUDGETS), strict=True)]
-    found, end = _around(explained), limit(explained.agreeing, n, explained.noise)
+    s, look, engine = explained.settings, explained.look, explained.certified.engine
+    growth = [*zip(BUDGETS, _growth(explained, BUDGETS), strict=True)]
+    found, end = _around(explained), limit(int(look.counts[look.picked]), look.samples, explained.noise)
     places = [(letter, distance) for letter, (distance, *_) in zip("ABC", found, strict=False)]
     return filled(
         "page.html.j2",
-        called=lambda k: _called(explained, k),
+        called=partial(called, explained.classes),
         explained=explained,
         enough=next((samples for samples, radius in growth if radius > 0.0), None),
         around=found,
-        ruler=ruler(explained.radius, places),
+        ruler=ruler(look.radius, places),
         limit=end,
         growth=growth,
         chart=_growth_chart(explained, end) if end > 0.0 else None,
-        seconds=float(explained.certified.seconds[0]) / (n + explained.settings.n0),
-        vote=vote_of(explained.counts, explained.picked, explained.q, explained.classes),
-        facts=_facts(explained, command),
+        seconds=float(explained.certified.seconds[0]) / (look.samples + s.n0),
+        vote=vote_of(look, explained.classes),
+        largest=str(round_down(s.smoothing.largest_radius(s.n, s.alpha), 3)),
+        notes=[] if engine.mixes else [("note", BATCH_MATTERS)],
+        backend=f"{engine.backend.name}, {ARITHMETICS[engine.backend.precision]}, {engine.device.type}",
+        command=command,
     )
 
 
@@ -109,20 +113,20 @@ def picture(pixels: Pixels) -> tuple[str, bool]:
     return uri, max(image.size) < 128
 
 
-def _called(explained: Explanation, k: int) -> str:
+def called(classes: Sequence[str], k: int) -> str:
     """The name of class `k`, fit for a sentence."""
-    return shortened(printable(explained.name_of(int(k))), 40)
+    return shortened(printable(classes[k] if 0 <= k < len(classes) else str(k)), 40)
 
 
 def _around(explained: Explanation) -> list[tuple[float, Pixels, str, str]]:
     """What stands on the ruler, the nearest first: how far, its picture, what it is, and its colour."""
     found, tried, around = [], explained.attempts, explained.neighbours
     if tried is not None and (out := tried.outside) is not None:
-        found.append((out.distance, out.point, f"an attack: {_called(explained, out.predict)}", "other"))
+        found.append((out.distance, out.point, f"an attack: {called(explained.classes, out.predict)}", "other"))
     if around is not None:
         for one, what, tone in ((around.same, "nearest", "same"), (around.other, "nearest other class:", "other")):
             if one is not None:
-                found.append((one.distance, one.pixels, f"{what} {_called(explained, one.label)}", tone))
+                found.append((one.distance, one.pixels, f"{what} {called(explained.classes, one.label)}", tone))
     return sorted(found, key=lambda each: each[0])
 
 
@@ -141,7 +145,8 @@ def amplified(change: Pixels) -> tuple[Pixels, int]:
 
 def _growth(explained: Explanation, budgets: Sequence[int]) -> list[float]:
     """The radius that the share of this run would have at so many samples."""
-    share, alpha = (explained.agreeing, explained.n), explained.settings.alpha
+    look, alpha = explained.look, explained.settings.alpha
+    share = int(look.counts[look.picked]), look.samples
     return [float(r) for r in radius_by_samples(*share, budgets, alpha=alpha, noise=explained.noise)]
 
 
@@ -152,43 +157,20 @@ def _growth_chart(explained: Explanation, end: float) -> dict[str, Any]:
     return curve(budgets, _growth(explained, budgets), dots=dots, limit=None if math.isinf(end) else end)
 
 
-def _facts(explained: Explanation, command: str | None) -> list[tuple[str, str]]:
-    """What was certified, and how: enough to repeat it."""
-    s, engine = explained.settings, explained.certified.engine
-    guarantee = s.stopping_rule().guarantee()
-    largest = round_down(s.smoothing.largest_radius(s.n, s.alpha), 3)
-    facts: list[tuple[str, Any]] = [
-        ("image", explained.name),
-        ("shape", " × ".join(map(str, explained.image.shape))),
-        ("guarantee", guarantee),
-        ("sigma", s.sigma) if s.noise is None else ("noise", f"{explained.noise.text}: {explained.noise.help}"),
-        ("samples", f"{s.n0:,} that picked the class, {explained.n:,} that bounded its probability"),
-        ("alpha", s.alpha),
-        ("seed of the noise", str(explained.certified.seed)),
-        ("largest radius that so many samples can prove", str(largest)),
-        ("between the noisy copy and the label", list(explained.notes) or "a network"),
-        *([] if engine.mixes else [("note", BATCH_MATTERS)]),
-        ("backend", f"{engine.backend.name}, {ARITHMETICS[engine.backend.precision]}, {engine.device.type}"),
-        ("versions", versions()),
-        *([("command", command)] if command else []),
-    ]
-    return [(name, setting(value)) for name, value in facts]
-
-
-def vote_of(counts: NDArray[np.int64], picked: int, q: float, classes: Sequence[str]) -> dict[str, Any]:
-    """The bars of the classes with the most of `counts` (K,), the picked one among them; the rest is one bar.
+def vote_of(look: Watched, classes: Sequence[str]) -> dict[str, Any]:
+    """The bars of the classes that came out most often, the picked one among them; the rest is one bar.
 
     A bar is a name, a number, its share in percent and whether it is picked. The bound on p_A is there in percent, and
     in words that are not above it.
     """
-    n = max(1, int(counts.sum()))
+    counts, picked = look.counts, look.picked
     order = [int(k) for k in np.argsort(-counts, kind="stable") if counts[k]]
     shown = order[:CLASSES] if picked in order[:CLASSES] else [*order[: CLASSES - 1], picked]
     bars = [(shortened(printable(classes[k]), 24), int(counts[k]), k == picked) for k in shown]
     if rest := [k for k in order if k not in shown]:
         bars.append((f"{len(rest)} other{'s' * (len(rest) > 1)}", int(counts[rest].sum()), False))
-    lower = max(0.0, 1.0 - q)
-    shares = [(name, count, 100.0 * count / n, of) for name, count, of in bars]
+    lower = max(0.0, 1.0 - look.q)
+    shares = [(name, count, 100.0 * count / look.samples, of) for name, count, of in bars]
     return {"bars": shares, "lower": 100.0 * lower, "lower_text": share_down(lower)}
 
 
@@ -202,7 +184,7 @@ def curve(
 ) -> dict[str, Any]:
     """A chart of `y` against the logarithm of `x`, with the powers of ten from 100 on and dots at some of the points.
 
-    The axis goes on to `last`, where that is given. What is given is for a box of 100 by 100, with y downwards:
+    The axis goes on to `last`; by default to the last x. What is given is for a box of 100 by 100, with y downwards:
     `points` "x,y x,y ..." of the line, marks `x` and `y` of the axes, `dots` (x, y), and `limit`, the y of a dashed
     line or None.
 
@@ -211,8 +193,8 @@ def curve(
         >>> chart["points"], [text for _, text in chart["y"]]
         ('0.00,100.00 100.00,21.88', ['1.0', '0.5', '0'])
     """
-    first, end = math.log(x[0]), math.log(x[-1] if last is None else last)
-    marks = [n for n in (10**i for i in range(2, 8)) if n <= (x[-1] if last is None else last)]
+    last = last or x[-1]
+    first, end = math.log(x[0]), math.log(last)
     top = (max(*y, limit or 0.0) or 1.0) / HIGHEST  # 1 where nothing is certified
 
     def across(value: float) -> float:
@@ -224,14 +206,14 @@ def curve(
     places = [(across(a), above(b)) for a, b in zip(x, y, strict=True)]
     return {
         "points": " ".join(f"{a:.2f},{b:.2f}" for a, b in places),
-        "x": [(across(n), f"{n:,}" if n < 10_000 else f"{n // 1000:,}k" if n < 10**6 else "1M") for n in marks],
+        "x": [(across(n), text) for n, text in POWERS.items() if n <= last],
         "y": [(above(value), text) for value, text in reversed(ticks(top))],
         "dots": [places[i] for i in dots],
         "limit": None if limit is None else above(limit),
     }
 
 
-def ticks(top: float) -> list[Tick]:
+def ticks(top: float) -> list[tuple[float, str]]:
     """Round values from 0 to at most `top`, with their words.
 
     Example:
@@ -335,5 +317,6 @@ def share_down(share: float) -> str:
 
 
 HELPERS: dict[str, Any] = {
-    of.__name__: of for of in (amplified, clock, picture, down, examples, in_norm, said, share_down, within)
+    each.__name__: each
+    for each in (amplified, clock, picture, down, examples, in_norm, said, setting, share_down, versions, within)
 }  # of the templates

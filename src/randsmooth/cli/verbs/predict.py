@@ -201,7 +201,7 @@ def explain(settings: Explain) -> None:
         app.write_explanation(explained, settings.out, command=command)
         if settings.certificate is not None:
             certificates.write_parquet(_table(explained, settings), settings.certificate)
-    label, radius = None if explained.predict < 0 else explained.name_of(explained.predict), explained.radius
+    label, radius = None if explained.predict < 0 else explained.classes[explained.predict], explained.radius
     answer = "abstains" if label is None else f"{label}  radius {round_down(radius, 4)}"
     written = [*map(str, wanted)]
     content = {"image": explained.name, "label": label, "radius": radius, "seed": seed, "written": written}
