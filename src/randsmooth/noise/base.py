@@ -362,9 +362,6 @@ class InNorm(Noise):
     def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
         self.noise.draw(out, x, stream)
 
-    def shape(self, shape: Sequence[int]) -> tuple[int, ...]:
-        return self.noise.shape(shape)
-
     def radius(self, q: ArrayLike, q_next: ArrayLike | None = None) -> Floats:
         return self.from_own(self.noise.radius(q, q_next))
 

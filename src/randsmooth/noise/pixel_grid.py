@@ -268,18 +268,15 @@ class GridOnDevice:
         drawn = self.table.index_select(0, bits)
         undecided = (drawn == OPEN).nonzero()[:, 0]  # for which the host waits
         if len(undecided):
-            drawn[undecided] = self._decided(undecided, bits[undecided], group, streams, pixels, groups)
+            drawn[undecided] = self._decided(group[undecided // pixels], bits[undecided], streams, groups)
         return drawn
 
-    def _decided(
-        self, places: Tensor, bits: Tensor, group: Tensor, streams: Tensor, pixels: int, groups: Sequence[Copies]
-    ) -> Tensor:
-        """(len(places),) J at the places of a batch that their first `bits` leave open."""
+    def _decided(self, own: Tensor, bits: Tensor, streams: Tensor, groups: Sequence[Copies]) -> Tensor:
+        """(n,) J of n pixels of the groups `own`, in the order of the batch, that their first `bits` leave open."""
         import torch
 
-        own = group[places // pixels]
         begin = torch.searchsorted(own, torch.arange(len(groups), device=self.device))  # `own` ascends
-        number = torch.arange(len(places), device=self.device) - begin[own]  # among those of the group
+        number = torch.arange(len(own), device=self.device) - begin[own]  # among those of the group
         words = computed_words(streams[own], MORE, number // LANES)
         more = words.gather(1, (number % LANES)[:, None])[:, 0] >> FIRST_BITS & ((1 << MORE_BITS) - 1)
         numbers = (bits.long() << MORE_BITS | more) ^ SIGN

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
@@ -10,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from randsmooth.errors import InputError
-from randsmooth.noise.base import Floats, Noise, in_place
+from randsmooth.noise.base import Floats, in_place
 from randsmooth.noise.streams import Stream, fill
-from randsmooth.noise.uniform import share, tail_of_share
-from randsmooth.noise.units import check_length
+from randsmooth.noise.uniform import OfShares
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -21,8 +19,7 @@ if TYPE_CHECKING:
 LEVELS = 255  # of a pixel that has 8 bits
 
 
-@dataclass(frozen=True)
-class Splitting(Noise):
+class Splitting(OfShares):
     """Each coordinate of x in [0, 1] only as the interval between thresholds, 2 lam apart, in which it lies: L1.
 
     The thresholds of a coordinate are s + 2 lam k for whole k, s being uniform in [0, 2 lam). The network sees the
@@ -47,16 +44,11 @@ class Splitting(Noise):
         ([0.5, 0.25, 0.0], 255)
     """
 
-    lam: float
     name: ClassVar[str] = "splitting"
-    norm: ClassVar[str] = "l1"
     usage: ClassVar[str] = "splitting=LAM"
     help: ClassVar[str] = (
         "for each coordinate the interval of length 2 LAM it lies in, placed at random: L1, inputs in [0, 1]."
     )
-
-    def __post_init__(self) -> None:
-        check_length("lam", self.lam)
 
     @property
     def copies(self) -> int | None:
@@ -135,14 +127,6 @@ class Splitting(Noise):
         k = (x.to(out.device).float() * LEVELS).round().int()
         places = (offsets * (LEVELS + 1) + k) + (j * (LEVELS + 1)).view(-1, *[1] * x.dim())
         torch.index_select(seen, 0, places.view(-1), out=out.view(-1))
-
-    def radius(self, q: ArrayLike, q_next: ArrayLike | None = None) -> Floats:
-        """R = lam (1 - q - q_next); with q alone lam (1 - 2 q)."""
-        return self.lam * share(q, q_next)
-
-    def tail(self, radius: ArrayLike) -> Floats:
-        """q = (1 - radius / lam) / 2."""
-        return tail_of_share(radius, self.lam)
 
     def exact_radius(self, n_a: ArrayLike, n_next: ArrayLike) -> Floats:
         """The largest radius, a multiple of 1/255, within which no input on the grid has another class.

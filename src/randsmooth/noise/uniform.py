@@ -19,11 +19,37 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Uniform(Noise):
+class OfShares(Noise):
+    """Noise under which inputs |delta|_1 apart have all but a share of |delta|_1 / (2 lam) of their copies in common.
+
+    The class loses at most that share, and another one gains at most as much.
+    """
+
+    lam: float
+    norm: ClassVar[str] = "l1"
+
+    def __post_init__(self) -> None:
+        check_length("lam", self.lam)
+
+    def radius(self, q: ArrayLike, q_next: ArrayLike | None = None) -> Floats:
+        """R = lam (1 - q - q_next); with q alone lam (1 - 2 q).
+
+        Source: Yang et al. 2020, table 1 (uniform, L1).
+        """
+        s = both(q, q_next)
+        return self.lam * np.asarray(np.where(s <= 0.0, 1.0, below(1.0 - s)))
+
+    def tail(self, radius: ArrayLike) -> Floats:
+        """q = (1 - radius / lam) / 2."""
+        r = np.asarray(radius, np.float64) / self.lam
+        return np.asarray(np.where(r <= 0.0, 0.5, below((1.0 - r) / 2.0)))
+
+
+class Uniform(OfShares):
     """x + U[-lam, lam]^d, which certifies in L1 (Lee et al. 2019; Yang et al. 2020).
 
     Two cubes of side 2 lam, `delta` apart, have all but a share of 1 - prod(1 - |delta_i| / (2 lam)) in common, which
-    is at most |delta|_1 / (2 lam). The class loses at most that share, and another one gains at most as much.
+    is at most |delta|_1 / (2 lam).
 
     Attributes:
         lam: half the side of the cube, in the units of the input.
@@ -39,18 +65,13 @@ class Uniform(Noise):
         [0.5, 0.25, 0.0]
     """
 
-    lam: float
     name: ClassVar[str] = "uniform"
-    norm: ClassVar[str] = "l1"
     usage: ClassVar[str] = "uniform=LAM"
     help: ClassVar[str] = "x + noise that is uniform in [-LAM, LAM] for each coordinate, which certifies in L1."
     tight: ClassVar[bool] = True
     additive: ClassVar[bool] = True
     implied: ClassVar[tuple[str, ...]] = ("linf",)
     proves_apart: ClassVar[tuple[str, ...]] = ("linf",)
-
-    def __post_init__(self) -> None:
-        check_length("lam", self.lam)
 
     def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
         """As `Noise.draw`; the noise is in [-lam, lam], of 2^24 values.
@@ -69,17 +90,6 @@ class Uniform(Noise):
         noisy *= 2.0 * self.lam
         noisy += in_place(x)
 
-    def radius(self, q: ArrayLike, q_next: ArrayLike | None = None) -> Floats:
-        """R = lam (1 - q - q_next); with q alone lam (1 - 2 q).
-
-        Source: Yang et al. 2020, table 1 (uniform, L1).
-        """
-        return self.lam * share(q, q_next)
-
-    def tail(self, radius: ArrayLike) -> Floats:
-        """q = (1 - radius / lam) / 2."""
-        return tail_of_share(radius, self.lam)
-
     def convert(self, norm: str, r: ArrayLike, *, shape: Sequence[int] = ()) -> Floats:
         """As `Noise.convert`; in L-infinity 2 lam (1 - (1 - h)^(1/d)) for h = r / (2 lam) = (1 - q - q_next) / 2.
 
@@ -92,15 +102,3 @@ class Uniform(Noise):
             return r
         check_shape(shape)
         return below(-2.0 * self.lam * np.expm1(np.log1p(-r / (2.0 * self.lam)) / math.prod(shape)))
-
-
-def share(q: ArrayLike, q_next: ArrayLike | None) -> Floats:
-    """1 - q - q_next, never below 0 and never rounded up: twice the share of copies that may change."""
-    s = both(q, q_next)
-    return np.asarray(np.where(s <= 0.0, 1.0, below(1.0 - s)))
-
-
-def tail_of_share(radius: ArrayLike, lam: float) -> Floats:
-    """The largest q with lam * share(q) >= radius; 0 where there is none."""
-    r = np.asarray(radius, np.float64) / lam
-    return np.asarray(np.where(r <= 0.0, 0.5, below((1.0 - r) / 2.0)))

@@ -4,12 +4,14 @@ Nothing here loads NumPy, so that an error comes at once.
 """
 
 from dataclasses import dataclass
+from numbers import Real
 
 from randsmooth.errors import InputError
 
 PIXELS = "pixels in [0, 1]"
 LENGTHS = 1e-6, 1e6
 OF_PIXELS = 100.0  # a hundred times the whole range of a pixel
+OF_INPUTS = ", in the units of the input; 0.25 to 2 is usual for pixels in [0, 1]"
 
 
 @dataclass(frozen=True)
@@ -64,11 +66,12 @@ def check_sigma(sigma: float, most: float = OF_PIXELS) -> None:
             ...
         randsmooth.errors.InputError: sigma=0 must be a finite number > 0, from 1e-06 to 100 (...)
     """
-    _check("sigma", sigma, most, " (pixels lie in [0, 1]: divide one for pixels in 0..255 by 255; 0.25 to 1 is usual)")
+    hint = " (pixels lie in [0, 1]: divide one for pixels in 0..255 by 255; 0.25 to 1 is usual)"
+    check_length("sigma", sigma, most, hint)
 
 
-def check_length(name: str, value: float) -> None:
-    """Raise InputError unless `value`, the width of a noise in the units of the input, is a number from 1e-6 to 1e6.
+def check_length(name: str, value: float, most: float = LENGTHS[1], hint: str = OF_INPUTS) -> None:
+    """Raise InputError unless `value`, the width of a noise in the units of the input, is a number from 1e-6 to `most`.
 
     Example:
         >>> check_length("lam", 0.6)
@@ -77,13 +80,5 @@ def check_length(name: str, value: float) -> None:
             ...
         randsmooth.errors.InputError: lam=-1 must be a finite number > 0, from 1e-06 to 1e+06, in the units of ...
     """
-    _check(name, value, LENGTHS[1], ", in the units of the input; 0.25 to 2 is usual for pixels in [0, 1]")
-
-
-def _check(name: str, value: float, most: float, hint: str) -> None:
-    try:
-        usable = LENGTHS[0] <= value <= most
-    except TypeError:
-        usable = False
-    if not usable:
+    if not isinstance(value, Real) or not LENGTHS[0] <= value <= most:
         raise InputError(f"{name}={value!r} must be a finite number > 0, from {LENGTHS[0]:g} to {most:g}{hint}")
