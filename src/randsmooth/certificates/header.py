@@ -9,7 +9,7 @@ import hashlib
 import platform
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
@@ -375,20 +375,21 @@ def check_same_run(begun: Header, now: Header, path: Path, *, several: bool = Fa
         Traceback (most recent call last):
         randsmooth.errors.InputError: runs/mine.parquet was begun differently (n: 1000 in the file, 2000 asked for). ...
     """
-    if differs := _difference(begun, now, IN_THE_FILE, OF_THE_MACHINE if several else ()):
+    if differs := evidence_difference(begun, now, IN_THE_FILE, several=several):
         ways = "resume=True, with all of that as in the file. To begin anew: overwrite=True, or another out (--out)"
         raise InputError(f"{path} was begun differently ({differs}). To go on with it: {ways}")
 
 
-def evidence_difference(one: Header, other: Header, sides: Sides) -> str | None:
-    """In what two headers differ that make different counts, in words; None if their rows may share a table.
+def evidence_difference(one: Header, other: Header, sides: Sides, *, several: bool = True) -> str | None:
+    """In what two headers differ that make different counts, a clause each; None if their rows may share a table.
 
     The processor, its instructions and the versions may differ where the classifier's outputs are the same to the last
-    bit.
+    bit. Settings come first. What only follows from another difference is left out.
 
     Args:
         one, other: the headers.
         sides: what to say after a value of the one, and of the other.
+        several: whether processor, instructions and versions may differ.
 
     Example:
         >>> one, sides = Header(sigma=0.5, device="cpu", model={"weights": "sha256:aa"}), ("of node1", "of node2")
@@ -397,7 +398,14 @@ def evidence_difference(one: Header, other: Header, sides: Sides) -> str | None:
         >>> evidence_difference(one, one.replace(device="cuda", model={"weights": "sha256:bb"}), sides)
         "another model: weights 'sha256:aa' of node1, 'sha256:bb' of node2"
     """
-    return _difference(one, other, sides, OF_THE_MACHINE) or None
+    names = dict.fromkeys((*SETTINGS, *Header.model_fields))
+    differ = [name for name in names if getattr(one, name) != getattr(other, name)]
+    left_out = {*NOT_OF_THE_RUN, *(OF_THE_MACHINE if several else ()), *(FOLLOW if {*SETTINGS} & {*differ} else ())}
+    told = [name for name in differ if name not in left_out]
+    found = [f"{name}: {_both(getattr(one, name), getattr(other, name), sides)}" for name in told]
+    if (classifier := classifier_difference(one, other, sides)) is not None:
+        found = [*(each for each in found if each not in classifier.detail), ": ".join(classifier)]
+    return "; ".join(found) or None
 
 
 def classifier_difference(begun: Header, now: Header, sides: Sides = IN_THE_FILE) -> ClassifierDifference | None:
@@ -427,22 +435,6 @@ def classifier_difference(begun: Header, now: Header, sides: Sides = IN_THE_FILE
         detail = f"of this name ({_short(begun.model['called'])}), or its arithmetic differs ({arithmetic})"
         return ClassifierDifference(ANOTHER_MODEL, detail)
     return ClassifierDifference(ANOTHER_ARITHMETIC, f"equal models give different outputs ({arithmetic})")
-
-
-def _difference(begun: Header, now: Header, sides: Sides, ignored: Sequence[str] = ()) -> str:
-    """What differs, a clause each: the fields but for those `ignored`, and the classifiers.
-
-    Settings come first. What only follows from another difference is left out.
-    """
-    left_out = {*NOT_OF_THE_RUN, *ignored}
-    names = [name for name in dict.fromkeys((*SETTINGS, *Header.model_fields)) if name not in left_out]
-    differ = {name for name in names if getattr(begun, name) != getattr(now, name)}
-    told = [name for name in names if name in differ and not (name in FOLLOW and differ & {*SETTINGS})]
-    found = [f"{name}: {_both(getattr(begun, name), getattr(now, name), sides)}" for name in told]
-    classifier = classifier_difference(begun, now, sides)
-    if classifier is not None:
-        found = [*(each for each in found if each not in classifier.detail), ": ".join(classifier)]
-    return "; ".join(found)
 
 
 def _outputs_differ(begun: Header, now: Header) -> bool:

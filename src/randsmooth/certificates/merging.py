@@ -236,9 +236,8 @@ def _check_each_once(parts: Sequence[_Part], absent: Sequence[Place]) -> None:
     nowhere = [shard for number in range(1, of + 1) if (shard := Shard(number, of)) not in given]
     missing = [shard.share(chosen) for shard in nowhere]
     faults = [f"shard {shard} is in none of these files" for shard in nowhere]
-    commands = [
-        _command(parts, shard, shard.file(whole_of(parts[0].out) or parts[0].out), "resume") for shard in nowhere
-    ]
+    whole = whole_of(parts[0].out) or parts[0].out
+    commands = [_command(parts, shard, shard.file(whole), "resume") for shard in nowhere]
     for part in parts:
         if len(lacks := part.lacks):
             how = "" if part.finished else "is unfinished, and "

@@ -97,14 +97,10 @@ def check_columns(header: Header, columns: Mapping[str, Any], paths: Sequence[Ar
         raise InputError(f"bound={header.bound} with u={shown(u)}: randomised, and no other, has numbers within (0, 1)")
 
 
-def _check_array(name: str, array: object, shape: tuple[int, ...]) -> None:
+def _check_array(name: str, array: Any, shape: tuple[int, ...]) -> None:
     dtype = COLUMNS[name].dtype
-    if not (
-        isinstance(array, np.ndarray)
-        and array.shape == shape
-        and array.dtype.kind in "iuf"
-        and np.can_cast(array.dtype, dtype, "same_kind")
-    ):
+    numbers = isinstance(array, np.ndarray) and array.shape == shape and array.dtype.kind in "iuf"
+    if not (numbers and np.can_cast(array.dtype, dtype, "same_kind")):
         got = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
         raise InputError(f"{name} must be an array of {dtype.__name__} of shape {shape}; got {got}")
 

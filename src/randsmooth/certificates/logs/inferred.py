@@ -8,7 +8,7 @@ alpha 0.001, and 3.91 sigma is the same n at alpha 0.01.
 import csv
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from importlib import resources
@@ -31,14 +31,8 @@ DATASETS: dict[str, str] = {name: name for name in CLASSES} | KNOWN["dataset_ali
 CORRUPTED = ("cifar10c", "mnistc")  # whose files are called by the corruption
 
 NUMBER = r"\d+(?:\.\d+)?"
-X = f"({NUMBER})"
-FACTS: dict[str, tuple[re.Pattern[str], Callable[[str], float]]] = {  # of their own, which say nothing of the model
-    "sigma": (re.compile(rf"(?:^|[_-])sigma[_=]?{X}"), float),
-    "noise": (re.compile(rf"(?:^|[_-])nois[et]?[_=]?{X}"), float),  # one log is called noist_0.25
-    "n": (re.compile(r"(?:^|[_-])[Nn][_=]?(\d{3,})(?![\d.])"), int),
-    "alpha": (re.compile(r"(?:^|[_-])alpha[_=]?(0?\.\d+)"), float),
-}
-OURS = re.compile(rf"(?P<dataset>.+)-sigma(?P<sigma>{X})")  # a folder whose logs are called by their method
+FACTS = {name: re.compile(form.replace("{X}", NUMBER)) for name, form in KNOWN["facts"].items()}
+OURS = re.compile(rf"(?P<dataset>.+)-sigma(?P<sigma>{NUMBER})")  # a folder whose logs are called by their method
 ARCH = re.compile(r"(?:cifar_|cifar100_)?((?:resnet|densenet|vgg|wrn|lenet)\d*)", re.IGNORECASE)
 SEVERITY = re.compile(r"severity_(\d)")
 RUN = re.compile(r"_?(\d+)(?:_o)?")  # `noise_0.50_4490`, and folders that are but a number: which of several runs
@@ -46,7 +40,7 @@ SUFFIX = re.compile(r"\.(tsv|txt|csv|log)$")
 PHRASES = {"sigma": "sigma", "n": "n", "alpha": "alpha", "dataset": "data set", "split": "split", "method": "method"}
 
 # A notation of settings each, and the method that it names. A group is called as the setting is here; `*_256` is a size
-# in 1/256 of a pixel's range, {X} a number.
+# in 1/256 of a pixel's range, {X} a number, as in known.toml.
 with HERE.joinpath("notations.csv").open(encoding="utf-8") as file:
     LINES = list(csv.DictReader(file))
 NOTATIONS = tuple((re.compile(each["form"].replace("{X}", NUMBER), re.IGNORECASE), each["method"]) for each in LINES)
@@ -91,9 +85,8 @@ def split_at_repository(parts: Sequence[str]) -> tuple[Repository | None, list[s
         name, below = re.sub("-(main|master)$", "", part.lower()), list(parts[place + 1 :])
         for one in REPOSITORIES:
             whole = one.name.lower()
-            if name == whole.replace("/", "+") or (
-                name == whole.partition("/")[2] and below and below[0] in KNOWN["tops"]
-            ):
+            cloned = name == whole.partition("/")[2] and {*below[:1]} & {*KNOWN["tops"]}
+            if cloned or name == whole.replace("/", "+"):
                 return one, below
     return None, list(parts)
 
@@ -195,7 +188,8 @@ def path_facts(path: Path) -> PathFacts:
     shared = {key: value for part in parts for key, value in repository.shared.get(part, {}).items()}
     dataset = str(shared.get("dataset", "")) or _one({_dataset(p) for p in parts if p.lower() in DATASETS}) or ""
     named = _method(parts, repository.method)
-    told = {name: _one({kind(x) for part in parts for x in form.findall(part)}) for name, (form, kind) in FACTS.items()}
+    texts = {name: [x for part in parts for x in form.findall(part)] for name, form in FACTS.items()}
+    told = {name: _one({(int if name == "n" else float)(x) for x in found}) for name, found in texts.items()}
     sigma, noise = told.pop("sigma"), told.pop("noise")
     known = (noise or None) if sigma is None else sigma  # `noise_0.00` is of a training without noise
     if known is None and "sigma" in shared:
@@ -257,7 +251,7 @@ def _settings(parts: Sequence[str], dataset: str) -> tuple[Settings, str, tuple[
         left = [part for part in left[:-1] if not SEVERITY.fullmatch(part)]
     settings, runs, other = Settings(), list[str](), list[str]()
     for part in left:
-        for form, _ in FACTS.values():
+        for form in FACTS.values():
             part = form.sub("", part)
         found, run = _notation(part)[0], RUN.fullmatch(part)
         plain = part.lower() in {"", *KNOWN["plain"], *DATASETS, *KNOWN["methods"], *KNOWN["method_aliases"]}
