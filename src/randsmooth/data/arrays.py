@@ -179,7 +179,7 @@ def from_arrays(
     def where(index: int) -> str:
         return f"image {index} of {name}"
 
-    pixels, labels, names = as_array(x), None if y is None else as_array(y), None
+    pixels, labels = as_array(x), None if y is None else as_array(y)
     if labels is not None and (labels.ndim == 0 or labels.shape[:1] != pixels.shape[:1]):
         raise InputError(f"{name} has the shape {pixels.shape}, and the labels {labels.shape}: give one label an image")
     as_features = as_features or are_features(pixels)
@@ -188,9 +188,7 @@ def from_arrays(
     check_kind(pixels.shape, name, as_features, request.fit)
     if not pixels.size:
         raise InputError(f"no images in {name}: its shape is {pixels.shape}")
-    found = no_labels(len(pixels))
-    if labels is not None:
-        found, names = labels_of(labels, where, source)
+    found, names = (no_labels(len(pixels)), None) if labels is None else labels_of(labels, where, source)
     if as_features:
         ready: Pixels = check_features(pixels, name, where)
     else:

@@ -20,7 +20,7 @@ from torch import Generator, Tensor
 
 from randsmooth.data.dataset_spec import RESIZE, DatasetSpec, Fit, Sides
 from randsmooth.data.labels import NO_LABEL, Classes
-from randsmooth.documents import refused, shown
+from randsmooth.documents import refused
 from randsmooth.errors import InputError
 
 # PIL's image mode for a number of channels.
@@ -256,10 +256,12 @@ def _image(stream: IO[bytes], where: str) -> Iterator[Image.Image]:
     The caller decodes it, in parallel with others. Only TIFF is decoded here: PIL reads its tags again while it
     decodes, and would warn again. EXIF data are read here and kept: damaged ones turn no image, without a warning.
     """
-    try:
-        with _one_at_a_time, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            image = Image.open(stream, formats=FORMATS)
+    with refused(f"{where} cannot be decoded"):  # damage makes a decoder raise whatever it likes
+        with _one_at_a_time, warnings.catch_warnings(action="ignore"):
+            try:
+                image = Image.open(stream, formats=FORMATS)
+            except UnidentifiedImageError as error:
+                raise InputError(f"{where} cannot be decoded: it is none of {', '.join(FORMATS)}") from error
             _check_pixels(image.width, image.height, where)
             if image.format == "TIFF":
                 image.load()
@@ -267,12 +269,6 @@ def _image(stream: IO[bytes], where: str) -> Iterator[Image.Image]:
                 image.getexif()
         with image:
             yield image
-    except InputError:
-        raise
-    except Exception as error:  # damage makes a decoder raise whatever it likes
-        none = isinstance(error, UnidentifiedImageError)
-        why = f"it is none of {', '.join(FORMATS)}" if none else shown(error) or type(error).__name__
-        raise InputError(f"{where} cannot be decoded: {why}") from error
 
 
 def _check_pixels(width: int, height: int, where: str) -> None:

@@ -8,6 +8,7 @@ from unicodedata import category
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from randsmooth.documents import shown
@@ -41,7 +42,7 @@ def no_labels(total: int) -> Tensor:
     return torch.full((total,), NO_LABEL, dtype=torch.int64)
 
 
-def labels_of(values: Any, where: Where, source: str) -> tuple[Tensor, Classes]:
+def labels_of(found: NDArray[Any], where: Where, source: str) -> tuple[Tensor, Classes]:
     """Labels (N,) int64 from an array of whole numbers (N,) or (N, 1), or of texts (see `from_texts`), and their names.
 
     If all are -1, there are none.
@@ -49,7 +50,6 @@ def labels_of(values: Any, where: Where, source: str) -> tuple[Tensor, Classes]:
     Raises:
         InputError: another type or shape, or a number that is no label; the message says which image has it.
     """
-    found = np.asarray(values.detach().cpu() if isinstance(values, Tensor) else values)
     if found.ndim == 2 and found.shape[1] == 1:
         found = found[:, 0]
     if found.ndim != 1:

@@ -229,8 +229,7 @@ def infer(name: str, splits: Mapping[str, Encoded], fit: Fit | None = None) -> D
         raise InputError(f"the images of {name} have modes {modes}: convert all to L or to RGB, with 8 bits")
     sides = {(height, width) for _, height, width in forms}
     sizes, shape = {split: len(each) for split, each in splits.items()}, one_shape(channels, sides, fit, name)
-    classes, named = encoded.classes or numbered(labels), encoded.classes is not None
-    spec = own(name, sizes, shape, classes, named=named, fit=fit)
+    spec = own(name, sizes, shape, encoded.classes or numbered(labels), named=encoded.classes is not None, fit=fit)
     # photographs of several sizes are trained on as ImageNet's are
     return replace(spec, augment=DATASETS["imagenet"].augment) if len(sides) > 1 else spec
 

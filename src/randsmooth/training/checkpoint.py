@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 import torch
 from pydantic import BaseModel, ConfigDict
 from torch import Tensor
-from torch.optim import Optimizer
 
 from randsmooth.atomic import write_atomically
 from randsmooth.documents import shown
@@ -24,9 +23,6 @@ TAIL = len(TAG) + 64
 
 # What torch and a schedule raise where they are given another run's state.
 UNFIT = (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError)
-
-# What the optimisers keep about a parameter.
-KEPT = {"sgd": {"momentum_buffer"}, "adam": {"step", "exp_avg", "exp_avg_sq"}}
 
 
 class Stored(BaseModel):
@@ -97,19 +93,6 @@ def check(path: Path) -> str:
     checkpoint = load(path)
     what = f"checkpoint: {checkpoint.recipe.get('method')} after {checkpoint.epoch} epochs, all numbers finite"
     return f"{what}; it is as it was written"
-
-
-def restore_optimiser(recipe: Recipe, optimizer: Optimizer, stored: dict[str, Any]) -> None:
-    """Give `optimizer` the `stored` state; its settings are taken from the recipe, as the user may have changed them.
-
-    Raises one of UNFIT where it is no such state, or that of another optimiser or network.
-    """
-    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-    for i, kept in stored["state"].items():
-        of_shape = [value for name, value in kept.items() if name != "step" and value is not None]
-        if {*kept} != KEPT[recipe.optimiser] or any(each.shape != parameters[i].shape for each in of_shape):
-            raise ValueError(f"what is kept of parameter {i} is another network's, or another optimiser's")
-    optimizer.load_state_dict({"state": stored["state"], "param_groups": optimizer.state_dict()["param_groups"]})
 
 
 def signed(archive: bytes) -> bytes:

@@ -24,7 +24,7 @@ from randsmooth.methods import LossInputs, Method, Schedule
 from randsmooth.models.folder import StoredModel
 from randsmooth.noise import Stream
 from randsmooth.progress import Reporter
-from randsmooth.training.checkpoint import UNFIT, Checkpoint, restore_optimiser, write_signed
+from randsmooth.training.checkpoint import UNFIT, Checkpoint, write_signed
 from randsmooth.training.devices import ALONE, Ranks
 from randsmooth.training.folder import CHECKPOINT, HISTORY
 from randsmooth.training.loggers import LoggerGroup
@@ -130,10 +130,11 @@ class Trainer:
         """Go on from the checkpoint.
 
         Raises:
-            InputError: its weights or momenta are those of another network, or its schedule is that of another run.
+            InputError: its weights are those of another network, or its schedule is that of another run.
         """
         try:
-            restore_optimiser(self.recipe, self.optimizer, checkpoint.optimizer)
+            groups = self.optimizer.state_dict()["param_groups"]  # the recipe's, which the user may have changed
+            self.optimizer.load_state_dict({"state": checkpoint.optimizer["state"], "param_groups": groups})
             self.weights.load_state_dict(checkpoint.model)
             self.schedule.restore(checkpoint.schedule, len(self.images))
         except UNFIT as error:
