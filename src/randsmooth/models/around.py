@@ -133,8 +133,7 @@ class Wrapped(Around):
 
     def __init__(self, before: Sequence[Step], model: nn.Module, after: Sequence[Step]) -> None:
         super().__init__()
-        self.before, self.inner, self.after = nn.Sequential(*before), model, nn.Sequential(*after)
-        self.before.training = self.after.training = False
+        self.before, self.inner, self.after = nn.Sequential(*before).eval(), model, nn.Sequential(*after).eval()
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -49,8 +49,8 @@ class Classifier(StoredModel):
         arch: str,
         classes: list[str],
         shape: Sequence[int],
-        mean: list[float] | None = None,
-        std: list[float] | None = None,
+        mean: Sequence[float] | None = None,
+        std: Sequence[float] | None = None,
         extra_channels: int = 0,
         provenance: dict[str, Any] | None = None,
     ) -> None:
@@ -126,5 +126,5 @@ def _check(classes: Any, shape: Any, mean: Any, std: Any, extra: Any) -> None:
         fail("std", std, f"positive numbers, and both or neither of it and mean={mean}")
 
 
-def _per_channel(values: list[float] | None, extra: list[float]) -> Tensor | None:
+def _per_channel(values: Sequence[float] | None, extra: Sequence[float]) -> Tensor | None:
     return None if values is None else torch.tensor([*values, *extra], dtype=torch.float32).reshape(1, -1, 1, 1)

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from randsmooth.documents import parse_json, read_file, shown
 from randsmooth.errors import InputError, article
 from randsmooth.extras import needs
-from randsmooth.models.base import Around, as_module, is_traced, notes_of
-from randsmooth.models.folder import StoredModel, moved
+from randsmooth.models.base import Around, as_module, is_traced, notes_of, pick_device
+from randsmooth.models.folder import StoredModel
 from randsmooth.models.weights import weights_hash
 from randsmooth.urls import fetched, is_url
 
@@ -229,7 +229,7 @@ def load_denoiser(
     """
     folder = fetched(source) if is_url(source) else source
     if (Path(folder) / PIPELINE).is_file():
-        return moved(_from_diffusers(Path(folder), sigma), device)
+        return _from_diffusers(Path(folder), sigma).to(pick_device(device))
     return Denoiser.load(folder, device)
 
 

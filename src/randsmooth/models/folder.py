@@ -20,6 +20,7 @@ from randsmooth.atomic import make_folder, naming, sync_folder, write_atomically
 from randsmooth.documents import parse_json, read_file, shown
 from randsmooth.errors import InputError
 from randsmooth.escape import markdown, setting
+from randsmooth.models.base import pick_device
 from randsmooth.models.sources import check_place, shipped
 from randsmooth.models.weights import COUNTER
 from randsmooth.noise import noise_from
@@ -69,7 +70,7 @@ class StoredModel(nn.Module):
     @classmethod
     def load(cls, folder: Path | str, device: torch.device | str = "cpu") -> Self:
         """The model of this kind in `folder`, in eval mode on `device`. Errors as those of `models.load`."""
-        return moved(cls.rebuilt(read(folder)), device)
+        return cls.rebuilt(read(folder)).to(pick_device(device))
 
     @classmethod
     def rebuilt(cls, stored: Stored) -> Self:
@@ -220,14 +221,6 @@ def here(name: str, files: list[str], written: str) -> Path:
         told = f"no folder {name}, and no such model came from the Hugging Face hub or its cache ({shown(error)})"
         way = f"`hf download {name} --local-dir FOLDER` where there is a network, and {written} here"
         raise InputError(f"{told}: check the name, or {way}") from error
-
-
-def moved(model: M, device: torch.device | str) -> M:
-    """`model` on `device`; InputError where that cannot be used."""
-    try:
-        return model.to(device)
-    except (RuntimeError, AssertionError) as error:  # torch asserts that CUDA was compiled in
-        raise InputError(f"device {str(device)!r} cannot be used ({shown(error)}): device='cpu' always can") from error
 
 
 def _read_config(path: Path) -> tuple[str, dict[str, Any]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from randsmooth.documents import parse_json, read_file, shown
 from randsmooth.errors import InputError
@@ -64,10 +64,7 @@ class HubClassifier(Wrapped):
         self.own = self.classes = tuple(map(str, own if classes is None else classes))
         self.source = source
 
-    @property
-    def num_classes(self) -> int:
-        """K."""
-        return len(self.classes)
+    num_classes = property(lambda self: len(self.classes), doc="K.")
 
     def for_classes(self, classes: Sequence[str]) -> Self:
         """The same, sharing its network, for these `classes` in their order.
@@ -78,14 +75,10 @@ class HubClassifier(Wrapped):
         if order_of(self.classes, classes, self.source) == [*range(len(classes))]:
             return self
         order = torch.tensor(order_of(self.own, classes, self.source))
-        step = Step("classes in the order of the data set", _ordered, order)
+        step = Step("classes in the order of the data set", lambda logits, order: logits.index_select(1, order), order)
         changed = self.replace(after=nn.Sequential(step).eval())
         changed.classes = tuple(classes)
         return changed
-
-
-def _ordered(logits: Tensor, order: Tensor) -> Tensor:
-    return logits.index_select(1, order)
 
 
 def order_of(own: Sequence[str], wanted: Sequence[str], source: str) -> list[int]:

@@ -292,11 +292,7 @@ def _module_in(file: Path) -> ModuleType:
     assert spec is not None and spec.loader is not None  # of a file that ends in .py
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # where dataclasses and pickle look for it
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
+    spec.loader.exec_module(module)
     return module
 
 

@@ -120,9 +120,8 @@ def import_checkpoint(
             layer, why = Normalisation("stored", found.mean, found.std), {"why": "stored in the file"}
         else:
             layer, why = _tried(network, spec, dataset, sigma or 0.0, images, device, chosen_progress(progress))
-        mean, std = (None if values is None else list(values) for values in (layer.mean, layer.std))
         facts = _facts(found, spec.name, sigma) | {"normalisation": {"layer": layer.name} | why}
-        model = Classifier(**settings, mean=mean, std=std, provenance=facts).eval()
+        model = Classifier(**settings, mean=layer.mean, std=layer.std, provenance=facts).eval()
         model.network = network.cpu()
     if folder is not None:
         with claimed(folder):
