@@ -19,7 +19,7 @@ from randsmooth.certificates import Certificates, CertificatesLike, as_certifica
 from randsmooth.errors import InputError
 from randsmooth.metrics.accuracy import asked_radii, check_radius, farthest, round_step
 from randsmooth.metrics.estimate import CRITICAL, Estimate, Floats, Ints, mean_interval, paired_shares, require_images
-from randsmooth.metrics.paired import gain_bounds, gains, require_same_images
+from randsmooth.metrics.paired import gains, require_same_images
 
 CROSSES = "crosses"
 AHEAD = "ahead"
@@ -311,7 +311,7 @@ class Scores:
         in_a, in_b = (np.searchsorted(at.radii, t.radius, side="right") * t.correct for t in (a, b))
         one, M = np.ones((len(a), 1), np.int64), len(at.radii)
         some_a, some_b, both = (_sums_at(held, one, M)[:, 0] for held in (in_a, in_b, np.minimum(in_a, in_b)))
-        return cls(a, b, at, (in_a, in_b), some_a - both, some_b - both, gains(a, b) if at.whole else None)
+        return cls(a, b, at, (in_a, in_b), some_a - both, some_b - both, gains(a, b)[0] if at.whole else None)
 
     @property
     def figures(self) -> int:
@@ -553,7 +553,7 @@ def _comparison(scores: Scores, scope: Scope, delta: float) -> Comparison:
         ends = paired_shares(scores.only_a, scores.only_b, images, z)
         curve = Difference(at.radii, value, *ends, scores.only_a, scores.only_b, at.whole)
     if scores.gain is not None:
-        low, high = mean_interval(scores.gain, gain_bounds(a, b), z)
+        low, high = mean_interval(*gains(a, b), z)
         acr = Estimate(float(scores.gain.mean()), float(low), float(high), images)
     said = None if curve is None else judge(curve, delta)
     return Comparison(a.name, b.name, images, at.limit, curve, acr, said, scope)

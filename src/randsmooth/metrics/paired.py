@@ -77,17 +77,12 @@ def acr_difference(a: CertificatesLike, b: CertificatesLike) -> Estimate:
     """
     a, b = as_certificates(a), as_certificates(b)
     require_same_images(a, b)
-    return mean(gains(a, b), gain_bounds(a, b))
+    return mean(*gains(a, b))
 
 
-def gains(a: Certificates, b: Certificates) -> Floats:
-    """(N,) what each image adds to ACR of `a` minus ACR of `b`."""
-    return np.asarray(a.radius * a.correct - b.radius * b.correct)
-
-
-def gain_bounds(a: Certificates, b: Certificates) -> tuple[float, float]:
-    """The least and the most that an image can add."""
-    return -largest_possible(b), largest_possible(a)
+def gains(a: Certificates, b: Certificates) -> tuple[Floats, tuple[float, float]]:
+    """(N,) what each image adds to ACR of `a` minus ACR of `b`; and the least and the most that one can add."""
+    return np.asarray(a.radius * a.correct - b.radius * b.correct), (-largest_possible(b), largest_possible(a))
 
 
 def differing_source(a: CertificatesLike, b: CertificatesLike) -> str:

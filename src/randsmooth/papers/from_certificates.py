@@ -119,8 +119,8 @@ def budget(context: Context, rows: list[PaperRow]) -> Output:
             if (curve := budget_curve(found.table)) is None:
                 notes.append(_undrawn(row, found))
                 continue
-            drawn.append(Line(row.name, np.array(curve.n, np.float64), np.array(curve.acr)))
-            lines += [(sigma, row.name, n, acr) for n, acr in zip(curve.n, curve.acr, strict=True)]
+            drawn.append(Line(row.name, *curve))
+            lines += [(sigma, row.name, n, acr) for n, acr in zip(*curve, strict=True)]
         panels.append(Axes(f"sigma = {sigma:g}", "samples per image, n", "ACR", tuple(drawn), log_x=True))
     data = pd.DataFrame(lines, columns=["sigma", "method", "n", "acr"])
     return Output(panels={"": [panel for panel in panels if panel.lines]}, data={"": data}, notes=notes)

@@ -185,14 +185,9 @@ def _traces(line: Line, look: Look, longest: int = NAME, decimals: int = 4) -> l
     if line.low is None or line.high is None:
         return [middle]
     edge = shared | {"mode": "lines", "line": {"width": 0} | shape, "hoverinfo": "skip"}
-    filled = {"fill": "tonexty", "fillcolor": faint(look.colour, BAND)}
+    colour = ",".join(map(str, bytes.fromhex(look.colour[1:])))
+    filled = {"fill": "tonexty", "fillcolor": f"rgba({colour},{BAND:g})"}
     return [edge | {"y": _rounded(line.low, decimals)}, edge | {"y": _rounded(line.high, decimals)} | filled, middle]
-
-
-def faint(colour: str, opacity: float) -> str:
-    """`colour`, an #RRGGBB, as one that lets the ground show."""
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return f"rgba({red},{green},{blue},{opacity:g})"
 
 
 def _rounded(values: Numbers | Sequence[str], decimals: int) -> list[float]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,22 +83,18 @@ def _line(row: int, table: Certificates, x: Floats, shares: Floats, look: Look) 
     return Line(table.name, x, 100.0 * shares, "step", look=look, row=row, hover="%{y:.1f}%", **band)
 
 
-class BudgetCurve(NamedTuple):
-    """ACR at each n, in expectation given the stored samples; the last n is the table's own."""
+def budget_curve(table: Certificates) -> tuple[list[int], list[float]] | None:
+    """Some n up to the table's own, and ACR at each, in expectation given the stored samples.
 
-    n: list[int]
-    acr: list[float]
-
-
-def budget_curve(table: Certificates) -> BudgetCurve | None:
-    """The curve of a table; None where it does not allow one (see `metrics.expected_radius`)."""
+    None where the table does not allow it (see `metrics.expected_radius`).
+    """
     header = table.header
     if header.n is None or not header.alpha:  # not known; or 0, as no sample can be left out of all copies
         return None
     least = bounds.smallest_n(header.alpha)
     n = [budget for budget in BUDGETS if least <= budget < header.n] + [header.n]
     try:
-        return BudgetCurve(n, [float(metrics.expected_radius(table, budget).mean()) for budget in n])
+        return n, [float(metrics.expected_radius(table, budget).mean()) for budget in n]
     except InputError:
         return None
 
@@ -277,7 +273,6 @@ def envelope_axes(groups: Mapping[str, Sequence[Certificates]]) -> list[Axes]:
 
 def _width(table: Certificates) -> float:
     """The number of the noise: sigma, lam, b or k; NaN where it is not one, or not known."""
-    if table.header.distribution is None:
-        return np.nan if table.header.sigma is None else table.header.sigma
-    width = next(value for fact, value in table.header.distribution.items() if fact != "name")
+    facts = table.header.distribution or {"sigma": table.header.sigma}
+    width = next(value for fact, value in facts.items() if fact != "name")
     return float(width) if isinstance(width, int | float) else np.nan

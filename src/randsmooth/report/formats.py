@@ -79,10 +79,7 @@ def tabular(rows: Sequence[Sequence[str]], figures: Sequence[bool]) -> list[str]
 def _text(sheet: Sheet) -> str:
     """Two lines a table: its figures, then their intervals. Below, the same for the p_A curve, and the verdicts."""
     images = ["images", *(line for table in sheet.tables for line in (f"{len(table):,}", ""))]
-    legend = [
-        LEGEND.format(sheet.norm.title),
-        *([OUT_OF_REACH] if any(column.out_of_reach for column in sheet.accuracy) else []),
-    ]
+    legend = [LEGEND.format(sheet.norm.title)] + [OUT_OF_REACH] * any(one.out_of_reach for one in sheet.accuracy)
     lines = [*_grid(sheet.titles, sheet.columns, images), "", *legend, *map(printable, sheet.remarks)]
     if sheet.p_a_columns:
         lines += ["", *_grid(sheet.titles, sheet.p_a_columns), "", P_A_LEGEND]
@@ -137,14 +134,13 @@ def _legend(sheet: Sheet, below: str, escaped: Callable[[str], str] = printable)
         name = escaped(sheet.tables[sheet.baseline].name)
         marks = f"Bold: shown to be above {name}, {below}: shown to be below it, all at once with 95% confidence"
         marks += "; p_A and abstention (%) are not judged." if sheet.p_a_columns else "; abstention (%) is not judged."
-    shares = [P_A_LEGEND] * bool(sheet.p_a_columns)
     unit = sheet.norm.title
     figures = f"ACR is the mean {unit}, with its 95% interval; certified accuracy in % at each {unit}."
     return [
         figures,
         escaped(f"Judged with {sheet.shared}."),
         *[marks] * (len(sheet.tables) > 1),
-        *shares,
+        *[P_A_LEGEND] * bool(sheet.p_a_columns),
         *map(escaped, [*sheet.remarks, *_lacking(sheet)]),
     ]
 
@@ -211,7 +207,7 @@ def _json(sheet: Sheet) -> str:
         "tables": [_table(*each) for each in zip(sheet.tables, sheet.summaries, strict=True)],
         "judged_together": {"words": scope.words, **asdict(scope)} if scope else None,
         "against": [_against(sheet, one) for one in compared]
-        + [{"name": name, "not_compared": why} for name, why in refused.items() if sheet.baseline is not None],
+        + [{"name": name, "not_compared": why} for name, why in refused.items()],
     }
     return escape.to_json(content) + "\n"
 

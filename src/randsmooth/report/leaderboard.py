@@ -311,8 +311,8 @@ def _rows(entries: Sequence[Entry], at: Columns) -> list[BoardRow]:
     if len({table.name for table in tables}) < len(tables):
         tables = [entry.table.renamed(shortened(printable(entry.file))) for entry in entries]
     against = _against_gaussian(tables, radii)
-    found = enumerate(zip(entries, zip(*columns, strict=True), known, strict=True))
-    rows = [BoardRow(entry, list(cells), at_radii, against.get(i)) for i, (entry, cells, at_radii) in found]
+    lines = enumerate(zip(entries, zip(*columns, strict=True), known, strict=True))
+    rows = [BoardRow(entry, list(cells), at_radii, against.get(i)) for i, (entry, cells, at_radii) in lines]
     return sorted(rows, key=lambda row: row.rank, reverse=True)
 
 

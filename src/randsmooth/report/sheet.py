@@ -18,7 +18,6 @@ from randsmooth.rules import CONFIDENCE_BOUNDS
 
 FOREIGN = "the counts are another program's; its noise, and how it picked the classes, could not be checked"
 UNLABELLED = "the images have no labels, so that accuracy, ACR and p_A are not known"
-OTHER_BOUNDS = CONFIDENCE_BOUNDS[1:]  # than Clopper-Pearson's
 Pair = tuple[Certificates, Certificates]
 K = TypeVar("K")
 V = TypeVar("V")
@@ -68,10 +67,9 @@ def remarks(tables: Sequence[Certificates]) -> list[str]:
 
 def _image_remarks(tables: Sequence[Certificates]) -> list[str]:
     """That the tables are about different images: how many are in every table, with the same idx and label."""
-    first = tables[0]
     differing = any(metrics.differing_source(a, b) for a, b in combinations(tables, 2))
     orders = {(table.idx.tobytes(), table.label.tobytes()) for table in tables}
-    if len(orders) == 1 and not any(metrics.differing_source(first, table) for table in tables):
+    if len(orders) == 1 and not differing:
         return []
     images = [set(zip(table.idx.tolist(), table.label.tolist(), strict=True)) for table in tables]
     common = f"{len(set.intersection(*images)):,} of which are in every table"
@@ -142,7 +140,7 @@ def _size(table: Certificates) -> str:
 
 def _way_of_judging(table: Certificates) -> str:
     """The rule, or the bound of the fixed one."""
-    bound = table.header.bound if table.header.bound in OTHER_BOUNDS else "Clopper-Pearson"
+    bound = table.header.bound if table.header.bound in CONFIDENCE_BOUNDS[1:] else "Clopper-Pearson"
     return f"{bound} bound" if table.header.rule == "fixed" else f"--rule {table.header.rule}"
 
 
@@ -254,13 +252,10 @@ class Sheet:
 
     @cached_property
     def compared(self) -> tuple[list["AgainstBaseline"], dict[str, str]]:
-        """Every table that can be paired with the baseline against it; by name, why the others cannot.
-
-        Without a baseline nothing is compared; whether the tables could be is tried with the first.
-        """
-        pairs, refused = paired_with(self.baseline or 0, self.tables)
+        """Every table that can be paired with the baseline against it; by name, why the others cannot."""
         if self.baseline is None:
-            return [], refused
+            return [], {}
+        pairs, refused = paired_with(self.baseline, self.tables)
         found = zip(pairs.items(), metrics.compare(list(pairs.values()), self.radii), strict=True)
         return [_against(self, row, *pair, one) for (row, pair), one in found], refused
 

@@ -15,13 +15,12 @@ from randsmooth.escape import printable, shortened
 from randsmooth.metrics import Comparison, Difference
 from randsmooth.report import charts, curves, web
 from randsmooth.report.page.panels import PANELS, PageContent, Pictures
-from randsmooth.report.sheet import Sheet, budget_remarks, build_sheet, gathered, sure_of
+from randsmooth.report.sheet import Sheet, budget_remarks, build_sheet, gathered, paired_with, sure_of
 
 
 def sentences(sheet: Sheet) -> list[str]:
     """One table: its figures. More: whose budgets differ, who leads in ACR, `what_acr_hides`, then the verdicts."""
     against, refused = sheet.compared
-    refused = {} if sheet.baseline is None else refused
     names, tables, acr = [table.name for table in sheet.tables], sheet.tables, sheet.acr
     known = [row for row, table in enumerate(tables) if table.labelled]
     if len(known) < min(2, len(tables)):
@@ -228,15 +227,15 @@ def page_content(
     sheet = build_sheet(tables, radii, baseline)
     looks = charts.looks(len(sheet.tables), sheet.baseline)
     radius_chart = curves.radius_chart(sheet.tables, looks)
-    against, refused = sheet.compared
     reference = sheet.tables[sheet.baseline or 0]
+    _, refused = paired_with(sheet.baseline or 0, sheet.tables)  # the first, where there is no baseline
     for table in sheet.tables:
         apart = metrics.differing_source(table, reference) or not np.isin(table.idx, reference.idx).any()
         if table.name in refused and table.labelled and reference.labelled and apart:
             raise InputError(refused[table.name])
     known = {row: table for row, table in enumerate(sheet.tables) if metrics.knows_p_a(table)}
     p_a_chart = curves.p_a_chart(known, looks) if known else None
-    return PageContent(sheet, against, looks, radius_chart, p_a_chart, pictures, command)
+    return PageContent(sheet, sheet.compared[0], looks, radius_chart, p_a_chart, pictures, command)
 
 
 def write_comparison(

@@ -43,12 +43,12 @@ def page(
     """
     every = [*([_plotly()] if plots else []), *scripts]
     inlined = {"scripts": list(map(Markup, every)), "styles": Markup("\n".join(styles)), "policy": policy(every)}
-    return str(_filled(template, content | inlined, _in_package(package), _in_package(__package__)))
+    return str(_filled(template, content | inlined, package, __package__))
 
 
 def fragment(package: str, template: str, **content: Any) -> Markup:
     """A piece of a page: the template, from the folder of `package`, filled and escaped as in a whole page."""
-    return _filled(template, content, _in_package(package))
+    return _filled(template, content, package)
 
 
 def panel_markup(module: Any, package: str, **content: Any) -> Markup:
@@ -59,7 +59,7 @@ def panel_markup(module: Any, package: str, **content: Any) -> Markup:
         package: whose templates that template may import.
     """
     template = Path(module.__file__).with_suffix(".html.j2")
-    return _filled(template.name, content, jinja2.FileSystemLoader(template.parent), _in_package(package))
+    return _filled(template.name, content, template.parent, package)
 
 
 def panel_script(module: Any) -> str:
@@ -86,12 +86,9 @@ def policy(scripts: Sequence[str]) -> str:
     return "; ".join([ALLOWED, " ".join(["script-src", *(f"'sha256-{digest}'" for digest in digests)])])
 
 
-def _in_package(package: str) -> jinja2.PackageLoader:
-    return jinja2.PackageLoader(package, ".")
-
-
-def _filled(template: str, content: dict[str, Any], *loaders: jinja2.BaseLoader) -> Markup:
-    """The template, filled and escaped."""
+def _filled(template: str, content: dict[str, Any], *places: str | Path) -> Markup:
+    """The template, filled and escaped; it and what it imports lie in the folders and packages `places`."""
+    loaders = [jinja2.PackageLoader(p, ".") if isinstance(p, str) else jinja2.FileSystemLoader(p) for p in places]
     strict: dict[str, Any] = {"autoescape": True, "finalize": _shown, "undefined": jinja2.StrictUndefined}
     environment = jinja2.Environment(
         loader=jinja2.ChoiceLoader(loaders), trim_blocks=True, lstrip_blocks=True, **strict

@@ -36,9 +36,8 @@ def slider_stops(tables: Sequence[Certificates], farthest: float) -> dict[str, A
     table that has all three; None where no table has them, or where no p_A certifies so large a radius.
     """
     whole, digits = NORMS[tables[0].norm].whole, 4 if farthest > 0.25 else 6
-    radii = np.round(np.linspace(0.0, farthest, SLIDER_STEPS + 1), digits)
-    if whole:
-        radii = np.arange(np.ceil(farthest), dtype=np.float64)
+    steps = np.round(np.linspace(0.0, farthest, SLIDER_STEPS + 1), digits)
+    radii = np.arange(0.0, np.ceil(farthest)) if whole else steps
     shares = [metrics.certified_shares(table, radii) for table in tables]
     table = next((table for table in tables if table.header.settled), None)
     return {

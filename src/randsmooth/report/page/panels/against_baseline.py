@@ -34,12 +34,14 @@ def difference_chart(content: PageContent) -> Axes | None:
     for one in content.against:
         if (curve := one.comparison.curve) is not None:
             kept = slice(None, None, max(1, len(curve.radii) // POINTS))
-            ends = {name: np.round(100.0 * getattr(curve, name)[kept], 2) for name in ("low", "value", "high")}
+            low, y, high = (np.round(100.0 * values[kept], 2) for values in (curve.low, curve.value, curve.high))
             kind: LineKind = "line" if curve.whole else "points"  # points: known at particular radii only
-            own: dict[str, Any] = {"row": one.row, "look": content.looks[one.row], "hover": "%{y:+.1f}"}
-            own |= {"low": ends["low"], "high": ends["high"]}
-            lines.append(Line(content.sheet.tables[one.row].name, curve.radii[kept], ends["value"], kind, **own))
+            lines.append(_line(content, one.row, curve.radii[kept], y, kind, low=low, high=high, hover="%{y:+.1f}"))
     return Axes("", radius_title(content.sheet.tables), "difference (points)", lines, zero_line=True) if lines else None
+
+
+def _line(content: PageContent, row: int, x: Any, y: Any, kind: LineKind, **own: Any) -> Line:
+    return Line(content.sheet.tables[row].name, x, y, kind, row=row, look=content.looks[row], **own)
 
 
 def waterfall_chart(content: PageContent) -> Axes | None:
@@ -48,7 +50,6 @@ def waterfall_chart(content: PageContent) -> Axes | None:
     for one in content.against:
         if (parts := one.waterfall) is not None:
             bins = [f"{low:g} to {high:g}" for low, high in pairwise(parts.edges)]
-            own: dict[str, Any] = {"row": one.row, "look": content.looks[one.row], "images": parts.images.tolist()}
-            own |= {"hover": "%{y:+.4f} (%{customdata:,} images)"}
-            lines.append(Line(content.sheet.tables[one.row].name, bins, parts.difference, "bars", **own))
+            own = {"images": parts.images.tolist(), "hover": "%{y:+.4f} (%{customdata:,} images)"}
+            lines.append(_line(content, one.row, bins, parts.difference, "bars", **own))
     return Axes("", "p_A under the baseline", "part of the difference in ACR", lines) if lines else None

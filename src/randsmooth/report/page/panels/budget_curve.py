@@ -11,7 +11,7 @@ def view(content: PageContent) -> PanelView | None:
     A table of a sequential rule, or a log without its settings, has no curve; the sheet's remarks say so.
     """
     lines = [
-        Line(table.name, curve.n, curve.acr, "marked line", look=look, row=row, hover="%{y:.3f}")
+        Line(table.name, *curve, "marked line", look=look, row=row, hover="%{y:.3f}")
         for row, (table, look) in enumerate(zip(content.sheet.tables, content.looks, strict=True))
         if (curve := budget_curve(table)) is not None
     ]

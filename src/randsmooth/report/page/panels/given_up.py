@@ -59,18 +59,13 @@ def gallery(content: PageContent, reference: Certificates) -> list[tuple[float, 
     changed = [next((at for at in one.given_up if len(at.lost)), one.given_up[0]) for one in content.against]
     if content.pictures is None or not any(len(at.lost) for at in changed):
         return [(at.r, []) for at in changed]
-    farthest = [farthest_first(reference, at.lost)[:MOST_PICTURES] for at in changed]
+    by_radius = reference.idx[np.argsort(-reference.radius, kind="stable")]
+    farthest = [by_radius[np.isin(by_radius, at.lost)][:MOST_PICTURES].tolist() for at in changed]
     wanted = sorted(set().union(*farthest))
     uris = dict(zip(wanted, map(data_uri, content.pictures(wanted)), strict=True))
     label = dict(zip(reference.idx.tolist(), reference.label.tolist(), strict=True))
     shown = {idx: {"idx": idx, "label": content.sheet.class_names[label[idx]], "uri": uris[idx]} for idx in wanted}
     return [(at.r, [shown[idx] for idx in images]) for at, images in zip(changed, farthest, strict=True)]
-
-
-def farthest_first(reference: Certificates, images: NDArray[np.int64]) -> list[int]:
-    """The images (by idx) in the order of their radii under the baseline, the largest first."""
-    lost = reference.rows(np.isin(reference.idx, images))
-    return list(map(int, lost.idx[np.argsort(-lost.radius, kind="stable")]))
 
 
 def data_uri(pixels: NDArray[np.uint8]) -> str:

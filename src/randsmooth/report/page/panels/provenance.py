@@ -2,23 +2,18 @@
 
 import csv
 from collections import Counter
-from importlib import resources
 
 from randsmooth.certificates import Certificates
 from randsmooth.escape import NOT_RECORDED, printable, setting, shortened
+from randsmooth.report import web
 from randsmooth.report.page.panels import PageContent, PanelView
 
 ASKED = ("shard", "resize", "crop")  # which nobody misses where they were not asked for
 
 
-def _named(of: str) -> dict[str, str]:
-    """What provenance.csv calls each fact."""
-    with resources.files(__package__ or "").joinpath("provenance.csv").open() as file:
-        return {line["fact"]: line["words"] for line in csv.DictReader(file) if line["of"] == of}
-
-
-FACTS = _named("header")
-MODEL_FACTS = _named("model")  # of its training; a fact that is not among them is shown under the file's own name
+NAMED = list(csv.DictReader(web.asset(__package__, "provenance.csv").splitlines()))  # what the page calls each fact
+FACTS = {line["fact"]: line["words"] for line in NAMED if line["of"] == "header"}
+MODEL_FACTS = {line["fact"]: line["words"] for line in NAMED if line["of"] == "model"}  # others by the file's own names
 
 
 def view(content: PageContent) -> PanelView:
@@ -45,9 +40,9 @@ def _facts(table: Certificates) -> dict[str, str]:
         facts[FACTS["alpha"]] = "none: all copies were counted, the certificates are certain"
     if table.header.machines:
         facts["machines that made the rows"] = _machines(table)
-    if not table.header.model:
+    if not (model := table.header.model):
         return facts | {"model": NOT_RECORDED}
-    return facts | {_model_fact(str(key)): setting(value) for key, value in table.header.model.items()}
+    return facts | {f"model: {MODEL_FACTS.get(key) or shortened(printable(key))}": setting(model[key]) for key in model}
 
 
 def _origin(table: Certificates) -> str:
@@ -64,7 +59,3 @@ def _machines(table: Certificates) -> str:
     names = [machine.host or "unnamed" for machine in table.header.machines]
     made = Counter(names[number] if number >= 0 else "as above" for number in numbers)
     return ", ".join(f"{printable(name)}: {rows:,}" for name, rows in sorted(made.items()))
-
-
-def _model_fact(key: str) -> str:
-    return f"model: {MODEL_FACTS[key] if key in MODEL_FACTS else shortened(printable(key))}"
