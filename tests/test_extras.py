@@ -1,10 +1,8 @@
 """What each extra installs, and what is said where one is missing: packages are refused in a fresh interpreter."""
 
 import ast
-import json
 import re
 import shlex
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -13,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 import randsmooth
+from fresh import commands, python
 from randsmooth import extras
 from randsmooth.extras import EXTRAS, MissingPackage, install_command, needs
 
@@ -30,46 +29,6 @@ INSTEAD = {
     "compare": "; `randsmooth evaluate A B` prints the paired comparison without it",
     "slurm": "; --workers runs the same without Slurm",
 }
-
-# Refuses to import the packages named in the first argument.
-WITHOUT = """
-import sys
-
-class Refusing:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in refused:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-refused = set(sys.argv[1].split(","))
-for name in refused:
-    sys.modules.pop(name, None)
-sys.meta_path.insert(0, Refusing())
-"""
-# Runs the command lines in the second, and prints the exit code of each, its stdout and its stderr after that.
-COMMANDS = """
-import io, json
-from contextlib import redirect_stderr, redirect_stdout
-from randsmooth.cli.main import main
-
-ended = []
-for words in json.loads(sys.argv[2]):
-    sys.argv = ["randsmooth", *words]
-    with redirect_stdout(io.StringIO()) as stdout, redirect_stderr(io.StringIO()) as stderr:
-        try:
-            code = main() or 0
-        except SystemExit as end:
-            code = end.code or 0
-    ended.append((code, stdout.getvalue() + stderr.getvalue()))
-print(json.dumps(ended))
-"""
-
-
-def without(packages: set[str], folder: Path, lines: list[list[str]]) -> list[tuple[int, str]]:
-    """Exit code and output of `randsmooth WORDS` for each of `lines`, in `folder`, where `packages` are missing."""
-    command = [sys.executable, "-c", WITHOUT + COMMANDS, ",".join(packages), json.dumps(lines)]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return [(code, said) for code, said in json.loads(done.stdout)]
 
 
 def packages_of(extra: str) -> set[str]:
@@ -96,6 +55,11 @@ NEEDS_NOTHING = [
     ["cite", "gaussian.tsv", "macer"],
     ["completion", "bash"],
 ]
+NEEDS_REPORT = [
+    ["compare", "gaussian.tsv", "ours.tsv", *JUDGED, "--figures", "pdf"],
+    ["evaluate", "gaussian.tsv", *JUDGED, "--format", "latex"],
+]
+HEAVY = {"torch", "lightning_fabric", "datasets", "tensorboard"}
 NEEDS = [
     ("torch", ["train", "digits", "--sigma", "0.5"]),
     ("torch", ["certify", "user/name", "--dataset", "digits"]),
@@ -111,20 +75,20 @@ NEEDS = [
 
 
 def test_certificates_are_read_judged_and_ranked_without_any_extra_on_any_system(folder: Path) -> None:
-    ended = without({*EXTRAS} | ONLY_POSIX, folder, NEEDS_NOTHING)
-    for words, (code, stderr) in zip(NEEDS_NOTHING, ended, strict=True):
-        assert code == 0 and "pip install" not in stderr, (words, stderr)
+    ended = commands(NEEDS_NOTHING, folder, without={*EXTRAS} | ONLY_POSIX)
+    ended += commands(NEEDS_REPORT, folder, without=HEAVY)
+    for words, (code, said, _) in zip(NEEDS_NOTHING + NEEDS_REPORT, ended, strict=True):
+        assert code == 0 and "pip install" not in said, (words, said)
 
 
 def test_a_verb_names_the_extra_that_it_lacks(folder: Path) -> None:
     before = sorted(folder.iterdir())
     for extra in dict.fromkeys(extra for extra, _ in NEEDS):
         lines = [words for its, words in NEEDS if its == extra]
-        for words, (code, stderr) in zip(lines, without(packages_of(extra), folder, lines), strict=True):
+        for words, (code, said, _) in zip(lines, commands(lines, folder, without=packages_of(extra)), strict=True):
             instead = INSTEAD.get(words[0], INSTEAD.get(extra, ""))
-            assert code == 2 and stderr.count("\n") == 1, (words, stderr)
-            assert "needs the package" in stderr, words
-            assert stderr.endswith(f"{install_command(extra)}{instead}\n"), (words, stderr)
+            assert code == 2 and said.count("\n") == 1 and "needs the package" in said, (words, said)
+            assert said.endswith(f"{install_command(extra)}{instead}\n"), (words, said)
         assert sorted(folder.iterdir()) == before, extra  # nothing is begun that cannot be ended
 
 
@@ -143,13 +107,12 @@ for module in pkgutil.walk_packages(randsmooth.__path__, "randsmooth."):
 
 
 def test_everything_is_imported_without_what_windows_lacks() -> None:
-    subprocess.run([sys.executable, "-c", WITHOUT + IMPORTS, ",".join(ONLY_POSIX)], check=True, timeout=300)
+    python(IMPORTS, without=ONLY_POSIX)
 
 
 def test_a_public_name_says_which_extra_it_lacks() -> None:
-    source = WITHOUT + "import randsmooth\nrandsmooth.certify"
-    done = subprocess.run([sys.executable, "-c", source, "torch"], capture_output=True, text=True, check=False)
-    assert "randsmooth.certification.certify needs the package torch, which is not installed" in done.stderr
+    with pytest.raises(AssertionError, match=r"certification\.certify needs the package torch, which is not installed"):
+        python("import randsmooth\nrandsmooth.certify", without={"torch"})
 
 
 def test_an_import_error_of_another_package_is_not_taken_for_a_missing_extra() -> None:

@@ -1,9 +1,7 @@
-"""Who imports whom: the house rules, read from the source and tried in a fresh interpreter."""
+"""Who imports whom: the house rules, read from the source."""
 
 import ast
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -107,32 +105,6 @@ def may_import(here: str) -> set[str]:
 
 def test_no_arrow_but_those_of_the_table() -> None:
     assert {path: beyond for path in PARSED if (beyond := ours(path) - may_import(room(path)))} == {}
-
-
-READS_AND_REPORTS = """
-import sys
-import randsmooth, randsmooth.bounds, randsmooth.metrics, randsmooth.report
-log = randsmooth.read(sys.argv[1])
-for format in randsmooth.report.FORMATS:
-    assert randsmooth.report.render([log], format=format)
-randsmooth.report.write_comparison([log], sys.argv[2])
-randsmooth.report.draw_radius_accuracy([log], sys.argv[3])
-assert "matplotlib" in sys.modules and "plotly" in sys.modules
-print(*sorted({"torch", "lightning_fabric", "datasets", "tensorboard"} & set(sys.modules)))
-"""
-
-
-def run(source: str, *arguments: Path) -> str:
-    command = [sys.executable, "-c", source, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout.strip()
-
-
-def test_reading_and_reporting_a_log_loads_no_torch(tmp_path: Path) -> None:
-    log = tmp_path / "gaussian.tsv"
-    log.write_text(
-        "idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t3\t3\t0.742\t1\t0:00:03\n1\t8\t-1\t0.0\t0\t0:00:03\n"
-    )
-    assert run(READS_AND_REPORTS, log, tmp_path / "report.html", tmp_path / "figure.pdf") == ""
 
 
 def test_no_reader_is_told_to_run_what_a_file_says() -> None:

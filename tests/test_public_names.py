@@ -1,10 +1,9 @@
 """The public face: every room is reached after `import randsmooth`, lazily, and a name means one thing."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import randsmooth
+from fresh import python
 
 ROOT = Path(randsmooth.__file__).parent
 ROOMS = sorted(stub.parent.name for stub in ROOT.glob("*/__init__.pyi"))
@@ -26,8 +25,7 @@ print(*sorted({"torch", "lightning_fabric", "matplotlib", "plotly"} & set(sys.mo
 
 def test_rooms_and_their_names_are_reached_from_a_fresh_import() -> None:
     for rooms in (WITHOUT_TORCH, sorted({*ROOMS} - {*WITHOUT_TORCH})):
-        ran = subprocess.run([sys.executable, "-c", REACHED, *rooms], capture_output=True, text=True, check=True)
-        at_import, _, afterwards = ran.stdout.partition("|")
+        at_import, _, afterwards = python(REACHED, *rooms).partition("|")
         assert not at_import.split(), "`import randsmooth` alone must load nothing heavy"
         assert rooms != WITHOUT_TORCH or not afterwards.split()
 

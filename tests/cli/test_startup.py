@@ -1,10 +1,8 @@
 """A command loads no more than it needs: help, listings and errors nothing heavy."""
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
+from fresh import commands
 from randsmooth.cli.command import make_command, paragraphs, settings_of
 from randsmooth.cli.settings import Settings
 from randsmooth.cli.verbs import DATA_VERBS, VERBS
@@ -35,39 +33,15 @@ import none.pth --dataset nosuch|evaluate nofile.parquet|verify nofolder|verify 
     .split("|")
 )
 
-# Runs the command lines in its argument, and prints for each of them which heavy packages it was the first to load.
-COUNTING = """
-import contextlib, io, json, sys
-from randsmooth.cli.main import main
-
-heavy, seen, found = set(json.loads(sys.argv[1])), set(), []
-for words in json.loads(sys.argv[2]):
-    sys.argv = ["randsmooth", *words.split()]
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        try:
-            main()
-        except SystemExit as stop:
-            code = stop.code
-    loaded = heavy & {name.partition(".")[0] for name in sys.modules}
-    found.append([code or 0, sorted(loaded - seen)])
-    seen |= loaded
-print(json.dumps(found))
-"""
-
-
-def loaded(packages: set[str], *lines: str) -> list[tuple[int, list[str]]]:
-    """The exit code of each command line, and which of the packages it was the first to load."""
-    command = [sys.executable, "-c", COUNTING, json.dumps(sorted(packages)), json.dumps(lines)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
-    return [(code, found) for code, found in json.loads(done.stdout)]
-
 
 def test_help_listings_and_errors_load_nothing_heavy(tmp_path: Path) -> None:
-    for words, (code, packages) in zip(LIGHT, loaded(HEAVY, *LIGHT), strict=True):
-        assert code == 0 or not {"--help", "--version", "--list", "list", "describe"} & {*words.split()}, words
+    lines = [words.split() for words in LIGHT]
+    for words, (code, _, packages) in zip(lines, commands(lines, tmp_path, watched=HEAVY), strict=True):
+        assert code == 0 or not {"--help", "--version", "--list", "list", "describe"} & {*words}, words
         assert packages == [], words
     (tmp_path / "a.tsv").write_text("idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t3\t3\t0.742\t1\t0:00:03\n")
-    assert loaded({"scipy"}, f"evaluate {tmp_path / 'a.tsv'}") == [(0, ["scipy"])]  # a verb that works is seen to
+    (works,) = commands([["evaluate", "a.tsv"]], tmp_path, watched={"scipy"})
+    assert (works.code, works.loaded) == (0, ["scipy"])  # a verb that works is seen to
 
 
 def test_every_verb_and_option_is_explained() -> None:

@@ -1,12 +1,11 @@
 """The papers' objects and their rows: quick to list, which model a row is about, on how many images."""
 
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from fresh import python
 from randsmooth.certificates import PathFacts
 from randsmooth.papers.context import SCALES, steps_for
 from randsmooth.papers.find_certificates import certificates_for
@@ -75,5 +74,4 @@ print(rows > 500, *sorted(heavy & set(sys.modules)))
 
 
 def test_listing_all_objects_and_their_rows_loads_nothing_heavy() -> None:
-    printed = subprocess.run([sys.executable, "-c", LISTS], capture_output=True, text=True, check=True)
-    assert printed.stdout.split() == ["True"]
+    assert python(LISTS).split() == ["True"]

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,8 @@ HEADERS = {"content-security-policy": POLICY, "x-content-type-options": "nosniff
 def check_gradio() -> None:
     """Raise MissingPackage where Gradio is not installed; it is not imported, which takes seconds."""
     with needs("the web app"):
-        metadata.version("gradio")
+        if find_spec("gradio") is None:
+            raise ModuleNotFoundError(name="gradio")
 
 
 def gradio() -> Any:
