@@ -161,7 +161,7 @@ def test_an_attack_that_means_nothing_is_refused() -> None:
         (lambda *given: ddn(*given, steps=0, eps=1.0), "steps=0: an attack takes at least 1"),
         (lambda model, x, y, n: gradient_free(model, x, y, n[:1], steps=1, eps=1.0), "m >= 2"),
         (lambda model, x, y, n: ball_attack(model, x, y, n[0], steps=1, eps=0.0), "eps=0.0"),
-        (lambda model, x, y, n: sphere_attack(model, x, y, n[0], steps=1, eps=1.0, norm="L2"), "norm='L2'"),  # type: ignore[arg-type]
+        (lambda model, x, y, n: sphere_attack(model, x, y, n[0], steps=1, eps=1.0, norm="L2"), "norm 'L2'"),  # type: ignore[arg-type]
     ]
     for call, message in refused:
         with pytest.raises(InputError, match=message):

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from randsmooth.attacks import shared
 from randsmooth.attacks.shared import Attacked, FixedNoise, check, frozen, norms, unit, within_ball
-from randsmooth.errors import InputError
+from randsmooth.errors import InputError, check_known
 
 Look = Callable[[FixedNoise, Tensor, Tensor], tuple[Tensor, Tensor]]
 
@@ -157,11 +157,7 @@ def _rounded(v: Tensor) -> Tensor:
 
 def _gradient(under: FixedNoise, at: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """The objective's gradient by each image, and the logits (m, B, K) there."""
-    with torch.enable_grad():
-        at = at.detach().requires_grad_()
-        logits = under.logits(at)
-        (gradient,) = torch.autograd.grad(shared.mean_cross_entropy(logits, y).sum(), at)
-    return gradient, logits.detach()
+    return shared.climb(under.logits, shared.mean_cross_entropy, y, at)
 
 
 @torch.no_grad()
@@ -229,11 +225,9 @@ def ball_attack(
     loss = shared.cross_entropy if target.dim() == 1 else lambda logits, wanted: shared.divergence(wanted, logits)
     top = target if target.dim() == 1 else target.argmax(dim=-1)
     moved = noise
-    with frozen(model), torch.enable_grad():
+    with frozen(model):
         for i in range(steps):
-            delta = moved.detach().requires_grad_()
-            logits = shared.at_least_float32(model(x + delta))
-            (gradient,) = torch.autograd.grad(loss(logits, target).sum(), delta)
+            gradient, logits = shared.climb(lambda at: shared.at_least_float32(model(at)), loss, target, x + moved)
             if i == 0:
                 right = logits.argmax(dim=-1) == top
             moved = noise + within_ball(moved + 2.0 * eps / steps * unit(gradient, damp) - noise, eps)
@@ -282,17 +276,16 @@ def sphere_attack(
         True
     """
     check(steps, eps=eps)
-    if norm not in ("l2", "linf"):
-        raise InputError(f"norm={norm!r} must be 'l2' or 'linf'")
+    check_known("norm", ("l2", "linf"), norm)
+    usual = partial(F.cross_entropy, reduction="none")  # whose gradient rounds where the label is sure
+    loss = usual if damp else shared.cross_entropy
     attacked = noise.clone()
     active = torch.arange(len(noise), device=noise.device)
     radius = norms(noise)
-    with frozen(model), torch.enable_grad():
+    with frozen(model):
         for i in range(steps):
-            delta = attacked[active].requires_grad_()
-            logits = shared.at_least_float32(model(x[active] + delta))
-            usual = partial(F.cross_entropy, reduction="none")  # whose gradient rounds where the label is sure
-            (gradient,) = torch.autograd.grad((usual if damp else shared.cross_entropy)(logits, y[active]).sum(), delta)
+            noisy = x[active] + attacked[active]
+            gradient, logits = shared.climb(lambda at: shared.at_least_float32(model(at)), loss, y[active], noisy)
             right = logits.argmax(dim=1) == y[active]
             if i == 0:
                 first = right
@@ -302,6 +295,6 @@ def sphere_attack(
                 break
             up = gradient[left]
             step = eps * unit(up, damp) if norm == "l2" else eps / up[0].numel() ** 0.5 * up.sign()
-            moved = delta.detach()[left] + step
+            moved = attacked[active] + step
             attacked[active] = unit(moved) * radius[active]
     return Attacked(attacked, first)

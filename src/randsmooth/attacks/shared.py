@@ -1,7 +1,7 @@
 """What attacks share: losses of noisy logits, lengths image by image, networks left as they were, what is returned."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -95,20 +95,15 @@ def noisy_logits(model: nn.Module, x: Tensor, noise: Tensor) -> Tensor:
     return at_least_float32(model(noisy)).view(m, images, -1)
 
 
-def odds_against(logits: Tensor, y: Tensor) -> Tensor:
-    """(...,) log((1 - p_y) / p_y) of logits (..., K) and labels y, broadcast to (...,)."""
-    own = y.expand(logits.shape[:-1])[..., None]
-    others = logits.scatter(-1, own, -torch.inf).logsumexp(dim=-1)
-    return others - logits.gather(-1, own)[..., 0]
-
-
 def cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
-    """(...,) cross-entropy of logits (..., K), written as log(1 + exp(odds against y)).
+    """(...,) cross-entropy of logits (..., K) and labels y, broadcast to (...,): log(1 + (1 - p_y) / p_y).
 
     Where the label's probability rounds to 1, the gradient of the usual form loses its part for the label. The
     gradient of this form keeps its direction, and such images are the ones that an attack is for.
     """
-    return F.softplus(odds_against(logits, y))
+    own = y.expand(logits.shape[:-1])[..., None]
+    others = logits.scatter(-1, own, -torch.inf).logsumexp(dim=-1)
+    return F.softplus(others - logits.gather(-1, own)[..., 0])
 
 
 def mean_cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
@@ -128,6 +123,17 @@ def divergence(target: Tensor, logits: Tensor) -> Tensor:
         tensor(0.)
     """
     return F.kl_div(logits.log_softmax(dim=-1), target, reduction="none").sum(dim=-1)
+
+
+def climb(
+    logits: Callable[[Tensor], Tensor], loss: Callable[[Tensor, Tensor], Tensor], y: Tensor, at: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The gradient of loss(logits(at), y), added up, by the points `at`; and the logits there."""
+    with torch.enable_grad():
+        at = at.detach().requires_grad_()
+        found = logits(at)
+        (gradient,) = torch.autograd.grad(loss(found, y).sum(), at)
+    return gradient, found.detach()
 
 
 def norms(v: Tensor) -> Tensor:

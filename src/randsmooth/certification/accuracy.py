@@ -85,9 +85,8 @@ def measure_accuracy(
     left = to_resolve(screened, within)
     if not len(left):
         return measured_accuracy(screened, None)
-    like = run.like(screened.header).settings
+    same = run.like(screened.header).settings.model_dump(include={"backend", "precision", "batch"})
     only = (tuple(left.tolist()), f"{len(left)} left open by the first pass over {screened.header.selection}")
-    same: dict[str, Any] = {"backend": like.backend, "precision": like.precision, "batch": like.batch}
     return measured_accuracy(screened, certified(rule=resolve, only=only, out=second, **same))
 
 

@@ -241,14 +241,12 @@ def count_classes(engine: Engine, x: Tensor, plan: Sequence[tuple[str, int]], *,
         >>> count_classes(engine, torch.zeros(1, 2, 2), [("select", 100), ("estimate", 1000)]).sum(axis=1)
         array([ 100, 1000])
     """
-    (counts,) = results(engine, [Job(number, x, count_once([SampleRange(name, 0, n) for name, n in plan]))])
-    return counts
+    return results(engine, [Job(number, x, count_once([SampleRange(name, 0, n) for name, n in plan]))])[0]
 
 
 def results(engine: Engine, jobs: Sequence[Job[T]]) -> list[T]:
     """The results of `jobs`, in their order. Errors as `Scheduler.run`."""
-    for _ in Scheduler[T](engine).run(jobs):
-        pass
+    deque(Scheduler[T](engine).run(jobs), maxlen=0)
     return [job.result for job in jobs if job.result is not None]
 
 

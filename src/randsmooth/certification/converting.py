@@ -26,7 +26,8 @@ from torch import Tensor, nn
 
 from randsmooth import data, models
 from randsmooth.atomic import make_folder
-from randsmooth.certification.backends import BACKENDS, fold_batch_norm, frozen, make_backend, own_copy, usual_backend
+from randsmooth.certification.backends import BACKENDS, fold_batch_norm, make_backend, own_copy, usual_backend
+from randsmooth.certification.backends.file_backends import OpenVINO
 from randsmooth.certification.opening import check_eval_mode
 from randsmooth.certification.run import READING, Run
 from randsmooth.data import Images
@@ -330,14 +331,13 @@ def _compared(
     original: BaseClassifier, made: BaseClassifier, noisy_images: Iterable[tuple[Tensor, Tensor]], reporter: Reporter
 ) -> list[int]:
     """How many answers agree, and how many are right by both models, by the original alone, by the int8 one alone."""
-    sides, total = [make_backend(usual_backend(each), each, CPU, "32") for each in (original, made)], np.zeros(4, int)
+    sides, total = [make_backend(usual_backend(each), each, CPU, "32") for each in (original, made)], np.zeros(4)
     for noisy, y in noisy_images:
         before, after = (backend.logits(noisy).argmax(1).cpu() for backend in sides)
         was, now = before == y, after == y
         total += [int(each.sum()) for each in (before == after, was & now, was & ~now, ~was & now)]
         reporter.advance(len(y))
-    found: list[int] = total.tolist()
-    return found
+    return [int(each) for each in total]
 
 
 def _check_quantisable(base: BaseClassifier) -> None:
@@ -356,9 +356,10 @@ def _write_ir(base: BaseClassifier, batches: list[np.ndarray], record: dict[str,
 
     nncf.set_log_level(logging.ERROR)
     advanced = nncf.AdvancedQuantizationParameters(overflow_fix=nncf.OverflowFix.ENABLE)  # seven bits everywhere
+    graph = OpenVINO(base, CPU, "32").graph_of((-1, *batches[0].shape[1:]))  # type: ignore[arg-type]
     try:
         with redirect_stdout(StringIO()):  # NNCF shows progress of its own
-            graph, images = pools_last(_graph(base, batches[0])), nncf.Dataset(batches)
+            graph, images = pools_last(graph), nncf.Dataset(batches)
             made = nncf.quantize(graph, images, subset_size=len(batches), advanced_parameters=advanced)
     except Exception as error:  # NNCF and OpenVINO have no base class in common
         raise InputError(f"NNCF cannot quantise the model ({type(error).__name__}: {shown(error)})") from error
@@ -372,18 +373,6 @@ def _write_ir(base: BaseClassifier, batches: list[np.ndarray], record: dict[str,
     made.set_rt_info(json.dumps(record | {WEIGHTS: f"sha256:{hash_of(weights)}"}), [KEY])
     openvino.save_model(made, path, compress_to_fp16=False)
     return [weights, path]  # the graph last: it knows the weights that belong to it
-
-
-def _graph(base: BaseClassifier, image: np.ndarray) -> Any:
-    """The model as OpenVINO has it, for batches of any size."""
-    import openvino
-
-    if isinstance(base, GraphFile):
-        return openvino.Core().read_model(base.path)
-    assert isinstance(base, nn.Module)
-    module, shape = frozen(own_copy(base)).float().cpu().eval(), image.shape[1:]
-    with torch.no_grad():
-        return openvino.convert_model(module, example_input=torch.zeros(2, *shape), input=[(-1, *shape)])
 
 
 def pools_last(graph: Any) -> Any:

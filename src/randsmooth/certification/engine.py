@@ -356,9 +356,7 @@ def segments(slot: int, x: Tensor, stream: Stream, samples: SampleRange) -> Iter
 
 def take_batch(queue: deque[Segment], batch: int, *, mix: bool) -> list[Segment]:
     """Take up to `batch` samples off the front of the queue; unless `mix`, only those of the first segment's slot."""
-    taken: list[Segment] = []
-    passed: list[Segment] = []
-    room = batch
+    taken, passed, room = list[Segment](), list[Segment](), batch
     while queue and room:
         segment = queue.popleft()
         fits = segment.samples <= room and (mix or not taken or segment.slot == taken[0].slot)

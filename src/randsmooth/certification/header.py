@@ -47,9 +47,10 @@ def made_with(engine: Engine, settings: CertificationSettings, shape: tuple[int,
     rule = settings.stopping_rule()
     facts |= {name: without_places(facts.get(name)) for name in ("dataset", "model")}
     facts |= {"seed": engine.seed, "bound": rule.stated_bound, "noise": _drawn(engine, rule, shape)}
-    facts |= _arithmetic(engine)
     facts["notes"] = rule.notes if engine.mixes else (*rule.notes, BATCH_MATTERS)
-    header = Header(**dict(settings) | facts, distribution=settings.noise and settings.noise.facts())
+    header = Header(
+        **dict(settings) | facts | _arithmetic(engine), distribution=settings.noise and settings.noise.facts()
+    )
     return header.replace(guarantee=certificates.guarantee_of(header))
 
 
@@ -134,9 +135,8 @@ def behaviour(engine: Engine, shape: tuple[int, ...], own: Sequence[Tensor] = ()
     for name, images in (("made-up images", made_up(shape)), ("own images", own)):
         if images:
             logits = engine.answers(images, "behaviour")
-            hashed = hashlib.sha256(f"{logits.dtype} {tuple(logits.shape)}\n".encode())
-            hashed.update(logits.contiguous().numpy().tobytes())
-            found[name] = f"sha256:{hashed.hexdigest()}"
+            content = f"{logits.dtype} {tuple(logits.shape)}\n".encode() + logits.contiguous().numpy().tobytes()
+            found[name] = f"sha256:{hashlib.sha256(content).hexdigest()}"
     return found
 
 

@@ -164,11 +164,10 @@ def images_taken(
     """
     recorded = getattr(model, "provenance", {}).get("dataset")
     reading = reading_of(model, dataset or str(recorded), reading)
+    if dataset is None and isinstance(recorded, str) and recorded in data.DATASETS:
+        dataset = recorded
     if dataset is not None:
         return data.describe(dataset, **reading)
-    fit = {name: reading.get(name) for name in ("resize", "crop")}
-    if isinstance(recorded, str) and recorded in data.DATASETS:
-        return data.describe(recorded, **fit)
     shape = getattr(model, "shape", None)
     if isinstance(shape, tuple) and not data.is_image(shape):
         raise InputError(f"{called} takes inputs of shape {shape}, no images (C, H, W): certify arrays or a table")
@@ -176,7 +175,8 @@ def images_taken(
         raise InputError(f"{called} does not say what images it takes: name the data set that it is for (--dataset)")
     numbers = map(str, range(num_classes or getattr(model, "num_classes", None) or MOST_CLASSES))
     known = tuple(getattr(model, "classes", None) or numbers)
-    spec = own(str(recorded or "the model's images"), {"test": 1}, shape, known, named=True, fit=Fit.of(**fit))
+    fit = Fit.of(reading.get("resize"), reading.get("crop"))
+    spec = own(str(recorded or "the model's images"), {"test": 1}, shape, known, named=True, fit=fit)
     return replace(spec, arch=getattr(model, "arch", ""))
 
 
@@ -248,12 +248,10 @@ def made_up(shape: tuple[int, ...]) -> list[Tensor]:
     down, across = torch.arange(height)[:, None], torch.arange(width)[None]
     checks = 255 * ((down + across) % 2)
     planes = [0 * checks, 0 * checks + 128, 0 * checks + 255, checks]
-    planes += [(255 * down // max(1, height - 1)).expand(height, width)]
-    planes += [(255 * across // max(1, width - 1)).expand(height, width)]
-    same_in_every_channel = [plane.expand(shape) for plane in planes]
+    planes += [255 * down // max(1, height - 1), 255 * across // max(1, width - 1)]
     rolled = planes[-1] + 64 * torch.arange(channels)[:, None, None]  # differs from channel to channel
     noise = torch.from_numpy(Stream(0, "behaviour").numpy().integers(0, 256, shape))
-    return [image.float() / 255.0 for image in (*same_in_every_channel, rolled % 256, noise)]
+    return [image.expand(shape).float() / 255.0 for image in (*planes, rolled % 256, noise)]
 
 
 def check_fit(model: object, spec: DatasetSpec, noise: Noise | None = None) -> None:

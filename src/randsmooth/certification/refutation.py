@@ -6,6 +6,7 @@ import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 
 from randsmooth import data, models
 from randsmooth.attacks import Ball, ball_of, noisy_logits
-from randsmooth.attacks.shared import mean_cross_entropy, unit
+from randsmooth.attacks.shared import climb, mean_cross_entropy, unit
 from randsmooth.certificates import ABSTAIN, Certificates, CertificationSettings
 from randsmooth.certification.algorithm import count_classes
 from randsmooth.certification.backends import frozen
@@ -196,11 +197,9 @@ def predict_anywhere(engine: Engine, point: Tensor, n: int, alpha: float, *, num
     Its noise is addressed by the point and differs from that of the search. `number` names the image in errors. Where
     the rule counts all copies, so does this, and neither n nor alpha matters.
     """
-    if engine.settings.counts_all:
-        counts = count_classes(engine, point, [(EVERY, engine.settings.n)], number=number)[0]
-        runner_up, top = np.sort(counts)[-2:]
-        return int(counts.argmax()) if top > runner_up else ABSTAIN
-    return top_if_clear(count_classes(engine, point, [(PREDICT, n)], number=number)[0], alpha)
+    every = engine.settings.counts_all
+    plan = (EVERY, engine.settings.n) if every else (PREDICT, n)
+    return top_if_clear(count_classes(engine, point, [plan], number=number)[0], 0.0 if every else alpha)
 
 
 def _run_of(
@@ -221,8 +220,7 @@ def _certified_rows(table: Certificates, most: int | None) -> Certificates:
     certified = np.flatnonzero((table.predict != ABSTAIN) & (table.radius > 0.0))
     if not len(certified):
         raise InputError(f"{called(table)} certifies none of its {len(table)} images: there is nothing to attack")
-    chosen = certified if most is None else certified[data.take(len(certified), most)]
-    return table.rows(np.isin(np.arange(len(table)), chosen))
+    return table.rows(certified if most is None else certified[data.take(len(certified), most)])
 
 
 def _with_classes(table: Certificates, images: Images) -> tuple[Tensor, Tensor]:
@@ -368,22 +366,20 @@ class Search(BallSearch):
             gradient = self._gradient(around + v, classes, self._stream(SEARCH, address, step))
             v = ball.moved(v, gradient, eps, 2.0 / self.steps)
         with torch.no_grad():
-            losses = self._losses(around + v, classes, self._stream(CHOOSE, address))
+            losses = mean_cross_entropy(self._logits(self._stream(CHOOSE, address), around + v), classes)
         return self.placed(image + v[losses.argmax()], x, eps)
 
     def _gradient(self, at: Tensor, classes: Tensor, stream: Stream) -> Tensor:
-        with torch.enable_grad():
-            at = at.detach().requires_grad_()
-            (gradient,) = torch.autograd.grad(self._losses(at, classes, stream).sum(), at)
+        gradient, _ = climb(partial(self._logits, stream), mean_cross_entropy, classes, at)
         if not bool(gradient.isfinite().all()):
             raise InputError("the model's gradient with respect to the image is NaN or infinite: check the weights")
         return gradient
 
-    def _losses(self, at: Tensor, classes: Tensor, stream: Stream) -> Tensor:
-        """(B,) -log of the mean probability of the class over m noisy copies of each point of `at` (B, C, H, W)."""
+    def _logits(self, stream: Stream, at: Tensor) -> Tensor:
+        """(m, B, K) of m noisy copies of each point of `at` (B, C, H, W)."""
         seen = self.engine.settings.smoothing.clear(at)
         copies = torch.stack([self.copies_of(point, stream) for point in at.detach()], dim=1)
-        return mean_cross_entropy(noisy_logits(self.model, seen, copies - seen.detach()), classes)
+        return noisy_logits(self.model, seen, copies - seen.detach())
 
     def _stream(self, name: str, address: int, step: int = 0) -> Stream:
         return Stream(self.seed, name).at(address, step)

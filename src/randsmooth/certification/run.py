@@ -311,8 +311,7 @@ class Run:
             rates = ", ".join(f"{way} {rate:,.0f}" for way, rate in engine.rates.items())
             why = f"images per second: {rates}" if rates else "no trial: the run is short, or there is no choice"
             yield f"backend {Way(engine.backend.name, engine.backend.precision)}, batches of {engine.batch} ({why})"
-        slow = slow_format(engine.backend)
-        yield from (*([] if slow is None else [slow]), *models.notes_of(self.base), *header.notes)
+        yield from filter(None, (slow_format(engine.backend), *models.notes_of(self.base), *header.notes))
         if self.images.labelled:
             yield from self._guesses()
         else:
@@ -333,8 +332,7 @@ class Run:
         parts = {"the model was trained with": models.provenance_of(self.base)}
         if isinstance(self.base, models.Denoised):
             known = {name: value for name, value in self.base.provenance.items() if name == "dataset"}
-            parts = {"the classifier was trained with": known}
-            parts["the denoiser is for"] = self.base.denoiser_is_for
+            parts = {"the classifier was trained with": known, "the denoiser is for": self.base.denoiser_is_for}
         now = {name: getattr(self.header, name) for name in ("sigma", "resize", "crop")}
         now |= {"dataset": str(self.completed[0])} if isinstance(self.completed[0], str | Path) else {}
         for words, known in parts.items():

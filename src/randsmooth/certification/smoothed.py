@@ -116,7 +116,10 @@ class SmoothedClassifier:
             shape = own if tuple(seen) == tuple(own) else None
         self.shape = None if shape is None else tuple(shape)  # of an input, if known
         seed = fresh_seed() if self.seed is None else self.seed  # nobody is to guess that of `engine` either
-        self.engine = Engine(self.model, self.settings.replace(seed=seed), device=_device(self.model, device))
+        weights = self.model.parameters() if isinstance(self.model, nn.Module) else ()
+        own = next((each.device for each in weights), torch.device("cpu"))
+        where = own if device is None else models.pick_device(device)
+        self.engine = Engine(self.model, self.settings.replace(seed=seed), device=where)
 
     @property
     def sigma(self) -> float:
@@ -245,17 +248,13 @@ def enough_to_predict(n: float, alpha: float, images: int = 1) -> int:
 
 
 def top_if_clear(counts: NDArray[np.int64], alpha: float) -> int:
-    """The most frequent class of counts (K,), or ABSTAIN where it is not clear of the second at level alpha."""
-    runner_up, top = np.sort(counts)[-2:]
-    clear = bounds.two_sided_p_value(int(top), int(top + runner_up)) <= alpha
+    """The most frequent class of counts (K,), or ABSTAIN where it is not clear of the second at level alpha.
+
+    Of counts of all copies, for which alpha is 0, it is clear where it is more frequent.
+    """
+    runner_up, top = map(int, np.sort(counts)[-2:])
+    clear = bounds.two_sided_p_value(top, top + runner_up) <= alpha if alpha else top > runner_up
     return int(counts.argmax()) if clear else ABSTAIN
-
-
-def _device(model: models.BaseClassifier, device: torch.device | str | None) -> torch.device:
-    if device is None:
-        parameters = model.parameters() if isinstance(model, nn.Module) else ()
-        return next((parameter.device for parameter in parameters), torch.device("cpu"))
-    return models.pick_device(device)
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,10 @@ class OpenVINO(Backend):
             if shape not in self.compiled:
                 config = {"INFERENCE_PRECISION_HINT": HINTS[self.precision], "NUM_STREAMS": str(self.workers)}
                 config |= {"INFERENCE_NUM_THREADS": str(self.threads), "ENABLE_CPU_PINNING": "NO"}
-                made = self.core.compile_model(self._converted(shape), "CPU", config)
+                graph = self.graph_of(shape)
+                if isinstance(self.model, GraphFile):
+                    graph.reshape(list(shape))
+                made = self.core.compile_model(graph, "CPU", config)
                 # Where the processor lacks the units, OpenVINO takes another format, and does not say so.
                 if made.get_property("INFERENCE_PRECISION_HINT").get_type_name() != HINTS[self.precision]:
                     said = f"precision={self.precision}: OpenVINO lacks {ARITHMETICS[self.precision]} on this processor"
@@ -125,12 +128,11 @@ class OpenVINO(Backend):
             return self.compiled[shape]
 
     @torch.no_grad()
-    def _converted(self, shape: tuple[int, ...]) -> Any:
+    def graph_of(self, shape: tuple[int, ...]) -> Any:
+        """The model as OpenVINO has it: a file's own graph, of a module one for inputs of `shape`; -1: any number."""
         if isinstance(self.model, GraphFile):
-            read = self.core.read_model(self.model.path)
-            read.reshape(list(shape))
-            return read
-        example = torch.zeros(shape)
+            return self.core.read_model(self.model.path)
+        example = torch.zeros([2 if side == -1 else side for side in shape])
         try:
             with warnings.catch_warnings(action="ignore"):  # of torch.jit, with which OpenVINO traces
                 return self.convert(frozen(self.model), example_input=example, input=[shape])
@@ -159,13 +161,5 @@ class Python(Backend):
 
 
 def as_logits(answer: Tensor, model: ForeignModel) -> Tensor:
-    """Logits as they are; labels (B,) as votes.
-
-    Raises:
-        InputError: the model gives labels, and nobody said how many classes there are.
-    """
-    if not model.labels:
-        return answer
-    if model.num_classes is None:
-        raise InputError(f"the {model.kind} answers with labels, of how many classes: give num_classes (--num-classes)")
-    return votes(answer, model.num_classes)
+    """Logits as they are; labels (B,) as votes. Errors as `votes`."""
+    return votes(answer, model.num_classes, model.kind) if model.labels else answer

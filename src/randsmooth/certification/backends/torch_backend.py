@@ -96,7 +96,7 @@ class Mixed(Torch):
         used = (package for backend in self.inner for package in backend.packages)
         self.packages = tuple(dict.fromkeys(used))  # type: ignore[misc]
         for part, backend in zip(self.parts, self.inner, strict=True):
-            part.run = partial(_in_rows, backend)
+            part.run = partial(lambda backend, x: backend.logits(x.contiguous()), backend)
 
     @property
     def processor(self) -> str:
@@ -117,10 +117,6 @@ class Mixed(Torch):
     @property
     def votes(self) -> bool:
         return any(backend.votes for backend in self.inner)
-
-
-def _in_rows(backend: Backend, x: Tensor) -> Tensor:
-    return backend.logits(x.contiguous())
 
 
 class _Tracer(fx.Tracer):
@@ -158,9 +154,8 @@ def fold_batch_norm(model: nn.Module) -> nn.Module:
         if not (_is(norm, THEN, traced) and isinstance(conv, fx.Node) and _is(conv, FIRST, traced)):
             continue
         if len(conv.users) == 1 and calls[conv.target] == 1:  # nobody else sees the convolution's own output
-            parent, _, name = str(conv.target).rpartition(".")
             first, then = (traced.get_submodule(str(node.target)) for node in (conv, norm))
-            setattr(traced.get_submodule(parent), name, fuse_conv_bn_eval(first, then))  # type: ignore[type-var, arg-type]
+            traced.set_submodule(str(conv.target), fuse_conv_bn_eval(first, then))  # type: ignore[type-var, arg-type]
             norm.replace_all_uses_with(conv)
             graph.erase_node(norm)
     traced.delete_all_unused_submodules()

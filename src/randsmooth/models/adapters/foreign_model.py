@@ -76,17 +76,19 @@ class ForeignModel(ABC):
         return told
 
 
-def votes(labels: Tensor, num_classes: int) -> Tensor:
+def votes(labels: Tensor, num_classes: int | None, called: str = "model") -> Tensor:
     """(B, K) float32: 1 for the label (B,) of each image, 0 elsewhere.
 
     Raises:
-        InputError: a label is not one of 0 to num_classes - 1.
+        InputError: a label is not one of 0 to num_classes - 1, or nobody said how many the model (`called`) knows.
 
     Example:
         >>> votes(torch.tensor([1, 0]), 3)
         tensor([[0., 1., 0.],
                 [1., 0., 0.]])
     """
+    if num_classes is None:
+        raise InputError(f"the {called} answers with labels, of how many classes: give num_classes (--num-classes)")
     wrong = (labels < 0) | (labels >= num_classes)
     if bool(wrong.any()):
         way = f"expected 0 to {num_classes - 1}: is num_classes right?"
@@ -189,10 +191,8 @@ class FunctionModel(PythonModel):
         """(images, K) of what the function said: logits or votes. InputError if it is neither."""
         found = answer.detach() if isinstance(answer, Tensor) else self._tensor(answer)
         if found is not None and found.shape == (images,) and not found.is_floating_point():
-            if self.num_classes is None:
-                raise InputError(f"the function {self.name} answers with labels, of how many classes: give num_classes")
             self.labels = True
-            return votes(found, self.num_classes)
+            return votes(found, self.num_classes, f"function {self.name}")
         if found is None or found.dim() != 2 or len(found) != images or found.shape[1] < 2:
             got = type(answer).__name__ if found is None else f"{found.dtype} {tuple(found.shape)}"
             expected = f"expected logits ({images}, K), K >= 2, or labels ({images},), whole numbers"
