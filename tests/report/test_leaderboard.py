@@ -123,7 +123,7 @@ def test_sorting_and_filtering_work_in_a_browser(make: Make, tmp_path: Path) -> 
     tables = [make("beta", a=2.0), make("alpha", a=8.0), make("gamma", a=20.0, b=0.5, sigma=1.0)]
     path = tmp_path / "board.html"
     path.write_text(leaderboard_page(measured(tables)))
-    assert opened(path, "sorting", "--virtual-time-budget=10000") == [
+    assert opened(path, "sorting") == [
         "alpha,beta,gamma",  # each setting by its p_A curve
         "alpha,beta,gamma",
         "beta,alpha,gamma",  # names downwards, the settings apart
@@ -142,7 +142,7 @@ def test_curves_and_more_lines_come_on_demand_in_a_browser(log: Make, tmp_path: 
     tables = [log((1.2 * rng.random(50)).round(3).tolist(), f"log-{i}", **LOGGED) for i in range(210)]
     path = tmp_path / "board.html"
     path.write_text(leaderboard_page(measured(tables)))
-    assert opened(path, "curves", "--virtual-time-budget=10000") == [
+    assert opened(path, "curves") == [
         *(True, 202),  # of one setting, the eight best lines
         *(2, 2, 2),
         "100.0% at r = 0.00",

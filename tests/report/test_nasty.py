@@ -14,8 +14,6 @@ from randsmooth.certificates import Certificates
 from randsmooth.report import Axes, Line, comparison_page, draw, leaderboard_page, measure
 from report.browser import opened
 
-BUDGET = ("--virtual-time-budget=10000",)
-
 
 @pytest.fixture
 def heard() -> Iterator[tuple[str, list[str]]]:
@@ -78,7 +76,7 @@ def test_nothing_runs_and_nothing_is_fetched(heard: tuple[str, list[str]], tmp_p
     for kind, text in pages.items():
         (tmp_path / kind).mkdir()
         (tmp_path / kind / "page.html").write_text(text)
-        told = opened(tmp_path / kind / "page.html", "nasty", *BUDGET)
+        told = opened(tmp_path / kind / "page.html", "nasty")
         assert told["pwned"] == 0 and told["fetched"] == [] and heard[1] == [], kind
         assert told["title"] == ("figure" if kind == "figure" else title)
         seen = " ".join(told["legends"].split()) if kind == "figure" else told["shown"]
@@ -93,9 +91,9 @@ def test_a_page_that_does_not_escape_is_found_out(heard: tuple[str, list[str]], 
     """What the test above looks for happens in a page without escaping; and the policy alone would prevent it."""
     path, evil = tmp_path / "page.html", "".join(reaching(heard[0])[:4]) + NASTY["script"]
     path.write_text(f"<!-- script-src --><body>{evil}")
-    told = opened(path, "nasty", *BUDGET, silent=False)
+    told = opened(path, "nasty", silent=False)
     assert told["pwned"] == 1 and told["fetched"] and heard[1]
     heard[1].clear()
     path.write_text(comparison_page(tables(STRINGS)[-1:]).replace("<main>", f"<main>{evil}"))
-    told = opened(path, "nasty", *BUDGET, silent=False)
+    told = opened(path, "nasty", silent=False)
     assert told["pwned"] == 0 and heard[1] == [] and told["drawn"] > 0

@@ -115,7 +115,7 @@ def test_plots_slider_toggles_and_radius_work(make: Make, tmp_path: Path) -> Non
     names = ["gaussian", "<b>b</b>", "</script><script>alert(1)</script>"]
     tables = [make(name, seed=seed) for seed, name in enumerate(names)]
     (tmp_path / "report.html").write_text(comparison_page(tables, radii=[0, 0.25, 0.5]))
-    told = opened(tmp_path / "report.html", "comparison", "--virtual-time-budget=10000")
+    told = opened(tmp_path / "report.html", "comparison")
     assert told["drawn"] == [27, 2]  # 3 traces of 3 tables in 2 plots, of 2 differences; 3 budgets; 2 methods' bars
     assert min(told["widths"]) > 800
     ((radius,), (p_a,)), text, where = told["moved"]
@@ -138,5 +138,5 @@ def test_plots_slider_toggles_and_radius_work(make: Make, tmp_path: Path) -> Non
 def test_a_picked_radius_out_of_reach_leaves_no_figure_of_another(make: Make, tmp_path: Path) -> None:
     tables = [make("near", sigma=0.25), make("far", sigma=1.0)]
     (tmp_path / "report.html").write_text(comparison_page(tables, radii=[0, 0.25, 0.5, 1.0]))
-    first, last = opened(tmp_path / "report.html", "radius", "--virtual-time-budget=10000")
+    first, last = opened(tmp_path / "report.html", "radius")
     assert "–" not in first and last[0::2] == ["–"] * 3 and "–" not in last[1::2]
