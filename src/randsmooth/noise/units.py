@@ -5,6 +5,7 @@ Nothing here loads NumPy, so that an error comes at once.
 
 from dataclasses import dataclass
 from numbers import Real
+from typing import Any
 
 from randsmooth.errors import InputError
 
@@ -70,7 +71,7 @@ def check_sigma(sigma: float, most: float = OF_PIXELS) -> None:
     check_length("sigma", sigma, most, hint)
 
 
-def check_length(name: str, value: float, most: float = LENGTHS[1], hint: str = OF_INPUTS) -> None:
+def check_length(name: str, value: Any, most: float = LENGTHS[1], hint: str = OF_INPUTS) -> None:
     """Raise InputError unless `value`, the width of a noise in the units of the input, is a number from 1e-6 to `most`.
 
     Example:
