@@ -5,7 +5,6 @@ Nothing here loads NumPy, so that an error comes at once.
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
 
 from randsmooth.errors import InputError
 
@@ -71,7 +70,7 @@ def check_sigma(sigma: float, most: float = OF_PIXELS) -> None:
     check_length("sigma", sigma, most, hint)
 
 
-def check_length(name: str, value: Any, most: float = LENGTHS[1], hint: str = OF_INPUTS) -> None:
+def check_length(name: str, value: object, most: float = LENGTHS[1], hint: str = OF_INPUTS) -> None:
     """Raise InputError unless `value`, the width of a noise in the units of the input, is a number from 1e-6 to `most`.
 
     Example:
@@ -81,5 +80,5 @@ def check_length(name: str, value: Any, most: float = LENGTHS[1], hint: str = OF
             ...
         randsmooth.errors.InputError: lam=-1 must be a finite number > 0, from 1e-06 to 1e+06, in the units of ...
     """
-    if not isinstance(value, Real) or not LENGTHS[0] <= value <= most:
+    if not isinstance(value, Real) or not LENGTHS[0] <= float(value) <= most:
         raise InputError(f"{name}={value!r} must be a finite number > 0, from {LENGTHS[0]:g} to {most:g}{hint}")
