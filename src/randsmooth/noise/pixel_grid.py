@@ -252,24 +252,17 @@ class GridOnDevice:
         group = torch.arange(len(groups)).repeat_interleave(torch.tensor([each.samples for each in groups]))
         group, row = group.to(self.device), torch.cat([torch.arange(each.samples) for each in groups]).to(self.device)
         streams = torch.tensor([each.stream.philox().signed() for each in groups]).to(self.device)
-        drawn = self._integers(group, row, streams, out[0].numel(), groups)
-        k = torch.stack([(each.x * 255.0).round().int() for each in groups])
-        whole = k.index_select(0, group).add_(drawn.view(out.shape)).clamp_(self.low, self.high)
-        torch.index_select(self.levels, 0, whole.sub_(self.low).view(-1), out=out.view(-1))
-
-    def _integers(self, group: Tensor, row: Tensor, streams: Tensor, pixels: int, groups: Sequence[Copies]) -> Tensor:
-        """(n * pixels,) J."""
-        import torch
-
-        of_a_row = torch.arange(counters(pixels), device=self.device)
-        places = row[:, None] * counters(pixels) + of_a_row
+        pixels, in_row = out[0].numel(), counters(out[0].numel())
+        places = row[:, None] * in_row + torch.arange(in_row, device=self.device)
         words = computed_words(streams[group][:, None], FIRST, places)
         bits = words.view(torch.int16).flatten(1)[:, :pixels].reshape(-1).int() & ((1 << FIRST_BITS) - 1)
         drawn = self.table.index_select(0, bits)
         undecided = (drawn == OPEN).nonzero()[:, 0]  # for which the host waits
         if len(undecided):
             drawn[undecided] = self._decided(group[undecided // pixels], bits[undecided], streams, groups)
-        return drawn
+        k = torch.stack([(each.x * 255.0).round().int() for each in groups])
+        whole = k.index_select(0, group).add_(drawn.view(out.shape)).clamp_(self.low, self.high)
+        torch.index_select(self.levels, 0, whole.sub_(self.low).view(-1), out=out.view(-1))
 
     def _decided(self, own: Tensor, bits: Tensor, streams: Tensor, groups: Sequence[Copies]) -> Tensor:
         """(n,) J of n pixels of the groups `own`, in the order of the batch, that their first `bits` leave open."""
