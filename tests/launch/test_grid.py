@@ -11,7 +11,7 @@ from randsmooth.errors import InputError
 from randsmooth.launch import Grid
 from randsmooth.launch.chains import Step, carry_out, chains_of, command_words, run_words
 from randsmooth.launch.sweeping import check_steps, steps_of
-from randsmooth.progress import Silent
+from randsmooth.progress import silent
 
 BASE: dict[str, Any] = {"datasets": "digits", "methods": "gaussian", "sigmas": 0.25}
 RELEASED: dict[str, Any] = {"variant": "released", "teacher_noises": 64}
@@ -157,12 +157,12 @@ def test_what_fails_stops_only_what_needs_it(tmp_path: Path) -> None:
     steps.append(step("b/x", table, steps[0]))
     steps.append(step("c/x", table, steps[2]))
     chains = chains_of(steps)
-    outcome = carry_out(chains, None, Silent())
-    assert "nosuch.tsv" in outcome.failed["a"] and {**outcome.blocked} == {"b": "a", "c": "a"}
+    failed, blocked = carry_out(chains, None, silent, "all")
+    assert "nosuch.tsv" in failed["a"] and blocked == {"b": "a", "c": "a"}
     assert {chain.name for chain in chains if not chain.missing()} == {"d"}
     assert "nosuch.tsv" in steps[0].failure()
     missing.write_text(table.read_text())
-    assert not carry_out(chains, None, Silent()).failed and not any(chain.missing() for chain in chains)
+    assert carry_out(chains, None, silent, "all") == ({}, {}) and not any(chain.missing() for chain in chains)
     assert steps[0].failure() == ""
     with pytest.raises(InputError) as refused:
         chains_of([steps[0], steps[2], step("a/y", table, steps[2])])

@@ -1,5 +1,4 @@
 from .chains import Chain as Chain
-from .chains import Outcome as Outcome
 from .chains import Step as Step
 from .forecast import Plan as Plan
 from .forecast import Span as Span

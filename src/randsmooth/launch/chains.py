@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from randsmooth.documents import parse_yaml
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, shortened
 from randsmooth.launch.workers import Workers, watched
-from randsmooth.progress import Reporter
+from randsmooth.progress import Progress
 
 if TYPE_CHECKING:
     from randsmooth.training import Recipe
@@ -288,32 +288,20 @@ def chains_of(steps: Iterable[Step]) -> list[Chain]:
         raise InputError(f"{', '.join(sorted({*error.args[1]}))} wait for each other") from None
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """How chains ended.
-
-    Attributes:
-        failed: chain -> why.
-        blocked: chain that could not be finished -> the one that failed and that it waits for.
-
-    Example:
-        >>> Outcome({"b": "no space"}, {"c": "b"}).failed["b"]
-        'no space'
-    """
-
-    failed: Mapping[str, str] = field(default_factory=dict)
-    blocked: Mapping[str, str] = field(default_factory=dict)
-
-
-def carry_out(chains: Sequence[Chain], workers: Workers | None, reporter: Reporter) -> Outcome:
-    """Do all that is missing of the chains, each after those that it needs; `reporter` counts steps.
+def carry_out(
+    chains: Sequence[Chain], workers: Workers | None, progress: Progress, title: str
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Do all that is missing of the chains, each after those that it needs.
 
     Whatever ends this early: what is finished stays, and doing the same again goes on.
 
     Args:
         chains: each after those that it needs.
         workers: who does them; None: this process, one after the other.
-        reporter: counts steps, and says how far those are that run.
+        progress: counts steps below a `title`, and says how far those are that run.
+
+    Returns:
+        Each chain that failed, and why. Each that could not be finished, and the one that failed and that it waits for.
     """
     steps = [step for chain in chains for step in chain.steps]
     units = {chain.name: chain for chain in chains if chain.missing()}
@@ -323,10 +311,11 @@ def carry_out(chains: Sequence[Chain], workers: Workers | None, reporter: Report
     def far() -> str:
         return "; ".join(f"{step.name}: {words}" for step in steps if (words := step.progress()))
 
-    with watched(reporter, lambda: sum(step.is_done() for step in steps), far) as look:
+    shown = progress(title, len(steps), "steps")
+    with shown as reporter, watched(reporter, lambda: sum(map(Step.is_done, steps)), far) as look:
         who = workers or Workers(1)  # joblib runs what one worker does in this process
         failed = who.run(units, left=lambda: {name for name, one in units.items() if one.missing()}, look=look)
-    for name, why in failed.items():
-        reporter.say(f"failed {name}: {why}")
+        for name, why in failed.items():
+            reporter.say(f"failed {name}: {why}")
     lost = {name: step.chain for name in failed for step in reversed(units[name].before) if not step.is_done()}
-    return Outcome({name: why for name, why in failed.items() if name not in lost}, lost)
+    return {name: why for name, why in failed.items() if name not in lost}, lost

@@ -96,12 +96,10 @@ class GraphPlan:
 
     Attributes:
         training, certification: of each step that trains and certifies, by its name.
-        unknown: the names of steps that cannot be foretold, such as those that certify a model that is there.
     """
 
     training: dict[str, float] = field(default_factory=dict)
     certification: dict[str, float] = field(default_factory=dict)
-    unknown: list[str] = field(default_factory=list)
 
     @property
     def steps(self) -> dict[str, float]:
@@ -118,7 +116,7 @@ class GraphPlan:
 
 
 def plan_steps(steps: Iterable[Step], speed: Callable[[str, tuple[int, ...], int], Passes] = speed_of) -> GraphPlan:
-    """What `steps` take, those of one model together: a step that certifies comes after the one that trains.
+    """What `steps` take: one that certifies, by the model that is trained by the step that it needs.
 
     Steps that evaluate and rank take seconds, and count as none.
 
@@ -134,22 +132,18 @@ def plan_steps(steps: Iterable[Step], speed: Callable[[str, tuple[int, ...], int
         >>> train = Step("a/train", "train", "digits", {"sigma": 0.25, "epochs": 1}, Path("a"))
         >>> certify = Step("a/certify", "certify", "a", {"n": 1000, "take": 10}, Path("a.parquet"), (train,))
         >>> planned = plan_steps([train, certify])
-        >>> [*planned.training], [*planned.certification], planned.unknown
-        (['a/train'], ['a/certify'], [])
+        >>> [*planned.training], [*planned.certification]
+        (['a/train'], ['a/certify'])
     """
-    recipes, planned = dict[str, Recipe](), GraphPlan()
+    planned = GraphPlan()
     for step in steps:
-        if step.verb == "train":
-            recipes[step.name] = step.recipe()
-        elif step.verb != "certify":
+        train = next((one for one in (step, *step.needs) if one.verb == "train"), None)
+        if train is None:
             continue
-        recipe = next((recipes[one.name] for one in (step, *step.needs) if one.name in recipes), None)
-        if recipe is None:
-            planned.unknown.append(step.name)
-            continue
+        recipe = train.recipe()
         spec = data.describe(recipe.dataset, **recipe.reading)
         passes = speed(recipe.arch, tuple(spec.shape), spec.num_classes)
-        if step.verb == "train":
+        if step is train:
             planned.training[step.name] = _training(recipe, recipe.take or spec.sizes["train"], passes)
         else:
             planned.certification[step.name] = _samples(step, recipe) * passes.forward
@@ -191,17 +185,13 @@ class Span:
     """A forecast, and the limits between which the figure is expected to lie.
 
     Example:
-        >>> Span(10.0, 8.0, 13.0).times(2.0)
+        >>> Span(20.0, 16.0, 26.0)
         Span(middle=20.0, low=16.0, high=26.0)
     """
 
     middle: float
     low: float
     high: float
-
-    def times(self, factor: float) -> Span:
-        """Each of the three times `factor`."""
-        return Span(self.middle * factor, self.low * factor, self.high * factor)
 
 
 @dataclass
@@ -416,7 +406,7 @@ def plan(
     pilot.run(chosen_progress(progress))
     taken = [i.samples or pilot.n0 + _replayed(pilot.rule, i, i.path, rng, FEWEST).mean() for i in pilot.images]
     mean, total = min(max(float(np.mean(taken)), pilot.low), pilot.high), len(pilot.order)
-    samples = Span(mean, pilot.low, pilot.high).times(total)
+    samples = Span(mean * total, pilot.low * total, pilot.high * total)
     rules = _rivals(pilot, rng) | {pilot.header.rule: samples}
     known = sum(image.samples is not None for image in pilot.images)
     wide = f"the limits are wide: the pilot knows the samples of {known} images; give it more seconds"
@@ -440,17 +430,14 @@ def _rivals(pilot: Pilot, rng: np.random.Generator) -> dict[str, Span]:
             rule = header.settings.replace(rule=text, bound=CONFIDENCE_BOUNDS[0]).stopping_rule()
             samples = pilot.n0 + np.stack([_replayed(rule, image, [], rng, times) for image in pilot.images])
             chance = samples.mean(axis=1).var() / len(samples) + samples.var() / len(pilot.order)
-            mean, reach = float(samples.mean()), 1.96 * float(np.sqrt(chance))  # of the choice, and of the run
-            limits = max(float(pilot.n0), mean - reach), min(float(pilot.n0 + rule.n), mean + reach)
-            found[text] = Span(mean, *limits).times(len(pilot.order))
+            mean, reach = samples.mean(), 1.96 * np.sqrt(chance)  # of the choice, and of the run
+            span = mean, max(pilot.n0, mean - reach), min(pilot.n0 + rule.n, mean + reach)
+            found[text] = Span(*(len(pilot.order) * float(each) for each in span))
     return found
 
 
 def _replayed(rule: Rule, image: PilotImage, path: Sequence[int], rng: np.random.Generator, times: int) -> Ints:
-    """How many samples of an image are drawn in all after `path` (times,); p_A is drawn from Jeffreys' posterior.
-
-    None where labels are looked at and the image is of another class.
-    """
+    """(times,) how many samples of an image are drawn in all after `path`; p_A is drawn from Jeffreys' posterior."""
     drawn, successes, ends = image.drawn, image.successes, []
     for p in rng.beta(0.5 + successes, 0.5 + drawn - successes, times):
         looks, reached = list(path), rule.samples(path)

@@ -15,7 +15,7 @@ from randsmooth.atomic import claimed, write_atomically
 from randsmooth.certification.run import Run, choose
 from randsmooth.documents import parse_yaml, read_file
 from randsmooth.errors import InputError
-from randsmooth.launch.chains import RESUMED, Chain, Outcome, Step, carry_out, chains_of
+from randsmooth.launch.chains import RESUMED, Chain, Step, carry_out, chains_of
 from randsmooth.launch.grid import READING, Cell, Grid
 from randsmooth.launch.slurm import Jobs, Resources, Submitted, check_slurm
 from randsmooth.launch.workers import Workers
@@ -148,16 +148,18 @@ class Swept:
     Attributes:
         folder: where everything is.
         chains: a model each, with its steps.
-        outcome: which of them failed, and which could not run.
+        failed: chain -> why.
+        blocked: chain that could not run -> the one that failed and that it waits for.
 
     Example:
-        >>> Swept(Path("runs/none"), (), Outcome()).tables
+        >>> Swept(Path("runs/none"), (), {}, {}).tables
         []
     """
 
     folder: Path
     chains: tuple[Chain, ...]
-    outcome: Outcome
+    failed: Mapping[str, str]
+    blocked: Mapping[str, str]
 
     @property
     def tables(self) -> list[Path]:
@@ -205,11 +207,11 @@ def sweep(
         randsmooth.errors.InputError: digits-gaussian-0.25-seed0/n=5: alpha=0.001 needs n >= 10 to certify anything; ...
     """
     chosen = grid if isinstance(grid, Grid) else Grid.read(grid)
-    folder, show = Path(out), chosen_progress(progress)
+    folder = Path(out)
     with begun(chosen, folder, here=workers is None) as chains:
         Jobs(folder).check_none()
-        with show(f"sweep {folder.name}", sum(len(chain.steps) for chain in chains), "steps") as reporter:
-            swept = Swept(folder, tuple(chains), carry_out(chains, workers, reporter))
+        ended = carry_out(chains, workers, chosen_progress(progress), f"sweep {folder.name}")
+        swept = Swept(folder, tuple(chains), *ended)
         ranking = _ranking(folder, swept.tables)
         if swept.tables and not ranking.is_done() and (error := ranking.run()):
             raise InputError(f"the tables could not be ranked: {error}")

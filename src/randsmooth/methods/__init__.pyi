@@ -18,3 +18,4 @@ from .hyperparameters import METHODS as METHODS
 from .hyperparameters import begins as begins
 from .hyperparameters import create as create
 from .hyperparameters import model_folder as model_folder
+from .hyperparameters import ramps as ramps

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from randsmooth.errors import InputError
-from randsmooth.methods.hyperparameters import check_fields
+from randsmooth.methods.hyperparameters import check_fields, declared
 from randsmooth.noise import Stream
 
 
@@ -182,7 +182,8 @@ class Teacher(Protocol):
 
 
 class Schedule:
-    """What changes from epoch to epoch. This class serves most methods: always the same objective, each image once.
+    """What changes from epoch to epoch. This class serves most methods: each image once, and always the same objective,
+    but for parts that begin late and hyperparameters that grow, as the method's fields say (see `begins`, `ramps`).
 
     Example:
         >>> from randsmooth import methods
@@ -208,8 +209,14 @@ class Schedule:
         return 0
 
     def objective(self, epoch: int) -> Method:
-        """The objective of `epoch`."""
-        return self.method
+        """The objective of `epoch`: without the parts that begin later, and with what grows as large as it is then."""
+        method, now = self.method, dict[str, Any]()
+        for first, parts in declared(type(method), "begins").items():
+            now |= {part: type(getattr(method, part))(0) for part in parts if epoch < getattr(method, first)}
+        for warmup, names in declared(type(method), "ramps").items():
+            share = min(1.0, (epoch + 1) / getattr(method, warmup))
+            now |= {name: getattr(method, name) * share for name in names}
+        return dataclasses.replace(method, **now) if now else method
 
     def order(self, epoch: int, total: int, stream: Stream) -> Tensor:
         """(total,) indices of the images of `epoch`, in order; all epochs thus have equally many steps."""
@@ -229,19 +236,6 @@ class Schedule:
 
     def restore(self, state: Mapping[str, Any], total: int) -> None:
         """Continue from the `state` of an interrupted run on `total` images; InputError if it cannot be one."""
-
-
-class Ramp(Schedule):
-    """Hyperparameters that grow linearly over the first `warmup` epochs, starting at 1 / warmup of them."""
-
-    def __init__(self, method: Method, warmup: int, *names: str) -> None:
-        super().__init__(method)
-        self.warmup, self.names = warmup, names
-
-    def objective(self, epoch: int) -> Method:
-        share = min(1.0, (epoch + 1) / self.warmup)
-        scaled = {name: getattr(self.method, name) * share for name in self.names}
-        return dataclasses.replace(self.method, **scaled)
 
 
 def label_loss(logits: Tensor, y: Tensor) -> Tensor:

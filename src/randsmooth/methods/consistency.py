@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 from randsmooth.attacks import noisy_logits, pgd
 from randsmooth.errors import InputError
-from randsmooth.methods.base import Loss, LossInputs, Method, Ramp, Schedule, attacked_shares, label_loss, p_a_shares
-from randsmooth.methods.hyperparameters import EPOCHS, Count, NotNegative
+from randsmooth.methods.base import Loss, LossInputs, Method, attacked_shares, label_loss, p_a_shares
+from randsmooth.methods.hyperparameters import Count, NotNegative, ramps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class Consistency(Method):
     form: Literal["default", "xent", "kl", "mse"] = "default"
     eps: NotNegative = 0.0
     T: Count = 10
-    warmup: Count = field(default=10, metadata=EPOCHS)
+    warmup: Count = field(default=10, metadata=ramps("eps"))
 
     @property
     def gaussian_only(self) -> bool:  # type: ignore[override]
@@ -56,10 +56,6 @@ class Consistency(Method):
         right = logits.argmax(dim=-1) == y
         figures = p_a_shares(right) if before is None else attacked_shares(before, right)
         return Loss.of(figures, cross_entropy=label_loss(logits, y).mean(), consistency=disagreement, entropy=entropy)
-
-    def schedule(self) -> Schedule:
-        """eps grows linearly over `warmup` epochs."""
-        return Ramp(self, self.warmup, "eps")
 
     def _regulariser(self, log_p: Tensor) -> tuple[Tensor, Tensor]:
         """The weighted disagreement and entropy of log-predictions (m, B, K), averaged over the images."""

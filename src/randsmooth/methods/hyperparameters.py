@@ -101,16 +101,29 @@ def check_fields(method: Method) -> None:
 def begins(**parts: str) -> Mapping[str, Any]:
     """Metadata of a field that holds the epoch, counted from 0, at which parts of the method begin.
 
-    Such a field counts epochs, as with `EPOCHS`, and training refuses an epoch beyond the last one of the run.
+    Such a field counts epochs, as with `EPOCHS`, and training refuses an epoch beyond the last one of the run. Before
+    it, a `Schedule` that is not the method's own leaves the parts out.
 
     Args:
-        parts: name of the hyperparameter that switches a part on or off -> what messages call that part.
+        parts: name of the hyperparameter without which (False, or 0) a part is off -> what messages call that part.
 
     Example:
         >>> begins(attack="the attack")["begins"]
         {'attack': 'the attack'}
     """
     return {**EPOCHS, "begins": parts}
+
+
+def ramps(*names: str) -> Mapping[str, Any]:
+    """Metadata of a field W that holds over how many epochs hyperparameters grow linearly, from 1 / W of them on.
+
+    Such a field counts epochs, as with `EPOCHS`.
+
+    Example:
+        >>> ramps("eps")["ramps"]
+        ('eps',)
+    """
+    return {**EPOCHS, "ramps": names}
 
 
 def model_folder(noise: Noise) -> Mapping[str, Any]:
@@ -132,5 +145,5 @@ def model_folder(noise: Noise) -> Mapping[str, Any]:
 
 
 def declared(method: type[Method], what: str) -> dict[str, Any]:
-    """Hyperparameter -> what its metadata says of "unit", "begins" or "model", for those where they say it."""
+    """Hyperparameter -> what its metadata says of "unit", "begins", "ramps" or "model", for those where they say it."""
     return {field.name: field.metadata[what] for field in dataclasses.fields(method) if what in field.metadata}

@@ -1,6 +1,5 @@
 """Maximising the certified radius of a soft-smoothed classifier (Zhai et al. 2020)."""
 
-import dataclasses
 import math
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
@@ -9,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth.attacks import noisy_logits
-from randsmooth.methods.base import Loss, LossInputs, Method, Schedule, p_a_shares
+from randsmooth.methods.base import Loss, LossInputs, Method, p_a_shares
 from randsmooth.methods.hyperparameters import Count, Epoch, NotNegative, Positive, begins
 
 
@@ -57,10 +56,6 @@ class Macer(Method):
         figures = p_a_shares(logits.argmax(dim=-1) == y)
         return Loss.of(figures, classification=classification, robustness=robustness)
 
-    def schedule(self) -> Schedule:
-        """lbd is 0 before epoch `lbd_from`."""
-        return Deferred(self)
-
     def _hinge(self, z: Tensor, y: Tensor) -> Tensor:
         """(B,) max(gamma - xi, 0) of mean predictions z (B, K); 0 where z is wrong or xi is not finite."""
         top, classes = z.topk(2, dim=1)
@@ -70,12 +65,3 @@ class Macer(Method):
         safe = torch.where(counted[:, None], top, 0.5)  # images left out must not turn the gradient into NaN
         xi = torch.special.ndtri(safe[:, 0]) - torch.special.ndtri(safe[:, 1])
         return torch.where(counted, (self.gamma - xi).clamp_min(0.0), 0.0)
-
-
-class Deferred(Schedule):
-    """Leaves out the robustness term before epoch `lbd_from`."""
-
-    method: Macer
-
-    def objective(self, epoch: int) -> Method:
-        return self.method if epoch >= self.method.lbd_from else dataclasses.replace(self.method, lbd=0.0)

@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from randsmooth.attacks import Attacked, ddn, gradient_free, noisy_logits, pgd
 from randsmooth.errors import InputError
-from randsmooth.methods.base import Loss, LossInputs, Method, Ramp, Schedule, attacked_shares, label_loss
-from randsmooth.methods.hyperparameters import EPOCHS, Count, Positive
+from randsmooth.methods.base import Loss, LossInputs, Method, attacked_shares, label_loss
+from randsmooth.methods.hyperparameters import Count, Positive, ramps
 
 DDN = ("ddn", "ddn-released")
 
@@ -34,7 +34,7 @@ class SmoothAdv(Method):
     eps: Positive = 1.0
     T: Count = 10
     attack: Literal["pgd", "ddn", "ddn-released", "gradient-free"] = "pgd"
-    warmup: Count = field(default=10, metadata=EPOCHS)
+    warmup: Count = field(default=10, metadata=ramps("eps"))
 
     def check(self) -> None:
         if self.attack == "gradient-free" and self.m < 2:
@@ -49,10 +49,6 @@ class SmoothAdv(Method):
         logits = noisy_logits(model, attacked.points, noise)  # (m, B, K)
         figures = attacked_shares(attacked.right, logits.argmax(dim=-1) == y)
         return Loss.of(figures, cross_entropy=label_loss(logits, y).mean())
-
-    def schedule(self) -> Schedule:
-        """eps grows linearly over `warmup` epochs."""
-        return Ramp(self, self.warmup, "eps")
 
     def _attack(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor) -> Attacked:
         if self.attack in DDN:

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth.attacks import Attacked, divergence, noisy_logits, pgd, within_ball
-from randsmooth.methods.base import Loss, LossInputs, Method, Ramp, Schedule, label_loss, p_a_shares
-from randsmooth.methods.hyperparameters import EPOCHS, Count, NotNegative, Positive
+from randsmooth.methods.base import Loss, LossInputs, Method, label_loss, p_a_shares
+from randsmooth.methods.hyperparameters import Count, NotNegative, Positive, ramps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class SmoothMix(Method):
     alpha: Positive = 1.0
     eta: NotNegative = 5.0
     start: NotNegative = 0.0
-    warmup: Count = field(default=10, metadata=EPOCHS)
+    warmup: Count = field(default=10, metadata=ramps("eta", "start"))
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """Cross-entropy at x0 + eta * mean KL(target || prediction at the mixture), where the mean prediction is right.
@@ -55,10 +55,6 @@ class SmoothMix(Method):
         mixing = self.eta * (counted * divergence(target, mixed)).mean()
         figures = p_a_shares(attacked.right) | {"mixed_share": counted.mean()}
         return Loss.of(figures, cross_entropy=label_loss(clean, y).mean(), mixed=mixing)
-
-    def schedule(self) -> Schedule:
-        """eta and start grow linearly over `warmup` epochs."""
-        return Ramp(self, self.warmup, "eta", "start")
 
     def _ends(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor) -> tuple[Tensor, Attacked]:
         """The image to mix from and the attacked one to mix with."""

@@ -21,6 +21,7 @@ from randsmooth.report.sheet import gathered
 
 if TYPE_CHECKING:
     from randsmooth.training.presets import Preset
+    from randsmooth.training.schedule import Optimisation
 
 SAME_IMAGES = {"cifar10-jpeg": "cifar10"}
 NAMED = 3  # how many files a note names of those that say too little
@@ -159,6 +160,6 @@ def _varied(known: Mapping[str, Any], main: Mapping[str, Any]) -> set[str]:
     return {key for key in known if known[key] != main.get(key)}
 
 
-def _schedule(preset: Preset) -> tuple[int, float, tuple[int, ...]] | None:
-    there = preset.optimisation
-    return None if there is None else (there.epochs, there.lr, there.lr_milestones)
+def _schedule(preset: Preset) -> Optimisation | None:
+    """That of the preset, whatever its batch."""
+    return preset.optimisation and preset.optimisation.replace(batch=1)

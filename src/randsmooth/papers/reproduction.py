@@ -209,22 +209,18 @@ def reproduce(
         >>> [path.name for path in result.files]
         ['acr-theorem2.txt', 'acr-theorem2.md', 'acr-theorem2.tex', 'acr-theorem2.csv']
     """
-    folder = Path(out) / scale
-    failed: Mapping[str, str] = {}
-    thing, context = _looked_for(name, source, out, scale)
-    if run_missing and (chains := chains_of(steps_for_rows(thing.unfinished(context), context))):
+    folder, failed = Path(out) / scale, dict[str, str]()
+    if run_missing and (chains := chains_of(missing_steps(name, source, out, scale))):
         Jobs(folder).check_none()
-        total = sum(len(chain.steps) for chain in chains)
-        with claimed(folder / "runs", output=folder), chosen_progress(progress)(name, total, "steps") as reporter:
-            failed = carry_out(chains, workers, reporter).failed
-        thing, context = _looked_for(name, source, out, scale)
+        with claimed(folder / "runs", output=folder):
+            failed, _ = carry_out(chains, workers, chosen_progress(progress), name)
+    thing, context = _looked_for(name, source, out, scale)
     missing = thing.missing(context)
     lacking = gathered((thing.lack(context, row), row) for row in missing)
     made = _made(thing, context, missing)
     files = [] if made is None else write(made, Path(out) / thing.name.replace("/", "-"), thing.title)
-    total = len(thing.rows())
-    steps = tuple(steps_for_rows(missing, context))
-    return Reproduction(thing, made, tuple(files), steps, (len(missing), total), lacking, context.skipped, failed)
+    steps, counts = tuple(steps_for_rows(missing, context)), (len(missing), len(thing.rows()))
+    return Reproduction(thing, made, tuple(files), steps, counts, lacking, context.skipped, failed)
 
 
 def submit_missing(

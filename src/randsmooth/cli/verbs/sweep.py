@@ -79,18 +79,18 @@ def sweep(settings: Sweep) -> None:
         return
     swept = launch.sweep(grid, out=out, workers=workers, progress=console)
     settings.answer(summary(swept), lambda: ended(swept))
-    if swept.outcome.failed:
+    if swept.failed:
         raise typer.Exit(FAILURE)
 
 
 def ended(swept: launch.Swept) -> dict[str, Any]:
     """How a sweep ended, for a program."""
-    page, failed = swept.leaderboard, swept.outcome.failed
+    page = swept.leaderboard
     return {
         "leaderboard": page and str(page),
         "ranking": [] if page is None else read_json(page.with_suffix(".json")),
-        "failed": {name: str(why) for name, why in failed.items()},
-        "not_tried": [*swept.outcome.blocked],
+        "failed": {name: str(why) for name, why in swept.failed.items()},
+        "not_tried": [*swept.blocked],
     }
 
 
@@ -118,17 +118,16 @@ def summary(swept: launch.Swept) -> Iterator[str]:
     if swept.leaderboard is not None:
         yield from ranking(swept.leaderboard.with_suffix(".json"))
         yield str(swept.leaderboard)
-    outcome = swept.outcome
-    if outcome.failed:
+    if swept.failed:
         yield ""
-        yield f"{len(outcome.failed)} models failed; the same command tries them again, or one step alone:"
+        yield f"{len(swept.failed)} models failed; the same command tries them again, or one step alone:"
         for chain in swept.chains:
             for step in chain.missing():
                 if why := step.failure():
                     yield f"  {step.name}: {why}"
                     yield f"    {step.command()}"
-    if outcome.blocked:
-        yield f"not tried, as they need what failed: {', '.join(outcome.blocked)}"
+    if swept.blocked:
+        yield f"not tried, as they need what failed: {', '.join(swept.blocked)}"
 
 
 def read_json(path: Path) -> Any:
