@@ -141,11 +141,10 @@ def _running(words: list[str], cluster: Slurm) -> Iterator[None]:
         yield
     finally:
         process.terminate()
-        try:
+        with suppress(subprocess.TimeoutExpired):
             process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        process.kill()  # unless it has ended
+        process.wait()
 
 
 def _wait_for(holds: Callable[[], bool], folder: Path) -> None:

@@ -87,17 +87,11 @@ def test_every_public_function_and_class_has_an_example() -> None:
     assert not lacking
 
 
-def run(script: Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    offline = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "WANDB_MODE": "offline"}
-    environment = {name: value for name, value in os.environ.items() if name != "RANDSMOOTH_DATA"} | offline
-    command = [sys.executable, "-c", OFFLINE, str(script)]
-    return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=600
-    )
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: str(script.stem))
 def test_a_program_runs(script: Path, tmp_path: Path) -> None:
-    done = run(script, tmp_path)
+    offline = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "WANDB_MODE": "offline"}
+    environment = {name: value for name, value in os.environ.items() if name != "RANDSMOOTH_DATA"} | offline
+    command = [sys.executable, "-c", OFFLINE, str(script)]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0 and done.stdout.strip(), done.stderr

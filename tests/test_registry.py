@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from randsmooth.errors import InputError, Note
+from models.refusing import refusal
+from randsmooth.errors import Note
 from randsmooth.registry import Registry
 
 Number = Registry[float]
@@ -45,15 +46,10 @@ def test_a_program_adds_its_own_and_what_is_taken_or_unknown_is_refused(numbers:
     numbers.add("one", 1.0)
     assert numbers["one"] == 1.0 and list(numbers)[-2:] == ["one", "pi"] and numbers.source("one") == "this program"
     for taken in ("one", "e", "pi"):
-        with pytest.raises(InputError) as refused:
-            numbers.add(taken, 2.0)
-        assert f"'{taken}'" in str(refused.value) and "another name" in str(refused.value)
-    with pytest.raises(InputError) as refused:
-        numbers["Pi"]
-    assert "'Pi': did you mean 'pi'? Expected one of: e, one, pi, tau" in str(refused.value)
-    for ask in (numbers.source, lambda name: numbers.describe(name, str)):
-        with pytest.raises(InputError, match="'x'"):
-            ask("x")
+        said = refusal(numbers.add, taken, 2.0)
+        assert f"'{taken}'" in said and "another name" in said
+    assert "'Pi': did you mean 'pi'? Expected one of: e, one, pi, tau" in refusal(numbers.__getitem__, "Pi")
+    assert "'x'" in refusal(numbers.source, "x") and "'x'" in refusal(numbers.describe, "x", str)
     assert "x" not in numbers and numbers.get("x") is None and numbers.get("x", 2.0) == 2.0
 
 
@@ -71,13 +67,11 @@ def test_a_broken_package_is_named_and_listings_go_on_past_it(numbers: Number, i
     install(installed, "twin", two="math:tau")
     assert len(numbers) == 8  # to list the names imports nothing
     for name, value in points.items():
-        with pytest.raises(InputError) as told:
-            numbers[name]
-        assert all(word in str(told.value) for word in (name, "shaky", value, broken[value], "uninstall")), value
+        said = refusal(numbers.__getitem__, name)
+        assert all(word in said for word in (name, "shaky", value, broken[value], "uninstall")), value
         assert broken[value] in numbers.describe(name, str)
     assert "shaky and twin" in numbers.describe("two", str) and numbers.source("two") == "shaky and twin"
-    with pytest.raises(InputError, match="shaky and twin"):
-        numbers["two"]
+    assert "shaky and twin" in refusal(numbers.__getitem__, "two")
     assert "'word' from shaky" in numbers.describe("word", lambda number: f"{number:.2f}")
     with pytest.raises(ZeroDivisionError):  # of our own entries a fault is a fault
         numbers.describe("e", lambda number: str(1 / 0))

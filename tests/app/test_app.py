@@ -42,11 +42,10 @@ def running(words: list[str], folder: Path, **environment: str) -> Iterator[str]
         yield url
     finally:
         process.send_signal(signal.SIGINT)
-        try:
+        with suppress(subprocess.TimeoutExpired):
             process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        process.kill()  # unless it has ended
+        process.wait()
 
 
 def _wait_for(url: str, process: subprocess.Popen[str], printed: Path, seconds: float = 120.0) -> None:

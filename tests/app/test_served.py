@@ -13,10 +13,12 @@ import torch
 from PIL import Image
 
 import randsmooth as rs
+from models.refusing import refusal
 from nasty import NASTY
-from randsmooth import InputError, data
+from randsmooth import data
 from randsmooth.app import Limits, Served, write_space
-from randsmooth.app.served import as_data, refusal, shown
+from randsmooth.app.served import as_data, shown
+from randsmooth.app.served import refusal as page_of_refusal
 from randsmooth.documents import parse_yaml
 
 
@@ -41,9 +43,8 @@ def test_files_that_are_too_large_or_no_images_are_refused_without_their_path(se
     said = {"large": "larger than the 0.2 MB", "pixels": "more than the 10,000"}
     for name, content in refused.items():
         path.write_bytes(content)
-        with pytest.raises(InputError, match=said.get(name, "cannot be decoded")) as error:
-            served.read(path)
-        assert "secret-place" not in str(error.value)
+        told = refusal(served.read, path)
+        assert said.get(name, "cannot be decoded") in told and "secret-place" not in told
 
 
 def test_every_run_has_another_seed_and_ends_at_n(served: Served, digit: Path) -> None:
@@ -68,14 +69,12 @@ def test_when_the_time_is_up_what_there_is_is_shown(served: Served, digit: Path)
 
 def test_what_is_beyond_the_limits_is_refused(served: Served) -> None:
     for n in (199, 2001):
-        with pytest.raises(InputError, match="choose from 200 to 2,000"):
-            next(served.watched(torch.zeros(1, 8, 8), 0.25, n))
-    with pytest.raises(InputError, match="seconds=0 must be greater than 0"):
-        Limits(seconds=0)
+        assert "choose from 200 to 2,000" in refusal(next, served.watched(torch.zeros(1, 8, 8), 0.25, n))
+    assert "seconds=0 must be greater than 0" in refusal(Limits, seconds=0)
     denoised = rs.Denoised(lambda noisy: noisy.clamp(0, 1), served.model)
     behind = Served.of(denoised, "denoised", sigma=0.25, dataset="digits")
-    with pytest.raises(InputError, match=r"this model is for gaussian=0\.25 alone"):
-        next(behind.watched(torch.zeros(1, 8, 8), 0.5, 200))
+    said = refusal(next, behind.watched(torch.zeros(1, 8, 8), 0.5, 200))
+    assert "this model is for gaussian=0.25 alone" in said
 
 
 def test_names_are_text_and_data_are_plain(served: Served, digit: Path) -> None:
@@ -86,7 +85,7 @@ def test_names_are_text_and_data_are_plain(served: Served, digit: Path) -> None:
         named = dataclasses.replace(served, spec=dataclasses.replace(served.spec, classes=(name,) * 10))
         assert shown(named, x, moment).count("<") == usual
         assert as_data(named, moment)["classes"] == [name] * 10
-        assert refusal(name).count("<") == refusal("").count("<")
+        assert page_of_refusal(name).count("<") == page_of_refusal("").count("<")
 
 
 def test_a_space_holds_the_model_without_pickles(folder: Path, tmp_path: Path) -> None:
@@ -102,10 +101,9 @@ def test_a_space_holds_the_model_without_pickles(folder: Path, tmp_path: Path) -
     assert told["sdk"] == "gradio" and told["app_file"] == "app.py" and told["title"] == 'Digits: "all" of them'
     assert "randsmooth[serve]" in (tmp_path / "space" / "requirements.txt").read_text()
     compile((tmp_path / "space" / "app.py").read_text(), "app.py", "exec")
-    with pytest.raises(InputError, match="is not empty"):
-        write_space(folder, tmp_path / "space", title="again")
-    with pytest.raises(InputError, match="no folder of yours"):
-        write_space(folder, tmp_path / "other", title="other", dataset="path/to/images")
+    assert "is not empty" in refusal(write_space, folder, tmp_path / "space", title="again")
+    said = refusal(write_space, folder, tmp_path / "other", title="other", dataset="path/to/images")
+    assert "no folder of yours" in said
 
 
 @pytest.mark.skipif(find_spec("gradio") is None, reason="Gradio is not installed")
@@ -140,8 +138,6 @@ def test_only_what_the_page_says_is_let_through(served: Served) -> None:
     }
     for message, bodies in refused.items():
         for body in bodies:
-            with pytest.raises(InputError, match=message):
-                guarded.check(NAMED, body)
+            assert message in refusal(guarded.check, NAMED, body)
     for number in (99, None, "0", True, [0]):
-        with pytest.raises(InputError, match="no such function"):
-            guarded.check(CALLS[1], call(mine, 0.25, 500, fn_index=number))
+        assert "no such function" in refusal(guarded.check, CALLS[1], call(mine, 0.25, 500, fn_index=number))

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,7 +20,6 @@ DOCS = ROOT / "docs"
 ASKED = re.compile(r"^```\{generated\} (.+)\n", re.MULTILINE)
 MEASURED = re.compile(r"<!-- figures of (.+?) -->\n\n((?:\|.*\n)+)")
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
-LOGS = Path(os.environ.get("RANDSMOOTH_DATA", "nowhere")).resolve().parent / "published-logs" / "cifar10-sigma0.5"
 
 Tool = Callable[[str], Any]
 
@@ -134,13 +132,12 @@ def test_giving_up_moves_right_answers_and_makes_none(tool: Tool) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not LOGS.is_dir(), reason="no published logs: RANDSMOOTH_DATA must name the folder beside them")
-def test_what_is_kept_is_of_the_logs(tmp_path: Path, tool: Tool) -> None:
-    acr = tool("acr")
-    acr.keep(LOGS, tmp_path)
+def test_what_is_kept_is_of_the_logs(tmp_path: Path, tool: Tool, logs: Path) -> None:
+    acr, those = tool("acr"), logs / "cifar10-sigma0.5"
+    acr.keep(those, tmp_path)
     for name in ("acr-radii.csv", "acr-pairs.csv"):
         pd.testing.assert_frame_equal(pd.read_csv(tmp_path / name), pd.read_csv(DOCS / "_data" / name))
-    ours, gaussian = (certificates.read(LOGS / f"{name}.tsv") for name in ("ours", "gaussian"))
+    ours, gaussian = (certificates.read(those / f"{name}.tsv") for name in ("ours", "gaussian"))
     changed, kept = metrics.given_up(ours, gaussian), acr.pairs()[lambda table: table.method == "ours"]
     assert (kept.lost.sum(), kept.won.sum()) == (len(changed.lost), len(changed.won))
 

@@ -104,11 +104,20 @@ def test_a_version_without_a_date_cannot_be_released(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.slow
-def test_wheel_and_sdist_hold_what_they_should(tmp_path: Path) -> None:
+def test_wheel_and_sdist_hold_what_they_should_and_a_worse_one_is_found_out(tmp_path: Path) -> None:
     if missing := [name for name in BUILDERS if find_spec(name) is None]:
         pytest.skip(f"not installed: {', '.join(missing)}")
     wheel, sdist = build(tmp_path, python=sys.executable)
     assert faults(wheel, sdist) == []
+    worse = tmp_path / "worse" / wheel.name
+    worse.parent.mkdir()
+    with zipfile.ZipFile(wheel) as good, zipfile.ZipFile(worse, "w") as bad:
+        for name in good.namelist():
+            if name != "randsmooth/py.typed":
+                content = good.read(name)
+                bad.writestr(name, content + b"[here](docs/data.md)" * name.endswith("METADATA"))
+    said = ["the README of the wheel links to docs/data.md", "the wheel lacks randsmooth/py.typed"]
+    assert faults(worse, sdist) == said
     facts = metadata_of(wheel)
     assert facts["Description-Content-Type"] == "text/markdown"
     assert facts.get_all("Project-URL") is None
@@ -120,21 +129,3 @@ def test_wheel_and_sdist_hold_what_they_should(tmp_path: Path) -> None:
     facts = metadata_of(wheel)
     assert facts["Author"] == AUTHOR
     assert f"/v{facts['Version']}/docs/images/p_a_curves.png" in str(facts.get_payload())
-
-
-@pytest.mark.slow
-def test_a_wheel_that_lacks_a_file_or_links_to_nowhere_is_found_out(tmp_path: Path) -> None:
-    if missing := [name for name in BUILDERS if find_spec(name) is None]:
-        pytest.skip(f"not installed: {', '.join(missing)}")
-    wheel, sdist = build(tmp_path, python=sys.executable)
-    worse = tmp_path / "worse" / wheel.name
-    worse.parent.mkdir()
-    with zipfile.ZipFile(wheel) as good, zipfile.ZipFile(worse, "w") as bad:
-        for name in good.namelist():
-            if name != "randsmooth/py.typed":
-                content = good.read(name)
-                bad.writestr(name, content + b"[here](docs/data.md)" * name.endswith("METADATA"))
-    assert faults(worse, sdist) == [
-        "the README of the wheel links to docs/data.md",
-        "the wheel lacks randsmooth/py.typed",
-    ]
