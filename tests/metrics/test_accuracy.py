@@ -61,7 +61,6 @@ def test_a_summary_has_the_usual_radii_unless_others_are_asked_for(log: Make) ->
 def test_a_label_aware_table_does_not_tell_abstention(log: Make) -> None:
     """Images whose picked class missed the label took no samples: whether they would be abstained on is not known."""
     table = log(ROWS, "aware", label_aware=True)
-    assert not metrics.knows_abstention(table) and metrics.knows_abstention(log(ROWS))
     assert "without --label-aware" in refusal(lambda: metrics.abstention(table))
     told, untold = metrics.summarise(log(ROWS), [0.5]), metrics.summarise(table, [0.5])
     assert untold.abstention is None and told.abstention == metrics.abstention(log(ROWS))

@@ -15,7 +15,6 @@ from .accuracy import chance_certified as chance_certified
 from .accuracy import check_radius as check_radius
 from .accuracy import expected_radius as expected_radius
 from .accuracy import farthest as farthest
-from .accuracy import knows_abstention as knows_abstention
 from .accuracy import knows_p_a as knows_p_a
 from .accuracy import p_a as p_a
 from .accuracy import p_a_band as p_a_band

@@ -115,26 +115,14 @@ def certified_shares(table: CertificatesLike, radii: NDArray[np.float64]) -> NDA
     return np.asarray(np.append(shares, 0.0)[np.searchsorted(steps, radii, side="left")])
 
 
-def knows_abstention(table: CertificatesLike) -> bool:
-    """Whether `table` determines the share of abstentions.
-
-    A label-aware one does not: of an image whose picked class missed the label, or whose label alone was tested, it is
-    unknown whether another class would have been certified, wrongly, or abstained on.
-
-    Example:
-        >>> from randsmooth.certificates import from_radii
-        >>> table = from_radii([0.0, 0.3, 0.8, 1.2])
-        >>> knows_abstention(table)
-        True
-    """
-    return not as_certificates(table).header.label_aware
-
-
 def abstention(table: CertificatesLike) -> Estimate:
     """Share of images on which the certification abstained.
 
+    A label-aware table does not tell it: of an image whose picked class missed the label, or whose label alone was
+    tested, it is unknown whether another class would have been certified, wrongly, or abstained on.
+
     Raises:
-        InputError: no image, or a label-aware table, for which the share is unknown (see `knows_abstention`).
+        InputError: no image, or a label-aware table.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -143,7 +131,7 @@ def abstention(table: CertificatesLike) -> Estimate:
         0.25
     """
     table = as_certificates(table)
-    if not knows_abstention(table):
+    if table.header.label_aware:
         raise InputError(
             f"{table.name or 'this table'} is label-aware: no class but the label was tested, so it is unknown on how "
             "many images the certification abstains; certify without --label-aware"
@@ -227,7 +215,7 @@ class Summary:
         name, images: of the table, and how many it holds.
         acr: average certified radius; None where the images have no labels.
         accuracy: radius -> certified accuracy; None likewise.
-        abstention: share of abstentions; None if unknown (see `knows_abstention`).
+        abstention: share of abstentions; None of a label-aware table, which does not tell it.
         p_a: x -> share of images with p_A >= x; empty if unknown (see `knows_p_a`).
 
     Example:
@@ -268,7 +256,7 @@ def summarise(table: CertificatesLike, radii: Sequence[float] | None = None) -> 
     check_radius(*radii)
     accuracy = {r: certified_accuracy(table, r) if table.labelled else None for r in radii}
     average = acr(table) if table.labelled else None
-    abstained = abstention(table) if knows_abstention(table) else None
+    abstained = None if table.header.label_aware else abstention(table)
     measured = p_a(table) if knows_p_a(table) else None
     shares = {} if measured is None else {x: measured.share(x) for x in P_A_LEVELS}
     return Summary(table.name, len(table), average, accuracy, abstained, shares)

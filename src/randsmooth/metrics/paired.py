@@ -156,8 +156,7 @@ def mcnemar(only_a: int, only_b: int) -> float:
         >>> mcnemar(0, 6)  # 2 / 2^6
         0.03125
     """
-    pairs = only_a + only_b
-    return bounds.two_sided_p_value(only_a, pairs) if pairs else 1.0
+    return bounds.two_sided_p_value(only_a, only_a + only_b) if only_a or only_b else 1.0
 
 
 def fresh_difference(only_a: int, only_b: int, images: int) -> Estimate:
