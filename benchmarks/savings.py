@@ -251,9 +251,7 @@ def accuracy(options: argparse.Namespace) -> Iterator[Figure]:
         yield figure(f"radius {r:g}: two passes over {FEW} images", both / few, 8.0, most=True)
         every += found
     yield figure("intervals that miss, share", np.mean([each.missed for each in every]), 0.05, most=True)
-    yield figure(
-        "longest half of an interval", max((each.high - each.low) / 2.0 for each in every), options.within, most=True
-    )
+    yield figure("longest half of an interval", max(each.within for each in every), options.within, most=True)
 
 
 # --- bounds ---------------------------------------------------------------------------------------------------------
