@@ -98,7 +98,8 @@ def int8_model(arch: str, folder: Path, suffix: str = ".xml") -> Path:
     network, rng = NETWORKS[arch], np.random.default_rng(0)
     pixels = rng.integers(0, 256, (32, network.side, network.side, network.channels), np.uint8)
     images = pixels, np.arange(32) % 10
-    return quantise(network.build(), images, out=folder / f"net{suffix}", sigma=SIGMA, compare=0).path
+    quantise(network.build(), images, out=folder / f"net{suffix}", sigma=SIGMA, compare=0)
+    return folder / f"net{suffix}"
 
 
 # --- loops ----------------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 from .accuracy import measure_accuracy as measure_accuracy
 from .algorithm import Scheduler as Scheduler
 from .algorithm import count_classes as count_classes
-from .converting import Quantised as Quantised
+from .converting import Agreement as Agreement
 from .converting import export_model as export_model
 from .converting import quantise as quantise
 from .engine import Engine as Engine

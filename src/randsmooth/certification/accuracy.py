@@ -65,7 +65,10 @@ def measure_accuracy(
     """
     options |= {"label_aware": True, "n0": 0}
     run = Run.of(model, dataset, settings, **{name: value for name, value in options.items() if name not in OF_CERTIFY})
-    _check_own(run.settings, radius)
+    for name in ("rule", "bound"):  # which the question brings
+        if (value := getattr(run.settings, name)) != CertificationSettings.model_fields[name].default:
+            raise InputError(f"{name}={value!r}: accuracy is measured by rules of its own: leave it out, or certify")
+    check_radius(radius)
     check_within(within)
     flags: dict[str, Any] = {"resume": resume, "overwrite": overwrite}
     second = beside(out, name_of(out).removesuffix(".parquet") + "-open.parquet")
@@ -88,11 +91,3 @@ def measure_accuracy(
     same = run.like(screened.header).settings.model_dump(include={"backend", "precision", "batch"})
     only = (tuple(left.tolist()), f"{len(left)} left open by the first pass over {screened.header.selection}")
     return measured_accuracy(screened, certified(rule=resolve, only=only, out=second, **same))
-
-
-def _check_own(settings: CertificationSettings, radius: float) -> None:
-    """Raise InputError for a rule or a bound, which the question brings, or for what is no radius."""
-    for name in ("rule", "bound"):
-        if (value := getattr(settings, name)) != CertificationSettings.model_fields[name].default:
-            raise InputError(f"{name}={value!r}: accuracy is measured by rules of its own: leave it out, or certify")
-    check_radius(radius)

@@ -57,8 +57,7 @@ class Job(Generic[T]):
 
 def count_once(ranges: Sequence[SampleRange]) -> Steps[Ints]:
     """The steps of a job whose result is the counts (len(ranges), K)."""
-    counts = yield ranges
-    return counts
+    return (yield ranges)
 
 
 def uniforms(bound: str, seed: int, addresses: Sequence[int]) -> NDArray[np.float64] | None:

@@ -54,7 +54,6 @@ def export_model(
     torch_export: Path | str | None = None,
     shape: Sequence[int] | None = None,
     fold: bool = True,
-    sigma: float = 0.5,
     tolerance: float = 1e-4,
 ) -> dict[Path, float]:
     """Write a torch module as an ONNX file, as a program of `torch.export`, or both, for batches of any size.
@@ -66,7 +65,6 @@ def export_model(
         onnx, torch_export: the files to write; one that exists is replaced.
         shape: (C, H, W) of what it takes, where the model does not say it.
         fold: whether to make each batch normalisation a part of the convolution before it.
-        sigma: of the noise on the images that are compared.
         tolerance: how far a logit may be from the model's, as a share of the largest logit in magnitude (or of 1).
 
     Returns:
@@ -98,7 +96,7 @@ def export_model(
     whole = fold_batch_norm(own_copy(module)) if fold else own_copy(module)
     program = _program(nn.Sequential(OrderedDict(classifier=whole)).eval(), shape)  # no tensor is called as an operator
     noisy = torch.rand(COMPARED, *shape, generator=torch.Generator().manual_seed(0))
-    noisy += draw(noisy.shape, sigma, stream=Stream(0, "export"))
+    noisy += draw(noisy.shape, 0.5, stream=Stream(0, "export"))
     with torch.inference_mode():
         return {path: _written(path, write, program, noisy, module(noisy), tolerance) for path, write in wanted.items()}
 
@@ -164,9 +162,10 @@ class Agreement:
         same: with equal answers.
         both, only_before, only_after: answered rightly by both, by the original alone, by the int8 model alone; None
             where the images have no labels.
+        split: of which these images are; "train": training images that it was not calibrated on.
 
     Example:
-        >>> agreement = Agreement(images=100, same=97, both=90, only_before=2, only_after=1)
+        >>> agreement = Agreement(images=100, same=97, both=90, only_before=2, only_after=1, split="test")
         >>> agreement.both + agreement.only_after  # right by the int8 model
         91
     """
@@ -176,24 +175,6 @@ class Agreement:
     both: int | None
     only_before: int | None
     only_after: int | None
-
-
-@dataclass(frozen=True)
-class Quantised:
-    """What `quantise` made.
-
-    Attributes:
-        path: the file.
-        agreement: how its answers differ from the original's on noisy images; None where none were compared.
-        split: of which these images are; "train": training images that it was not calibrated on.
-
-    Example:
-        >>> Quantised(Path("net.xml"), Agreement(10, 10, 9, 0, 0), "test").agreement.same
-        10
-    """
-
-    path: Path
-    agreement: Agreement | None
     split: str
 
 
@@ -210,7 +191,7 @@ def quantise(
     model_args: Mapping[str, Any] | None = None,
     progress: Progress | bool | None = None,
     **columns: Any,
-) -> Quantised:
+) -> Agreement | None:
     """Write a base classifier whose weights and activations are 8-bit integers, as an OpenVINO IR.
 
     It is another base classifier than the original: certificates of the one say nothing of the other. The ranges of its
@@ -230,6 +211,9 @@ def quantise(
         model_args: arguments of what opens or makes the model that is named (see `load_model`).
         progress: as for `certify`.
         columns: image_column, label_column, resize and crop, as for `data.load`.
+
+    Returns:
+        How its answers differ from the original's on noisy images; None where none were compared.
 
     Raises:
         InputError: a package is missing, there are no training images, the model cannot be quantised or is quantised
@@ -271,13 +255,13 @@ def quantise(
         reporter.advance(len(calibration))
     others = _other_images(run, calibration, compare) if compare else None
     if others is None:
-        return Quantised(path, None, "")
+        return None
     made = models.adapt(models.open_source(path))
     with show(f"compare {path.name}", len(others), "images") as reporter:
         noisy_images = noisy_batches(others, under, Stream(seed, "compare"), TOGETHER)
         counts = _compared(base, made, noisy_images, reporter)
     right = counts[1:] if others.labelled else (None, None, None)
-    return Quantised(path, Agreement(len(others), counts[0], *right), others.split)
+    return Agreement(len(others), counts[0], *right, split=others.split)
 
 
 def _some(images: Images, number: int) -> Images:

@@ -46,10 +46,9 @@ def completed(dataset: Any, settings: CertificationSettings, how: dict[str, Any]
         InputError: neither says the data set or the noise, or one of them cannot be used.
     """
     settings = under_noise(settings, how)
-    if dataset is None and how.get("dataset") is not None:
-        dataset = data.registered(how["dataset"], "the model")
-    if dataset is None:
+    if dataset is None and how.get("dataset") is None:
         raise InputError("the model does not say its dataset; give one (--dataset on the command line)")
+    dataset = data.registered(how["dataset"], "the model") if dataset is None else dataset
     return dataset, settings.replace(seed=settings.seed or 0)
 
 
@@ -269,10 +268,9 @@ def check_fit(model: object, spec: DatasetSpec, noise: Noise | None = None) -> N
         ...
         randsmooth.errors.InputError: the model has 2 classes and digits has 10: ...
     """
-    trained = model.provenance if isinstance(model, Classifier | Denoised) else {}
     width, shape = _known(model, "num_classes"), _known(model, "shape")
     more = spec.open_ended and width is not None and width >= spec.num_classes
-    way = f"pass the --dataset it was trained on ({trained.get('dataset', 'not recorded')})"
+    way = f"pass the --dataset it was trained on ({models.provenance_of(model).get('dataset', 'not recorded')})"
     if width not in (None, spec.num_classes) and not more:
         raise InputError(f"the model has {width} classes and {spec.name} has {spec.num_classes}: {way}")
     taken = {tuple(spec.shape), tuple(spec.shape if noise is None else noise.shape(spec.shape))}

@@ -263,9 +263,8 @@ class Run:
 
     @cached_property
     def _behaviour(self) -> dict[str, str]:
-        some = torch.tensor(_some(self.selected[0], OWN)).split(1)
-        own = [x for batch, _ in self.images.batches(some) for x in batch]
-        return headers.behaviour(self.smoothed.engine, self.images.spec.shape, own)
+        own, _ = self.images.batch(_some(self.selected[0], OWN))
+        return headers.behaviour(self.smoothed.engine, self.images.spec.shape, list(own))
 
     @cached_property
     def header(self) -> Header:

@@ -32,15 +32,12 @@ class SoftCertified:
     """Soft certificates of B images at S inverse temperatures.
 
     Attributes:
-        betas: (S,) inverse temperatures.
         predict: (S, B) certified class, or ABSTAIN (-1).
         radius: (S, B) L2 radius within which that class cannot change, in units of pixels in [0, 1].
         picked: (S, B) class that was picked by other samples.
         mean: (S, B, K) of the softmax over n samples.
         variance: (S, B, K) of the same, with n - 1 in the denominator.
-        n: samples per image.
         lower: (S, B) lower bound on the mean softmax of the picked class.
-        bound: which bound that is.
 
     Example:
         >>> import torch
@@ -50,15 +47,12 @@ class SoftCertified:
         ((2, 3), (2, 3, 2))
     """
 
-    betas: tuple[float, ...]
     predict: Ints
     radius: Floats
     picked: Ints
     mean: Floats
     variance: Floats
-    n: int
     lower: Floats
-    bound: str
 
 
 def certify_soft(
@@ -112,7 +106,7 @@ def certify_soft(
     picked, mean, variance, lower = (np.stack(each, axis=1) for each in zip(*seen, strict=True))
     radius = smoothed.settings.smoothing.radius(1.0 - lower)
     predict = np.where(radius > 0.0, picked, ABSTAIN)
-    return SoftCertified(betas, predict, radius, picked, mean, variance, n, lower, bound)
+    return SoftCertified(predict, radius, picked, mean, variance, lower)
 
 
 def _certified(

@@ -8,14 +8,13 @@ import torch
 from torch import Tensor, fx, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from randsmooth.certificates import Precision
+from randsmooth.certificates import ARITHMETICS, Precision
 from randsmooth.certification.backends.base import Backend, frozen, make_backend, own_copy, refused, usual_backend
 from randsmooth.errors import InputError
 from randsmooth.models import Ensemble, ForeignModel, Wrapped, foreign_parts, traceable
 
 FIRST, THEN = nn.Conv2d, nn.BatchNorm2d
 NEEDS_ROWS = "view size is not compatible"  # says torch of a view of what lies in channels-last memory
-DTYPES = {"32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 class Torch(Backend):
@@ -26,7 +25,7 @@ class Torch(Backend):
 
     def __init__(self, model: nn.Module, device: torch.device, precision: Precision) -> None:
         self.device, self.precision = device, precision
-        self.dtype = DTYPES[precision]
+        self.dtype = getattr(torch, ARITHMETICS[precision])
         folded = frozen(fold_batch_norm(own_copy(model)).to(device, self.dtype))
         self.layout = torch.contiguous_format if getattr(model, "keeps_layout", False) else torch.channels_last
         self.model = folded.to(memory_format=self.layout)  # type: ignore[call-overload]

@@ -205,13 +205,12 @@ def export_model(settings: Export) -> None:
     of_tables = [name for name in ("out", "n", "alpha") if getattr(settings, name) is not None]
     if of_tables:
         raise InputError(f"--{of_tables[0]} is for tables of certificates, not for --onnx or --torch-export")
-    asked = {"--onnx": (settings.onnx, ".onnx"), "--torch-export": (settings.torch_export, ".pt2")}
-    paths = {name: path for name, (path, _) in asked.items() if path is not None}
-    for name, path in paths.items():
-        if path.suffix != asked[name][1]:
-            raise InputError(f"{name} {path} must end in {asked[name][1]}")
+    asked = (("--onnx", settings.onnx, ".onnx"), ("--torch-export", settings.torch_export, ".pt2"))
+    for name, path, ending in asked:
+        if path is not None and path.suffix != ending:
+            raise InputError(f"{name} {path} must end in {ending}")
     check_sources(str(settings.file))
-    with writing([*paths.values()], overwrite=settings.overwrite):
+    with writing([path for _, path, _ in asked if path is not None], overwrite=settings.overwrite):
         model = certification.load_model(settings.file, **settings.model_arg)
         shape = None if settings.dataset is None else data.describe(settings.dataset).shape
         how = settings.model_dump(include={"onnx", "torch_export", "fold", "tolerance"})
@@ -256,15 +255,14 @@ def quantise(settings: Quantise) -> None:
     values = settings.model_dump(exclude={"model_arg", "overwrite", "format"}) | {"out": out}
     with writing([out, out.with_suffix(".bin")], overwrite=settings.overwrite):
         made = certification.quantise(**values, model_args=settings.model_arg, progress=console)
-    compared = made.agreement and asdict(made.agreement)
-    content = {"model": str(made.path), "split": made.split, "agreement": compared}
-    settings.answer([f"int8 model in {made.path}", *told(made)], lambda: content)
-    note(f"certify it with: randsmooth certify {made.path}")
+    content = {"model": str(out), "agreement": made and asdict(made)}
+    settings.answer([f"int8 model in {out}", *told(made)], lambda: content)
+    note(f"certify it with: randsmooth certify {out}")
 
 
-def told(made: certification.Quantised) -> Iterator[str]:
+def told(found: certification.Agreement | None) -> Iterator[str]:
     """How the int8 model compares with the original, with the 95% interval of the paired difference."""
-    if (found := made.agreement) is None:
+    if found is None:
         return
     same = f"{found.same / found.images:.2%} answered alike"
     if found.both is not None and found.only_before is not None and found.only_after is not None:
@@ -272,4 +270,4 @@ def told(made: certification.Quantised) -> Iterator[str]:
         apart = metrics.fresh_difference(found.only_after, found.only_before, found.images)
         difference = f"paired difference {apart.value:+.2%} [{apart.low:+.2%}, {apart.high:+.2%}]"
         same = f"accuracy {after:.2%}, the original's {before:.2%}; {difference}; {same}"
-    yield f"{found.images} noisy {made.split} images: {same}"
+    yield f"{found.images} noisy {found.split} images: {same}"
