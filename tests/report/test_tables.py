@@ -7,7 +7,7 @@ import json
 import re
 from pathlib import Path
 
-from cli.test_startup import loaded
+from fresh import commands
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.report import FORMATS, render
@@ -106,10 +106,10 @@ def test_p_a_shares_are_told_where_they_are_known(make: Make, log: Make) -> None
 
 
 def test_evaluating_a_log_loads_nothing_that_pages_and_figures_need(tmp_path: Path) -> None:
-    log = tmp_path / "gaussian.tsv"
-    log.write_text("idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t3\t3\t0.742\t1\t0:00:03\n")
-    lines = [f"evaluate {log} --format {form}" for form in FORMATS]
-    assert loaded({"jinja2", "matplotlib", "plotly", "PIL", "torch"}, *lines) == [(0, [])] * len(lines)
+    (tmp_path / "gaussian.tsv").write_text("idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t3\t3\t0.742\t1\t0:00:03\n")
+    lines = [["evaluate", "gaussian.tsv", "--format", form] for form in FORMATS]
+    for ended in commands(lines, tmp_path, watched={"jinja2", "matplotlib", "plotly", "PIL", "torch"}):
+        assert (ended.code, ended.loaded) == (0, []), ended.said
 
 
 def test_a_radius_beyond_the_budget_is_a_dash_in_print_and_0_in_csv_and_json(make: Make) -> None:
