@@ -282,7 +282,9 @@ def largest_counts(p: float, q: float, looks: Ints, spent: Floats) -> Ints:
     alive, start, crossed, largest = np.ones(1), 0, 0.0, -1
     for k, (n, m) in enumerate(zip(looks.tolist(), np.diff(looks, prepend=0).tolist(), strict=True)):
         step, fewest = _binomial(m, p, q, cut)
-        alive, start = _within(np.convolve(alive, step), start + fewest, _window(n, p, q, cut))
+        alive, start = np.convolve(alive, step), start + fewest
+        low, high = _window(n, p, q, cut)
+        alive, start = alive[max(0, low - start) : high + 1 - start], max(low, start)
         crossed += 4.0 * cut  # two tails of the samples, two of the sum
         mass = np.cumsum(alive) + crossed
         if crossed <= budget[k]:
@@ -324,9 +326,3 @@ def _binomial(m: int, p: float, q: float, cut: float) -> tuple[Floats, int]:
     up = np.cumprod(ratio[mode - low :])
     weights = np.concatenate([down, [1.0], up])
     return weights / weights.sum(), low
-
-
-def _within(mass: Floats, start: int, window: tuple[int, int]) -> tuple[Floats, int]:
-    """The part of `mass`, whose first entry is count `start`, that lies in `window`, and its first count."""
-    low, high = max(window[0], start), window[1]
-    return mass[low - start : high + 1 - start], low

@@ -84,19 +84,15 @@ def pairwise_bounds(counts: ArrayLike, picked: ArrayLike, alpha: float) -> tuple
     counts, picked = _class_counts(counts, picked)
     own, n = np.take_along_axis(counts, picked[:, None], axis=1), counts.sum(axis=1, keepdims=True)
     rival = np.arange(counts.shape[1]) != picked[:, None]
-    rest, other = _pair_bounds(np.where(rival, own, 1), np.where(rival, own + counts, 1), n, counts.shape[1], alpha)
+    both, share = np.where(rival, own + counts, 1), 0.0 if counts.shape[1] == 2 else FOR_THE_PAIR
+    rest = q_upper(both, n, share * alpha) if share else np.zeros(both.shape)  # on 1 - s, what the other classes hold
+    # On 1 - t, the rival's part of the pair.
+    other = np.where(both > 0, q_upper(np.where(rival, own, 1), np.maximum(both, 1), (1.0 - share) * alpha), 1.0)
     q = np.where(rival, 1.0 - (1.0 - rest) * (1.0 - other), 0.0).max(axis=1)
     claimed = other < 0.5  # elsewhere the rival may be the more likely one
     q_each = np.where(claimed, rest + other - rest * other, 0.5)
     p_each = np.where(claimed, (1.0 - rest) * other, 0.5)
     return np.asarray(q), np.where(rival, q_each, 0.0), np.where(rival, p_each, 0.0)
-
-
-def _pair_bounds(own: Ints, both: Ints, n: Ints, classes: int, alpha: float) -> tuple[Floats, Floats]:
-    """Upper bounds on 1 - s, what the other classes hold, and on 1 - t, the rival's part of the pair."""
-    share = 0.0 if classes == 2 else FOR_THE_PAIR
-    other = np.where(both > 0, q_upper(own, np.maximum(both, 1), (1.0 - share) * alpha), 1.0)
-    return (q_upper(both, n, share * alpha) if share else np.zeros(both.shape)), other
 
 
 def top_k_bounds(counts: ArrayLike, label: ArrayLike, k: int, alpha: float) -> tuple[Floats, Floats]:

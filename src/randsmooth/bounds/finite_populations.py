@@ -87,8 +87,7 @@ def _near_half(drawn: int, total: int, alpha: float) -> list[int]:
 
 
 def _apart(hits: int, drawn: int, total: int, alpha: float) -> int:
-    low, high = finite_share_interval(hits, drawn, total, alpha)
-    return high - low
+    return int(np.ptp(finite_share_interval(hits, drawn, total, alpha)))
 
 
 def _lowest(hits: int, drawn: int, total: int, alpha: float) -> int:
