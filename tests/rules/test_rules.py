@@ -142,7 +142,9 @@ def test_what_is_no_rule_is_refused_with_the_way_out() -> None:
         assert all(word in message for word in said), (text, message)
     assert "'wald'" in refused("fixed", bound="wald")
     assert "bound=randomised is for the fixed rule" in refused("grid", bound="randomised")
-    assert "allow n <= 2,000,000" in refused("dense", n=3_000_000, alpha=0.001)
+    assert "n=3000000 must be a whole number of samples from 1 to 2,000,000" in refused(
+        "dense", n=3_000_000, alpha=0.001
+    )
 
 
 def test_the_cap_that_an_error_names_works_and_one_less_does_not() -> None:

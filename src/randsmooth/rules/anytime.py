@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -66,16 +65,13 @@ class Anytime(Watching):
         return self._reached(path) or self._log_e(failures, len(path), 0.5) >= -math.log(HOPELESS)
 
     def _reached(self, path: Sequence[int]) -> bool:
-        if self.target is None or self._log_e(path[-1], len(path), self._q_target) < -math.log(self.alpha):
-            return False  # which spares `claim`, which is slow
-        return self._is_enough(self.claim(path))
+        if self.target is None:
+            return False
+        likely = self._log_e(path[-1], len(path), float(self.noise.tail(self.target))) >= -math.log(self.alpha)
+        return likely and self._is_enough(self.claim(path))  # which is slow
 
     def _log_e(self, s: int, k: int, q0: float) -> float:
         return float(bounds.log_e(s, int(self.looks[k - 1]), q0))
-
-    @cached_property
-    def _q_target(self) -> float:
-        return float(self.noise.tail(self.target or 0.0))
 
     def claims(self, evidence: Evidence) -> tuple[Floats, Floats]:
         none = self.looks[:0]  # where there is no image

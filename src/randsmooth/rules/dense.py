@@ -21,7 +21,6 @@ SHARE, FINEST = 0.01, 0.001  # between two radii, of the price, and in sigma
 EARLY, HOPEFUL, LATER = 2000, 3.0, 0.75
 LIKELY = np.concatenate([[0.0], np.geomspace(1e-7, 0.5, 2000)])  # failure probabilities between which images lie
 DEFAULT = 0.25
-MOST = 2_000_000  # samples: a table up to so many takes a tenth of a second, and there are hundreds
 
 
 @dataclass(frozen=True)
@@ -50,6 +49,7 @@ class Dense(Grid):
     """
 
     name: ClassVar[str] = "dense"
+    most: ClassVar[int] = 2_000_000  # a table up to so many samples takes a tenth of a second, and there are hundreds
     price: float = DEFAULT
 
     def __post_init__(self) -> None:
@@ -58,8 +58,6 @@ class Dense(Grid):
             raise InputError(f"{said}: the radius, in sigma, that {self.n} samples must gain; {DEFAULT} is usual")
         if self.noise.norm == "l0":
             raise InputError(f"radii under {self.noise.text} are whole, and those of dense are close: take rule grid")
-        if self.n > MOST:
-            raise InputError(f"n={self.n} is too many for the tables of dense: allow n <= {MOST:,}")
         self._check_radii()
 
     @cached_property
@@ -121,7 +119,7 @@ class Dense(Grid):
     def enough(self) -> Ints:
         """(K,) the most successes at each look with which an image stops; -1 where none does."""
         low, high = np.full(len(self.looks), -1), self.looks.copy()  # stops with `low`, goes on with `high`
-        ends = self._stops(high)
+        ends = self._stops(high)  # even if all agree, as where the noise proves no farther radius
         low = np.where(ends, high, low)
         while np.any(high - low > 1):
             middle = (low + high) // 2

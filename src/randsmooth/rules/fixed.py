@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from randsmooth import bounds
 from randsmooth.errors import InputError
@@ -15,8 +15,17 @@ from randsmooth.rules.registry import CONFIDENCE_BOUNDS, ConfidenceBound
 OF_ALL_CLASSES = ("two-sided", "pairwise")  # bounds that use the counts of other classes than the picked one
 
 
+class Once(Rule):
+    """A rule that looks once, at n samples."""
+
+    sequential: ClassVar[bool] = False
+
+    def next_look(self, path: Sequence[int]) -> int | None:
+        return None if len(path) else self.n
+
+
 @dataclass(frozen=True)
-class Fixed(Rule):
+class Fixed(Once):
     """n samples of every image, whatever they show (Cohen et al. 2019, CERTIFY).
 
     Attributes:
@@ -33,7 +42,6 @@ class Fixed(Rule):
     """
 
     name: ClassVar[str] = "fixed"
-    sequential: ClassVar[bool] = False
     takes: ClassVar[tuple[ConfidenceBound, ...]] = CONFIDENCE_BOUNDS
     bound: ConfidenceBound = "clopper-pearson"
 
@@ -45,9 +53,8 @@ class Fixed(Rule):
     @property
     def level(self) -> float:
         """The failure probability that is left to the bound on p_A; a part of alpha may go to other classes."""
-        if self.bound == "pairwise":
-            return (1.0 - bounds.FOR_THE_PAIR) * self.alpha
-        return self.alpha / 2.0 if self.bound in ("two-sided", "any-class") else self.alpha
+        share = {"pairwise": 1.0 - bounds.FOR_THE_PAIR, "two-sided": 0.5, "any-class": 0.5}.get(self.bound, 1.0)
+        return share * self.alpha
 
     def guarantee(self) -> str:
         how = {
@@ -61,12 +68,8 @@ class Fixed(Rule):
 
     @property
     def farthest(self) -> float:
-        """What lies beyond by chance, under the randomised bound, is not asked of every image."""
-        level = self.alpha if self.bound == "pairwise" else self.level  # as of two classes
-        return self.noise.largest_radius(self.n, level)
-
-    def next_look(self, path: Sequence[int]) -> int | None:
-        return None if len(path) else self.n
+        """Of two classes, if pairwise. What lies beyond by chance, by the randomised bound, is asked of no image."""
+        return self.noise.largest_radius(self.n, self.alpha if self.bound == "pairwise" else self.level)
 
     def claim(self, path: Sequence[int]) -> Claim:
         tail = bounds.any_class_q_upper if self.bound == "any-class" else bounds.q_upper
@@ -83,25 +86,21 @@ class Fixed(Rule):
             q[drawn], p_b = bounds.two_sided_bounds(counts, picked, self.alpha)
             radius[drawn] = self.noise.radius(q[drawn], p_b)
         else:
-            n_a, u = counts[np.arange(len(counts)), picked], None if evidence.u is None else evidence.u[drawn]
-            q[drawn] = self._q_upper(n_a, counts.sum(axis=1), u)
+            n_a, n = counts[np.arange(len(counts)), picked], counts.sum(axis=1)
+            if self.bound == "randomised":
+                assert evidence.u is not None  # as every table under this bound has them
+                q[drawn] = bounds.randomised_q_upper(n_a, n, self.alpha, evidence.u[drawn])
+            else:
+                q[drawn] = (bounds.any_class_q_upper if self.any_class else bounds.q_upper)(n_a, n, self.alpha)
             radius = self.noise.radius(q)
         return q, radius
-
-    def _q_upper(self, n_a: ArrayLike, n: ArrayLike, u: Floats | None) -> Floats:
-        """The bound on 1 - p_A alone, from `n_a` of `n` samples."""
-        if self.bound != "randomised":
-            return (bounds.any_class_q_upper if self.any_class else bounds.q_upper)(n_a, n, self.alpha)
-        if u is None:
-            raise InputError("the randomised bound needs u, a uniform number of each image: certify again to get them")
-        return bounds.randomised_q_upper(n_a, n, self.alpha, u)
 
     def certifies(self, q: Floats, radius: Floats) -> NDArray[np.bool_]:
         return np.asarray(radius > 0.0) if self.bound in OF_ALL_CLASSES else super().certifies(q, radius)
 
 
 @dataclass(frozen=True)
-class Exact(Rule):
+class Exact(Once):
     """All copies of every image, each once: a certificate that holds with certainty (Levine & Feizi 2021).
 
     The smoothed class is the most frequent of all copies, and its lead says how far no image can have another.
@@ -118,7 +117,6 @@ class Exact(Rule):
     """
 
     name: ClassVar[str] = "exact"
-    sequential: ClassVar[bool] = False
     certain: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -134,9 +132,6 @@ class Exact(Rule):
     def guarantee(self) -> str:
         counted = f"all {self.n} copies of an image are counted, under the thresholds that the seed places"
         return f"Each certificate holds with certainty, without alpha: {counted}."
-
-    def next_look(self, path: Sequence[int]) -> int | None:
-        return None if len(path) else self.n
 
     def claim(self, path: Sequence[int]) -> Claim:
         """As if one other class had all other copies: `claims` knows how many the next one has."""

@@ -64,8 +64,7 @@ class RuleEntry:
 
     def load(self) -> type[Rule]:
         """The class of the rule, imported now."""
-        loaded: type[Rule] = resolve_name(self.kind)
-        return loaded
+        return resolve_name(self.kind)  # type: ignore[no-any-return]
 
 
 with resources.files("randsmooth.rules").joinpath("own.csv").open() as file:
