@@ -143,8 +143,7 @@ def from_counts(
     columns = {each: found.get(each, usual) for each, usual in columns.items()} | {"counts0": marks, "counts": made}
     if header.bound == "randomised":  # drawn by the system; midpoints, so that none is 0 or 1
         columns["u"] = np.array([(randbits(52) + 0.5) / 2.0**52 for _ in range(N)])
-    called = name or (Path(origin).stem if origin else "")
-    return from_evidence(header, **columns, paths=found.get("path"), name=called)
+    return from_evidence(header, **columns, paths=found.get("path"), name=name or Path(origin).stem)
 
 
 def _columns(counts: Any) -> tuple[dict[str, Any], str]:
@@ -161,7 +160,7 @@ def _columns(counts: Any) -> tuple[dict[str, Any], str]:
         counts = _columns_of_file(where)
     elif not (isinstance(counts, Mapping) or hasattr(counts, "columns")):
         return ({} if counts is None else {"counts": counts}), ""
-    names = [str(name) for name in counts]
+    names = [str(name) for name in (counts if isinstance(counts, Mapping) else counts.columns)]
     found = {name: counts[name] for name in names if name in (*NUMBERS, *LISTS)}
     for stem in ("counts0", "counts"):
         wide = sorted(int(match[2]) for name in names if (match := WIDE.fullmatch(name)) and match[1] == stem)
@@ -339,19 +338,14 @@ def as_certificates(given: CertificatesLike) -> Certificates:
         return given
     if ATTRS in getattr(given, "attrs", ()):
         raise InputError("this DataFrame was made of a table, and says less: give the table, or table.rows(...) of it")
-    return from_radii(**_of_radii(given))
-
-
-def _of_radii(given: Any) -> dict[str, Any]:
-    """The known columns by name. A mapping may hold no others, for they are misspelt ones; a DataFrame may."""
     if not (isinstance(given, Mapping) or hasattr(given, "columns")):
-        return {"radius": given}
-    names = [*given]
-    if isinstance(given, Mapping):
+        return from_radii(given)
+    names = [*(given if isinstance(given, Mapping) else given.columns)]
+    if isinstance(given, Mapping):  # which may hold no others, for they are misspelt ones; a DataFrame may
         check_known("column", RADII, *names)
     if "radius" not in names:
         raise InputError(f"radius is missing in the columns {', '.join(map(str, names))}; of counts, see from_counts")
-    return {name: given[name] for name in names if name in RADII}
+    return from_radii(**{name: given[name] for name in names if name in RADII})
 
 
 def from_radii(

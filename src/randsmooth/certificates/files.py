@@ -154,8 +154,7 @@ def read_file_of(path: Path, **known: float | None) -> FolderFile:
     try:
         return FolderFile(path, place, infer(read(path), place, **known))  # type: ignore[arg-type]
     except (InputError, OSError) as reason:
-        predictions = isinstance(reason, PredictionLog)
-        foreign = isinstance(reason, ForeignFile) and not predictions
+        predictions, foreign = (type(reason) is kind for kind in (PredictionLog, ForeignFile))
         return FolderFile(path, place, fault=about(path, reason), predictions=predictions, foreign=foreign)
 
 
@@ -203,12 +202,10 @@ def write_tsv(table: Certificates, path: Place) -> None:
         1   0   0   0.750000    1   0:00:00
     """
     _check_a_log_can_say(table)
-    lines = ["\t".join(TSV_COLUMNS)]
-    for row in range(len(table)):
-        radius = round_down(table.radius[row], 6)
-        took = timedelta(seconds=float(table.seconds[row]))
-        cells = (table.idx[row], table.label[row], table.predict[row], radius, int(table.correct[row]), took)
-        lines.append("\t".join(map(str, cells)))
+    radii = [round_down(radius, 6) for radius in table.radius]
+    took = [timedelta(seconds=seconds) for seconds in table.seconds.tolist()]
+    columns = (table.idx, table.label, table.predict, radii, table.correct.astype(int), took)
+    lines = ["\t".join(map(str, cells)) for cells in (TSV_COLUMNS, *zip(*columns, strict=True))]
     with delivered(path, overwrite=True) as local:
         write_atomically(local, ("\n".join(lines) + "\n").encode())
 

@@ -114,17 +114,14 @@ class JournalRow:
             raise InputError(f"{where} is no row of a journal: {shown(error)}") from None
 
 
+READERS: dict[str, Any] = {"machine": lambda x: Machine(**x), "image": bytes.fromhex, "seconds": float, "u": float}
+
+
 def _of_json(name: str, value: Any) -> Any:
     """What a line has as the `value` of a column: an array, a number, a machine or the bytes of an address."""
-    if name == "machine":
-        return Machine(**value)
-    if name == "image":
-        return bytes.fromhex(value)
-    if name in COUNTS:
-        return whole_numbers(name, value, None)
-    if name in ("seconds", "u"):
-        return float(value)
-    return int(whole_numbers(name, value))
+    if name in READERS:
+        return READERS[name](value)
+    return whole_numbers(name, value, None) if name in COUNTS else int(whole_numbers(name, value))
 
 
 @dataclass
@@ -321,11 +318,9 @@ def table_of(header: Header, rows: Sequence[JournalRow], name: str = "") -> Cert
     if odd := next((row for row in rows if not len(row.counts0) == len(row.counts) == K), None):
         raise InputError(f"image {odd.idx} counts {len(odd.counts)} classes, not {K}")
     machines, machine = numbered([row.machine for row in rows])
-
-    def column(of: str) -> Any:
-        return np.array([getattr(row, of) for row in rows], COLUMNS[of].dtype).reshape(COLUMNS[of].shape(N, K))
-
-    columns = {of: column(of) for of in ("idx", "label", "counts0", "counts", "seconds")}
+    names = ("idx", "label", "counts0", "counts", "seconds", *["u"] * (header.bound == "randomised"))
+    values: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in names}
+    columns = {of: np.array(each, COLUMNS[of].dtype).reshape(COLUMNS[of].shape(N, K)) for of, each in values.items()}
     images = b"".join(row.image or b"" for row in rows)
     if machines:
         header, columns["machine"] = header.replace(machines=machines), machine
@@ -333,8 +328,6 @@ def table_of(header: Header, rows: Sequence[JournalRow], name: str = "") -> Cert
         raise InputError(f"{len(images):,} bytes of image hashes are not {ADDRESS} for each of {N:,} images")
     if images:
         columns["image"] = np.frombuffer(images, np.uint8).reshape(N, -1)
-    if header.bound == "randomised" and all(row.u is not None for row in rows):
-        columns["u"] = column("u")
     return from_evidence(header, **columns, paths=[row.path for row in rows], name=name)
 
 

@@ -116,10 +116,6 @@ class Shard:
             raise InputError(f"shard={str(self)!r} cuts {len(chosen):,} images into more shares than there are images")
         return chosen[self.number - 1 :: self.of]  # type: ignore[return-value]
 
-    def images_of(self, chosen: int) -> int:
-        """How many images it has if so many are chosen."""
-        return len(range(self.number - 1, chosen, self.of))
-
     def file(self, out: Place) -> Place:
         """The file of the shard of a run into `out`, beside it; `out` itself if it has that name already."""
         ending = f"{self.number}-of-{self.of}"
@@ -147,7 +143,7 @@ def images_planned(selection: str | None, shard: str | None) -> int | None:
         (500, 167)
     """
     chosen = chosen_by(selection)
-    return None if chosen is None else Shard.parse(shard or "1/1").images_of(len(chosen))
+    return None if chosen is None else len(Shard.parse(shard or "1/1").share(chosen))
 
 
 def check_belong(selection: str | None, shard: str | None, idx: Ints) -> None:
@@ -309,11 +305,10 @@ class CertificationSettings(FrozenRecord):
     @property
     def known_sigma(self) -> float:
         """Sigma. InputError where it is None, as under other noise than the same Gaussian for all coordinates."""
-        if self.noise is not None:
-            raise InputError(f"this is for Gaussian noise of one sigma; got {self.noise.text}")
-        check_sigma(self.sigma, most=LENGTHS[1])  # type: ignore[arg-type]
-        assert self.sigma is not None
-        return self.sigma
+        noise = self.smoothing
+        if not isinstance(noise, Gaussian):
+            raise InputError(f"this is for Gaussian noise of one sigma; got {noise.text}")
+        return noise.sigma
 
     @property
     def names_noise(self) -> bool:
@@ -323,7 +318,7 @@ class CertificationSettings(FrozenRecord):
     @property
     def smoothing(self) -> Noise:
         """The noise that is certified under. InputError where neither `noise` nor sigma says it."""
-        noise: Noise = Gaussian(self.known_sigma) if self.noise is None else self.noise
+        noise: Noise = self.noise or Gaussian(self.sigma)  # type: ignore[arg-type]
         return noise
 
     @property

@@ -431,8 +431,7 @@ class Certificates:
         evidence = Evidence.of(counts0, counts, idx=self.idx, paths=self.paths, u=self.u)
         q = self.rule.claims(evidence)[0] if self.q is None else self.q  # a table made by hand has none yet
         n_a = np.take_along_axis(counts, evidence.picked[:, None], axis=1)[:, 0]
-        correct = {"correct": self.correct} if self.labelled else {}
-        judged = {"predict": self.predict, "radius": self.radius, **correct}
+        judged = {"predict": self.predict, "radius": self.radius} | ({"correct": self.correct} if self.labelled else {})
         return judged | {"picked": evidence.picked, "n_A": n_a, "p_lower": 1.0 - q}
 
     def to_pandas(self) -> pd.DataFrame:

@@ -69,8 +69,8 @@ REPOSITORIES = tuple(Repository(**each) for each in KNOWN["repositories"])
 NOWHERE = Repository("", "")
 
 
-def split_at_repository(parts: Sequence[str]) -> tuple[Repository | None, list[str]]:
-    """The repository that a path lies in, by the name of its folder, and the parts below that folder.
+def split_at_repository(parts: Sequence[str]) -> tuple[Repository, list[str]]:
+    """The repository that a path lies in, by the name of its folder, or NOWHERE; and the parts below that folder.
 
     The folder is called OWNER+NAME, or NAME as a clone is, or NAME-main as an archive; a NAME must have one of the
     folders below it that these repositories have, as `smoothmix` is also the name of a method. Without a repository,
@@ -88,7 +88,7 @@ def split_at_repository(parts: Sequence[str]) -> tuple[Repository | None, list[s
             cloned = name == whole.partition("/")[2] and {*below[:1]} & {*KNOWN["tops"]}
             if cloned or name == whole.replace("/", "+"):
                 return one, below
-    return None, list(parts)
+    return NOWHERE, list(parts)
 
 
 def in_repository(path: Path) -> Path:
@@ -101,7 +101,7 @@ def in_repository(path: Path) -> Path:
         locuslab+smoothing/data/certify/cifar10/resnet110/noise_0.25/test/sigma_0.25
     """
     repository, below = split_at_repository(path.absolute().parts)
-    return path if repository is None else Path(repository.name.replace("/", "+"), *below)
+    return path if repository is NOWHERE else Path(repository.name.replace("/", "+"), *below)
 
 
 @dataclass(frozen=True)
@@ -147,9 +147,8 @@ class PathFacts:
         """What is known of the base classifier, for a header; empty facts are left out."""
         facts: dict[str, Any] = {"method": self.method, "hyperparameters": dict(self.settings), "arch": self.arch}
         variation = shortened(printable(", ".join(self.other_parts)))
-        facts |= {"run": self.run, "variation": variation, "repository": self.repository}
-        trained = {} if self.training_sigma is None else {"sigma": self.training_sigma}
-        return {key: value for key, value in facts.items() if value} | trained
+        facts |= {"run": self.run, "variation": variation, "repository": self.repository, "sigma": self.training_sigma}
+        return {key: value for key, value in facts.items() if value not in (None, "", {})}
 
     def in_words(self) -> str:
         """The facts in one phrase, `sigma 0.5, data set cifar10 as the path says`; empty without any."""
@@ -183,21 +182,19 @@ def path_facts(path: Path) -> PathFacts:
     if folder is not None:
         dataset, method = _dataset(folder["dataset"]), method_named(parts[-1])
         return PathFacts(float(folder["sigma"]), dataset=dataset, method=method, filed_by_user=True)
-    found, parts = split_at_repository(parts)
-    repository = found or NOWHERE
-    shared = {key: value for part in parts for key, value in repository.shared.get(part, {}).items()}
-    dataset = str(shared.get("dataset", "")) or _one({_dataset(p) for p in parts if p.lower() in DATASETS}) or ""
+    repository, parts = split_at_repository(parts)
+    shared: dict[str, Any] = {key: x for part in parts for key, x in repository.shared.get(part, {}).items()}
+    dataset = shared.get("dataset") or _one({_dataset(p) for p in parts if p.lower() in DATASETS}) or ""
     named = _method(parts, repository.method)
     texts = {name: [x for part in parts for x in form.findall(part)] for name, form in FACTS.items()}
     told = {name: _one({(int if name == "n" else float)(x) for x in found}) for name, found in texts.items()}
     sigma, noise = told.pop("sigma"), told.pop("noise")
-    known = (noise or None) if sigma is None else sigma  # `noise_0.00` is of a training without noise
-    if known is None and "sigma" in shared:
-        known = float(shared["sigma"])
+    # `noise_0.00` is of a training without noise.
+    known = next((x for x in (sigma, noise or None, shared.get("sigma")) if x is not None), None)
     settings, run, other = _settings(parts, dataset)
     facts: dict[str, Any] = told | {"settings": settings, "run": run, "other_parts": other, "dataset": dataset}
-    facts["training_sigma"] = noise if sigma is not None else known if found else None  # one sigma is of both there
-    facts["split"] = _split(parts[1:] if found else parts, dataset)  # `test/certify` is where results go
+    facts["training_sigma"] = noise if sigma is not None else known if repository.name else None  # one sigma is of both
+    facts["split"] = _split(parts[1:] if repository.name else parts, dataset)  # `test/certify` is where results go
     facts["arch"] = _one({match[1].lower() for part in parts if (match := ARCH.fullmatch(part))}) or ""
     facts["by_repository"] = (*shared, *(["method"] if repository.method and not named else []))
     return PathFacts(known, **facts, method=named or repository.method, repository=repository.name)
@@ -339,7 +336,7 @@ def infer(
     known = _placed(table, path_facts(Path(path)), sigma=sigma, n=n, alpha=alpha)
     require_reachable(known)
     made = _budgeted(known)
-    made = _noted(made, *filter(None, [_doubt(made)]))
+    made = _noted(made, _doubt(made))
     return made if alpha is not None or made.header.alpha is None else log_at_alpha(made, COMMON_ALPHA)
 
 
@@ -353,7 +350,7 @@ def _placed(table: Certificates, place: PathFacts, **given: float | None) -> Cer
     used: dict[str, Any] = dict.fromkeys(given, None) | budget
     said = replace(place, **used).in_words()
     trained = "" if place.training_sigma in (None, made.header.sigma) else f"trained at sigma {place.training_sigma:g}"
-    return _noted(made, *filter(None, [said, trained]), **new)
+    return _noted(made, said, trained, **new)
 
 
 def _budgeted(table: Certificates) -> Certificates:
@@ -417,7 +414,7 @@ def _acr(table: Certificates) -> str:
 
 def _noted(table: Certificates, *notes: str, **facts: object) -> Certificates:
     header = table.header
-    return replace(table, header=header.replace(**facts, notes=(*header.notes, *notes)))
+    return replace(table, header=header.replace(**facts, notes=(*header.notes, *filter(None, notes))))
 
 
 def possible_budgets(radius: Floats, sigma: float, n: int | None = None, alpha: float | None = None) -> list[Budget]:
