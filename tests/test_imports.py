@@ -4,7 +4,6 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import randsmooth
 
@@ -58,26 +57,21 @@ FACE = {
 PARSED = {path: ast.parse(path.read_text()) for path in sorted(ROOT.rglob("*.py"))}
 
 
-class Import(NamedTuple):
-    module: str  # dotted and absolute
-    line: int
-
-
 def room(path: Path) -> str:
     """The folder under src/randsmooth that a file is in, or the name of the module itself."""
     return path.relative_to(ROOT).with_suffix("").parts[0]
 
 
-def imports(path: Path, tree: ast.AST | None = None) -> Iterator[Import]:
-    """Every import, wherever it stands: at the top, in a function, under TYPE_CHECKING."""
-    for node in ast.walk(tree or PARSED[path]):
+def imports(path: Path) -> Iterator[str]:
+    """Every module that is imported, wherever that stands: at the top, in a function, under TYPE_CHECKING."""
+    for node in ast.walk(PARSED[path]):
         if isinstance(node, ast.Import):
-            yield from (Import(alias.name, node.lineno) for alias in node.names)
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno} imports relatively"
-            yield from (Import(f"{node.module}.{alias.name}", node.lineno) for alias in node.names)
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "randsmooth":
-            yield Import(f"randsmooth.{node.attr}", node.lineno)  # `import randsmooth`, then randsmooth.X
+            yield f"randsmooth.{node.attr}"  # `import randsmooth`, then randsmooth.X
 
 
 def home(module: str) -> str | None:
@@ -89,7 +83,7 @@ def home(module: str) -> str | None:
 
 
 def ours(path: Path) -> set[str]:
-    found = {home(module) for module, _ in imports(path) if module.split(".")[0] == "randsmooth"}
+    found = {home(module) for module in imports(path) if module.split(".")[0] == "randsmooth"}
     return {there for there in found if there is not None} - {room(path)}
 
 

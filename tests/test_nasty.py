@@ -57,7 +57,7 @@ def written(evil: list[Certificates]) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def pages(written: dict[str, str]) -> dict[str, Read]:
-    return {name: Read(written[name]) for name in ("page", "compared", "leaderboard")}
+    return {name: Read(written[name]) for name in PAGES}
 
 
 def test_nothing_written_acts_on_a_terminal_or_cannot_be_written(written: dict[str, str]) -> None:
@@ -69,8 +69,7 @@ def test_nothing_written_acts_on_a_terminal_or_cannot_be_written(written: dict[s
 
 
 def test_a_page_has_no_element_or_attribute_of_a_strangers(pages: dict[str, Read]) -> None:
-    for name in ["page", "compared", "leaderboard"]:
-        read = pages[name]
+    for name, read in pages.items():
         strangers = {"img", "iframe", "base", "link", "object", "embed", "form", "i", "a "}
         assert not {tag for tag, _ in read.tags} & strangers, name
         assert not [key for _, attributes in read.tags for key in attributes if key.startswith("on")]

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from certification.runs import interrupt
 from cli.processes import Run
 from randsmooth import certify, data, training
-from randsmooth.progress import Silent
 from randsmooth.training.recipe import resolve_denoiser
 
 ROOT = Path(__file__).parents[2]
@@ -82,21 +81,6 @@ def test_what_the_command_line_writes_is_valid(cli: Run, tmp_path: Path, tool: C
         check("certify", yaml.safe_load((tmp_path / "train.yaml").read_text()))
 
 
-class Enough(Exception):
-    """Ends a run."""
-
-
-class UntilTwo(Silent):
-    """Ends the run once two images are finished."""
-
-    done = 0
-
-    def advance(self, steps: int, info: str = "") -> None:
-        self.done += steps
-        if self.done >= 2:
-            raise Enough
-
-
 def test_the_rows_of_a_journal_are_valid(model: Path, tmp_path: Path) -> None:
     """A run that is interrupted leaves its journal; of a shard its rows hold all that rows can."""
     settings: dict[str, Any] = {
@@ -107,8 +91,7 @@ def test_the_rows_of_a_journal_are_valid(model: Path, tmp_path: Path) -> None:
         "batch": 128,
         "out": tmp_path / "t.parquet",
     }
-    with pytest.raises(Enough):
-        certify(str(model), "digits", **settings, progress=lambda *_: nullcontext(UntilTwo()))
+    interrupt(certify, str(model), "digits", **settings, stop=2)
     (journal,) = tmp_path.glob("*.partial")
     first, *rows = (json.loads(line.rpartition("\t")[0]) for line in journal.read_text().splitlines())
     check("certificate-header", first)

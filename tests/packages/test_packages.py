@@ -14,6 +14,7 @@ import check_release
 from addresses import fill, stage
 from build_packages import build, faults, metadata_of, relative_links, tracked
 from environment import Failed
+from models.refusing import refusal
 from randsmooth.extras import EXTRAS
 
 ROOT = Path(__file__).parents[2]
@@ -54,8 +55,7 @@ def test_the_sources_name_no_address_and_a_release_names_the_one_it_is_given_eve
     recipe = yaml.safe_load((filled / "release/conda/recipe.yaml").read_text())
     assert recipe["extra"]["recipe-maintainers"] == ["somebody"] and {"url", "sha256"} == set(recipe["source"])
     for repository, author in (("", AUTHOR), ("smoothing", AUTHOR), (REPOSITORY, " "), (REPOSITORY, 'A "B"')):
-        with pytest.raises(Failed, match=r"no (address|name)"):
-            fill(filled, repository, author)
+        assert re.search("no (address|name)", refusal(fill, filled, repository, author, kind=Failed))
 
 
 def test_every_link_and_picture_of_the_readme_leads_somewhere_on_an_index(filled: Path) -> None:
@@ -94,13 +94,11 @@ def test_a_version_without_a_date_cannot_be_released(monkeypatch: pytest.MonkeyP
     (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## 0.1.0 (unreleased)\n")
     monkeypatch.setattr(check_release, "ROOT", tmp_path)
     monkeypatch.setattr(check_release, "version", lambda: "0.1.0")
-    with pytest.raises(Failed, match="which is no date"):
-        check_release.check_changelog()
+    assert "which is no date" in refusal(check_release.check_changelog, kind=Failed)
     (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## 0.1.0 (2026-01-31)\n")
     assert check_release.check_changelog() == "2026-01-31"
     monkeypatch.setattr(check_release, "version", lambda: "0.2.0")
-    with pytest.raises(Failed, match=r"not with 0\.2\.0"):
-        check_release.check_changelog()
+    assert "not with 0.2.0" in refusal(check_release.check_changelog, kind=Failed)
 
 
 @pytest.mark.slow

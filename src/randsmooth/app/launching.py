@@ -174,7 +174,5 @@ def _copy(model: Path | str, to: Path) -> dict[str, Any]:
     """Copy the files of a model folder, checked, and no others. Returns how it was trained, as far as it is known."""
     there = local(model)
     stored = read(there)  # compares both with their digests
-    shutil.copytree(
-        there, to, ignore=lambda _, names: {*names} - {CONFIG, WEIGHTS, CARD}, copy_function=shutil.copyfile
-    )
+    shutil.copytree(there, to, ignore=lambda _, names: {*names} - {CONFIG, WEIGHTS, CARD})
     return stored.config["provenance"] or {}
