@@ -143,10 +143,9 @@ def _acquire(lock: SoftFileLease, named: Path | str) -> None:
 
 def _written(file: str) -> float:
     """When the file was written, by the clock of the machine that stores it; 0 where it is not there."""
-    try:
+    with suppress(OSError):
         return Path(file).stat().st_mtime
-    except OSError:
-        return 0.0
+    return 0.0
 
 
 def sweep(path: Path) -> None:

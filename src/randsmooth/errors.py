@@ -24,11 +24,10 @@ class ForeignFile(InputError):
 
 
 class SeveralErrors(InputError):
-    """Several things that cannot be used, reported together: `faults` holds a sentence for each."""
+    """Several things that cannot be used, reported together: a sentence for each, which are its `args`."""
 
-    def __init__(self, faults: Iterable[str]) -> None:
-        self.faults = tuple(faults)
-        super().__init__("\n".join(self.faults))
+    def __str__(self) -> str:
+        return "\n".join(self.args)
 
 
 def about(path: Path | str, error: Exception) -> str:

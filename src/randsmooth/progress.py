@@ -50,7 +50,7 @@ class _Shown(Reporter):
     def advance(self, steps: int, info: str = "") -> None:
         self.done, self.info = self.done + steps, info or self.info
         per_second = self.done / max(1e-9, time.monotonic() - self.start)
-        self.show(steps, per_second, f"{figure(per_second)} {self.unit}/s")
+        self.show(steps, per_second, f"{per_second:,.{0 if per_second >= 10 else 1}f} {self.unit}/s")
 
     def skip(self, steps: int) -> None:
         self.skipped += steps
@@ -89,16 +89,6 @@ class _Lines(_Shown):
 
     def say(self, line: str) -> None:
         say(line, file=sys.stderr)
-
-
-def figure(value: float) -> str:
-    """A rate for a person to read: a whole number from 10 up, one decimal below.
-
-    Example:
-        >>> figure(1234.5), figure(1.25)
-        ('1,234', '1.2')
-    """
-    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
 
 
 def clock(seconds: float) -> str:

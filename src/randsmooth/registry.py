@@ -90,7 +90,7 @@ class Registry(Mapping[str, T], Generic[T]):
         return "" if source == "randsmooth" else f"from {source}"
 
     def describe(self, name: str, words: Callable[[T], str]) -> str:
-        """`words` about the entry, for listings; for an entry of another package that fails, what is wrong with it.
+        """`words` about the entry, for listings, and who brings it if not we; of one that fails, what is wrong with it.
 
         Example:
             >>> shapes = Registry("shape", "example.shapes", {"ordered": "collections:OrderedDict"})
@@ -105,7 +105,8 @@ class Registry(Mapping[str, T], Generic[T]):
         """
         self.check(name)
         try:
-            return words(self[name])
+            said = words(self[name])
+            return f"{said} ({credit})" if (credit := self.credit(name)) else said
         except Exception as error:  # an entry of another package may be anything and raise anything
             if name in self._own:
                 raise

@@ -99,7 +99,7 @@ BAD = {
     "predict {model} {tmp}/nothing.png": "nothing.png",
     "evaluate {tmp}/nothing.parquet": "nothing.parquet",
     "evaluate": "FILES",
-    "evaluate {table} --radii 0,much": "0,0.5,1",
+    "evaluate {table} --radii 0,much": "'much' must be a valid number",
     "evaluate {table} --sigma 0.3": "certified at --sigma 0.25",
     "certify {model} --out {tmp}/a.tsv": ".parquet",
     "compare {table} --out {table}": "--overwrite",

@@ -88,7 +88,7 @@ def test_bad_input_is_named(cli: Run, runs: Path, tmp_path: Path) -> None:
         "none": "no certificates below",
         "runs --out board.json": "name the page",
         "runs --n 5 --alpha 0.001": "n >= 10",
-        "runs --radii much": "0,0.5,1",
+        "runs --radii much": "'much' must be a valid number",
         "": "FOLDER",
     }
     cli.refuses(bad, "leaderboard")

@@ -62,7 +62,7 @@ def test_what_train_says_at_its_end_certifies_the_model(cli: Run, forms: dict[st
     how = ("--image-column", "file", "--label-column", "kind", "--resize", "20", "--crop", "16")
     trained = cli.done("train", forms["csv"], *how, "--sigma", "0.5", "--epochs", "1", "--out", "mine")
     command = shlex.split(trained.err.rpartition("certify it with: randsmooth ")[2])
-    assert command[:4] == ["certify", "mine", "--dataset", forms["csv"]]
+    assert command[:2] + command[-2:] == ["certify", "mine", "--dataset", forms["csv"]]
     done = cli.done(*command, "--n", "200", "--n0", "20")
     header = rs.read("mine.parquet").header
     assert (header.resize, header.crop) == ("20", "16") and "--resize" not in command  # the model knows
@@ -77,7 +77,7 @@ def test_what_train_says_at_its_end_certifies_the_model(cli: Run, forms: dict[st
     assert torch.equal(served.read("flat/2.png"), x[0]) and served.read("photo.png").shape == x[0].shape
     asked = Served.of("mine", "mine", resize=16).read("flat/2.png")
     assert asked.shape == x[0].shape and not torch.equal(asked, x[0])
-    other = cli(*command[:4], *how[:4], "--resize", "16", "--n", "200", "--n0", "20", "--out", "other.parquet")
+    other = cli(*command, "--resize", "16", "--n", "200", "--n0", "20", "--out", "other.parquet")
     assert "the model was trained with resize 20, not 16" in other.out + other.err
     assert "(resize 16, crop 16" in cli.done("predict", "mine", "photo.png", "--like", "other.parquet", *few[:4]).err
     judged = cli("evaluate", "mine.parquet", "other.parquet").out

@@ -22,7 +22,7 @@ CHECKS: dict[str, Any] = {
     "randsmooth.noises": lambda name: testing.check_noise(f"{name}=0.5"),
 }
 EACH = [(group, name) for group, points in POINTS.items() for name in points]
-FROM_THERE = "an example, after Cohen, Rosenfeld & Kolter, ICML 2019; from smoothing-extras"
+SOURCE_THERE = "an example, after Cohen, Rosenfeld & Kolter, ICML 2019"
 
 
 @pytest.fixture
@@ -58,8 +58,8 @@ def test_without_the_package_the_names_are_unknown() -> None:
 @pytest.mark.usefixtures("announced")
 def test_listings_say_where_it_comes_from(capsys: pytest.CaptureFixture[str]) -> None:
     for words, said in (
-        (["methods"], f" {FROM_THERE}\n"),
-        (["methods", "clean-and-noisy"], f"clean-and-noisy  ({FROM_THERE})"),
+        (["methods"], f" {SOURCE_THERE} (from smoothing-extras)\n"),
+        (["methods", "clean-and-noisy"], f"clean-and-noisy  ({SOURCE_THERE}; from smoothing-extras)"),
         (["data", "list"], "\nstripes         Stripes across or down, 8x8 grey, made on the spot (from smoothing-"),
     ):
         app(words, standalone_mode=False)

@@ -190,7 +190,7 @@ def _read_parts(places: Sequence[Place], chosen: Ints | None) -> tuple[list[_Par
         except (InputError, OSError) as error:
             faults.append(about(file, error))
     if faults:
-        raise SeveralErrors(faults)
+        raise SeveralErrors(*faults)
     if not parts:
         named = f"{absent[0]} is not there" if absent else "no shard is given, of which any image is finished"
         raise InputError(f"{named}; `randsmooth certify --shard` writes shards")
@@ -223,7 +223,7 @@ def _check_one_run(parts: Sequence[_Part]) -> None:
     faults = [f"{path} is of another run than {first.path} ({how}): leave out one of them" for path, how in odd.items()]
     changed = "is about other images than it was begun with: they changed while it was made. Make it again"
     if faults := faults + [f"{part.path} {changed}" for part in parts if part.has_other_images()]:
-        raise SeveralErrors(faults)
+        raise SeveralErrors(*faults)
 
 
 def _check_each_once(parts: Sequence[_Part], absent: Sequence[Place]) -> None:

@@ -1,7 +1,6 @@
 """Certificate files as the verbs read them: what a log does not say is filled in, another budget is applied."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TypeVar
@@ -34,38 +33,44 @@ def load(
     if not places:
         raise InputError("no certificate file given")
     check_asked(sigma, n, alpha)
-    files = _all(places, [partial(fetched, place) for place in places])
-    tables = _all(files, [partial(certificates.read, file) for file in files])
+    files = _all(fetched, places)
+    tables = _all(certificates.read, files)
     known = {table.header.sigma for table in tables if table.is_log or table.header.sigma is not None}
     if sigma is not None and not known & {None, sigma}:
         own = tables[0].header.noise_words.replace("sigma ", "sigma=")
         raise InputError(f"{tables[0].name} was certified at {own}; --sigma={sigma} is for TSV logs, which do not say")
-    named = zip(_by_path(tables, files), files, strict=True)
-    judged = _all(files, [partial(_judged, table, file, sigma, n, alpha) for table, file in named])
-    return _all(files, [partial(in_norm, table, norm, dimension) for table in judged])
+
+    def judged(file: Path, table: Certificates) -> Certificates:
+        whole = certificates.infer(table, file, sigma=sigma, n=n, alpha=alpha)
+        asked = not table.is_log and (n, alpha) != (None, None)
+        return in_norm(whole.at(n=n, alpha=alpha) if asked else whole, norm, dimension)
+
+    return _all(judged, files, _by_path(tables, files))
 
 
 def check_asked(sigma: float | None, n: int | None, alpha: float | None) -> None:
-    """Raise InputError for a sigma, n or alpha that no log can have been made with."""
+    """Raise InputError for a sigma, or for an n and alpha, that no log can have been made with."""
     if sigma is not None:
         check_sigma(sigma)
     if alpha is not None:
         bounds.check_level(alpha)
     if n is not None:
         check_samples("n", n)
+    if n is not None and alpha is not None:
+        check_budget(1, n, alpha)
 
 
-def _all(files: Sequence[Place], makers: Sequence[Callable[[], T]]) -> list[T]:
-    """What the `makers` make of the `files`; InputError names all files that they refuse, a line each."""
+def _all(make: Callable[..., T], files: Sequence[Place], *more: Sequence[object]) -> list[T]:
+    """What `make` makes of each of the `files`, and of what `more` says; InputError names all that it refuses."""
     made, faults = [], []
-    for file, make in zip(files, makers, strict=True):
+    for file, *known in zip(files, *more, strict=True):
         try:
-            made.append(make())
+            made.append(make(file, *known))
         except (InputError, OSError) as error:
             faults.append(with_urls(about(file, error)))
     if faults:
         counted = f"{len(faults)} of {len(files)} files cannot be used: mend them or leave them out"
-        raise SeveralErrors([*faults, counted] if len(faults) > 1 else faults)
+        raise SeveralErrors(*faults, *[counted] * (len(faults) > 1))
     return made
 
 
@@ -79,14 +84,6 @@ def _by_path(tables: Sequence[Certificates], files: Sequence[Path]) -> list[Cert
         return "/".join([*folder[max(0, len(folder) - depth) :], name])
 
     return [table.renamed(called(table.name, folder)) for table, folder in zip(tables, folders, strict=True)]
-
-
-def _judged(table: Certificates, file: Path, sigma: float | None, n: int | None, alpha: float | None) -> Certificates:
-    if not table.is_log:
-        return table if n is None and alpha is None else table.at(n=n, alpha=alpha)
-    if n is not None and alpha is not None:
-        check_budget(1, n, alpha)
-    return certificates.infer(table, file, sigma=sigma, n=n, alpha=alpha)
 
 
 def in_norm(table: Certificates, norm: str | None, dimension: int | None = None) -> Certificates:

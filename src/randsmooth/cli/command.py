@@ -4,9 +4,10 @@ import inspect
 import pkgutil
 import re
 import sys
+import tomllib
 import typing
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -27,34 +28,8 @@ CONFIG = typer.Option("--config", metavar="FILE", help="Read settings from a YAM
 QUIET = typer.Option("--quiet", help="Print the answer and errors alone: no progress, no notes.")
 SAVE_CONFIG = typer.Option("--save-config", metavar="FILE", help="Write the settings to a YAML file for --config.")
 
-# Setting -> the registry of its names, for help and for the completion of shells. These modules load nothing heavy.
-REGISTRIES = {
-    "arch": "randsmooth.models.registry:ARCHITECTURES",
-    "backend": "randsmooth.certification.backends.registry:BACKENDS",
-    "dataset": "randsmooth.data.registry:DATASETS",
-    "method": "randsmooth.methods.hyperparameters:METHODS",
-    "rule": "randsmooth.rules:RULES",
-}
-# Names that are in no registry.
-MORE = {
-    "backend": ["auto"],
-    "device": ["auto", "cpu", "cuda"],
-    "logger": ["tensorboard", "csv"],
-    "preset": [],
-    "split": ["train", "test"],
-}
-
-
-# Heading of help -> the options below it; what is below none stands first.
-GROUPS = {
-    "What": "dataset split noise sigma model_arg num_classes identity denoiser ensemble consensus image_column "
-    "label_column resize crop",
-    "How sure": "alpha rule bound label_aware sound seed",
-    "How many": "n0 n take skip shard batch",
-    "Where": "device backend precision devices nodes workers ray dask slurm array parallel partition time gpus cpus "
-    "mem account qos constraint setup slurm_arg",
-    "Output": "out title format plan resume accept_changes overwrite config save_config quiet help",
-}
+OPTIONS = tomllib.loads(Path(__file__).with_name("options.toml").read_text(encoding="utf-8"))
+GROUPS, REGISTRIES, MORE = OPTIONS["groups"], OPTIONS["registries"], OPTIONS["more"]
 
 
 class VerbCommand(TyperCommand):
@@ -85,11 +60,14 @@ def make_command(verb: str, run: Callable[[Any], None]) -> Any:
     def callback(**given: Any) -> None:
         config, save, quiet = (given.pop(name, None) for name in ("config", "save_config", "quiet"))
         stated = {key: value for key, value in given.items() if value not in (None, [], ())}
-        with quietly() if quiet else nullcontext(), _in_words_of(settings), needs(f"randsmooth {verb}"):
-            chosen = validate(settings, verb, (read_config(config, verb) if config else {}) | stated)
-            if save:
-                write_config(chosen, verb, save)
-            _run(run, chosen)
+        try:
+            with quietly() if quiet else nullcontext(), needs(f"randsmooth {verb}"):
+                chosen = validate(settings, verb, (read_config(config, verb) if config else {}) | stated)
+                if save:
+                    write_config(chosen, verb, save)
+                _run(run, chosen)
+        except InputError as error:
+            raise SeveralErrors(*(worded(str(fault), settings) for fault in error.args)) from error
 
     parameters = [_parameter(name, field, settings) for name, field in settings.model_fields.items()]
     if settings.in_files:
@@ -100,16 +78,6 @@ def make_command(verb: str, run: Callable[[Any], None]) -> Any:
     app = typer.Typer(**APPEARANCE)
     app.command(verb, cls=VerbCommand, help=paragraphs(run.__doc__ or ""), epilog=settings.epilog() or None)(callback)
     return typer.main.get_command(app)
-
-
-@contextmanager
-def _in_words_of(settings: type[Settings]) -> Iterator[None]:
-    """Errors say settings as the command line gives them."""
-    try:
-        yield
-    except InputError as error:
-        faults = error.faults if isinstance(error, SeveralErrors) else [str(error)]
-        raise SeveralErrors(worded(fault, settings) for fault in faults) from error
 
 
 def worded(text: str, settings: type[Settings]) -> str:

@@ -13,7 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 from randsmooth import __version__
 from randsmooth.cli.output import BAD_INPUT, COMPLETION, FAILURE, INTERRUPTED, explained, note, one_line
 from randsmooth.cli.verbs import DATA_VERBS, VERBS, Verb
-from randsmooth.errors import InputError, Note, SeveralErrors, check_known
+from randsmooth.errors import InputError, Note, check_known
 from randsmooth.escape import say
 
 # Plain help: Rich's panels cost more to import than everything that the help itself needs.
@@ -97,14 +97,11 @@ def main() -> None:
     except USAGE_ERROR as error:
         sys.exit(_stop(_misused(error), BAD_INPUT))
     except InputError as error:
-        faults = error.faults if isinstance(error, SeveralErrors) else [error]
-        sys.exit(_stop("\n".join(f"randsmooth: {one_line(fault)}" for fault in faults), BAD_INPUT))
+        sys.exit(_stop("\n".join(f"randsmooth: {one_line(fault)}" for fault in error.args), BAD_INPUT))
     except BrokenPipeError:  # the reader of our output went away, as `| head` does
         sys.exit(FAILURE)
-    except OSError as error:
+    except (OSError, RuntimeError) as error:
         sys.exit(_stop(f"randsmooth: {one_line(explained(error))}", FAILURE))
-    except RuntimeError as error:
-        sys.exit(_stop(f"randsmooth: {type(error).__name__}: {one_line(error)}", FAILURE))
 
 
 def _misused(error: Any) -> str:

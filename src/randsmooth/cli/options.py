@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Secret
 from randsmooth import certificates, launch, report
 from randsmooth.certificates import CertificationSettings
 from randsmooth.cli.output import say_lines
-from randsmooth.cli.settings import Argument, Given, Listed, Pairs, Settings, as_given, numbers, option
+from randsmooth.cli.settings import Argument, Given, Listed, Pairs, Settings, as_given, option, words
 from randsmooth.documents import parse_json
 from randsmooth.errors import InputError
 from randsmooth.escape import say, to_json
@@ -28,7 +28,7 @@ FILES = (
 DEVICE = "auto, cpu, cuda, or one of several GPUs, such as cuda:1."
 DEFAULT = " (default: "  # begins what a description says of a default that is no fixed value
 ModelArgs = Annotated[Pairs, AfterValidator(secret_arguments)]
-Radii = Annotated[list[float] | None, BeforeValidator(numbers), Given(kind=str, metavar="R,R,...")]
+Radii = Annotated[list[float] | None, BeforeValidator(words), Given(kind=str, metavar="R,R,...")]
 
 
 NoiseNamed = Annotated[ANoise, Given(kind=str, metavar="NAME=VALUE")]

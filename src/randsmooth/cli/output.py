@@ -41,11 +41,11 @@ def one_line(text: object) -> str:
     return shortened(printable(with_urls(said)), LONGEST) + begins + "\n".join(map(printable, code.splitlines()))
 
 
-def explained(error: OSError) -> str:
+def explained(error: OSError | RuntimeError) -> str:
     """`error` in a sentence, with the way on that a verb noted, if any."""
-    at = error.filename if isinstance(error.filename, str) else "a file"
-    if error.errno is None:  # another library's, which says it in its own words
+    if not isinstance(error, OSError) or error.errno is None:  # another library's, which says it in its own words
         return f"{type(error).__name__}: {error}"
+    at = error.filename if isinstance(error.filename, str) else "a file"
     return f"{at}: {error.strerror}; mend that, then {getattr(error, '__notes__', ['try again'])[0]}"
 
 
@@ -58,16 +58,12 @@ def writing(paths: Sequence[Path], *, overwrite: bool) -> Iterator[None]:
     """
     from randsmooth.atomic import claimed, sweep
 
-    def refuse_existing() -> None:
-        if there := [path for path in paths if not overwrite and path.exists()]:
-            raise InputError(f"{there[0]} exists; use --overwrite or another --out")
-
-    refuse_existing()
     folder = paths[0].parent
     made = not folder.exists()
     try:
         with claimed(paths[0]):
-            refuse_existing()  # another run may have ended since
+            if there := [path for path in paths if not overwrite and path.exists()]:
+                raise InputError(f"{there[0]} exists; use --overwrite or another --out")
             for path in paths:
                 sweep(path)
             yield

@@ -157,7 +157,7 @@ def pairs(values: Any) -> Any:
     """
     if isinstance(values, dict):
         return values
-    if not isinstance(values, list | tuple):
+    if not isinstance(values, list):
         raise InputError(f"{shown(repr(values))} must be `key: value` pairs")
     parsed = {}
     for text in values:
@@ -187,21 +187,8 @@ def scalar(text: str) -> Any:
         return value
 
 
-def numbers(values: Any) -> Any:
-    """`0,0.5,1` as a list of floats; a list, from YAML, is returned as it is.
-
-    Example:
-        >>> numbers("0,0.5,1")
-        [0.0, 0.5, 1.0]
-    """
-    try:
-        return [float(value) for value in words(values)] if isinstance(values, str) else values
-    except ValueError:
-        raise InputError(f"{values!r} must be numbers separated by commas, such as 0,0.5,1") from None
-
-
 def words(values: Any) -> Any:
-    """`md,latex` as a list of words; a list, from YAML, is returned as it is.
+    """`md,latex`, or `0,0.5,1`, as a list of words; a list, from YAML, is returned as it is.
 
     Example:
         >>> words("md,latex")

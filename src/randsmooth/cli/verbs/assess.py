@@ -14,7 +14,7 @@ from randsmooth import app, certificates
 from randsmooth.cli.certification import base_classifier, check_sources, default_out
 from randsmooth.cli.options import DATASET, Answered, Identified, NoiseNamed, certification_option, words_of
 from randsmooth.cli.output import FAILURE, note, writing
-from randsmooth.cli.settings import Argument, Given, numbers, option
+from randsmooth.cli.settings import Argument, Given, option, words
 from randsmooth.progress import console
 
 
@@ -34,7 +34,7 @@ class Assess(Answered, Identified):
     """
 
     data: Argument[str | None] = option(DATASET + " (default: the data set by whose name the model was trained)")
-    sigma: Annotated[list[float] | None, BeforeValidator(numbers), Given(kind=str, metavar="S,S,...")] = None
+    sigma: Annotated[list[float] | None, BeforeValidator(words), Given(kind=str, metavar="S,S,...")] = None
     noise: NoiseNamed = certification_option("noise")
     radius: float = 0.5
     split: str = "test"

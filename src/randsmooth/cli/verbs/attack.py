@@ -116,9 +116,9 @@ def summary(attacks: certification.Attacks, table: certificates.Certificates) ->
 
 def grid(answers: Answers) -> list[str]:
     """A table in aligned columns, a line for each image whose prediction changed; lengths are rounded down."""
+    from randsmooth.report.formats import aligned
+
     changed = [row for row in answers if row["verdict"] in (FAILED, OUTSIDE)]
     rows = [row | {key: round_down(row[key], 4) for key in ("radius", "distance")} for row in changed]
     cells = [[*row] for row in rows[:1]] + [[shortened(printable(str(cell))) for cell in row.values()] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = ("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in cells)
-    return ["", *lines] if rows else []
+    return ["", *aligned(cells, [True] * len(rows[0]))] if rows else []

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 from pydantic import BeforeValidator, Field, PositiveInt
 
 from randsmooth import certificates, certification, launch, metrics
@@ -17,10 +15,9 @@ from randsmooth.certificates import Shard
 from randsmooth.certificates.settings import AskedPrecision, whole_of
 from randsmooth.cli.certification import OF_THE_MODEL, ModelAndImages, WhatToCertify, default_out
 from randsmooth.cli.options import Answered, Slurm, Smoothed, Where, certification_option, words_of
-from randsmooth.cli.output import BAD_INPUT, note, say_lines
+from randsmooth.cli.output import note, say_lines
 from randsmooth.cli.settings import Argument, Given, words
-from randsmooth.errors import InputError
-from randsmooth.escape import printable, say
+from randsmooth.errors import InputError, SeveralErrors
 from randsmooth.noise import round_down
 from randsmooth.progress import clock, console
 from randsmooth.urls import Place, is_url
@@ -212,10 +209,9 @@ def merge(settings: Merge) -> None:
     try:
         table = certificates.merge(settings.shards, out=out, overwrite=settings.overwrite)
     except certificates.NotWhole as error:
-        made_by = ["the commands that make what is missing:"] if error.commands else []
-        say("\n".join(f"randsmooth: {printable(fault)}" for fault in [*error.faults, *made_by]), file=sys.stderr)
         say_lines(error.commands)
-        raise typer.Exit(BAD_INPUT) from None
+        way = ["the commands above, on stdout, make what is missing"] if error.commands else []
+        raise SeveralErrors(*error.faults, *way) from None
     settings.answer_tables([table], f"certificates in {out}", certificates=str(out))
 
 
@@ -308,11 +304,8 @@ def accuracy(settings: Accuracy) -> None:
     ending = f"-accuracy-{settings.radius:g}.parquet"
     out = settings.out or default_out(settings.model, settings.denoiser, ending)
     model, arguments = settings.opened(settings.sigma)
-    how = settings.model_dump(exclude={*OF_THE_MODEL, "dataset", "ray", "dask", "format"}) | {
-        "workers": workers,
-        "model_args": arguments,
-        "out": out,
-    }
+    how = settings.model_dump(exclude={*OF_THE_MODEL, "dataset", "ray", "dask", "format"})
+    how |= {"workers": workers, "model_args": arguments, "out": out}
     measured = certification.measure_accuracy(model, settings.dataset, **how, progress=console)
     settings.answer([*_told(measured), f"certificates in {out}"], lambda: asdict(measured))
 

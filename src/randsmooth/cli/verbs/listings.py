@@ -6,7 +6,6 @@ import dataclasses
 import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,15 +25,6 @@ if TYPE_CHECKING:
     from randsmooth.training.presets import Preset
 
 SOURCE = re.compile(r'^    source: ClassVar\[str\] = "(.*)"$', re.MULTILINE)
-LEGEND = """\
-`randsmooth train DATASET --preset NAME --sigma SIGMA` trains as published; --set overrides any value.
-a|b|c: values at sigma 0.25|0.5|1, unless the line names other sigmas. Presets for cifar10 also serve cifar10-jpeg.
-Epochs (E_t, lbd_from, milestones) count from 0: E_t=70 begins after 70 epochs. They belong to the paper's schedule;
-with another number of epochs they scale. batch: noisy samples per step, m of them of each image. Where a paper
-describes a model in two ways, /prose is what its text says, /table1 the runs behind its table. Your own data get the
-schedule of digits with the architecture small-cnn, that of mnist with lenet, and that of cifar10 with any other.
-Indented: rows of ablation tables. `randsmooth methods NAME` says all of one preset, its schedule too.
-"""
 
 
 class Methods(Unsaved, Answered):
@@ -88,8 +78,8 @@ def _presets(chosen: Callable[[Preset], bool]) -> list[dict[str, Any]]:
 def listing() -> Iterator[str]:
     """Two lines a method: what it trains on, and its paper."""
     for name in METHODS:
-        if credit := METHODS.credit(name):
-            lines = METHODS.describe(name, partial(lambda credit, method: _two(*summary_of(method), credit), credit))
+        if METHODS.credit(name):
+            lines = METHODS.describe(name, lambda method: _two(*summary_of(method)))
         else:
             lines = _two(*written_summary(METHODS.place(name)))
         yield from f"{name:12} {lines}".split("\n")
@@ -116,8 +106,8 @@ def summary_of(method: type[Method]) -> tuple[str, str]:
     return " ".join(inspect.cleandoc(method.__doc__ or "").partition("\n\n")[0].split()), method.source
 
 
-def _two(summary: str, *sources: str) -> str:
-    return f"{summary}\n{'':12} {'; '.join(filter(None, sources))}"
+def _two(summary: str, source: str) -> str:
+    return f"{summary}\n{'':12} {source}"
 
 
 def explained_method(name: str) -> Iterator[str]:
@@ -139,7 +129,7 @@ def presets(methods: Sequence[str]) -> Iterator[str]:
     """The list of all presets for `methods`, by paper: a line for each, and one for the rows of ablation tables."""
     from randsmooth.training.presets import PAPERS, PRESETS
 
-    yield from LEGEND.split("\n")
+    yield from Path(__file__).with_name("presets.txt").read_text(encoding="utf-8").split("\n")
     for key, paper in PAPERS.items():
         found = [preset for preset in PRESETS if preset.method in methods and preset.name.startswith(f"{key}/")]
         main = [preset for preset in found if preset.main]
@@ -204,12 +194,8 @@ class Describe(Answered, Images):
 
 def list_(settings: List) -> None:
     """List the named data sets. A name is looked for in `$RANDSMOOTH_DATA/NAME/{train,test}.parquet` first."""
-    said = {name: data.DATASETS.describe(name, partial(_line, data.DATASETS.credit(name))) for name in data.DATASETS}
+    said = {name: data.DATASETS.describe(name, lambda spec: spec.description) for name in data.DATASETS}
     settings.answer((f"{name:15} {words}" for name, words in said.items()), lambda: said)
-
-
-def _line(credit: str, spec: data.DatasetSpec) -> str:
-    return spec.description + (f" ({credit})" if credit else "")
 
 
 def describe(settings: Describe) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from randsmooth.cli.options import DEVICE, Answered
 from randsmooth.cli.output import note
 from randsmooth.cli.settings import option
 from randsmooth.errors import InputError
-from randsmooth.extras import MissingPackage
 from randsmooth.progress import clock, console
 
 SIGMA, EPOCHS, DEMO_EPOCHS = 0.5, 7, 40
@@ -49,8 +47,8 @@ def quickstart(settings: Quickstart) -> None:
     How long it will take on this machine is measured and said first, unless it is gone on with (--resume). No download
     is needed: the digits come with scikit-learn.
     """
-    if find_spec("plotly") is None:  # which the report needs: nothing is begun without it
-        raise MissingPackage("randsmooth quickstart", "plotly")
+    import plotly  # noqa: F401 which the report needs: nothing is begun without it
+
     if not settings.resume:
         outputs = [settings.out / f"{name}{ending}" for name in (*METHODS, "demo") for ending in ("", ".parquet")]
         if there := [path for path in outputs if path.exists() and not settings.overwrite]:

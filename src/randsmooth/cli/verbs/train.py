@@ -76,14 +76,12 @@ def _run(run: Callable[..., object], settings: Train | TrainDenoiser, out: Place
 
 def _to_certify(settings: Train, out: Place) -> str:
     """How to certify the model just trained: a data set without a name is not opened unasked."""
-    words = [str(out)]
-    if settings.dataset not in DATASETS:
-        words += ["--dataset", settings.dataset]
-    for name in ("image_column", "label_column"):
-        if (column := getattr(settings, name)) is not None:
-            words += [f"--{name.replace('_', '-')}", column]
+    from randsmooth.launch.chains import command_words
+
+    asked = {"image_column", "label_column", *(() if settings.dataset in DATASETS else ("dataset",))}
+    words = command_words("certify", str(out), settings.model_dump(include=asked))
     denoised = " --denoiser DENOISER" if settings.sigma == 0 else ""
-    return f"certify it with: randsmooth certify {shlex.join(words)}{denoised}"
+    return f"certify it with: randsmooth {shlex.join(words)}{denoised}"
 
 
 def train_denoiser(settings: TrainDenoiser) -> None:
