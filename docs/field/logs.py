@@ -9,12 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from randsmooth import certificates
 from randsmooth.certificates import Certificates, in_repository, infer, log_at_alpha, path_facts, possible_budgets
-from randsmooth.certificates.logs.inferred import COMMON_ALPHA, beyond, split_at_repository
+from randsmooth.certificates.logs.inferred import COMMON_ALPHA, ROUNDED, split_at_repository
 from randsmooth.certificates.logs.tsv import PredictionLog
 from randsmooth.data.registry import HOME
 from randsmooth.errors import InputError
+from randsmooth.noise import Gaussian
 
 LIST = "PATHS.txt"  # OWNER+NAME/path of every log that six repositories released, one a line
 # Where DATASET-sigmaSIGMA/METHOD.tsv was taken from.
@@ -138,7 +141,8 @@ def _completed(log: Log, told: set[tuple[int, float]]) -> Log:
         table = infer(log.table, log.path)
         if len(told) == 1 and table.is_log and table.header.n is None:
             ((n, alpha),) = told
-            if not beyond(table.radius, table.header.sigma or 0.0, n, alpha).any():
+            most = Gaussian(table.header.sigma or 0.0).largest_radius(n, alpha)
+            if np.all(table.radius <= most * (1.0 + ROUNDED)):
                 table = log_at_alpha(infer(log.table, log.path, n=n, alpha=alpha), COMMON_ALPHA)
     except InputError as reason:
         return replace(log, table=None, fault=str(reason))
