@@ -94,7 +94,7 @@ def _place(path: Path, folder: Path, released: set[Place]) -> tuple[Place, Path]
         return taken, taken.filed
     said = in_repository(path)
     repository, below = split_at_repository(said.parts)
-    if repository is None:
+    if not repository.name:
         return Place("", path.relative_to(folder).as_posix()), said
     return Place(repository.name, "/".join(below)), said
 
