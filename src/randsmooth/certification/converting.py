@@ -260,8 +260,8 @@ def quantise(
     with show(f"compare {path.name}", len(others), "images") as reporter:
         noisy_images = noisy_batches(others, under, Stream(seed, "compare"), TOGETHER)
         counts = _compared(base, made, noisy_images, reporter)
-    right = counts[1:] if others.labelled else (None, None, None)
-    return Agreement(len(others), counts[0], *right, split=others.split)
+    both, before, after = counts[1:] if others.labelled else (None, None, None)
+    return Agreement(len(others), counts[0], both, before, after, others.split)
 
 
 def _some(images: Images, number: int) -> Images:

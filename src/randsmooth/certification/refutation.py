@@ -220,7 +220,7 @@ def _certified_rows(table: Certificates, most: int | None) -> Certificates:
     certified = np.flatnonzero((table.predict != ABSTAIN) & (table.radius > 0.0))
     if not len(certified):
         raise InputError(f"{called(table)} certifies none of its {len(table)} images: there is nothing to attack")
-    return table.rows(certified if most is None else certified[data.take(len(certified), most)])
+    return table.rows(certified if most is None else certified[data.take(len(certified), most).numpy()])
 
 
 def _with_classes(table: Certificates, images: Images) -> tuple[Tensor, Tensor]:
