@@ -15,47 +15,7 @@ from typing import NamedTuple
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "sinfo", "scontrol", "scancel")
 PATIENCE = 60.0  # seconds until the node must be idle
-# No accounting, no cgroups, no GPUs: what a container lets root do. The times are short, so that tests need not wait: a
-# job that is queued again waits as long as its credential holds.
-CONF = """
-ClusterName=test
-SlurmctldHost={host}(127.0.0.1)
-SlurmctldPort={ports[0]}
-SlurmdPort={ports[1]}
-SlurmUser={user}
-SlurmdUser={user}
-AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket,cred_expire=5
-CryptoType=crypto/munge
-StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
-SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
-SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd.log
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/none
-AccountingStorageType=accounting_storage/none
-SelectType=select/cons_tres
-SelectTypeParameters=CR_Core
-SchedulerType=sched/backfill
-SchedulerParameters=sched_interval=1,bf_interval=1,sched_min_interval=0,default_queue_depth=10000
-PreemptType=preempt/partition_prio
-PreemptMode=REQUEUE
-SlurmctldParameters=preempt_send_user_signal
-MpiDefault=none
-ReturnToService=2
-InactiveLimit=0
-KillWait=5
-MinJobAge=60
-MaxArraySize=101
-RebootProgram=/bin/false
-NodeName={host} NodeAddr=127.0.0.1 CPUs=2 State=UNKNOWN
-PartitionName=gpu Default=YES Nodes={host} MaxTime=INFINITE State=UP
-PartitionName=low PriorityTier=1 PreemptMode=REQUEUE Nodes={host} MaxTime=INFINITE State=UP
-PartitionName=high PriorityTier=10 Nodes={host} MaxTime=INFINITE State=UP
-"""
+CONF = Path(__file__).with_suffix(".conf")
 
 
 class NoSlurm(Exception):
@@ -115,7 +75,7 @@ def _write_files(folder: Path) -> None:
     for one in sockets:
         one.close()
     host, user = socket.gethostname().partition(".")[0], getpass.getuser()
-    (folder / "slurm.conf").write_text(CONF.format(folder=folder, host=host, user=user, ports=ports))
+    (folder / "slurm.conf").write_text(CONF.read_text().format(folder=folder, host=host, user=user, ports=ports))
 
 
 def _daemons(folder: Path) -> list[list[str]]:

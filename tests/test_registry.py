@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from models.refusing import refusal
+from openness.plugin import announce
 from randsmooth.errors import Note
 from randsmooth.registry import Registry
 
@@ -18,11 +19,7 @@ def numbers() -> Number:
 
 def install(folder: Path, package: str, **points: str) -> None:
     """The metadata of an installed `package` with these entry points."""
-    info = folder / f"{package}-1.0.dist-info"
-    info.mkdir(exist_ok=True)
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
-    lines = [f"{name} = {value}" for name, value in points.items()]
-    (info / "entry_points.txt").write_text("\n".join(["[randsmooth.tests.numbers]", *lines]))
+    announce(folder, {"name": package, "version": "1.0", "entry-points": {"randsmooth.tests.numbers": points}})
 
 
 @pytest.fixture

@@ -21,14 +21,15 @@ REGISTRIES: dict[str, Registry[Any]] = {
 }
 
 
-def announce(site: Path) -> None:
-    """Write into `site` the metadata that installers make of the package's pyproject.toml."""
-    info = site / f"{PROJECT['name'].replace('-', '_')}-{PROJECT['version']}.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {PROJECT['name']}\nVersion: {PROJECT['version']}\n")
+def announce(site: Path, project: dict[str, Any] = PROJECT) -> None:
+    """Write into `site` the metadata that installers make of a package's pyproject.toml."""
+    name, version = project["name"], project["version"]
+    info = site / f"{name.replace('-', '_')}-{version}.dist-info"
+    info.mkdir(parents=True, exist_ok=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
     lines: list[str] = []
-    for group, points in POINTS.items():
-        lines += [f"[{group}]", *(f"{name} = {value}" for name, value in points.items())]
+    for group, points in project["entry-points"].items():
+        lines += [f"[{group}]", *(f"{each} = {value}" for each, value in points.items())]
     (info / "entry_points.txt").write_text("\n".join(lines))
 
 
