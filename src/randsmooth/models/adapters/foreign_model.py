@@ -149,8 +149,6 @@ class FunctionModel(PythonModel):
     def __init__(
         self, function: Callable[[Any], Any], *, num_classes: int | None = None, identity: str | None = None
     ) -> None:
-        if not callable(function):
-            raise InputError(f"{shown(repr(function))} cannot be called; expected a function of images")
         self.function, self.called, self.takes = function, identity, ARRAYS
         if num_classes is not None and (type(num_classes) is not int or num_classes < 2):
             raise InputError(f"num_classes={num_classes!r} must be a whole number, at least 2")
