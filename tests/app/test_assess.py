@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -97,7 +98,7 @@ def test_one_noise_of_another_norm_is_not_chosen_but_taken() -> None:
 def test_what_cannot_be_assessed_is_refused() -> None:
     x, y = images(0.2)
     model = Brightness().eval()
-    table: list[tuple[dict[str, object], str]] = [
+    table: list[tuple[dict[str, Any], str]] = [
         ({"dataset": (x[:19], y[:19])}, "20 images with labels or more"),
         ({"dataset": x}, "images without labels"),
         ({"radius": 0.0}, "radius=0"),
