@@ -195,17 +195,16 @@ class Ranks:
         """
         if self.alone:
             return act()
-        told: list[tuple[T | None, Exception | None]] = [(None, None)]
+        told: list[Any] = [None]
         if self.is_first:
             try:
-                told = [(act(), None)]
+                told = [act()]
             except Exception as error:
-                told = [(None, error if isinstance(error, InputError | OSError) else RuntimeError(str(error)))]
+                told = [error if isinstance(error, InputError | OSError) else RuntimeError(str(error))]
         _together(lambda: torch.distributed.broadcast_object_list(told, src=0))
-        result, failed = told[0]
-        if failed is not None:
-            raise failed
-        return cast(T, result)
+        if isinstance(told[0], Exception):
+            raise told[0]
+        return cast(T, told[0])
 
     def check_alike(self, facts: Mapping[str, str]) -> None:
         """Raise InputError on a rank whose `facts` by name, a version or a hash, are not those of the first."""

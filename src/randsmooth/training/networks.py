@@ -24,10 +24,9 @@ def new_model(recipe: Recipe, spec: DatasetSpec) -> Classifier | Denoiser:
     with torch.random.fork_rng(devices=[]):  # architectures take their initial weights from torch's global generator
         torch.default_generator.manual_seed(Stream(recipe.seed, "train/init").torch().initial_seed())
         if not isinstance(recipe, DenoiserRecipe):
-            facts = {"classes": spec.classes, "shape": spec.shape, "mean": spec.mean, "std": spec.std}
-            plain: dict[str, Any] = {name: None if value is None else list(value) for name, value in facts.items()}
+            facts: dict[str, Any] = {"classes": spec.classes, "shape": spec.shape, "mean": spec.mean, "std": spec.std}
             extra = recipe.smoothing.shape(spec.shape)[0] - spec.shape[0] if recipe.smoothing else 0
-            return Classifier(arch=recipe.arch, **plain, extra_channels=extra, provenance=provenance)
+            return Classifier(arch=recipe.arch, **facts, extra_channels=extra, provenance=provenance)
         denoiser = Denoiser(channels=spec.shape[0], arch=recipe.arch, provenance=provenance)
     if recipe.start is not None:
         denoiser.load_state_dict(other_models(recipe, spec)["start"].state_dict())
