@@ -53,8 +53,9 @@ class Fixed(Once):
     @property
     def level(self) -> float:
         """The failure probability that is left to the bound on p_A; a part of alpha may go to other classes."""
-        share = {"pairwise": 1.0 - bounds.FOR_THE_PAIR, "two-sided": 0.5, "any-class": 0.5}.get(self.bound, 1.0)
-        return share * self.alpha
+        if self.bound == "pairwise":  # to know its share loads SciPy, which no error should wait for
+            return (1.0 - bounds.FOR_THE_PAIR) * self.alpha
+        return {"two-sided": 0.5, "any-class": 0.5}.get(self.bound, 1.0) * self.alpha
 
     def guarantee(self) -> str:
         how = {
