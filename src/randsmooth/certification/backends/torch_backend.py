@@ -136,9 +136,11 @@ def fold_batch_norm(model: nn.Module) -> nn.Module:
         >>> any(isinstance(module, nn.BatchNorm2d) for module in folded.modules())
         False
     """
-    if isinstance(model, Wrapped | Ensemble | nn.ModuleList):
-        for name, inner in model.named_children():
-            setattr(model, name, fold_batch_norm(inner))
+    if isinstance(model, Wrapped):
+        model.inner = fold_batch_norm(model.inner)
+        return model
+    if isinstance(model, Ensemble):
+        model.members = nn.ModuleList(map(fold_batch_norm, model.members)).eval()
         return model
     if not any(isinstance(module, THEN) for module in model.modules()):
         return model
