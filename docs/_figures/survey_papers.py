@@ -22,7 +22,8 @@ def main(logs: str) -> None:
     write_cells(cells[cells["here"].notna()], RESULTS / "cells.csv")
     tables = {}
     for table in found.drawn:
-        rows = {"rows": table.cells.rows, "filled": table.filled, "other_runs": table.other_runs}
+        others = table.lacking.get("only logs of other runs", [])
+        rows = {"rows": table.cells.rows, "filled": table.filled, "other_runs": others}
         cells_of = {"compared": table.compared, "explained": table.explained}
         tables[table.object.name] = {name: len(each) for name, each in rows.items()} | cells_of
     about = {"command": "python docs/_figures/survey_papers.py FOLDER_OF_LOGS", "logs": len(found.files)}

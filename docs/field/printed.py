@@ -48,7 +48,7 @@ def printed(one: Judged) -> Printed | None:
     found = [
         (table, row, agreement_of(row, file))
         for table, row in _rows()
-        if row.sigma == file.sigma and certificates_for([file], row.dataset, row.sigma, row.method, row.preset)
+        if row.sigma == file.sigma and certificates_for([file], row, row.dataset)
     ]
     if not found:
         return None

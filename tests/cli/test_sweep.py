@@ -57,7 +57,7 @@ def test_bad_words(cli: Run) -> None:
         "status": "`status` and the folder of a sweep",
         "status a b": "give one grid, or",
         "grid.yaml --out full": "full holds mine.txt, which no sweep wrote",
-        "grid.yaml --out grid.yaml": "grid.yaml is a file",
+        "grid.yaml --out grid.yaml": "the folder grid.yaml cannot be made (File exists): choose another place",
     }
     cli.refuses(bad, "sweep")
 

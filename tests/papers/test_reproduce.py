@@ -239,9 +239,9 @@ def test_of_released_logs_only_those_of_a_rows_settings_are_drawn(tmp_path: Path
         log(tmp_path / "cifar10" / place, [1.91] * 3)
     found = scan_folder(tmp_path).found
     assert len(found) == 6
-    fit = certificates_for(found, "mnist", 0.5, "consistency", "cat-rs/consistency/table1")
+    fit = certificates_for(found, row_of("cat-rs", "table1", "consistency", 0.5), "mnist")
     assert sorted(f.path.name for f in fit) == ["noise_0.50_1", "noise_0.50_2"]
-    assert certificates_for(found, "cifar10", 0.5, "gaussian", "cat-rs/gaussian") == []
+    assert certificates_for(found, row_of("cat-rs", "table2", "gaussian", 0.5), "cifar10") == []
     result = reproduce("cat-rs/table1", source=tmp_path, out=tmp_path / "out")
     assert result.made is not None
     assert any("is shown of 2 logs that fit; the others: noise_0.50_" in note for note in result.made.notes)

@@ -57,7 +57,7 @@ def test_a_log_stands_for_a_main_row_by_either_account() -> None:
     row = PaperRow("cat-rs", "mnist", 0.5, "gaussian", "", "cat-rs/gaussian/table1")
     log, prose, ablation = found("", True), found("cat-rs/gaussian/prose", False), found("cat-rs/gaussian/x", False)
     exact = found("cat-rs/gaussian/table1", False)
-    of_row = partial(certificates_for, dataset="mnist", sigma=0.5, method=row.method, preset=row.preset)
+    of_row = partial(certificates_for, row=row, dataset="mnist")
     assert of_row([log]) == [log]
     assert of_row([ablation, prose]) == [prose]
     assert of_row([prose, log, exact]) == [exact, prose, log]

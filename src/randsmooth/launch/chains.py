@@ -104,7 +104,7 @@ class Step:
         """How far it is, in words, by what it has written; empty if it is done or has written nothing."""
         if self.is_done() or self.verb not in RESUMED:
             return ""
-        rows, of = self.rows(), f" of {self.options['epochs']}" if "epochs" in self.options else ""
+        rows, of = self.rows(), f" of {self.options['epochs']}" if self.options.get("epochs") else ""
         done = f"epoch {rows}{of}" if self.verb == "train" else f"{rows:,} images"
         return f"{done} done" if rows else ""
 
@@ -141,12 +141,10 @@ class Step:
     def runs(self) -> bool:
         """Whether a process does it at the moment, as its lock says."""
         try:
-            if self.makes.parent.is_dir():  # which a lock would make
-                with claimed(self.makes, kind="step"):
-                    pass
+            with claimed(self.makes, kind="step") if self.makes.parent.is_dir() else nullcontext():  # a lock makes it
+                return False
         except InUse:
             return True
-        return False
 
     def run(self, device: str = "auto") -> str:
         """Run it in this process, what it says going to a log beside its output; why it failed, or nothing."""

@@ -399,8 +399,6 @@ def plan(
     if min(workers, default=1) < 1:
         raise InputError(f"workers={min(workers)} must be a whole number from 1")
     start = time.perf_counter()
-    if not run.indices:
-        raise InputError("there are no images to certify, so there is nothing to plan")
     pilot, rng = Pilot(run, seconds, seed), np.random.default_rng(seed)
     start = pilot.start - start
     pilot.run(chosen_progress(progress))

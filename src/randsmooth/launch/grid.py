@@ -17,7 +17,6 @@ from randsmooth.training import TrainingSettings
 
 KEYS = ("datasets", "methods", "sigmas", "seeds", "train", "certify")
 PLACE = ("dataset", "method", "sigma", "seed")
-READING = ("image_column", "label_column", "resize", "crop")
 LONGEST = 2**20  # bytes of a grid
 MOST = 2_000  # models of a grid, or settings of a part of it
 TRAINING = ({*TrainingSettings.model_fields} - {"method", "sigma", "seed", "set"}) | {"device"}
@@ -52,21 +51,12 @@ class Cell:
         """All settings by name, besides data set, method, sigma and seed."""
         return {**self.shared, **self.own}
 
-    @property
-    def place(self) -> tuple[str, str, float | str, int]:
-        """Where in the grid it stands, settings aside."""
-        return self.dataset, self.method, self.sigma, self.seed
-
-    @property
-    def level(self) -> dict[str, Any]:
-        """Its noise as a setting of `train`: {"sigma": 0.5} or {"noise": "uniform=0.6"}."""
-        return {"noise" if isinstance(self.sigma, str) else "sigma": self.sigma}
-
     def options(self) -> dict[str, Any]:
         """The options of `randsmooth train`, with hyperparameters and settings of the optimisation below `set`."""
         given = {key: value for key, value in self.values.items() if key in TRAINING}
         rest = {key: value for key, value in self.values.items() if key not in TRAINING}
-        first = {"method": self.method, **self.level, "seed": self.seed}
+        level = "noise" if isinstance(self.sigma, str) else "sigma"
+        first = {"method": self.method, level: self.sigma, "seed": self.seed}
         return {**first, **given, **({"set": rest} if rest else {})}
 
 
@@ -136,19 +126,19 @@ class Grid:
         Raises:
             InputError: several models of the grid are meant.
         """
-        said = {**dict(zip(PLACE, by.place, strict=True)), "method": "gaussian", **reference}
-        dataset, method, sigma, seed = (said.pop(name) for name in PLACE)
+        said = {name: getattr(by, name) for name in PLACE} | {"method": "gaussian", **reference}
+        place = {name: said.pop(name) for name in PLACE}
 
         def as_shared(cell: Cell) -> dict[str, Any]:
             return {name: value for name, value in cell.shared.items() if name not in said}
 
-        there = [cell for cell in self.cells if cell.place == (dataset, method, sigma, seed)]
+        there = [cell for cell in self.cells if place.items() <= vars(cell).items()]
         fits = [one for one in there if as_shared(one) == as_shared(by) and said.items() <= one.values.items()]
         if len(fits) > 1:
             titles = " or ".join(cell.title for cell in fits)
             raise InputError(f"{by.title}: {key} may mean {titles}: say in which setting they differ")
-        title = _title(dataset, method, sigma, seed, said)
-        return fits[0] if fits else Cell(dataset, method, sigma, seed, by.shared, said, title)
+        title = _title(**place, said=said)
+        return fits[0] if fits else Cell(**place, shared=by.shared, own=said, title=title)
 
 
 def _document(path: Path) -> dict[str, Any]:
@@ -160,9 +150,9 @@ def _document(path: Path) -> dict[str, Any]:
 
 def _cells(document: Settings) -> Iterator[Cell]:
     sigmas, seeds = listed(document["sigmas"], "sigmas"), listed(document.get("seeds", 0), "seeds")
-    base = at_most(crossed(document.get("train"), "train"), "train")
     datasets, methods = (at_most(named(document[key], key), key) for key in ("datasets", "methods"))
-    common = at_most(((name, {**one, **theirs}) for name, theirs in datasets for one in base), "the grid")
+    shared = ((name, one | own) for name, own in datasets for one in crossed(document.get("train"), "train"))
+    common = at_most(shared, "the grid")
     varied = {name: _varied([one for other, one in common if other == name]) for name, _ in datasets}
     for (dataset, shared), (method, own), sigma, seed in product(common, methods, sigmas, seeds):
         said = {key: value for key, value in shared.items() if key in varied[dataset]} | own

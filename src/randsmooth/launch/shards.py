@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from filelock import FileLock
@@ -84,38 +86,28 @@ class ShardFolder:
         kept = parse_json(read_file(path), path)
         return Header(**kept["header"]), list(kept["notes"])
 
+    def like_the_first(self, run: Run) -> Run:
+        """The run as the first worker decided what it leaves open, such as the backend."""
+        with FileLock(self.path / ".begin"):
+            if (record := self.record()) is None:
+                kept = {"header": run.header.model_dump(mode="json"), "notes": [*run.notes]}
+                write_atomically(self.path / RECORD, json.dumps(kept).encode())
+                return run
+        return run.like(record[0])
 
-@dataclass(frozen=True)
-class Worker:
+
+def certify_shards(run: Run, folder: ShardFolder, device: str) -> None:
     """A unit of work: certify whichever shards nobody else has, one after the other.
 
     A shard is taken by the lock of its journal, which ends with its process: what a dead worker has left goes on.
     """
-
-    run: Run
-    folder: ShardFolder
-
-    def __call__(self, device: str) -> None:
-        run: Run | None = None
-        for shard in self.folder.missing():
-            file = self.folder.file(shard)
-            try:
-                with claimed(file, kind="taken"):
-                    if self.folder.step(shard).is_done():
-                        continue
-                    run = run or self._begun(replace(self.run, device=device))
-                    run.of_shard(shard).into(file)
-            except InUse:
-                continue
-
-    def _begun(self, run: Run) -> Run:
-        """The run as the first worker decided what it leaves open, such as the backend."""
-        with FileLock(self.folder.path / ".begin"):
-            if (record := self.folder.record()) is None:
-                kept = {"header": run.header.model_dump(mode="json"), "notes": [*run.notes]}
-                write_atomically(self.folder.path / RECORD, json.dumps(kept).encode())
-                return run
-        return run.like(record[0])
+    mine: Run | None = None
+    for shard in folder.missing():
+        file = folder.file(shard)
+        with suppress(InUse), claimed(file, kind="taken"):
+            if not folder.step(shard).is_done():
+                mine = mine or folder.like_the_first(replace(run, device=device))
+                mine.of_shard(shard).into(file)
 
 
 def certify_on(
@@ -159,7 +151,7 @@ def certify_on(
 
 def _make_all(folder: ShardFolder, run: Run, workers: Workers, look: Callable[[], int]) -> None:
     """Make the shards that are missing. InputError where one of them fails."""
-    units = {str(k): Worker(run, folder) for k in range(min(workers.number or folder.of, folder.of))}
+    units = {str(k): partial(certify_shards, run, folder) for k in range(min(workers.number or folder.of, folder.of))}
     try:
         failed = workers.run(units, device=run.device, left=lambda: {*units} if folder.missing() else set(), look=look)
         if failed:

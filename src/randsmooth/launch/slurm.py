@@ -34,12 +34,10 @@ WARNING = 120  # seconds before the end of a task's time when it is told to make
 TIMEOUTS = 20  # how often a task may run out of time: one that never finishes an image must not go on for ever
 LIGHT = ("merge", "leaderboard")  # verbs that only put files together, of all that has ended by then,
 SHORT = 60  # in so many minutes
-RESTARTS = 5  # how often a task that was killed, as for want of memory, is tried again
 
 # What follows the command in the batch script: srun reports 128 + the signal that killed a task. One that ran out of
 # time has then been queued again already. A task is named by its array: one of them has the job id of all.
-SCRIPT = resources.files("randsmooth.launch").joinpath("again_if_killed.sh").read_text()
-AGAIN_IF_KILLED = SCRIPT.replace("RESTARTS", str(RESTARTS)).splitlines()
+AGAIN_IF_KILLED = resources.files("randsmooth.launch").joinpath("again_if_killed.sh").read_text().splitlines()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,13 +16,14 @@ from randsmooth.certification.run import Run, choose
 from randsmooth.documents import parse_yaml, read_file
 from randsmooth.errors import InputError
 from randsmooth.launch.chains import RESUMED, Chain, Step, carry_out, chains_of
-from randsmooth.launch.grid import READING, Cell, Grid
+from randsmooth.launch.grid import Cell, Grid
 from randsmooth.launch.slurm import Jobs, Resources, Submitted, check_slurm
 from randsmooth.launch.workers import Workers
 from randsmooth.models.registry import check_arch
 from randsmooth.models.sources import check_place
 from randsmooth.noise import instead
 from randsmooth.progress import Progress, chosen_progress
+from randsmooth.training.settings import Reading
 
 RECORD = "sweep.yaml"
 HEADING = "# What this folder holds; written by `randsmooth sweep`, which compares a grid with it before it goes on.\n"
@@ -66,7 +67,7 @@ class _Steps:
 
     def of_cell(self, cell: Cell) -> None:
         train, tables = self.training(cell, ()), list[Step]()
-        reading = {key: value for key, value in cell.values.items() if key in READING}
+        reading = {key: value for key, value in cell.values.items() if key in Reading.model_fields}
         for title, values in self.grid.certifications.items():
             name, options = f"{cell.title}/{title}", {"dataset": cell.dataset, **reading, **values}
             tables.append(self.add(name, "certify", str(train.makes), options, f"{name}.parquet", train))
@@ -130,7 +131,7 @@ def _check(step: Step, opened: dict[str, int], trained: Mapping[str, Step]) -> N
         run.settings.stopping_rule()
         if odd := {name: options[name] for name in ("take", "skip") if type(options.get(name, 0)) is not int}:
             raise InputError(f"{next(f'{name}={value!r}' for name, value in odd.items())} must be a whole number")
-    reading: dict[str, Any] = {key: options.get(key) for key in READING}
+    reading: dict[str, Any] = {key: options.get(key) for key in Reading.model_fields}
     split = str(options.get("split", "test" if step.verb == "certify" else "train"))
     if (key := f"{dataset} {split} {reading}") not in opened:
         opened[key] = len(data.load(dataset, split, stream=True, **reading))
@@ -272,8 +273,6 @@ def _before(out: Path, steps: Sequence[Step], made: Mapping[str, str]) -> dict[s
         InputError: the folder holds something else, or what was made by another command than `made` says of its step: a
             model or a table in it would be taken for that of this grid.
     """
-    if out.is_file():
-        raise InputError(f"{out} is a file; --out names a folder")
     if (content := known(out)) is None:
         there = sorted(path.name for path in out.iterdir() if not path.name.startswith(".")) if out.is_dir() else []
         if there:

@@ -34,7 +34,6 @@ ANSWER = 5.0  # seconds in which a cluster has to answer
 PASSED_ON = ("RANDSMOOTH_DATA", "ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA")
 
 Unit = Callable[[str], None]  # takes the device that it may use
-Units = Mapping[str, Unit]
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class Workers:
         return partial(nullcontext, device)
 
     def run(
-        self, units: Units, *, device: str = "auto", left: Callable[[], set[str]], look: Callable[[], int]
+        self, units: Mapping[str, Unit], *, device: str = "auto", left: Callable[[], set[str]], look: Callable[[], int]
     ) -> dict[str, str]:
         """Run every unit on a worker; why those failed that did, by their names.
 

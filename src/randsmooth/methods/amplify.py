@@ -116,9 +116,8 @@ def image_weights(method: Amplify, counts: Tensor) -> Tensor:
     """
     noises, alpha = method.reweight_noises, method.reweight_alpha
     least = math.ceil(round(method.p_min * noises, 9))  # a product a little above 12 must not become 13
-    floor = float(GaussianNoise(1.0).radius(bounds.q_upper(least, noises, alpha)))
-    if method.weight == "literal":
-        floor = float(GaussianNoise(1.0).radius(1.0 - method.p_min))
+    q = 1.0 - method.p_min if method.weight == "literal" else bounds.q_upper(least, noises, alpha)
+    floor = float(GaussianNoise(1.0).radius(q))
     if floor <= 0.0:
         raise InputError(
             f"p_min={method.p_min} of {noises} noises certifies nothing at level {alpha}, so no weight can be "

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from randsmooth.errors import InputError
-from randsmooth.methods.hyperparameters import check_fields, declared
+from randsmooth.methods.hyperparameters import declared, record_of
 from randsmooth.noise import Stream
 
 
@@ -106,7 +106,7 @@ class Method(ABC):
             """Noise samples per image."""
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        record_of(type(self))(**vars(self))
         self.check()
 
     def check(self) -> None:  # noqa: B027 most need not override it

@@ -67,12 +67,12 @@ def create(name: str, **hyperparameters: Any) -> Method:
         randsmooth.errors.InputError: unknown method 'maser': did you mean 'macer'? Expected one of: ...
     """
     method = METHODS[name]
-    checks, hints = _checks(method), get_type_hints(method)
+    record, hints = record_of(method), get_type_hints(method)
     given = {
         key: "off" if value is False and "off" in get_args(hints.get(key)) else value
         for key, value in hyperparameters.items()
     }
-    return method(**dict(checks(**given)))
+    return method(**dict(record(**given)))
 
 
 class _Hyperparameters(FrozenRecord):
@@ -83,19 +83,14 @@ class _Hyperparameters(FrozenRecord):
 
 
 @cache
-def _checks(method: type[Method]) -> type[_Hyperparameters]:
-    """The record with the fields of `method`."""
+def record_of(method: type[Method]) -> type[_Hyperparameters]:
+    """The record with the fields of `method`: it raises InputError unless each is as its annotation says, m from 1."""
     hints = get_type_hints(method, include_extras=True) | {"m": Count}
     defaults = {each.name: each.default for each in dataclasses.fields(method)}
     fields: dict[str, Any] = {
         name: (hints[name], ... if default is dataclasses.MISSING else default) for name, default in defaults.items()
     }
     return create_model(method.__name__, __base__=_Hyperparameters, **fields)
-
-
-def check_fields(method: Method) -> None:
-    """Raise InputError unless every hyperparameter is what its annotation says; m is at least 1."""
-    _checks(type(method))(**{each.name: getattr(method, each.name) for each in dataclasses.fields(method)})
 
 
 def begins(**parts: str) -> Mapping[str, Any]:

@@ -59,8 +59,7 @@ def agreement_of(row: PaperRow, found: CertificateFile, columns: Sequence[str] |
     here = figures(found, tuple(row.figures) if columns is None else columns)
     told = [m for m in here if m in row.figures and informative(row, found, m)]
     differences = {m: here[m] - row.figures[m] for m in told}
-    off = {m: _off(row, found, m, here[m], same) for m in told}
-    unexplained = {m: d for m, d in differences.items() if off[m] > rounding(row, m) + EXACT}
+    unexplained = {m: d for m, d in differences.items() if not _explained(row, found, m, here[m], same)}
     errors = [abs(d) / rounding(row, m) for m, d in differences.items()]
     return Agreement(row, found, here, differences, unexplained, same, float(np.mean(errors)) if errors else 0.0)
 
@@ -88,8 +87,8 @@ def digits(metric: str) -> int:
     return DIGITS.get(metric, 1)
 
 
-def _off(row: PaperRow, found: CertificateFile, metric: str, here: float, same: bool) -> float:
-    """How far the paper's figure is from ours, or, on another number of images, from where chance may put it."""
+def _explained(row: PaperRow, found: CertificateFile, metric: str, here: float, same: bool) -> bool:
+    """Whether rounding explains how far the paper's figure is from ours, on another number of images also chance."""
     low, high, there = here, here, row.figures[metric]
     fewer = min(len(found.table), row.images or 0)
     if metric == "acr" and not same:
@@ -100,7 +99,12 @@ def _off(row: PaperRow, found: CertificateFile, metric: str, here: float, same: 
         small = here if fewer == len(found.table) else there
         ends = (100.0 * float(end) for end in wilson(fewer * small / 100.0, fewer, level=CHANCE))
         low, high = (here + shift(end - small, 0.0) for shift, end in zip((min, max), ends, strict=True))
-    return max(low - there, there - high, 0.0)
+    return bool(max(low - there, there - high) <= rounding(row, metric) + EXACT)
+
+
+def lack(agreed: Agreement | None) -> str:
+    """Why certificates are not enough to fill a row, in words; empty where they are."""
+    return "nothing at hand" if agreed is None else "only logs of other runs" if agreed.another_run else ""
 
 
 IMAGES = "images"  # heading of the column with the number of images

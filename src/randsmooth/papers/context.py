@@ -7,7 +7,7 @@ from typing import Any
 
 from randsmooth import metrics
 from randsmooth.launch.chains import Step
-from randsmooth.papers.cell_comparison import CellComparison, agreement_of, compare_cells
+from randsmooth.papers.cell_comparison import CellComparison, agreement_of, compare_cells, lack
 from randsmooth.papers.find_certificates import CertificateFile, certificates_for
 from randsmooth.papers.published_values import PaperRow, named
 from randsmooth.report.sheet import gathered
@@ -65,11 +65,11 @@ def steps_for(row: PaperRow, scale: Scale, folder: Path) -> list[Step]:
     sigma = TEACHER_SIGMA if wanted == "teacher" else row.sigma
     teacher = PaperRow(row.paper, row.dataset, sigma, "gaussian", "", f"{row.paper}/gaussian")
     before = (_train(teacher, scale, folder, {}),) if wanted else ()
-    given: dict[str, Any] = {wanted: folder / scale.model_folder_name(teacher)} if wanted else {}
+    given: dict[str, Any] = {wanted: str(folder / scale.model_folder_name(teacher))} if wanted else {}
     if wanted == "teacher" and scale.teacher_noises:
         given["teacher_noises"] = scale.teacher_noises
     train = _train(row, scale, folder, given, before)
-    return [*before, train, _certify(row, scale, folder, train)]
+    return [*before, train, _certify(row, scale, train)]
 
 
 def _teacher(row: PaperRow) -> str:
@@ -83,31 +83,22 @@ def _teacher(row: PaperRow) -> str:
 
 
 def _train(row: PaperRow, scale: Scale, folder: Path, given: dict[str, Any], before: tuple[Step, ...] = ()) -> Step:
+    out = folder / scale.model_folder_name(row)
     options: dict[str, Any] = {"preset": row.preset, "sigma": row.sigma, "anywhere": scale.dataset is not None}
-    options |= {"arch": scale.arch, "epochs": scale.epochs, "take": scale.train_images}
-    options["set"] = {key: str(value) if isinstance(value, Path) else value for key, value in given.items()}
-    options["out"] = folder / scale.model_folder_name(row)
-    return _step("train", scale.dataset_of(row), options["out"].name, options, before)
+    options |= {"arch": scale.arch, "epochs": scale.epochs, "take": scale.train_images, "set": given, "out": out}
+    return Step(f"{out.name}/train", "train", scale.dataset_of(row), options, out, before)
 
 
 def skip_of(row: PaperRow) -> int | None:
     """k where every k-th test image is certified for the row; None where all are."""
-    if row.setting and (row.paper, row.dataset) == ("cat-rs", "cifar10"):
-        return ABLATED
-    return SKIPPED.get(row.dataset)
+    ablation = row.setting and (row.paper, row.dataset) == ("cat-rs", "cifar10")
+    return ABLATED if ablation else SKIPPED.get(row.dataset)
 
 
-def _certify(row: PaperRow, scale: Scale, folder: Path, train: Step) -> Step:
-    where = folder / scale.model_folder_name(row)
-    chosen = {"take": scale.images} if scale.images else {"skip": skip_of(row)}
-    table = where.with_name(where.name + ".parquet")
+def _certify(row: PaperRow, scale: Scale, train: Step) -> Step:
+    chosen, table = {"take": scale.images} if scale.images else {"skip": skip_of(row)}, train.beside(".parquet")
     options = {**chosen, "n0": scale.n0, "n": scale.n, "out": table}
-    return _step("certify", str(where), where.name, options, (train,))
-
-
-def _step(verb: str, subject: str, name: str, options: dict[str, Any], after: tuple[Step, ...]) -> Step:
-    given = {key: value for key, value in options.items() if value}
-    return Step(f"{name}/{verb}", verb, subject, given, options["out"], after)
+    return Step(f"{train.chain}/certify", "certify", str(train.makes), options, table, (train,))
 
 
 @dataclass(frozen=True)
@@ -136,11 +127,9 @@ class Context:
 
     def lack(self, row: PaperRow, *, p_a: bool = False) -> str:
         """Why the certificates at hand are not enough for the row, which may need p_A; empty where they are."""
-        if (found := self.certificates_of(row)) is None:
-            return "nothing at hand"
-        if agreement_of(row, found).another_run:
-            return "only logs of other runs"
-        return "certificates that do not tell p_A" * (p_a and not metrics.knows_p_a(found.table))
+        found = self.certificates_of(row)
+        unknown = p_a and found is not None and not metrics.knows_p_a(found.table)
+        return lack(found and agreement_of(row, found)) or "certificates that do not tell p_A" * unknown
 
     def notes_on(self, rows: Sequence[PaperRow]) -> list[str]:
         """What was inferred about the rows' logs or changed in them, and which rows had several logs to choose from."""
@@ -158,11 +147,7 @@ class Context:
         return f"{named([row])}: {shown.path} is shown of {len(others) + 1} logs that fit; the others: {listed}"
 
     def _fitting(self, row: PaperRow) -> list[CertificateFile]:
-        return certificates_for(self.found, self.scale.dataset_of(row), row.sigma, row.method, row.preset)
-
-    def trained(self, row: PaperRow) -> bool:
-        """Whether a run of `reproduce` has trained the row's model."""
-        return (self.folder / self.scale.model_folder_name(row) / "config.json").exists()
+        return certificates_for(self.found, row, self.scale.dataset_of(row))
 
     def model(self, row: PaperRow) -> Path | None:
         """The folder of a row's model: of a `reproduce` run, or the one beside the certificates with their name."""

@@ -16,7 +16,7 @@ from randsmooth import certificates
 from randsmooth.certificates import Certificates, FolderFile, PathFacts
 from randsmooth.certificates.files import grouped, names_of
 from randsmooth.errors import InputError
-from randsmooth.papers.published_values import is_main
+from randsmooth.papers.published_values import PaperRow, is_main
 from randsmooth.report.sheet import gathered
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from randsmooth.training.schedule import Optimisation
 
 SAME_IMAGES = {"cifar10-jpeg": "cifar10"}
-NAMED = 3  # how many files a note names of those that say too little
 
 
 @dataclass(frozen=True)
@@ -80,13 +79,13 @@ def scan_folder(*folders: Path) -> FolderScan:
 def _skipped(predicted: list[Path], faults: dict[Path, str], unplaced: dict[str, list[FolderFile]]) -> Iterator[str]:
     """A sentence for each reason for which files could not be used."""
     if predicted:
-        yield f"skipped as logs of predictions, which certify nothing: {names_of(predicted, NAMED)}"
+        yield f"skipped as logs of predictions, which certify nothing: {names_of(predicted)}"
     for reason, paths in grouped(faults).items():
         one = len(paths) == 1
-        yield f"skipped: {faults[paths[0]] if one else f'{names_of(paths, NAMED)}: {reason}'}"
+        yield f"skipped: {faults[paths[0]] if one else f'{names_of(paths)}: {reason}'}"
     for lacks, files in unplaced.items():
         place = "a log may be put at DATASET-sigmaSIGMA/METHOD.tsv"
-        yield f"left out {names_of([file.path for file in files], NAMED)}: nothing says the {lacks}; {place}"
+        yield f"left out {names_of([file.path for file in files])}: nothing says the {lacks}; {place}"
 
 
 def _described(file: FolderFile) -> CertificateFile:
@@ -99,13 +98,11 @@ def _described(file: FolderFile) -> CertificateFile:
     return CertificateFile(file.path, table, *named, place)
 
 
-def certificates_for(
-    found: Iterable[CertificateFile], dataset: str, sigma: float, method: str, preset: str
-) -> list[CertificateFile]:
-    """The certificates of one row: first those of its preset, then logs; for a main row, also other main presets."""
-    there = [f for f in found if f.dataset == dataset and f.sigma == sigma]
-    exact = [f for f in there if f.preset == preset]
-    return [*exact, *(f for f in there if f.method == method and f not in exact and _similar(f, preset))]
+def certificates_for(found: Iterable[CertificateFile], row: PaperRow, dataset: str) -> list[CertificateFile]:
+    """The certificates of one row, on `dataset`: of its preset, then logs; for a main row, also other main presets."""
+    there = [f for f in found if f.dataset == dataset and f.sigma == row.sigma]
+    exact = [f for f in there if f.preset == row.preset]
+    return [*exact, *(f for f in there if f.method == row.method and f not in exact and _similar(f, row.preset))]
 
 
 def _similar(found: CertificateFile, preset: str) -> bool:
@@ -141,9 +138,8 @@ def allows(preset: str, dataset: str, sigma: float, place: PathFacts) -> bool:
 
 
 def _same(here: Any, there: float | str) -> bool:
-    if isinstance(there, str) or not isinstance(here, int | float):
-        return bool(here == there)
-    return math.isclose(here, there, rel_tol=CLOSE)
+    numbers = isinstance(here, int | float) and not isinstance(there, str)
+    return math.isclose(here, there, rel_tol=CLOSE) if numbers else bool(here == there)
 
 
 @lru_cache(maxsize=512)  # a survey asks for each row and log

@@ -131,8 +131,7 @@ def _found(context: Context, rows: Sequence[PaperRow]) -> list[tuple[PaperRow, C
 
 
 def by_sigma(rows: Sequence[PaperRow]) -> list[tuple[float, list[PaperRow]]]:
-    sigmas = sorted({row.sigma for row in rows if not math.isnan(row.sigma)})
-    return [(sigma, [row for row in rows if row.sigma == sigma]) for sigma in sigmas]
+    return sorted(gathered((row.sigma, row) for row in rows if not math.isnan(row.sigma)).items())
 
 
 def section_7(context: Context, rows: list[PaperRow]) -> Output:

@@ -13,7 +13,7 @@ import pandas as pd
 from randsmooth.documents import read_file
 from randsmooth.errors import InputError
 from randsmooth.papers.context import Context
-from randsmooth.papers.from_certificates import ACCURATE, RADIUS, by_sigma, table
+from randsmooth.papers.from_certificates import ACCURATE, RADIUS, table
 from randsmooth.papers.output import Output, figure_output, table_output
 from randsmooth.papers.published_values import PaperRow
 from randsmooth.report import Axes, Line
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from randsmooth.training.gradients import GradientNorms
 
 MOST = 1000  # training images, evenly spread, whose gradients are taken
-SOFT_BETAS = (1.0, 4.0, 16.0)
 
 
 def gradient_table(context: Context, rows: list[PaperRow]) -> Output:
@@ -98,19 +97,16 @@ def soft_against_hard(context: Context, rows: list[PaperRow]) -> Output:
     from randsmooth.certification import SmoothedClassifier, soft_accuracies
 
     panels = []
-    for sigma, part in by_sigma(rows):
-        radii = np.linspace(0.0, 3.5 * sigma, 36)
-        for row in part:
-            model = models.load(_folder(context, row))
-            images = data.load(context.scale.dataset_of(row), "test")
-            chosen = data.take(len(images), min(context.scale.images or len(images), len(images)))
-            x, y = images.batch(torch.as_tensor(chosen))
-            smoothed = SmoothedClassifier(model, sigma=sigma, seed=0)
-            budget: dict[str, Any] = {"n0": context.scale.n0, "n": context.scale.n}
-            hard, soft = soft_accuracies(smoothed, x, y, radii.tolist(), betas=SOFT_BETAS, **budget)
-            lines = [Line("hard, Clopper-Pearson", radii, 100.0 * hard, "step")]
-            lines += [Line(f"soft, beta = {beta:g}", radii, 100.0 * y, "step") for beta, y in soft.items()]
-            panels.append(Axes(f"{row.name}, sigma = {sigma:g}", RADIUS, ACCURATE, tuple(lines)))
+    for row in sorted(rows, key=lambda row: row.sigma):
+        model, images = models.load(_folder(context, row)), data.load(context.scale.dataset_of(row), "test")
+        chosen = data.take(len(images), min(context.scale.images or len(images), len(images)))
+        x, y = images.batch(torch.as_tensor(chosen))
+        smoothed, radii = SmoothedClassifier(model, sigma=row.sigma, seed=0), np.linspace(0.0, 3.5 * row.sigma, 36)
+        budget: dict[str, Any] = {"n0": context.scale.n0, "n": context.scale.n}
+        hard, soft = soft_accuracies(smoothed, x, y, radii.tolist(), betas=(1.0, 4.0, 16.0), **budget)
+        lines = [Line("hard, Clopper-Pearson", radii, 100.0 * hard, "step")]
+        lines += [Line(f"soft, beta = {beta:g}", radii, 100.0 * y, "step") for beta, y in soft.items()]
+        panels.append(Axes(f"{row.name}, sigma = {row.sigma:g}", RADIUS, ACCURATE, tuple(lines)))
     return figure_output(panels, "soft: empirical Bernstein")
 
 

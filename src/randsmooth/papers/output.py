@@ -63,9 +63,8 @@ def numbers(panels: Sequence[Axes]) -> pd.DataFrame:
 
 def _points(panel: Axes, line: Line) -> pd.DataFrame:
     drawn = KINDS[line.kind] + (", behind" if line.dashed else "")
-    labels = list(line.labels) or [""] * len(line.x)
     columns = {"panel": panel.title, "line": line.name, "drawn": drawn, "x is": panel.x, "x": line.x}
-    return pd.DataFrame({**columns, "y is": panel.y, "y": line.y, "label": labels}, columns=COLUMNS)
+    return pd.DataFrame({**columns, "y is": panel.y, "y": line.y, "label": list(line.labels) or ""}, columns=COLUMNS)
 
 
 def _legible(value: object) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
+from itertools import starmap
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -84,17 +85,9 @@ def _file() -> tuple[Printed, ...]:
         return tuple(Printed(**row) for row in csv.DictReader(file))
 
 
-ALL = 10_000  # of the test sets of MNIST and CIFAR-10
-
-# How many images figures rest on: by paper and object; by paper alone for its other objects.
-IMAGES: dict[tuple[str, ...], int] = {
-    ("acr",): ALL,  # the released logs, which give the figures of table 2
-    ("acr", "imagenet"): 500,  # likewise
-    ("cat-rs",): ALL,  # the released logs
-    **{("cat-rs", name): 500 for name in ("table3", "table5", "table6", "table7")},  # section 4.3
-    ("macer",): 500,  # the default of the released code; the text does not say
-}
-
+# How many images figures rest on: those of the released logs; MACER's text does not say: the default of its code.
+IMAGES = {"acr": 10_000, "cat-rs": 10_000, "macer": 500}
+OF_500 = [("cat-rs", name) for name in ("table3", "table5", "table6", "table7")]  # section 4.3
 
 # Rows that print another paper's run: (paper, object, dataset, sigma, method) -> the preset of that run.
 # Table 3 of Sun et al. repeats the Gaussian row of CAT-RS's table 2 (m = 1) at sigma 0.5, all nine figures of it.
@@ -139,13 +132,12 @@ class PaperRow:
         return {float(m.removeprefix(ACCURACY)): v for m, v in self.figures.items() if m.startswith(ACCURACY)}
 
 
-def rows_of(paper: str, object: str, version: str | None = None) -> list[PaperRow]:
-    """The rows of a published object in the paper's order.
+def rows_of(paper: str, object: str) -> list[PaperRow]:
+    """The rows of a published object in the paper's order; of the first version of the text, where two differ.
 
     Args:
         paper: "acr", "macer" or "cat-rs".
         object: such as "table2".
-        version: of the text, where two versions of it differ; by default the first.
 
     Raises:
         InputError: no such object.
@@ -158,10 +150,9 @@ def rows_of(paper: str, object: str, version: str | None = None) -> list[PaperRo
         (0.562, 23.7)
     """
     printed = cells(paper, object)
-    version = version or printed[0].version
     groups: dict[tuple[str, ...], list[Printed]] = {}
     for cell in printed:
-        if cell.version == version:
+        if cell.version == printed[0].version:
             groups.setdefault((cell.dataset, cell.sigma, cell.method, cell.setting), []).append(cell)
     return [_row(part) for part in groups.values()]
 
@@ -173,7 +164,7 @@ def _row(printed: Sequence[Printed]) -> PaperRow:
     preset = repeated or preset_of(paper, dataset, method, setting)
     figures = {cell.metric: float(cell.value) for cell in printed}
     decimals = {cell.metric: len(cell.value.partition(".")[2]) for cell in printed}
-    images = IMAGES.get((paper, object), IMAGES.get((paper,)))
+    images = 500 if (paper, object) in OF_500 else IMAGES[paper]
     return PaperRow(paper, dataset, float(sigma or "nan"), method, setting, preset, figures, decimals, images)
 
 
@@ -197,9 +188,6 @@ def named(rows: Sequence[PaperRow]) -> str:
     sigmas = dict.fromkeys(row.sigma for row in rows)
     names = {s: ", ".join(row.name.replace(", ", "/") for row in rows if row.sigma == s) for s in sigmas}
     return "; ".join(f"{name} at sigma {sigma:g}" for sigma, name in names.items())
-
-
-SIGMAS = (0.25, 0.5, 1.0)
 
 
 @dataclass(frozen=True)
@@ -248,7 +236,7 @@ class PaperObject:
 
     def unfinished(self, context: Context) -> list[PaperRow]:
         """The rows for which `--run` has work left: the missing ones, and models of its own not yet certified."""
-        cut = [row for row in self.rows() if context.trained(row) and context.certificates_of(row) is None]
+        cut = [row for row in self.rows() if context.model(row) and context.certificates_of(row) is None]
         return [row for row in self.rows() if row in cut or self.lack(context, row)]
 
 
@@ -257,15 +245,14 @@ def _on_imagenet(sigma: float, method: str) -> PaperRow:
 
 
 def _imagenet() -> list[PaperRow]:
-    return [_on_imagenet(sigma, method) for sigma in SIGMAS for method in ("gaussian", "amplify")]
+    return [_on_imagenet(sigma, method) for sigma in (0.25, 0.5, 1.0) for method in ("gaussian", "amplify")]
 
 
 def _more_imagenet(context: Context) -> list[PaperRow]:
     """Every other method that there are main certificates of on ImageNet: the released logs have seven."""
-    known = {(row.sigma, row.method) for row in _imagenet()}
-    more = {(f.sigma, f.method) for f in context.found if f.dataset == "imagenet"} - known
-    rows = [_on_imagenet(*each) for each in sorted(more)]
-    return [row for row in rows if context.certificates_of(row) is not None]
+    there = sorted({(found.sigma, found.method) for found in context.found if found.dataset == "imagenet"})
+    more = (row for row in starmap(_on_imagenet, there) if row not in _imagenet())
+    return [row for row in more if context.certificates_of(row) is not None]
 
 
 def _described(line: dict[str, str]) -> PaperObject:

@@ -8,11 +8,12 @@ from pathlib import Path
 import pandas as pd
 
 from randsmooth.atomic import claimed
+from randsmooth.certificates.files import names_of
 from randsmooth.errors import check_known
 from randsmooth.launch.chains import Step, carry_out, chains_of
 from randsmooth.launch.slurm import Jobs, Resources, Submitted, check_slurm
 from randsmooth.launch.workers import Workers
-from randsmooth.papers.cell_comparison import Agreement, CellComparison, tidy
+from randsmooth.papers.cell_comparison import Agreement, CellComparison, lack, tidy
 from randsmooth.papers.context import SCALES, Context, steps_for
 from randsmooth.papers.find_certificates import CertificateFile, scan_folder
 from randsmooth.papers.output import Output, write
@@ -34,8 +35,8 @@ class TableCoverage:
         >>> Path("logs/cifar10-sigma0.5").mkdir(parents=True, exist_ok=True)
         >>> write_tsv(from_radii([0.0, 1.906, 1.906]), "logs/cifar10-sigma0.5/gaussian.tsv")
         >>> table = survey("logs").drawn[0]
-        >>> table.object.name, len(table.filled), len(table.other_runs), len(table.missing)
-        ('acr/table2', 1, 0, 20)
+        >>> table.object.name, len(table.filled), len(table.lacking["nothing at hand"])
+        ('acr/table2', 1, 20)
     """
 
     object: PaperObject
@@ -52,14 +53,10 @@ class TableCoverage:
         return [one.row for one in self.agreed]
 
     @property
-    def other_runs(self) -> list[PaperRow]:
-        """The rows of which there is only a log of another run."""
-        return [one.row for one in self.cells.agreed if one and one.another_run]
-
-    @property
-    def missing(self) -> list[PaperRow]:
-        """The rows of which there are no certificates at all."""
-        return [row for row, one in zip(self.cells.rows, self.cells.agreed, strict=True) if one is None]
+    def lacking(self) -> dict[str, list[PaperRow]]:
+        """The other rows by what is at hand of them, in words: nothing, or only logs of other runs."""
+        every = zip(self.cells.rows, self.cells.agreed, strict=True)
+        return gathered((why, row) for row, one in every if (why := lack(one)))
 
     @property
     def compared(self) -> int:
@@ -99,7 +96,7 @@ class Survey:
     @property
     def drawn(self) -> list[TableCoverage]:
         """The tables of which certificates of at least one row are there."""
-        return [table for table in self.tables if table.filled or table.other_runs]
+        return [table for table in self.tables if any(table.cells.agreed)]
 
     def frame(self) -> pd.DataFrame:
         """Every cell of these tables: the paper's figure, ours, and whether rounding or chance explains the difference.
@@ -139,11 +136,10 @@ def _is_table(thing: PaperObject) -> bool:
     return "/table" in thing.name and not thing.needs_models and any(row.figures for row in thing.rows())
 
 
-def kinds(files: Sequence[CertificateFile], most: int = 12) -> str:
+def kinds(files: Sequence[CertificateFile]) -> str:
     """What certificates are of, most frequent first: `smoothadv on cifar10 (37), gaussian on imagenet (7)`."""
     counts = Counter(f"{found.method} on {found.dataset}" for found in files).most_common()
-    more = f" and {len(counts) - most} more kinds" if len(counts) > most else ""
-    return ", ".join(f"{kind} ({count:,})" for kind, count in counts[:most]) + more
+    return names_of([f"{kind} ({count:,})" for kind, count in counts], 12)
 
 
 @dataclass(frozen=True)

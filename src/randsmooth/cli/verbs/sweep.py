@@ -285,8 +285,7 @@ def surveyed(found: papers.Survey) -> Iterator[str]:
         yield f"{table.object.name}: {table.object.title}"
         rows = f"{len(table.filled)} of {len(table.cells.rows)} rows"
         yield f"  {rows}; {table.explained} of {table.compared} cells as printed, to rounding{chance}"
-        for what, theirs in (("only logs of other runs", table.other_runs), ("nothing at hand", table.missing)):
-            yield from [f"  {what}: {named(theirs)}"] * bool(theirs)
+        yield from (f"  {what}: {named(theirs)}" for what, theirs in sorted(table.lacking.items(), reverse=True))
     if empty := [table.object.name for table in found.tables if table not in found.drawn]:
         yield from ("", f"nothing at all of {', '.join(empty)}")
     yield f"{len(found.files):,} certificate tables, {len(found.unused):,} of which stand in no row of these tables"
