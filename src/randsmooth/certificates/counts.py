@@ -340,12 +340,13 @@ def as_certificates(given: CertificatesLike) -> Certificates:
         raise InputError("this DataFrame was made of a table, and says less: give the table, or table.rows(...) of it")
     if not (isinstance(given, Mapping) or hasattr(given, "columns")):
         return from_radii(given)
-    names = [*(given if isinstance(given, Mapping) else given.columns)]
+    columns: Any = given
+    names = [*(columns if isinstance(given, Mapping) else columns.columns)]
     if isinstance(given, Mapping):  # which may hold no others, for they are misspelt ones; a DataFrame may
         check_known("column", RADII, *names)
     if "radius" not in names:
         raise InputError(f"radius is missing in the columns {', '.join(map(str, names))}; of counts, see from_counts")
-    return from_radii(**{name: given[name] for name in names if name in RADII})
+    return from_radii(**{name: columns[name] for name in names if name in RADII})
 
 
 def from_radii(

@@ -319,8 +319,9 @@ def table_of(header: Header, rows: Sequence[JournalRow], name: str = "") -> Cert
         raise InputError(f"image {odd.idx} counts {len(odd.counts)} classes, not {K}")
     machines, machine = numbered([row.machine for row in rows])
     names = ("idx", "label", "counts0", "counts", "seconds", *["u"] * (header.bound == "randomised"))
-    values: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in names}
-    columns = {of: np.array(each, COLUMNS[of].dtype).reshape(COLUMNS[of].shape(N, K)) for of, each in values.items()}
+    columns: dict[str, Any] = {of: [getattr(row, of) for row in rows] for of in names}
+    for of, values in columns.items():
+        columns[of] = np.array(values, COLUMNS[of].dtype).reshape(COLUMNS[of].shape(N, K))
     images = b"".join(row.image or b"" for row in rows)
     if machines:
         header, columns["machine"] = header.replace(machines=machines), machine

@@ -404,12 +404,9 @@ def log_at_alpha(table: Certificates, alpha: float) -> Certificates:
     radius = Gaussian(sigma).radius(bounds.q_upper(n_a, n, alpha))
     held = (table.predict != ABSTAIN) & (radius > 0.0)
     judged = replace(table, predict=np.where(held, table.predict, ABSTAIN), radius=np.where(held, radius, 0.0))
-    note = f"made at alpha {made:g}, re-bound at {alpha:g}: ACR {_acr(judged)}, as logged {_acr(table)}"
+    acr, logged = ((each.radius * each.correct).mean() for each in (judged, table))
+    note = f"made at alpha {made:g}, re-bound at {alpha:g}: ACR {acr:.3f}, as logged {logged:.3f}"
     return _noted(judged, note, alpha=alpha)
-
-
-def _acr(table: Certificates) -> str:
-    return f"{(table.radius * table.correct).mean():.3f}"
 
 
 def _noted(table: Certificates, *notes: str, **facts: object) -> Certificates:
@@ -434,8 +431,7 @@ def possible_budgets(radius: Floats, sigma: float, n: int | None = None, alpha: 
         return []
     printed = np.unique(radius[radius > 0.0])[::-1]
     scaled, off = printed / sigma, _rounding(printed) / sigma
-    every = [(m, a) for m in ([n] if n else USUAL_N) for a in ([alpha] if alpha else USUAL_ALPHA)]
-    budgets = [(m, a) for m, a in every if m >= bounds.smallest_n(a)]
+    budgets = [(m, a) for m in ([n] if n else USUAL_N) for a in ([alpha] if alpha else USUAL_ALPHA)]
     near = [one for one in budgets if abs(_largest(*one)[0] - scaled[0]) <= off[0]]  # few, looked at more closely
     return [one for one in near if _explains(_largest(*one), scaled, off)]
 
