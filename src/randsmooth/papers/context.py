@@ -129,7 +129,8 @@ class Context:
         """Why the certificates at hand are not enough for the row, which may need p_A; empty where they are."""
         found = self.certificates_of(row)
         unknown = p_a and found is not None and not metrics.knows_p_a(found.table)
-        return lack(found and agreement_of(row, found)) or "certificates that do not tell p_A" * unknown
+        why = lack(None if found is None else agreement_of(row, found))
+        return why or "certificates that do not tell p_A" * unknown
 
     def notes_on(self, rows: Sequence[PaperRow]) -> list[str]:
         """What was inferred about the rows' logs or changed in them, and which rows had several logs to choose from."""

@@ -138,8 +138,9 @@ def allows(preset: str, dataset: str, sigma: float, place: PathFacts) -> bool:
 
 
 def _same(here: Any, there: float | str) -> bool:
-    numbers = isinstance(here, int | float) and not isinstance(there, str)
-    return math.isclose(here, there, rel_tol=CLOSE) if numbers else bool(here == there)
+    if isinstance(there, str) or not isinstance(here, int | float):
+        return bool(here == there)
+    return math.isclose(here, there, rel_tol=CLOSE)
 
 
 @lru_cache(maxsize=512)  # a survey asks for each row and log

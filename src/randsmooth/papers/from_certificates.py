@@ -179,9 +179,9 @@ def _measured(tables: Sequence[Certificates], radii: Sequence[float]) -> pd.Data
     """Our best accuracy at each radius; unknown beyond the largest radius that any of the tables can certify."""
     found = metrics.envelope(tables, radii)
     sigmas = np.array([*(table.header.sigma or math.nan for table in tables), math.nan])  # of best = -1: unknown
-    shares = {"accuracy": found.share, "low": found.low, "high": found.high}
-    frame = pd.DataFrame({name: 100.0 * share for name, share in shares.items()}, index=radii)
-    frame["sigma"] = sigmas[found.best]
+    known = {"accuracy": found.share, "sigma": sigmas[found.best], "low": found.low, "high": found.high}
+    frame = pd.DataFrame(known, index=radii)
+    frame[["accuracy", "low", "high"]] *= 100.0
     frame[frame.index > max(map(metrics.farthest, tables))] = math.nan
     return frame.assign(images=len(tables[0]))
 
