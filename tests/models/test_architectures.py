@@ -1,4 +1,4 @@
-"""Architectures have the published sizes, and the layer for CPUs computes what torch's does.
+"""Architectures have the published sizes, and the layers for CPUs compute what torch's do.
 
 tests/testing says what all architectures have in common.
 """
@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from models.refusing import check_refusals
 from randsmooth.errors import InputError
 from randsmooth.models import ARCHITECTURES, Architecture, build
-from randsmooth.models.architectures.convolutional import MaxPool2x2
+from randsmooth.models.architectures.convolutional import MaxPool2x2, Stem
 
 PARAMETERS = [
     ("small-cnn", 1, 8, 10, 29_066),
@@ -59,6 +59,32 @@ def test_what_cannot_be_built_is_refused() -> None:
         ARCHITECTURES.add("lenet", Architecture(build, min_size=1))
 
 
+def _gradients(layer: nn.Module, x: Tensor, weights: Tensor, wanted: tuple[bool, bool] = (True, True)) -> list[Tensor]:
+    """The output, and the gradients by x and by the parameters as far as `wanted`."""
+    x = x.detach().clone().requires_grad_(wanted[0])
+    layer.requires_grad_(wanted[1])
+    out = layer(x)
+    asked = [x] * wanted[0] + [*layer.parameters()] * wanted[1]
+    return [out.detach(), *torch.autograd.grad(out, asked, weights.to(out))]
+
+
+def test_the_first_convolution_is_torchs_in_values_and_gradients() -> None:
+    kinds = itertools.product(
+        ((torch.float64, 1e-12), (torch.float32, 1e-5)),
+        ((1, 28, 5), (3, 16, 5), (2, 9, 3)),
+        (torch.contiguous_format, torch.channels_last),
+        ((True, False), (False, True), (True, True)),
+    )
+    for (dtype, close), (channels, side, kernel), layout, wanted in kinds:
+        ours, theirs = Stem(channels, 20, kernel).to(dtype), nn.Conv2d(channels, 20, kernel).to(dtype)
+        theirs.load_state_dict(ours.state_dict())
+        x = torch.rand(6, channels, side, side + 3, dtype=dtype).contiguous(memory_format=layout)
+        weights = torch.randn(6, 20, side + 1 - kernel, side + 4 - kernel)
+        found, expected = (_gradients(layer, x, weights, wanted) for layer in (ours, theirs))
+        for left, right in zip(found, expected, strict=True):
+            torch.testing.assert_close(left, right, rtol=close, atol=close * float(right.abs().max()))
+
+
 def test_pooling_is_torchs_in_values_and_gradients_with_ties_and_odd_sides() -> None:
     kinds = itertools.product(
         (torch.float32, torch.float64, torch.bfloat16, torch.float16),
@@ -70,7 +96,8 @@ def test_pooling_is_torchs_in_values_and_gradients_with_ties_and_odd_sides() -> 
         generator = torch.Generator().manual_seed(0)
         whole = torch.randint(-grid, grid, (4, 20, side, side), generator=generator)
         x = (whole / grid).to(dtype).contiguous(memory_format=layout)
-        assert torch.equal(MaxPool2x2()(x), F.max_pool2d(x, 2)), (dtype, layout, side, grid)
-        x.requires_grad_()
-        ours, theirs = (torch.autograd.grad(layer(x).sum(), x)[0] for layer in (MaxPool2x2(), nn.MaxPool2d(2)))
-        assert torch.equal(ours, theirs), (dtype, layout, side, grid)
+        weights = torch.randn(F.max_pool2d(x, 2).shape, generator=generator).to(dtype)
+        ours, theirs = (_gradients(layer, x, weights) for layer in (MaxPool2x2(), nn.MaxPool2d(2)))
+        assert all(map(torch.equal, ours, theirs)), (dtype, layout, side, grid)
+        with torch.no_grad():
+            assert torch.equal(MaxPool2x2()(x), theirs[0])
