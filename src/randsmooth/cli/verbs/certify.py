@@ -189,8 +189,7 @@ def plan(settings: Plan) -> None:
 
     Example: randsmooth plan runs/gaussian --rule grid --n 1e5 --workers 8
     """
-    workers = settings.workers or []
-    show_plan(settings, workers=workers, seconds=settings.seconds, seed=settings.pilot_seed)
+    show_plan(settings, workers=settings.workers or [], seconds=settings.seconds, seed=settings.pilot_seed)
 
 
 def merge(settings: Merge) -> None:
@@ -301,8 +300,7 @@ def accuracy(settings: Accuracy) -> None:
     """
     settings.check(settings.backend)
     workers = settings.where()
-    ending = f"-accuracy-{settings.radius:g}.parquet"
-    out = settings.out or default_out(settings.model, settings.denoiser, ending)
+    out = settings.out or default_out(settings.model, settings.denoiser, f"-accuracy-{settings.radius:g}.parquet")
     model, arguments = settings.opened(settings.sigma)
     how = settings.model_dump(exclude={*OF_THE_MODEL, "dataset", "ray", "dask", "format"})
     how |= {"workers": workers, "model_args": arguments, "out": out}

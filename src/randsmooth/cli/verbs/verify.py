@@ -119,14 +119,11 @@ def kind_of(path: Path) -> str | None:
     return next((name for name, (recognises, _) in KINDS.items() if recognises(path)), None)
 
 
-def _first(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(FIRST)
-
-
 def _is_configuration(path: Path) -> bool:
-    begins = path.suffix in (".yaml", ".yml") and re.search(rb"^verb:", _first(path), re.MULTILINE)
-    return path.name == "run.yaml" or bool(begins)
+    if path.suffix not in (".yaml", ".yml"):
+        return False
+    with path.open("rb") as file:
+        return path.name == "run.yaml" or re.search(rb"^verb:", file.read(FIRST), re.MULTILINE) is not None
 
 
 def _is_log(path: Path) -> bool:
