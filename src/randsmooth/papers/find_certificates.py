@@ -6,7 +6,7 @@ A log's path may tell settings (`num_2/lbd_5.0/eta_0.5`, `pgd_255.0_10_10`), whi
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -130,7 +130,8 @@ def allows(preset: str, dataset: str, sigma: float, place: PathFacts) -> bool:
         return not place.other_parts and place.settings.items() <= USUAL.items()
     known = own.hyperparameters(sigma)
     told = {("k" if name == "m" and "k" in known else name): value for name, value in place.settings.items()}
-    varied = (_varied(known, main.hyperparameters(sigma)) for main in mains if _schedule(main) == _schedule(own))
+    others = (main.hyperparameters(sigma) for main in mains if _schedule(main) == _schedule(own))
+    varied = ({key for key in known if known[key] != other.get(key)} for other in others)
     apart = any(keys <= told.keys() and keys >= set(place.other_parts) for keys in varied)
     usual = ARCHS.get(dataset, "")
     same_arch = (place.arch or usual) == (own.arch or usual)
@@ -151,10 +152,6 @@ def _with_mains(name: str, dataset: str) -> tuple[Preset | None, tuple[Preset, .
     serving = [preset for preset in PRESETS if preset.serves(dataset)]
     own = next((preset for preset in serving if preset.name == name), None)
     return own, tuple(main for main in serving if own and main.main and main.base == own.base)
-
-
-def _varied(known: Mapping[str, Any], main: Mapping[str, Any]) -> set[str]:
-    return {key for key in known if known[key] != main.get(key)}
 
 
 def _schedule(preset: Preset) -> Optimisation | None:
