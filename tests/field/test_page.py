@@ -22,8 +22,7 @@ def asked(field: Path, name: str, **content: Any) -> Any:
     """What the probe of this name, amid what all of them do and with what it needs as constants, tells of the page."""
     given = "".join(f"const {name} = {htmlsafe_json_dumps(value)};" for name, value in content.items())
     outer, body = ((Path(__file__).parent / "probes" / f"{each}.js").read_text() for each in ("steps", name))
-    how = ("--virtual-time-budget=60000", "--window-size=1280,1000")
-    return opened(field, outer.replace("BODY", given + body), *how)
+    return opened(field, outer.replace("BODY", given + body), size=(1280, 1000))
 
 
 @pytest.fixture(scope="module")

@@ -9,15 +9,16 @@ from chromium import chromium
 PROBES = Path(__file__).parent / "probes"
 
 
-def opened(path: Path, probe: str, *, silent: bool = True) -> Any:
-    """What the probe of that name left in `document.body.dataset.probe`, as JSON, once the page had loaded.
+def opened(path: Path, probe: str, *, size: tuple[int, int] = (1200, 2000), silent: bool = True) -> Any:
+    """What `probe`, a script or the name of one of PROBES, leaves in `document.body.dataset.probe`, as JSON.
 
-    No error may have reached the console, if `silent`.
+    It runs once the page has loaded. No error may reach the console, if `silent`.
     """
+    script = (PROBES / f"{probe}.js").read_text() if probe.isidentifier() else probe
     with chromium() as page:
-        page.look(1200, 2000)
+        page.look(*size)
         page.go(path.as_uri())
-        page.run(f"(() => {{{(PROBES / f'{probe}.js').read_text()}\n}})()")
-        told = json.loads(page.run("document.body.dataset.probe"))
+        page.run(f"(() => {{{script}\n}})()")
+        told = json.loads(page.until("document.body.dataset.probe"))
         assert not silent or page.errors() == []
     return told

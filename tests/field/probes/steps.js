@@ -5,7 +5,7 @@ const names = () => texts("tr.own > th > button");
 const column = (key) => [...document.querySelectorAll("#board tr.line")].map((row) => row.cells[key].textContent);
 const set = (control, value, kind) => { control.value = value; control.dispatchEvent(new Event(kind)); };
 const press = (key) => document.querySelector(`[data-key="${key}"] button`).click();
-const soon = () => new Promise((done) => { // keeps the browser's own clock from running on
+const soon = () => new Promise((done) => {
   const channel = new MessageChannel();
   channel.port1.onmessage = done;
   channel.port2.postMessage(0);
