@@ -15,7 +15,7 @@ from models.plain_networks import PLAIN, State, dncnn, wide_resnet
 from models.refusing import check_refusals
 from randsmooth import models
 from randsmooth.models import import_checkpoint
-from randsmooth.models.importing.files import LENET, arch_of
+from randsmooth.models.importing.foreign_weights import LENET, arch_of
 
 CIFAR: dict[str, Any] = {"dataset": "cifar10", "normalise": "none"}
 DATASETS = {10: "cifar10", 100: "cifar100", 1000: "imagenet32"}

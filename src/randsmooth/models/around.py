@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from randsmooth.data.decode import LUMA
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, check_known
-from randsmooth.models.base import Around, as_module, for_classes, foreign_parts, notes_of
+from randsmooth.models.base_classifier import Around, as_module, for_classes, foreign_parts, notes_of
 
 CHANNELS: dict[int | str, str] = {
     1: "grey values of red, green and blue",

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from randsmooth.documents import parse_json, read_file, shown
 from randsmooth.errors import InputError, article
 from randsmooth.extras import needs
-from randsmooth.models.base import Around, as_module, is_traced, notes_of, pick_device
+from randsmooth.models.base_classifier import Around, as_module, is_traced, notes_of, pick_device
 from randsmooth.models.folder import StoredModel
 from randsmooth.models.weights import weights_hash
 from randsmooth.urls import fetched, is_url

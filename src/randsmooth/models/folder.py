@@ -20,7 +20,7 @@ from randsmooth.atomic import make_folder, naming, sync_folder, write_atomically
 from randsmooth.documents import parse_json, read_file, shown
 from randsmooth.errors import InputError
 from randsmooth.escape import markdown, setting
-from randsmooth.models.base import pick_device
+from randsmooth.models.base_classifier import pick_device
 from randsmooth.models.sources import check_place, shipped
 from randsmooth.models.weights import COUNTER
 from randsmooth.noise import noise_from

@@ -23,11 +23,11 @@ from randsmooth.data import DATASETS, DatasetSpec, Images
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.models.around import normalise_step
-from randsmooth.models.base import pick_device
+from randsmooth.models.base_classifier import pick_device
 from randsmooth.models.classifier import Classifier
 from randsmooth.models.denoised import Denoiser
 from randsmooth.models.folder import CARD, CONFIG, WEIGHTS, filled, save
-from randsmooth.models.importing.files import Checkpoint, arch_of, denoiser_size, our_tensors, read_checkpoint
+from randsmooth.models.importing.foreign_weights import Checkpoint, arch_of, denoiser_size, our_tensors, read_checkpoint
 from randsmooth.models.registry import check_arch
 from randsmooth.noise import Stream, draw
 from randsmooth.progress import Progress, chosen_progress
