@@ -13,7 +13,7 @@ from models.refusing import refusal
 from randsmooth import SmoothedClassifier, data
 from randsmooth.app import nearest, radius_by_samples
 from randsmooth.app.explaining import attempt
-from randsmooth.app.one_image import limit
+from randsmooth.app.image_certificate import limit
 from randsmooth.noise import Gaussian
 
 

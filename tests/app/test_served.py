@@ -17,8 +17,8 @@ from models.refusing import refusal
 from nasty import NASTY
 from randsmooth import data
 from randsmooth.app import Limits, Served, write_space
-from randsmooth.app.served import as_data, shown
-from randsmooth.app.served import refusal as page_of_refusal
+from randsmooth.app.live_certificates import as_data, shown
+from randsmooth.app.live_certificates import refusal as page_of_refusal
 from randsmooth.documents import parse_yaml
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from randsmooth import data, metrics
 from randsmooth.app.explaining import attempt
-from randsmooth.app.one_image import Attempts, radius_by_samples
+from randsmooth.app.image_certificate import Attempts, radius_by_samples
 from randsmooth.certificates import ABSTAIN, Certificates, CertificationSettings, JournalRow
 from randsmooth.certification import Run
 from randsmooth.errors import InputError

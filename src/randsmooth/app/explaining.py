@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from randsmooth import data, models
-from randsmooth.app.one_image import Attempt, Attempts, Copies, Explanation, Neighbour, Neighbours
+from randsmooth.app.image_certificate import Attempt, Attempts, Copies, Explanation, Neighbour, Neighbours
 from randsmooth.app.page import write_explanation
 from randsmooth.certificates import ABSTAIN, CertificationSettings
 from randsmooth.certification import Certified, SmoothedClassifier, check_fit

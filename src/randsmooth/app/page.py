@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from randsmooth.app.one_image import BUDGETS, Explanation, Pixels, limit, radius_by_samples
+from randsmooth.app.image_certificate import BUDGETS, Explanation, Pixels, limit, radius_by_samples
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates import ARITHMETICS, BATCH_MATTERS
 from randsmooth.certification import Watched

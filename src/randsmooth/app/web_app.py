@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from randsmooth.app.live_certificates import LEAST, Served, as_data, refusal, shown
 from randsmooth.app.page import in_norm
-from randsmooth.app.served import LEAST, Served, as_data, refusal, shown
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say, shortened
 from randsmooth.extras import needs

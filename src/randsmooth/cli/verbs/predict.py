@@ -332,7 +332,7 @@ def serve(settings: Serve) -> None:
         app.write_space(settings.model, settings.space, title=title, limits=limits, **same)
         say(settings.space)
         return
-    from randsmooth.app.launching import check_address
+    from randsmooth.app.hosting import check_address
     from randsmooth.app.web_app import check_gradio
 
     check_gradio()

@@ -9,7 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from randsmooth.app.served import Limits, Served
+from randsmooth.app.live_certificates import Limits, Served
 from randsmooth.atomic import make_folder
 from randsmooth.certificates import CertificationSettings
 from randsmooth.certification.opening import under_noise
