@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from cli.processes import Run
+from fresh import commands
 from randsmooth.certification.backends import BACKENDS
 from randsmooth.extras import EXTRAS
-from test_extras import without
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +39,7 @@ def test_the_report_says_what_is_here_and_names_neither_home_nor_secrets(
 
 
 def test_without_any_extra_it_says_what_to_install(tmp_path: Path) -> None:
-    ((code, said),) = without({*EXTRAS}, tmp_path, [["doctor", "--quick", "--format", "json"]])
+    ((code, said, _),) = commands([["doctor", "--quick", "--format", "json"]], tmp_path, without={*EXTRAS})
     assert code == 0, said
     found, _ = json.JSONDecoder().raw_decode(said)
     assert {*found["missing"]} == {*EXTRAS}

@@ -64,4 +64,4 @@ class DenoisedStability(Method):
 
 
 # By the names that users give.
-OBJECTIVES: dict[str, type[Method]] = {"mse": MeanSquaredError, "stability": DenoisedStability}
+OBJECTIVES: dict[str, type[MeanSquaredError | DenoisedStability]] = {"mse": MeanSquaredError, "stability": DenoisedStability}
