@@ -64,4 +64,5 @@ class DenoisedStability(Method):
 
 
 # By the names that users give.
-OBJECTIVES: dict[str, type[MeanSquaredError | DenoisedStability]] = {"mse": MeanSquaredError, "stability": DenoisedStability}
+Objective = type[MeanSquaredError | DenoisedStability]
+OBJECTIVES: dict[str, Objective] = {"mse": MeanSquaredError, "stability": DenoisedStability}
