@@ -151,7 +151,7 @@ NO_COUNTS: list[tuple[str, str, str]] = [  # file, text, and what the refusal na
     ("a.csv", "label,picked,n_A\n", "n is missing"),  # nothing says it where no image is counted
     ("a.csv", "label,picked,n_A,n\n0,0,990,1000,5\n", "cannot be read"),
     ("a.csv", "label,picked,n_A,n\n0,0,inf,1000\n", "n_A holds inf"),
-    ("a.csv", "label,label\n0,0\n", "no counts"),
+    ("a.csv", "label,label\n0,0\n", "more than one column 'label'"),
     ("a.csv", 'label,picked,n,counts\n0,0,1000,"[990, 10]"\n', "counts holds '[990, 10]'"),
     ("a.csv", "label,counts_0,counts_1,counts0_00,counts0_1\n0,5,0,1,0\n", "not all from counts0_0"),
     ("a.jsonl", "[1, 2]\n", "no counts"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from secrets import randbits
@@ -176,9 +177,13 @@ def _columns(counts: Any) -> tuple[dict[str, Any], str]:
 def _columns_of_file(path: Path) -> dict[str, Any]:
     """The columns of comma-, tab- or semicolon-separated values, or of JSON lines, as pandas reads them."""
     text = io.StringIO(read_text(path))
+    first = text.getvalue().partition("\n")[0]
+    mark = next((mark for mark in "\t,;" if mark in first), ",")
+    twice = [] if path.suffix in JSON_LINES else [k for k, n in Counter(first.split(mark)).items() if n > 1]
+    if twice:  # which takes pandas long where there are many
+        raise InputError(f"{path} has more than one column {shown(repr(twice[0]))}: keep one of them")
     import pandas as pd  # here, since it takes long to load
 
-    mark = next((mark for mark in "\t,;" if mark in text.getvalue().partition("\n")[0]), ",")
     try:
         with warnings.catch_warnings(action="error", category=pd.errors.ParserWarning):  # more cells than names
             if path.suffix in JSON_LINES:

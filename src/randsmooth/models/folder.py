@@ -95,7 +95,7 @@ def filled(make: Callable[[], M], weights: dict[str, Tensor], where: str, way_ou
         with torch.random.fork_rng(devices=[]), torch.device("meta"):
             expected = make().state_dict()
     except (InputError, RuntimeError, TypeError) as error:  # TypeError: of an argument that the model lacks
-        reason = str(error).partition("\n")[0]
+        reason = shown(str(error).partition("\n")[0])
         raise InputError(f"{where}: no such network can be built ({reason})") from error
     counters = {name: torch.zeros((), dtype=torch.int64) for name in expected if name.endswith(COUNTER)}
     weights = counters | weights
