@@ -51,10 +51,11 @@ def test_an_image_of_a_data_set_is_explained_and_its_certificate_attacked(cli: R
     table, page = read("one.parquet"), Path("page.html").read_text()
     assert (table.idx.tolist(), table.header.dataset, table.header.split, len(table)) == ([17], "digits", "test", 1)
     predict, radius = int(table.predict[0]), table.radius[0]
-    said = "abstains" if predict < 0 else f"{predict}  radius {int(radius * 10_000) / 10_000:.4f}"
-    assert done.out.splitlines()[-3] == f"digits:17  {said}"
-    assert "nearest other class" in page and "1,433 training images" in page and "--certificate one.parquet" in page
     label = str(data.load("digits", "test").labels[17].item())
+    known = f"(label {label}: {'right' if label == str(predict) else 'wrong'})"
+    said = f"answer {predict} {known}  radius {int(radius * 10_000) / 10_000:.4f} (L2)"
+    assert done.out.splitlines()[-3] == f"digits:17  {f'abstains (label {label})' if predict < 0 else said}"
+    assert "nearest other class" in page and "1,433 training images" in page and "--certificate one.parquet" in page
     assert predict < 0 or (label == str(predict)) == ("The label agrees" in page)
     if predict >= 0:
         cli.done("attack", model, "one.parquet", "--steps", 1, "--m", 8, "--n", 100)
@@ -63,10 +64,12 @@ def test_an_image_of_a_data_set_is_explained_and_its_certificate_attacked(cli: R
 def test_a_file_is_explained_as_predict_certifies_it_and_the_page_says_how(cli: Run, model: Path, image: str) -> None:
     how, quick = (image, "--n", 300, "--seed", 4), ("--no-attack", "--no-training")
     told = cli("predict", model, *how)
-    assert cli.done("explain", model, *how, *quick).out.splitlines() == [told.out.strip(), "explanation.html"]
+    line = told.out.strip().replace(f"{image}  ", f"{image}  answer ") + " (L2)"
+    assert cli.done("explain", model, *how, *quick).out.splitlines() == [line, "explanation.html"]
     page = Path("explanation.html").read_text()
     assert "as was asked for" in page and "data:image/png;base64," in page
     assert "explanation.html exists" in cli.refused("explain", model, *how)
+    assert "has 364 images, 0 to 363" in cli.refused("explain", model, "digits:364")
     done = cli("explain", model, "digits:3", "--n", 100, *quick, "--out", "b.html")
     seed = done.err.split()[-4]  # note: --seed S repeats this answer
     assert seed.isdigit() and f"--no-training --seed {seed}<" in Path("b.html").read_text()
@@ -74,12 +77,14 @@ def test_a_file_is_explained_as_predict_certifies_it_and_the_page_says_how(cli: 
 
 def test_what_cannot_be_explained_or_served_is_refused(cli: Run, model: Path) -> None:
     np.savez(model / "two.npz", x=np.zeros((2, 8, 8), np.uint8))
+    np.savez(model / "nine.npz", x=np.zeros((2, 9, 9), np.uint8))
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         bad = {
             "explain m none.png": "no image at none.png",
             "explain m digts:3": "did you mean 'digits'",
             "explain m digits:364": "has 364 images, 0 to 363",
+            "explain m m/nine.npz:0": "and nine.npz's are (1, 9, 9): give images of its own",
             "explain m m/two.npz": "m/two.npz holds 2 images: name one, such as m/two.npz:0",
             "explain m digits:3 --certificate a.csv": "must end in .parquet",
             "serve none": "none names no model",

@@ -270,7 +270,7 @@ def check_fit(model: object, spec: DatasetSpec, noise: Noise | None = None) -> N
     """
     width, shape = _known(model, "num_classes"), _known(model, "shape")
     more = spec.open_ended and width is not None and width >= spec.num_classes
-    way = f"pass the --dataset it was trained on ({models.provenance_of(model).get('dataset', 'not recorded')})"
+    way = f"give images of its own data set ({models.provenance_of(model).get('dataset', 'not recorded')})"
     if width not in (None, spec.num_classes) and not more:
         raise InputError(f"the model has {width} classes and {spec.name} has {spec.num_classes}: {way}")
     taken = {tuple(spec.shape), tuple(spec.shape if noise is None else noise.shape(spec.shape))}

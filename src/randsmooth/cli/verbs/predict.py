@@ -18,12 +18,14 @@ from randsmooth.cli.settings import Argument, as_given
 from randsmooth.data.registry import check_dataset, is_source
 from randsmooth.errors import InputError
 from randsmooth.escape import say
-from randsmooth.noise import round_down
+from randsmooth.noise import NORMS, round_down
 from randsmooth.progress import console
 from randsmooth.urls import name_of
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+    from randsmooth.noise import Noise
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 BASE = ("sigma", "noise", "precision", "backend")  # options that decide which classifier answers
@@ -188,7 +190,7 @@ def explain(settings: Explain) -> None:
     Example: randsmooth explain runs/gaussian digits:17 --out page.html
     """
     check_sources(settings.model, settings.denoiser)
-    check_image(settings.image)
+    check_image(settings.image, settings.split)
     wanted = [settings.out, *([settings.certificate] if settings.certificate else [])]
     if settings.certificate is not None and settings.certificate.suffix != ".parquet":
         raise InputError(f"{settings.certificate} must end in .parquet")
@@ -201,11 +203,15 @@ def explain(settings: Explain) -> None:
         app.write_explanation(explained, settings.out, command=command)
         if settings.certificate is not None:
             certificates.write_parquet(_table(explained, settings), settings.certificate)
-    label, radius = None if explained.predict < 0 else explained.classes[explained.predict], explained.radius
-    answer = "abstains" if label is None else f"{label}  radius {round_down(radius, 4)}"
-    written = [*map(str, wanted)]
-    content = {"image": explained.name, "label": label, "radius": radius, "seed": seed, "written": written}
-    settings.answer([f"{explained.name}  {answer}", *written], lambda: content)
+    written, radius = [*map(str, wanted)], explained.radius
+    names, y = dict(enumerate(explained.classes)), explained.label
+    label, true = names.get(explained.predict), None if y is None else names.get(y, str(y))
+    judged = "" if label is None else ": right" if y == explained.predict else ": wrong"
+    known = "" if true is None else f" (label {true}{judged})"
+    far = f"answer {label}{known}  radius {round_down(radius, 4)} ({NORMS[explained.noise.norm].label})"
+    content = {"image": explained.name, "label": label, "true_label": true, "radius": radius, "seed": seed}
+    line = f"{explained.name}  {f'abstains{known}' if label is None else far}"
+    settings.answer([line, *written], lambda: content | {"written": written})
     if settings.seed is None:
         note(f"--seed {seed} repeats this answer")
 
@@ -221,19 +227,27 @@ def in_dataset(text: str) -> tuple[str, int] | None:
     return (dataset, int(index)) if colon and index.isdecimal() and not Path(text).exists() else None
 
 
-def check_image(text: str) -> None:
+def check_image(text: str, split: str) -> None:
     """Raise InputError for an image that does not exist, as far as that is known without loading torch."""
     if (named := in_dataset(text)) is not None:
         check_dataset(named[0])
+        check_index(text, split, data.DATASETS[named[0]].sizes.get(split) if named[0] in data.DATASETS else None)
     elif not Path(text).is_file():
         raise InputError(f"no image at {text}: expected an image file, or DATASET:INDEX such as digits:17")
 
 
-def found_image(model: models.BaseClassifier, settings: Explain) -> tuple[Tensor, dict[str, Any]]:
+def check_index(text: str, split: str, count: int | None) -> None:
+    """Raise InputError where DATASET:INDEX names no image of a split of `count`; None: it is not known yet."""
+    dataset, _, index = text.rpartition(":")
+    if count is not None and int(index) >= count:
+        raise InputError(f"{text}: {dataset} ({split}) has {count} images, 0 to {count - 1}")
+
+
+def found_image(model: models.BaseClassifier, settings: Explain, noise: Noise) -> tuple[Tensor, dict[str, Any]]:
     """The image (C, H, W) that is named, as the model takes it; and its name, its label and the classes there are.
 
     Raises:
-        InputError: there is none, or it has another shape.
+        InputError: there is none, or it is of another shape or other classes than the model takes under `noise`.
     """
     import torch
 
@@ -248,9 +262,8 @@ def found_image(model: models.BaseClassifier, settings: Explain) -> tuple[Tensor
         return x, {"name": name, "classes": () if spec.open_ended else spec.classes}
     dataset, index = named
     images = data.load(dataset, settings.split, stream=True, **reading_of(model, dataset, settings.reading()))
-    if index >= len(images):
-        last = len(images) - 1
-        raise InputError(f"{settings.image}: {dataset} ({settings.split}) has {len(images)} images, 0 to {last}")
+    check_index(settings.image, settings.split, len(images))
+    certification.check_fit(model, images.spec, noise)
     (x,), (label,) = images.batch(torch.tensor([index]))
     classes = () if images.spec.open_ended else images.spec.classes
     return x, {"name": settings.image, "classes": classes, "label": int(label) if images.labelled else None}
@@ -259,13 +272,13 @@ def found_image(model: models.BaseClassifier, settings: Explain) -> tuple[Tensor
 def _explained(model: models.BaseClassifier, settings: Explain) -> app.Explanation:
     from randsmooth.certification.opening import reading_of
 
-    x, known = found_image(model, settings)
+    asked = completed(settings.asked(), settings, model)
+    x, known = found_image(model, settings, asked.smoothing)
     training: Any = False if settings.no_training else None
     if settings.dataset is not None and not settings.no_training:
         how_read = reading_of(model, settings.dataset, settings.reading())
         training = data.load(settings.dataset, "train", stream=True, **how_read)
     how = known | settings.model_dump(include={"device", "num_classes"}) | {"attack": not settings.no_attack}
-    asked = completed(settings.asked(), settings, model)
     return app.explain(model, x, asked, training=training, **how, progress=console)
 
 
