@@ -190,3 +190,6 @@ def test_a_hub_id_is_downloaded_without_any_pickle(saved: Path, monkeypatch: pyt
     assert load("user/name").arch == "resnet8"
     said = "no folder user/none | (no network at all): check the name | hf download user/none"
     check_refusals([(lambda: load("user/none"), said)])
+    monkeypatch.chdir(saved.parent.parent)
+    near = f"{saved.parent.name}/{saved.name}"
+    check_refusals([(lambda: load(f"{near}x"), f"unknown model folder '{near}x': did you mean '{near}'")])

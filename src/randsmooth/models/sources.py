@@ -74,14 +74,21 @@ def shipped(place: Path | str) -> Path | str:
 def check_place(folder: Path | str) -> None:
     """Raise InputError unless `folder` is a folder that is there, or may be a model's id on the Hugging Face hub.
 
+    What would lie beside model folders that are here is taken for one of them that was misspelt, not for such an id.
+
     Example:
         >>> check_place("user/name")
         >>> check_place("nomodel")
         Traceback (most recent call last):
         randsmooth.errors.InputError: nomodel is not a folder: expected a model folder or a hub id such as user/name
     """
-    if not Path(shipped(folder)).is_dir() and (Path(folder).exists() or not HUB_ID.fullmatch(str(folder))):
+    if Path(shipped(folder)).is_dir():
+        return
+    if Path(folder).exists() or not HUB_ID.fullmatch(str(folder)):
         raise InputError(f"{folder} is not a folder: expected a model folder or a hub id such as user/name")
+    if beside := [config.parent.as_posix() for config in Path(folder).parent.glob("*/config.json")]:
+        way = f"a model of the hub: `hf download {folder} --local-dir FOLDER`, and FOLDER here"
+        raise InputError(f"{unknown('model folder', str(folder), beside)} ({way})")
 
 
 def check_file(source: str) -> None:
