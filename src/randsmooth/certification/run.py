@@ -353,8 +353,12 @@ class Run:
         if total >= TOO_FEW and right <= (guess + NEAR * (1 - guess)) * total:
             numbered = ", ".join(f"{place} {shown(name)}" for place, name in enumerate(self.images.spec.classes[:3]))
             taken = "features in these units" if self.images.spec.features else "images in [0, 1]"
-            said += f", hardly more often than guessing ({guess:.1%}): are its classes numbered as the data's"
-            said += f" ({numbered}, ...), and does it take {taken}?"
+            epochs, take = map(models.provenance_of(self.base).get, ("epochs", "take"))
+            on = f" on {take:,} images" if type(take) is int else ""
+            many = f"{epochs} epoch{'s' * (epochs != 1)}{on}"
+            said += f", hardly more often than guessing ({guess:.1%}): "
+            said += f"was it trained long enough ({many}), " * (type(epochs) is int)
+            said += f"are its classes numbered as the data's ({numbered}, ...), and does it take {taken}?"
         yield said
 
     def check_model(self, table: Certificates) -> None:
