@@ -61,6 +61,7 @@ def test_the_method_of_a_paper_and_the_paper_name_the_same_people() -> None:
 
 
 def test_parts_around_a_network_are_cited() -> None:
+    assert keys(cited(["p_A"])) == keys(cited(["p_a"]))
     behind = {"denoiser": {"arch": "dncnn-17x64"}, "classifier": {"arch": "resnet20"}}
     diffused = {"denoiser": {"arch": "one step of the diffusion model UNet", "timestep": 3}}
     ensemble = {"arch": "Ensemble", "notes": ["an ensemble of 3: the mean of the members' logits"], "method": "macer"}

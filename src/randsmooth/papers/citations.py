@@ -212,7 +212,7 @@ def _uses(thing: str | Path) -> Iterable[Use]:
     if path.is_file():
         return _of_table(path)
     name = str(thing).partition("=")[0]
-    found = [use for use in (Use(kind, name) for kind in needs()) if use.keys() is not None]
+    found = [use for use in (Use(kind, name.lower()) for kind in needs()) if use.keys() is not None]
     found = found or [Use(kind, name) for kind, registry in OPEN.items() if name in registry]
     if not found:
         forms = [form for kind, names in needs().items() if kind != "architecture" for form in names]
