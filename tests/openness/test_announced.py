@@ -60,7 +60,10 @@ def test_listings_say_where_it_comes_from(capsys: pytest.CaptureFixture[str]) ->
     for words, said in (
         (["methods"], f" {SOURCE_THERE} (from smoothing-extras)\n"),
         (["methods", "clean-and-noisy"], f"clean-and-noisy  ({SOURCE_THERE}; from smoothing-extras)"),
-        (["data", "list"], "\nstripes         Stripes across or down, 8x8 grey, made on the spot (from smoothing-"),
+        (
+            ["data", "list"],
+            "\nstripes         here  Stripes across or down, 8x8 grey, made on the spot (from smoothing-",
+        ),
     ):
         app(words, standalone_mode=False)
         assert said in capsys.readouterr().out, words

@@ -15,6 +15,7 @@ from randsmooth.cli.options import DATASET, Answered, Images
 from randsmooth.cli.output import COMPLETION
 from randsmooth.cli.settings import Argument, Unsaved, option
 from randsmooth.cli.verbs import first_paragraph
+from randsmooth.data import is_at_hand
 from randsmooth.escape import LONG, printable, say, shortened, to_json
 from randsmooth.methods import METHODS
 from randsmooth.models.sources import shipped
@@ -193,8 +194,12 @@ class Describe(Answered, Images):
 
 
 def list_(settings: List) -> None:
-    """List the named data sets. A name is looked for in `$RANDSMOOTH_DATA/NAME/{train,test}.parquet` first."""
-    said = {name: data.DATASETS.describe(name, lambda spec: spec.description) for name in data.DATASETS}
+    """List the named data sets, and which are here. A name is looked for in `$RANDSMOOTH_DATA/NAME/` first."""
+
+    def about(spec: data.DatasetSpec) -> str:
+        return f"{'here' if is_at_hand(spec.name) else 'hub ' if spec.hub else 'away'}  {spec.description}"
+
+    said = {name: data.DATASETS.describe(name, about) for name in data.DATASETS}
     settings.answer((f"{name:15} {words}" for name, words in said.items()), lambda: said)
 
 
