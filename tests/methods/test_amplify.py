@@ -55,14 +55,18 @@ def test_before_e_t_it_is_gaussian_training() -> None:
 
 def test_discards_once_and_reweights_every_ten_epochs() -> None:
     amplify, probe = schedule(), Probe()
-    asked = []
+    asked, said = [], []
     for epoch in range(30):
         probe.calls.clear()
         amplify.advance(epoch, TOTAL, probe)
         asked += [(epoch, *call) for call in probe.calls]
+        said += [amplify.remark] * bool(amplify.remark)
         if epoch == 3:
             probe.shares = 1.0 - SHARES  # nobody is discarded for what the model says later
     left = int((SHARES >= 0.4).sum())
+    assert said == [f"discarded {TOTAL - left} of 40 images (p_A < 0.4)"]
+    advance(many := schedule(p_t=0.9), range(4), Probe())
+    assert "35 of 40 images (p_A < 0.9), more than half: to keep more take a smaller p_t" in many.remark
     assert asked == [(3, TOTAL, 100, None), *((epoch, left, 16, None) for epoch in (3, 13, 23))]
     copies = [amplify.copies(epoch) for epoch in range(30)]  # an image of p_A = 0.8 is kept after about 50
     assert copies == [{3: 50 + 16, 13: 16, 23: 16}.get(epoch, 0) for epoch in range(30)]

@@ -35,7 +35,7 @@ def test_wishes_reach_the_recipe_and_without_any_nothing_more_is_said() -> None:
     rates = [ask()[0].lr_at(epoch) for epoch in (0, 49, 50, 99, 100, 149)]
     assert rates == pytest.approx([0.1, 0.1, 0.01, 0.01, 0.001, 0.001], rel=1e-12)
     assert ask(method="smoothadv", epochs=15)[0].summary() == (
-        "preset cat-rs/smoothadv: smoothadv with m=2, eps=2.0, T=10, attack=pgd, warmup=1; resnet110, "
+        "preset cat-rs/smoothadv: smoothadv with m=2, eps=2.0, warmup=1; resnet110, "
         "15 epochs, lr 0.1 (x0.1 at epochs 5, 10), batch 256, weight decay 0.0001, 128 images per step"
     )
 
@@ -127,7 +127,8 @@ BAD: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     ({"set": {"batch": 254}}, ("batch=254", "m=4")),
     ({"set": {"E_t": 150}}, ("E_t=150", "150 epochs")),
     ({"set": {"E_t": 150, "discard": False}}, ("reweighting and the attack",)),
-    ({"epochs": 1}, ("E_t=0", "2 epochs")),
+    ({"epochs": 1}, ("E_t=0", "E_t=1 or more, in a run of at least 2 epochs")),
+    ({"epochs": 1, "set": {"E_t": 1}}, ("E_t=1 lies beyond", "never begin. Train longer")),
     ({"dataset": "imagenet"}, ("E_t=0", "p_A_from")),
 ]
 

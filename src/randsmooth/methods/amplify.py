@@ -75,8 +75,8 @@ class Amplify(Method):
     def check(self) -> None:
         if self.discard and self.E_t == 0 and self.p_A_from is None:
             raise InputError(
-                "E_t=0 discards images before any training: train for at least 2 epochs, set a larger E_t, or name a "
-                "model trained at this sigma to take p_A from, p_A_from=MODEL_DIR (--set on the command line)"
+                "E_t=0 discards images before any training: take E_t=1 or more, in a run of at least 2 epochs, or name "
+                "a model trained at this sigma to take p_A from, p_A_from=MODEL_DIR (--set on the command line)"
             )
         if self.reweight:
             image_weights(self, torch.tensor([self.reweight_noises]))  # refuses a p_min that certifies nothing
@@ -139,19 +139,25 @@ class AmplifySchedule(Schedule):
         self.weights: Tensor | None = None  # (N,) float64, 0 where discarded
 
     def advance(self, epoch: int, total: int, probe: Probe) -> dict[str, float]:
-        method, every = self.method, torch.arange(total)
+        method, every, self.remark = self.method, torch.arange(total), ""
         if self._discards(epoch):
             enough = self._enough()
             of, augmented = method.p_A_from, method.p_A_augmented
             self.kept = probe(every, method.discard_noises, of, augmented=augmented, enough=enough) >= enough
             if not self.kept.any():
                 raise InputError(f"p_t={method.p_t} would discard every image: no p_A of {total} images is so large")
+            self.remark = self._discarded(total - int(self.kept.sum()), total)
         if self._reweights(epoch):
             left = every if self.kept is None else every[self.kept]
             counts = probe(left, method.reweight_noises, augmented=method.p_A_augmented)
             self.weights = torch.zeros(total, dtype=torch.float64).index_put((left,), image_weights(method, counts))
         figures = {} if self.kept is None else {"discarded_share": 1.0 - int(self.kept.sum()) / total}
         return figures | {f"mean_{name}": float(values.mean()) for name, values in self.histograms().items()}
+
+    def _discarded(self, lost: int, total: int) -> str:
+        said = f"discarded {lost:,} of {total:,} images (p_A < {self.method.p_t})" * bool(lost)
+        way = f"a smaller p_t, or more epochs before E_t, now {self.method.E_t} (--set p_t=..., --set E_t=...)"
+        return f"{said}, more than half: to keep more take {way}" if 2 * lost > total else said
 
     def copies(self, epoch: int) -> int:
         decide = min(self.method.discard_noises, self._enough() * 5 // 4)  # most images stay, and have a p_A near 0.8

@@ -194,6 +194,8 @@ class Schedule:
         [0, 1, 2, 3]
     """
 
+    remark = ""  # what the user is told of the epoch that `advance` prepared
+
     def __init__(self, method: Method) -> None:
         self.method = method
 

@@ -223,6 +223,8 @@ class Trainer:
         figures = self.schedule.advance(epoch, len(self.images), make_probe(*of, asked))
         if due:
             self.reporter.advance(due - done, here)
+        if self.schedule.remark:
+            self.reporter.say(f"{here}: {self.schedule.remark}")
         return figures
 
     def _images_in(self, step: int) -> int:

@@ -92,9 +92,10 @@ class Recipe(Optimisation, Reading):
         return self.batch // self.build_method().m
 
     def summary(self) -> str:
-        """What is trained and how, in one line for the user."""
-        given = ", ".join(f"{key}={value}" for key, value in self.hyperparameters.items() if value is not None)
-        what = f"preset {self.preset}: {self.method} with {given}; {self.arch}"
+        """What is trained and how, in one line for the user, without hyperparameters that are the method's defaults."""
+        usual = vars(type(self.build_method()))
+        given = ", ".join(f"{key}={value}" for key, value in self.hyperparameters.items() if value != usual.get(key))
+        what = f"preset {self.preset}: {self.method}{' with ' * bool(given)}{given}; {self.arch}"
         return f"{what}, {super().summary()}, {self.images_per_step} images per step"
 
     def folders(self) -> Mapping[str, WhoseNoise | None]:
@@ -228,9 +229,10 @@ def _check(recipe: Recipe, m: int) -> None:
         begins = recipe.hyperparameters[name]
         what = " and ".join(part for key, part in parts.items() if recipe.hyperparameters.get(key))
         if what and begins >= recipe.epochs:
+            less = f" or set a smaller {name} (--set {name}=...)" * (recipe.epochs > 1)
             raise InputError(
                 f"{name}={begins} lies beyond the last of {recipe.epochs} epochs, which count from 0: {what} would "
-                f"never begin. Train longer or set a smaller {name} (--set {name}=...)"
+                f"never begin. Train longer{less}"
             )
 
 
