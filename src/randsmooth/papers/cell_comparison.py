@@ -16,7 +16,7 @@ from randsmooth.report.sheet import gathered
 
 # Decimal digits of our figures where the paper prints none. All other metrics have one.
 DIGITS = {"acr": 3, "seconds": 1, "hours": 2, "epochs": 0}
-EXACT = 1e-9  # rounding of floats
+EXACT = 1e-9  # rounding of floats: 6,465 of 10,000 is printed as 64.7%
 MANY = 0.5  # a run is another one where at least this share of its informative cells differs
 CHANCE = 0.99  # level of the interval for figures that are measured on other images
 
@@ -157,7 +157,7 @@ def findings(table: CellComparison) -> list[str]:
 
 def _finding(one: Agreement) -> str:
     places = {m: max(digits(m), one.row.decimals.get(m, 0)) for m in one.unexplained}
-    cells = ", ".join(f"{title(m)} {d:+.{places[m]}f}" for m, d in one.unexplained.items())
+    cells = ", ".join(f"{title(m)} {d + EXACT:+.{places[m]}f}" for m, d in one.unexplained.items())
     chance = "" if one.same_images else " by more than rounding and chance"
     why = ": the released log is not the run of the table" if one.another_run else ""
     many = f"{len(one.unexplained)} of {len(one.differences)} cells"
@@ -189,11 +189,11 @@ def wide(table: CellComparison) -> pd.DataFrame:
 
 
 def _cell(value: float | None, metric: str, row: PaperRow, source: str, sign: str) -> str:
-    """A figure as text: the paper's as printed, ours with at least as many digits."""
+    """A figure as text: the paper's as printed, ours with at least as many digits, rounded half up."""
     if value is None:
         return ""
     decimals = row.decimals.get(metric, digits(metric))
-    text = f"{value:{sign}.{decimals if source == 'paper' else max(decimals, digits(metric))}f}"
+    text = f"{value + EXACT:{sign}.{decimals if source == 'paper' else max(decimals, digits(metric))}f}"
     return text.lstrip("+-") if float(text) == 0.0 else text
 
 

@@ -135,7 +135,7 @@ class Context:
     def notes_on(self, rows: Sequence[PaperRow]) -> list[str]:
         """What was inferred about the rows' logs or changed in them, and which rows had several logs to choose from."""
         shown = [(row, found) for row in rows if (found := self.certificates_of(row)) is not None]
-        notes = gathered((note, row) for row, found in shown for note in found.table.header.notes)
+        notes = gathered((_in_short(note, row), row) for row, found in shown for note in found.table.header.notes)
         sentences = [f"{'all' if len(own) == len(shown) > 1 else named(own)}: {note}" for note, own in notes.items()]
         return sentences + [note for row, found in shown if (note := self._choice(row, found))]
 
@@ -155,6 +155,12 @@ class Context:
         found, own = self.certificates_of(row), self.folder / self.scale.model_folder_name(row)
         places = [own] if found is None else [own, found.path.with_suffix("")]
         return next((place for place in places if (place / "config.json").exists()), None)
+
+
+def _in_short(note: str, row: PaperRow) -> str:
+    """The note without what the row's name says, so that one note serves many rows."""
+    facts = f"sigma {row.sigma:g}, data set {row.dataset}, method {row.method}"
+    return note.replace(f"{facts} as", "sigma, data set and method as")
 
 
 def _order(row: PaperRow, found: CertificateFile) -> tuple[bool, bool, bool, bool, float, bool, float]:

@@ -68,6 +68,13 @@ class TableCoverage:
         """How many of these are as printed, to rounding and, on another number of images, chance."""
         return self.compared - sum(len(one.unexplained) for one in self.agreed)
 
+    @property
+    def said(self) -> str:
+        """How many rows there are, and how many of their cells are as printed, in words."""
+        chance = " and chance" * any(one is not None and not one.same_images for one in self.cells.agreed)
+        rows = f"{len(self.filled)} of {len(self.cells.rows)} rows"
+        return f"{rows}; {self.explained} of {self.compared} cells as printed, to rounding{chance}"
+
 
 @dataclass(frozen=True)
 class Survey:
@@ -155,6 +162,7 @@ class Reproduction:
         lacking: the missing rows by what is at hand of them, in words.
         skipped: a sentence for each file that could not be used.
         failed: model that was tried -> why it failed.
+        agreed: how many rows of a table there are, and how many of their cells are as printed, in words.
 
     Example:
         >>> from randsmooth.papers import reproduce
@@ -173,6 +181,7 @@ class Reproduction:
     lacking: Mapping[str, Sequence[PaperRow]]
     skipped: tuple[str, ...] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
+    agreed: str = ""
 
 
 def reproduce(
@@ -216,7 +225,8 @@ def reproduce(
     made = _made(thing, context, missing)
     files = [] if made is None else write(made, Path(out) / thing.name.replace("/", "-"), thing.title)
     steps, counts = tuple(steps_for_rows(missing, context)), (len(missing), len(thing.rows()))
-    return Reproduction(thing, made, tuple(files), steps, counts, lacking, context.skipped, failed)
+    agreed = TableCoverage(thing, context.compared(thing.rows())).said if made and _is_table(thing) else ""
+    return Reproduction(thing, made, tuple(files), steps, counts, lacking, context.skipped, failed, agreed)
 
 
 def submit_missing(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from randsmooth.launch.forecast import GraphPlan
 
 STATUS = "status"
+COMMANDS = 3  # that are printed of those that make what is missing
 LONGEST = 160  # characters of what a table says of one model
 SUPPOSED = (
     "measured: each network on a few images here, in float32, with random weights; supposed: one step after the other, "
@@ -281,10 +282,7 @@ def surveyed(found: papers.Survey) -> Iterator[str]:
     from randsmooth.papers.reproduction import kinds
 
     for table in found.drawn:
-        chance = " and chance" * any(one is not None and not one.same_images for one in table.cells.agreed)
-        yield f"{table.object.name}: {table.object.title}"
-        rows = f"{len(table.filled)} of {len(table.cells.rows)} rows"
-        yield f"  {rows}; {table.explained} of {table.compared} cells as printed, to rounding{chance}"
+        yield from (f"{table.object.name}: {table.object.title}", f"  {table.said}")
         yield from (f"  {what}: {named(theirs)}" for what, theirs in sorted(table.lacking.items(), reverse=True))
     if empty := [table.object.name for table in found.tables if table not in found.drawn]:
         yield from ("", f"nothing at all of {', '.join(empty)}")
@@ -308,13 +306,18 @@ def described(result: papers.Reproduction) -> Iterator[str]:
     yield from (f"{result.object.name}: {result.object.title}", "")
     if result.made is not None:
         yield from map(to_text, result.made.tables.values())
+        yield from [f"{result.agreed}\n"] * bool(result.agreed)
         yield from map(str, result.files)
+    elif not result.object.needs_models:
+        yield "nothing to draw it from: --from FOLDER takes certificates or logs (docs/published.md has published ones)"
     missing, total = result.missing
     if missing:
         yield from ("", f"missing: {missing} of {total} models")
         yield from (f"  {what}: {named(rows)}" for what, rows in result.lacking.items())
         yield "To make them (--run does; each can be resumed):"
-        yield from (f"  {step.command()}" for step in result.steps)
+        yield from (f"  {step.command()}" for step in result.steps[:COMMANDS])
+        if (more := len(result.steps) - COMMANDS) > 0:
+            yield f"  and {more} more: --format json has them all"
     if result.failed:
         yield from ("", f"{len(result.failed)} of these failed; what does not need them was done all the same:")
         yield from (f"  {name}: {printable(error)}" for name, error in result.failed.items())
