@@ -92,6 +92,13 @@ def test_a_verb_names_the_extra_that_it_lacks(folder: Path) -> None:
         assert sorted(folder.iterdir()) == before, extra  # nothing is begun that cannot be ended
 
 
+def test_a_data_set_of_the_hub_is_refused_before_torch_is_loaded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RANDSMOOTH_DATA", raising=False)
+    lines = [["train", "mnist", "--sigma", "0.5"]]
+    ((code, said, loaded),) = commands(lines, folder, without={"datasets"}, watched={"torch"})
+    assert code == 2 and not loaded and f"{install_command('hub')}. Or run `hf download ylecun/mnist" in said
+
+
 IMPORTS = """
 import importlib, pkgutil, warnings
 warnings.simplefilter("ignore")

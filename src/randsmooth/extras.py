@@ -4,8 +4,9 @@ import json
 import platform
 import shlex
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,18 @@ def needs(what: str, instead: str = "") -> Iterator[None]:
         raise MissingPackage(what, package, instead) from error
 
 
+def installed(package: str) -> bool:
+    """Whether a package can be imported, without importing it.
+
+    Example:
+        >>> installed("json")
+        True
+    """
+    with suppress(ModuleNotFoundError):  # of a finder that refuses it
+        return find_spec(package) is not None
+    return False
+
+
 def attach_room(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """`__getattr__`, `__dir__` and `__all__` of a room, which imports each of its public names on first use.
 
@@ -87,7 +100,7 @@ def installed_from() -> tuple[str, str]:
     """Where the randsmooth that is running came from, in a word or two, and the address of that as pip would take it.
 
     Example:
-        >>> installed_from()[0] in ("clone", "address", "package index")
+        >>> installed_from()[0] in ("clone", "file or URL", "package index")
         True
     """
     source = Path(__file__).resolve().parents[1]
@@ -98,7 +111,7 @@ def installed_from() -> tuple[str, str]:
     url = noted.get("url", "")
     if version := noted.get("vcs_info"):
         url = f"{version['vcs']}+{url}@{version['commit_id']}"
-    return ("address", url) if url else ("package index", "")
+    return ("file or URL", url) if url else ("package index", "")
 
 
 def install_command(extra: str) -> str:

@@ -44,7 +44,7 @@ def test_without_any_extra_it_says_what_to_install(tmp_path: Path) -> None:
     found, _ = json.JSONDecoder().raw_decode(said)
     assert {*found["missing"]} == {*EXTRAS}
     assert all("pip install" in said for said in found["missing"].values())
-    assert found["backends"] == {}
+    assert found["backends"] == {} and "from the hub once the extra hub is installed" in found["data sets"]["svhn"]
 
 
 def test_what_is_broken_is_named_and_the_rest_is_looked_at(

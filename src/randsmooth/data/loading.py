@@ -1,6 +1,5 @@
 """From whatever a data set is given as, to images: the one way in."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from randsmooth.data.decode import Encoded, channels_of, form
 from randsmooth.data.files import NAMES, open_split, open_whole, read_csv, read_tars, split_files
 from randsmooth.data.images import Device, Images, Request, StreamedImages, TensorImages, numbered, take
 from randsmooth.data.labels import USUAL, ColumnNames, check_labels
-from randsmooth.data.registry import DATASETS, HOME, dataset_path, folder_of, shards
+from randsmooth.data.registry import DATASETS, HOME, dataset_path, folder_of, not_had, shards
 from randsmooth.data.tables import from_disk, from_hub, from_rows, holds_files, is_saved, read_parquet
 from randsmooth.documents import refused, shown
 from randsmooth.errors import InputError, check_known
@@ -200,9 +199,7 @@ def _found(spec: DatasetSpec, split: str) -> Encoded:
     try:
         return from_hub(spec, split)
     except InputError as error:
-        there = f"{spec.name} is not at {folder} ({HOME} is {os.environ.get(HOME) or 'not set'})"
-        way = f"run `hf download {spec.hub} --repo-type dataset --local-dir {folder}` where there is a network"
-        raise InputError(f"{there}, and {error}. Or {way}, and set {HOME} to the parent of that folder") from error
+        raise not_had(spec, error) from error
 
 
 def infer(name: str, splits: Mapping[str, Encoded], fit: Fit | None = None) -> DatasetSpec:

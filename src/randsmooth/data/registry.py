@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from randsmooth.data.dataset_spec import DatasetSpec
 from randsmooth.documents import parse_yaml, refused, shown
 from randsmooth.errors import InputError, unknown
-from randsmooth.extras import needs
+from randsmooth.extras import MissingPackage, installed, needs
 from randsmooth.registry import Registry
 from randsmooth.urls import check_there, fetched, is_url
 
@@ -61,8 +61,8 @@ not opened unasked; give the folder yourself (--dataset)
     return name
 
 
-def check_dataset(dataset: str) -> None:
-    """Raise InputError unless `dataset` is a name, or a folder or file. Looks at no image, loads no torch.
+def check_dataset(dataset: str, *, images: bool = True) -> None:
+    """Raise InputError unless `dataset` is a name, whose `images` can be had, or a folder or file. Loads no torch.
 
     Example:
         >>> check_dataset("digits")
@@ -75,6 +75,22 @@ def check_dataset(dataset: str) -> None:
     elif dataset not in DATASETS:
         with refused(f"{shown(dataset)} cannot be read", OSError):
             dataset_path(dataset)
+    elif images and (spec := DATASETS[dataset]).hub and not is_at_hand(dataset) and not installed("datasets"):
+        raise not_had(spec, MissingPackage(f"the data set {spec.hub} of the hub", "datasets"))
+
+
+def not_had(spec: DatasetSpec, error: InputError) -> InputError:
+    """The error for a data set that is in no folder, nor from the hub because of `error`; with the ways to have it.
+
+    Example:
+        >>> raise not_had(DATASETS["mnist"], InputError("the hub is not reached"))
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: mnist is not at ..., and the hub is not reached. Or run `hf download ...
+    """
+    folder = folder_of(spec.name)
+    there = f"{spec.name} is not at {folder} ({HOME} is {os.environ.get(HOME) or 'not set'})"
+    way = f"run `hf download {spec.hub} --repo-type dataset --local-dir {folder}` where there is a network"
+    return InputError(f"{there}, and {error}. Or {way}, and set {HOME} to the parent of that folder")
 
 
 def unknown_form(what: str) -> InputError:

@@ -62,7 +62,7 @@ def import_(settings: Import) -> None:
     if not settings.checkpoint.is_file():
         raise InputError(f"no checkpoint at {settings.checkpoint}: give a file that torch.save or safetensors wrote")
     if settings.dataset is not None:
-        check_dataset(settings.dataset)  # before torch is loaded
+        check_dataset(settings.dataset, images=False)  # before torch is loaded
     out = settings.out or Path("runs") / ENDINGS.sub("", settings.checkpoint.name)
     values = settings.model_dump(exclude={"checkpoint", "dataset", "out", "format"})
     model = models.import_checkpoint(settings.checkpoint, settings.dataset, **values, out=out, progress=console)

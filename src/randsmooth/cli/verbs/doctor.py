@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from importlib import metadata
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from randsmooth.cli.settings import Unsaved
 from randsmooth.data import DATASETS, is_at_hand
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
-from randsmooth.extras import EXTRAS, install_command, installed_from
+from randsmooth.extras import EXTRAS, install_command, installed, installed_from
 
 USER_INFO = re.compile(r"//[^@\s]+@")  # a name and a password in a URL; keys of S3 may hold slashes
 SHAPE = (1, 28, 28)  # of the noisy images that are timed
@@ -84,14 +83,14 @@ def examine(*, quick: bool) -> dict[str, Any]:
             broken.append(f"{what}: {said}")
             return f"fails ({said})"
 
-    known = backends.BACKENDS if _installed("torch") else ()
+    known = backends.BACKENDS if installed("torch") else ()
     looks: dict[str, Callable[[], str | Facts]] = {
-        "randsmooth": lambda: f"{__version__} ({installed_from()[0]}), in {tidy(Path(__file__).parents[2])}",
+        "randsmooth": lambda: f"{__version__} from a {installed_from()[0]}, in {tidy(Path(__file__).parents[2])}",
         "python": lambda: f"{platform.python_version()}, {tidy(sys.executable)}, on {platform.platform()}",
         "cache": _cache,
         "devices": _devices,
         "packages": _packages,
-        "missing": lambda: {name: tidy(install_command(its)) for name, its in EXTRAS.items() if not _installed(name)},
+        "missing": lambda: {name: tidy(install_command(its)) for name, its in EXTRAS.items() if not installed(name)},
         "backends": lambda: {name: looked(f"backend {name}", partial(_backend, name, quick)) for name in known},
         "data sets": _data_sets,
     }
@@ -108,12 +107,6 @@ def tidy(text: object) -> str:
     return USER_INFO.sub("//...@", str(text)).replace(str(Path.home()), "~")
 
 
-def _installed(package: str) -> bool:
-    with suppress(ModuleNotFoundError):  # of a finder that refuses it
-        return find_spec(package) is not None
-    return False
-
-
 def _cache() -> str:
     """Where it is. Raises InputError where it cannot be written."""
     root = cache_folder("")
@@ -126,7 +119,7 @@ def _cache() -> str:
 
 
 def _devices() -> Facts:
-    if not _installed("torch"):
+    if not installed("torch"):
         return {}
     import torch
 
@@ -173,8 +166,9 @@ def _data_sets() -> Facts:
     """Data set -> where `data.load` would find it, without opening it."""
     home = Path(os.environ.get("RANDSMOOTH_DATA", "data"))
     away = "not here: set RANDSMOOTH_DATA to a folder that holds it"
+    hub = ", or it is fetched from the hub" + " once the extra hub is installed" * (not installed("datasets"))
     found = Facts()
     for name, spec in DATASETS.items():
         there = tidy(home / name) if (home / name).is_dir() else "comes with a package"
-        found[name] = there if is_at_hand(name) else away + ", or it is fetched from the hub" * bool(spec.hub)
+        found[name] = there if is_at_hand(name) else away + hub * bool(spec.hub)
     return found
