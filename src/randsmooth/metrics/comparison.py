@@ -105,8 +105,8 @@ class Crossing:
         ahead: whether the compared table is ahead beyond it.
 
     Example:
-        >>> print(Crossing(radius=0.8, low=0.7, high=0.9, ahead=False))
-        at r = 0.8 (0.7 to 0.9), behind beyond
+        >>> Crossing(radius=0.8127, low=0.7012, high=0.9034, ahead=False).words
+        ('0.7', '0.91', '0.81')
     """
 
     radius: float
@@ -114,8 +114,12 @@ class Crossing:
     high: float
     ahead: bool
 
-    def __str__(self) -> str:
-        return f"at r = {self.radius:.4g} ({self.low:.4g} to {self.high:.4g}), {AHEAD if self.ahead else BEHIND} beyond"
+    @property
+    def words(self) -> tuple[str, str, str]:
+        """`low` rounded down, `high` rounded up, and `radius`, to a tenth of the first digit of `high - low`."""
+        step = 10.0 ** (math.floor(math.log10(self.high - self.low)) - 1)
+        low, high, radius = (round(r / step, DIGITS) for r in (self.low, self.high, self.radius))
+        return f"{math.floor(low) * step:g}", f"{math.ceil(high) * step:g}", f"{round(radius) * step:g}"
 
 
 @dataclass(frozen=True)
@@ -151,13 +155,23 @@ class Verdict:
         if self.outcome == NO_DIFFERENCE:
             return self.outcome
         if self.outcome == CROSSES:
-            return f"{CROSSES} {', and '.join(map(str, self.crossings))}"
+            return _in_order(self.crossings)
         (shown,) = self.stretches
         contrary = BEHIND if shown.ahead else AHEAD
         if self.outcome in (AHEAD, BEHIND):
             return f"{self.outcome} {shown}, nowhere shown {contrary}"
         within = f"to within {in_points(self.delta)} from r = 0 to {_down(self.end):g}"
         return f"{self.outcome} {within} (beyond chance {shown})"
+
+
+def _in_order(crossings: Sequence[Crossing]) -> str:
+    """Which lead is shown up to the first crossing, between two and beyond the last, and where the curves cross."""
+    low, high, radius = zip(*(crossing.words for crossing in crossings), strict=True)
+    leads = [AHEAD if crossing.ahead else BEHIND for crossing in crossings]
+    ends = [*(f" to {end}" for end in low[1:]), ""]
+    said = (f", {lead} from {start}{end}" for lead, start, end in zip(leads, high, ends, strict=True))
+    before = BEHIND if crossings[0].ahead else AHEAD
+    return f"{before} up to r = {low[0]}{''.join(said)}; the curves cross near {' and '.join(radius)}"
 
 
 def in_points(share: float) -> str:
@@ -180,7 +194,7 @@ def judge(difference: Difference, delta: float = DELTA) -> Verdict:
         >>> counts = np.zeros(3, np.int64)
         >>> difference = Difference(radii, value, value - 0.05, value + 0.05, counts, counts, whole=True)
         >>> print(judge(difference))
-        crosses at r = 0.5 (0 to 1), behind beyond
+        ahead up to r = 0, behind from 1; the curves cross near 0.5
     """
     sign = difference.above.astype(int) - difference.below.astype(int)
     groups = [[int(i) for i in run] for _, run in groupby(np.flatnonzero(sign), key=lambda i: sign[i])]

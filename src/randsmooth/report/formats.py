@@ -77,12 +77,13 @@ def tabular(rows: Sequence[Sequence[str]], figures: Sequence[bool]) -> list[str]
 
 
 def _text(sheet: Sheet) -> str:
-    """Two lines a table: its figures, then their intervals. Below, the same for the p_A curve, and the verdicts."""
+    """What the columns are, and two lines a table: figures, then their intervals; so for p_A, too; then verdicts."""
     images = ["images", *(line for table in sheet.tables for line in (f"{len(table):,}", ""))]
-    legend = [LEGEND.format(sheet.norm.title)] + [OUT_OF_REACH] * any(one.out_of_reach for one in sheet.accuracy)
-    lines = [*_grid(sheet.titles, sheet.columns, images), "", *legend, *map(printable, sheet.remarks)]
+    lines = [LEGEND.format(sheet.norm.title), "", *_grid(sheet.titles, sheet.columns, images)]
+    below = [OUT_OF_REACH] * any(one.out_of_reach for one in sheet.accuracy) + [*map(printable, sheet.remarks)]
+    lines += ["", *below] if below else []
     if sheet.p_a_columns:
-        lines += ["", *_grid(sheet.titles, sheet.p_a_columns), "", P_A_LEGEND]
+        lines += ["", P_A_LEGEND, "", *_grid(sheet.titles, sheet.p_a_columns)]
     return "\n".join([*lines, *map(printable, _lacking(sheet)), *_verdict_lines(sheet)]) + "\n"
 
 
