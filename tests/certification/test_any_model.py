@@ -257,7 +257,7 @@ def test_a_model_that_only_guesses_without_noise_is_noticed(capsys: pytest.Captu
     names = np.array(WORDS)
     for labels, take, told in ((y, 60, False), (names[y], 19, False), (names[y], 60, True)):
         model = rs.models.adapt(fitted(y))
-        model.provenance = {"epochs": 1, "take": 2000}
+        vars(model)["provenance"] = {"epochs": 1, "take": 2000}
         rs.certify(model, (x, labels), sigma=0.01, n=100, take=take, progress=True)
         said = " ".join(capsys.readouterr().err.split())
         assert ("hardly more often than guessing (10.0%)" in said) == told

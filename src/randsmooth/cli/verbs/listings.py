@@ -194,7 +194,10 @@ class Describe(Answered, Images):
 
 
 def list_(settings: List) -> None:
-    """List the named data sets, and which are here. A name is looked for in `$RANDSMOOTH_DATA/NAME/` first."""
+    """List the named data sets, and whether each is here, on the hub (fetched when it is asked for) or away.
+
+    A name is looked for in `$RANDSMOOTH_DATA/NAME/{train,test}.parquet` first: put there what is away.
+    """
 
     def about(spec: data.DatasetSpec) -> str:
         return f"{'here' if is_at_hand(spec.name) else 'hub ' if spec.hub else 'away'}  {spec.description}"
