@@ -202,14 +202,14 @@ def results(name: str) -> str:
 
     def beside(row: Any) -> str:
         digits = 3 if row.metric == "acr" else 1
-        ours = f"**{row.here:.{digits}f}**" if row.explained == False else f"{row.here:.{digits}f}"  # noqa: E712
+        here = f"{row.here + 1e-9:.{digits}f}"  # rounded half up
+        ours = f"**{here}**" if row.explained == False else here  # noqa: E712
         return f"{row.published:.{digits}f} / {ours}" if row.published == row.published else "–"
 
     rows = []
     for (sigma, method, setting, images), own in kept.groupby(["sigma", "method", "setting", "images"], sort=False):
         found = {row.metric: beside(row) for row in own.itertuples()}
-        heads = (f"{sigma:g}", f"{method} {setting}".strip(), f"{images:,}")
-        rows.append((*heads, *(found.get(metric, "–") for metric in shown)))
+        rows.append((f"{sigma:g}", f"{method} {setting}".strip(), f"{images:,}", *(found.get(m, "–") for m in shown)))
     heads = ["ACR" if metric == "acr" else f"at {metric.partition('@')[2]}" for metric in shown]
     return table(("sigma", "method", "images", *heads), rows)
 

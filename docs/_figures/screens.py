@@ -153,7 +153,7 @@ def gallery(logs: str = "") -> None:
     saved(picture, IMAGES / "papers" / "acr-figure2.png")
     if logs:
         printed = run("reproduce", "acr/table2", "--from", logs, "--out", f"{WORK}/reproduced")
-        put("reproduce", printed.partition("note:")[0])
+        put("reproduce", printed.partition(f"\n{WORK}/")[0])
     printed = run("sweep", "examples/grid.yaml", "--out", f"{WORK}/sweep")
     put("sweep", printed[printed.index("digits test") :].replace(f"{WORK}/", "runs/"))  # without its progress
     put("status", run("sweep", "status", f"{WORK}/sweep"))

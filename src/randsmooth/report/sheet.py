@@ -161,6 +161,7 @@ def _rule_remark(table: Certificates) -> str:
     return "".join(said) + "."
 
 
+TINY = 1e-9  # by which 0.6465 is raised, which floats hold a little below it, to be printed as 64.7%
 UNKNOWN_FIGURE = "–"  # printed in place of a figure that a table does not give
 BASELINE_METHOD = "gaussian"
 
@@ -190,9 +191,14 @@ def column(
     decimals: int = 1,
     out_of_reach: frozenset[int] = frozenset(),
 ) -> Column:
-    """A column whose figures are printed as value * scale with so many decimals."""
+    """A column whose figures are printed as value * scale with so many decimals, rounded half up.
+
+    Example:
+        >>> column("0", [Estimate(6_465 / 10_000, 0.637, 0.656, 10_000)]).figures
+        ['64.7']
+    """
     known = [None if row in out_of_reach else estimate for row, estimate in enumerate(estimates)]
-    figures = [f"{e.value * scale:.{decimals}f}" if e else UNKNOWN_FIGURE for e in known]
+    figures = [f"{e.value * scale + TINY:.{decimals}f}" if e else UNKNOWN_FIGURE for e in known]
     ends = [tuple(f"{x * scale:.{decimals}f}" for x in (e.low, e.high)) if e else () for e in known]
     return Column(title, figures, ends, out_of_reach)
 
