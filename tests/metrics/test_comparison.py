@@ -295,11 +295,11 @@ def band(low: list[float], high: list[float], *, whole: bool = True) -> metrics.
 
 
 CASES: list[tuple[list[float], list[float], str]] = [
-    ([-9, -8, -4, -2, 1, 2], [-5, -4, 2, 4, 5, 6], "behind up to r = 0.1, ahead from 0.4; the curves cross near 0.3"),
+    ([-9, -8, -4, -2, 1, 2], [-5, -4, 2, 4, 5, 6], "behind up to r = 0.1, ahead from 0.4 (the curves cross near 0.3)"),
     (
         [1, -9, 1],
         [2, -1, 2],
-        "ahead up to r = 0, behind from 0.1 to 0.1, ahead from 0.2; the curves cross near 0.1 and 0.2",
+        "ahead up to r = 0, behind from 0.1 to 0.1, ahead from 0.2 (the curves cross near 0.1 and 0.2)",
     ),
     ([-3, 1, 2, 1], [2, 4, 5, 4], "ahead from r = 0.1 to 0.3, nowhere shown behind"),
     ([-5, -3, -4], [-1, 2, -1], "behind from r = 0 to 0.2 with gaps, nowhere shown ahead"),

@@ -107,7 +107,7 @@ def test_budget_curves_are_of_usual_budgets_up_to_the_tables_own(make: Make, log
 def test_verdicts_say_what_the_metrics_say(pair: list[Certificates], one: sheet.AgainstBaseline) -> None:
     said = one.comparison.verdict
     assert said is not None and said.outcome == metrics.CROSSES
-    assert re.fullmatch(r"behind up to r = [\d.]+, ahead from [\d.]+; the curves cross near [\d.]+", str(said))
+    assert re.fullmatch(r"behind up to r = [\d.]+, ahead from [\d.]+ \(the curves cross near [\d.]+\)", str(said))
     text = comparison_page(pair, radii=RADII)
     assert cells(text, "verdicts") == [["polar", "600", str(said)]]
     assert one.comparison.scope.words in text and "the contrary by 1 point or more" in text

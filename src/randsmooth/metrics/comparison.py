@@ -171,7 +171,7 @@ def _in_order(crossings: Sequence[Crossing]) -> str:
     ends = [*(f" to {end}" for end in low[1:]), ""]
     said = (f", {lead} from {start}{end}" for lead, start, end in zip(leads, high, ends, strict=True))
     before = BEHIND if crossings[0].ahead else AHEAD
-    return f"{before} up to r = {low[0]}{''.join(said)}; the curves cross near {' and '.join(radius)}"
+    return f"{before} up to r = {low[0]}{''.join(said)} (the curves cross near {' and '.join(radius)})"
 
 
 def in_points(share: float) -> str:
@@ -194,7 +194,7 @@ def judge(difference: Difference, delta: float = DELTA) -> Verdict:
         >>> counts = np.zeros(3, np.int64)
         >>> difference = Difference(radii, value, value - 0.05, value + 0.05, counts, counts, whole=True)
         >>> print(judge(difference))
-        ahead up to r = 0, behind from 1; the curves cross near 0.5
+        ahead up to r = 0, behind from 1 (the curves cross near 0.5)
     """
     sign = difference.above.astype(int) - difference.below.astype(int)
     groups = [[int(i) for i in run] for _, run in groupby(np.flatnonzero(sign), key=lambda i: sign[i])]
