@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, astuple, dataclass, field
 from functools import lru_cache
+from timeit import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import nn
-from torch.utils.benchmark import Timer
 
 from randsmooth import data, models
 from randsmooth.bounds import finite_mean_interval
@@ -85,7 +85,8 @@ def speed_of(arch: str, shape: tuple[int, ...], num_classes: int) -> Passes:
         made.train()(x.clone().requires_grad_()).logsumexp(1).sum().backward()
 
     def seconds(run: Callable[[], None]) -> float:
-        return Timer("run()", globals={"run": run}, num_threads=torch.get_num_threads()).timeit(TRIALS).median / len(x)
+        names = {"run": run, "wait": torch.cuda.synchronize if device.type == "cuda" else int}
+        return float(np.median(repeat("run(); wait()", repeat=TRIALS, number=1, globals=names))) / len(x)
 
     return Passes(seconds(forward), seconds(both))
 

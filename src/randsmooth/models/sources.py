@@ -28,7 +28,8 @@ UNUSED = {"checkpoint.pt", "teacher.pt", "history.csv"}  # files of a training r
 DEMOS = ("demo", "demo-amplify")  # models of digits that come with the package, in folders beside this file
 
 CHECKPOINT = r"(?i)\.(pth|tar|ckpt|pkl|pickle|bin|th)$"
-OPENING = """import torch
+OPENING = """import randsmooth
+import torch
 from my_code import MyNetwork
 
 
@@ -36,7 +37,8 @@ def make():
     model = MyNetwork()
     held = torch.load({path!r}, map_location="cpu", weights_only=True)
     model.load_state_dict(held.get("state_dict", held))
-    return model.eval()  # or randsmooth.wrap(model, mean=[...], std=[...]).eval(), if it takes normalised images
+    # model = randsmooth.wrap(model, mean=[...], std=[...])  # if it was trained on normalised images
+    return model.eval()
 """
 
 
@@ -147,7 +149,7 @@ def weights_alone(path: Path | str, reason: str = "") -> InputError:
 
     Example:
         >>> print(str(weights_alone("model.pth")).splitlines()[-1].strip())
-        return model.eval()  # or randsmooth.wrap(model, mean=[...], std=[...]).eval(), if it takes normalised images
+        return model.eval()
     """
     return InputError(
         f"{shown(str(path))} holds weights, not the network that they are of{reason}: write these lines into "
