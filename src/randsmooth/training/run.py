@@ -176,7 +176,7 @@ def _resolved(
     Such images are loaded here, and called by a hash of their pixels and labels, so that a run can only be resumed with
     the same.
     """
-    reading, own = getattr(settings, "reading", {}), None
+    reading, own = settings.reading, None
     if isinstance(dataset, str | Path):
         name, spec = str(dataset), data.describe(str(dataset), **reading)
     else:

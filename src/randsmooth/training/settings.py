@@ -115,7 +115,7 @@ class TrainingSettings(Reading):
         return super().replace(**instead(fields))
 
 
-class DenoiserSettings(FrozenRecord):
+class DenoiserSettings(Reading):
     """Settings of `train_denoiser`; the defaults are those of Salman et al. 2020, which take days without a GPU.
 
     Attributes:
