@@ -26,10 +26,7 @@ LONGEST_SIDE = 2**14  # pixels
 WRITTEN = re.compile(r"[0-9]{1,5}(x[0-9]{1,5})?")
 
 # What to do where sizes differ.
-RESIZE = (
-    "ask for the model's size with resize= and crop= (--resize 32x32, or --resize 256 --crop 224), which are done before "
-    "any noise is added"
-)
+RESIZE = "give the model's size by resize= and crop= (--resize 32x32, or --resize 256 --crop 224), before any noise"
 
 Sides = tuple[int, int]
 """Height and width, in pixels."""
