@@ -113,7 +113,8 @@ def test_a_radius_beyond_reach_is_refused() -> None:
         assert infer(from_radii([within]), "log.tsv", **known).radius.max() > 0.0, known
         said = refusal(infer, from_radii([beyond]), "log.tsv", **known)
         assert "radius of image 0 is above" in said, known
-        assert all(f"{name}={known.get(name, 'any')}" in said for name in ("sigma", "n", "alpha")), known
+        told = (f"{name}={known[name]}" if name in known else f"any {name}" for name in ("sigma", "n", "alpha"))
+        assert all(each in said for each in told), known
 
 
 OTHER_ALPHA = {  # of the released logs, by their path from the data set on: as logged, and at .001

@@ -78,6 +78,7 @@ def test_evaluate_judges_at_another_budget_and_export_rounds_down(cli: Run, made
     told = cli("export", made / "a.parquet", "--out", "a.tsv")
     assert told.code == 0 and told.out.strip() == "a.tsv"
     assert "--sigma 0.25 --n 500 --alpha 0.001" in told.err  # what the log does not say
+    assert "has no counts: keep its own n and alpha" in cli.refused("export", "a.tsv", "--n", 50, "--out", "c")
     log, table = read("a.tsv"), read(made / "a.parquet")
     assert (log.radius <= table.radius).all() and abs(log.radius - table.radius).max() < 1e-6
     for options in (["--rule", "radius=0.1"], ["--bound", "two-sided"], ["--label-aware"]):

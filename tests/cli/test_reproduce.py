@@ -86,6 +86,7 @@ def test_bad_input(cli: Run, clone: Path) -> None:
         "acr/tabel2": "did you mean 'acr/table2'",
         "acr/table4": "settings, which randsmooth methods --presets lists",
         "acr/c1 --scale tiny --run --workers 0": "--workers 0",
-        f"{clone} --run": "is a folder: of its certificates all tables are listed",
+        f"{clone} --run": "a folder goes alone, without --from and --run, or behind a table",
+        __file__: "is no folder; a log lies in one, as FOLDER/DATASET-sigmaSIGMA/METHOD.tsv",
     }
     cli.refuses(bad, "reproduce")

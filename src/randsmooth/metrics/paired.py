@@ -138,7 +138,7 @@ def pair(a: CertificatesLike, b: CertificatesLike) -> tuple[Certificates, Certif
     if len(wrong):
         labels = f"label {first.label[wrong[0]]} in {a.name} and {second.label[wrong[0]]} in {b.name}"
         same = np.array_equal(np.sort(first.label), np.sort(second.label))
-        why = "these are the same labels, in another order" if same else "a file is damaged, or of another data set"
+        why = "the same labels, in another order" if same else "idx renumbered, a damaged file, or another data set"
         differ = f"one of {len(wrong):,} that differ in {len(first):,}"
         raise InputError(f"image {first.idx[wrong[0]]} has {labels}, {differ}: {why}")
     return first, second

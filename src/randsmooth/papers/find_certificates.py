@@ -66,7 +66,7 @@ def scan_folder(*folders: Path) -> FolderScan:
         InputError: no such folder.
     """
     if missing := [folder for folder in folders if not folder.is_dir()]:
-        raise InputError(f"{missing[0]} is no folder; --from takes the folder that holds certificates or logs")
+        raise InputError(f"{missing[0]} is no folder; a log lies in one, as FOLDER/DATASET-sigmaSIGMA/METHOD.tsv")
     files = [file for folder in folders for file in certificates.read_folder(folder)]
     # A Parquet file of something else holds images, and needs no word.
     told = [file for file in files if not (file.predictions or (file.foreign and file.path.suffix == ".parquet"))]

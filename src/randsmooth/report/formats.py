@@ -156,7 +156,7 @@ def _markdown(sheet: Sheet) -> str:
 
 
 def _latex(sheet: Sheet) -> str:
-    r"""A tabular that needs only xcolor: \textbf shown to be above the baseline, \textcolor{gray} to be below it."""
+    r"""A tabular that needs only xcolor: \textbf above the baseline, \textcolor{gray} below; and what that means."""
     first = ["Method", "Images", *(rf"$p_A \geq {c.title.partition('=')[2]}$" for c in sheet.p_a_columns)]
     titles = [*first, "ACR", *(c.title for c in sheet.accuracy), "Abstain"]
 
@@ -164,8 +164,9 @@ def _latex(sheet: Sheet) -> str:
         return ("{}", r"\textbf{{{}}}", r"\textcolor{{gray}}{{{}}}")[at].format(figure.replace(UNKNOWN_FIGURE, "--"))
 
     rows = _marked(sheet, mark, r" {{\scriptsize [{}]}}", escape.latex, "d")
-    comments = [r"% needs \usepackage{xcolor}", *(f"% {line}" for line in _legend(sheet, "gray"))]
-    return "\n".join([*comments, *tabular([titles, *rows], [False] + [True] * (len(titles) - 1)), ""])
+    below = [r"{\par\smallskip\footnotesize", *map(escape.latex, _legend(sheet, "gray")), r"\par}", ""]
+    lines = tabular([titles, *rows], [False] + [True] * (len(titles) - 1))
+    return "\n".join([r"% needs \usepackage{xcolor}", *lines, *below])
 
 
 def _csv(sheet: Sheet) -> str:

@@ -66,13 +66,14 @@ def remarks(tables: Sequence[Certificates]) -> list[str]:
 
 
 def _image_remarks(tables: Sequence[Certificates]) -> list[str]:
-    """That the tables are about different images: how many are in every table, with the same idx and label."""
+    """That the tables are about different images: how many idx are in every table, and with other labels."""
     differing = any(metrics.differing_source(a, b) for a, b in combinations(tables, 2))
-    orders = {(table.idx.tobytes(), table.label.tobytes()) for table in tables}
-    if len(orders) == 1 and not differing:
+    if len({(table.idx.tobytes(), table.label.tobytes()) for table in tables}) == 1 and not differing:
         return []
-    images = [set(zip(table.idx.tolist(), table.label.tolist(), strict=True)) for table in tables]
-    common = f"{len(set.intersection(*images)):,} of which are in every table"
+    images = [dict(zip(table.idx.tolist(), table.label.tolist(), strict=True)) for table in tables]
+    shared = set.intersection(*map(set, images))
+    wrong = sum(len({labels[i] for labels in images}) > 1 for i in shared)
+    common = f"{len(shared):,} of which are in every table{f' by idx, {wrong:,} with other labels' if wrong else ''}"
     for field, word in (("split", "splits"), ("dataset", "data sets")) if differing else ():
         if len(values := sorted({getattr(table.header, field) for table in tables} - {None})) > 1:
             common = f"and they are of different {word} ({', '.join(map(shortened, values))})"

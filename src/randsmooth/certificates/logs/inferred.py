@@ -377,7 +377,7 @@ def _doubt(table: Certificates) -> str:
     if largest > most * (1.0 - ROUNDED) or many < PILE * len(table):
         return ""
     budget = f"sigma {header.sigma:g}, n {header.n:,} and alpha {header.alpha:g} certify up to {round_down(most, 3)}"
-    return f"{many:,} images share the largest radius, {largest:g}, though {budget}: are these the log's?"
+    return f"{many:,} images share the largest radius, {largest:g}, though {budget}: check that these are its own"
 
 
 def log_at_alpha(table: Certificates, alpha: float) -> Certificates:
@@ -482,9 +482,9 @@ def require_reachable(table: Certificates) -> None:
     if len(found) == 1 and (header.n or found[0][0], header.alpha or found[0][1]) != found[0]:
         those = f"its radii are those of n={found[0][0]} at alpha={found[0][1]:g}; give these, or leave n and alpha out"
         raise InputError(f"{table.name}: not made with n={header.n}, alpha={header.alpha}: {those}")
-    n, alpha = header.n or MOST_SAMPLES, header.alpha or LOOSEST
-    most = Gaussian(header.sigma).largest_radius(n, alpha)
+    most = Gaussian(header.sigma).largest_radius(header.n or MOST_SAMPLES, header.alpha or LOOSEST)
     if len(wrong := table.idx[table.radius > most * (1.0 + ROUNDED)]):
-        reach = f"{round_down(most, 3)}, the most that n={header.n or 'any'} and alpha={header.alpha or 'any'} certify"
+        n_words, alpha_words = (f"{k}={v}" if v else f"any {k}" for k, v in (("n", header.n), ("alpha", header.alpha)))
+        reach = f"{round_down(most, 3)}, the most that {n_words} and {alpha_words} certify"
         above = f"{table.name}: the radius of {name_images(wrong)} is above {reach} at sigma={header.sigma:g}"
         raise InputError(f"{above}; give those that the log was made with, or no n and alpha")

@@ -195,7 +195,8 @@ def _seconds(cell: str) -> float:
 def _check_rows(table: Certificates, lines: _Lines, *, rising: bool) -> None:
     """Raise InputError for rows or columns that contradict each other."""
     if rising:
-        lines.refuse("idx", np.diff(table.idx, prepend=-1) <= 0, "does not rise from row to row")
+        lines.refuse("idx", np.diff(table.idx, prepend=-1) == 0, "stands twice; keep one row an image")
+        lines.refuse("idx", np.diff(table.idx, prepend=-1) < 0, "is below that of the row before: sort the rows by idx")
     impossible = (table.radius < 0) | (table.radius > LARGEST)
     lines.refuse("radius", impossible, f"is below 0 or above {LARGEST:g}, which none can be")
     held = (table.predict == ABSTAIN) & (table.radius > 0)

@@ -92,8 +92,8 @@ def compare(settings: Compare) -> None:
     wanted = {settings.out: "page"}
     wanted |= {Path(f"{beside}-{curve}.{kind}"): curve for kind in settings.figures for curve in CURVES}
     wanted |= {Path(f"{beside}-table.{SUFFIXES[kind]}"): kind for kind in settings.tables}
+    tables = _loaded(settings)
     with needs("randsmooth compare", WITHOUT_PAGE), writing(list(wanted), overwrite=settings.overwrite):
-        tables = _loaded(settings)
         how: dict[str, Any] = settings.model_dump(include={"radii", "baseline", "title"})
         try:
             how["pictures"] = pictures_of(tables) if settings.pictures else None

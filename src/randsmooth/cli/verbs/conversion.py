@@ -191,8 +191,9 @@ def export_table(settings: Export) -> None:
     beside = Path(name_of(settings.file)) if is_url(settings.file) else Path(settings.file)
     out, overwrite = settings.out or beside.with_suffix(".tsv"), settings.overwrite
     with delivered(out, overwrite=overwrite) as path, writing([path], overwrite=overwrite or is_url(out)):
-        (table,) = certificate_files.load([settings.file], n=settings.n, alpha=settings.alpha)
-        certificates.write_tsv(table, path)
+        (table,) = certificate_files.load([settings.file])
+        asked = (settings.n, settings.alpha) != (None, None)  # which a log, that has no counts, refuses
+        certificates.write_tsv(table.at(n=settings.n, alpha=settings.alpha) if asked else table, path)
     settings.answer([str(out)], lambda: {"written": [str(out)]})
     facts = {name: getattr(table.header, name) for name in ("sigma", "n", "alpha")}
     options = " ".join(f"--{name} {value}" for name, value in facts.items() if value is not None)

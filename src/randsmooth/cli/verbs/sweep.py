@@ -232,12 +232,10 @@ def reproduce(settings: Reproduce) -> None:
     folder = settings.source if settings.object is None else Path(settings.object)
     if folder is None:
         raise InputError("no table or figure named, such as acr/table2: randsmooth reproduce --list prints them all")
-    if settings.object is None or folder.is_dir():
+    if settings.object is None or folder.exists():
         if settings.run or (settings.object and settings.source):
-            raise InputError(
-                f"{folder} is a folder: of its certificates all tables are listed, without --from and --run; name a "
-                "table beside --from, as in randsmooth reproduce acr/table2 --from FOLDER"
-            )
+            alone = f"{folder} names no table: a folder goes alone, without --from and --run"
+            raise InputError(f"{alone}, or behind a table, as in randsmooth reproduce acr/table2 --from FOLDER")
         show_survey(folder, settings)
         return
     assert settings.object is not None

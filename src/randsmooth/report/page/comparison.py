@@ -38,7 +38,9 @@ def sentences(sheet: Sheet) -> list[str]:
     judged = next((one.comparison for one in against if one.row == others[0]), None)
     said = [*budget_remarks(tables), *_leading([(tables[row], acr.figures[row]) for row in by_acr])]
     try:
-        said.append(what_acr_hides(*metrics.pair(tables[others[0]], tables[second]), judged))
+        ours, theirs = metrics.pair(tables[others[0]], tables[second])
+        on = f"On the {len(ours):,} images of both: " * (len(ours) < max(map(len, (tables[others[0]], tables[second]))))
+        said.append(on + what_acr_hides(ours, theirs, judged))
     except InputError as reason:
         if str(reason) not in refused.values():  # which is said below
             said.append(f"What ACR hides cannot be said here: {reason}.")
@@ -96,11 +98,12 @@ def what_acr_hides(first: Certificates, second: Certificates, compared: Comparis
     """
     found = compared or metrics.compare([(first, second)])[0]
     shown, curve = found.acr_shown, found.curve
-    if curve is None or found.acr is None:
+    if curve is None or found.acr is None or found.verdict is None:
         raise InputError(f"{first.name} and {second.name} are compared {found.limit}: their ACR is not known")
     a, b = (shortened(printable(table.name).strip()) or "a table" for table in (first, second))
     acr_a, acr_b = _apart(metrics.acr(first).value, metrics.acr(second).value)
-    below, above = _stretch(curve, curve.below), _stretch(curve, curve.above)
+    ends = {end: word for x in found.verdict.crossings for end, word in zip((x.low, x.high), x.words, strict=False)}
+    below, above = (_stretch(curve, where, ends) for where in (curve.below, curve.above))
     surprising = below or above if shown == 0 else below if shown > 0 else above  # ACR alone would not tell it
     said = f"the ACR of {a} ({acr_a}) and that of {b} ({acr_b}) do not differ beyond chance"
     if shown:
@@ -118,9 +121,9 @@ def what_acr_hides(first: Certificates, second: Certificates, compared: Comparis
         said += f"{equal} {metrics.Stretch(0.0, float(curve.radii[-1]), ahead=True, gaps=False)}"
     if surprising:
         fewer = bool(below) and shown >= 0
-        r = float(curve.radii[np.argmin(curve.value) if fewer else np.argmax(curve.value)])
+        r = float(curve.radii[np.argmax(np.round(-curve.value if fewer else curve.value, 3))])  # as printed
         one, other = (f"{100.0 * metrics.certified_accuracy(table, r).value:.1f}%" for table in (first, second))
-        few = f"{'fewer' if fewer else 'more'} images are certified at r = {r:.4g} under {a}"
+        few = f"{'fewer' if fewer else 'more'} images are certified {metrics.Stretch(r, r, True, False)} under {a}"
         said += f": ACR hides that {few} ({one} against {other})"
     elif below or above:
         said += ": here the curve bears ACR out"
@@ -140,13 +143,13 @@ def _apart(one: float, other: float) -> tuple[str, str]:
     return f"{one:.{decimals}f}", f"{other:.{decimals}f}"
 
 
-def _stretch(curve: Difference, where: NDArray[np.bool_]) -> str:
-    """`from r = 0 to 0.31 by up to 9.1 points`; empty when `where` (M,) holds nowhere."""
+def _stretch(curve: Difference, where: NDArray[np.bool_], ends: dict[float, str]) -> str:
+    """`from r = 0 to 0.31 by up to 9.1 points`, with `ends` as the verdict prints them; empty if `where` (M,) never."""
     if not where.any():
         return ""
     inside = np.flatnonzero(where)
-    low, high = curve.radii[inside[0]], curve.radii[inside[-1]]
     most = 100.0 * np.abs(curve.value[where]).max()
+    low, high = (float(ends.get(r, r)) for r in curve.radii[inside[[0, -1]]].tolist())
     span = metrics.Stretch(low, high, ahead=True, gaps=False)
     gaps = " (with gaps)" if inside[-1] - inside[0] >= len(inside) else ""
     return f"{span}{gaps} by up to {most:.1f} points"
