@@ -90,6 +90,18 @@ def test_the_page_says_what_stands_in_the_way() -> None:
         assert (advice(one), said[word] in assessment_page(one)) == (word, True), word
 
 
+def test_too_few_samples_are_no_flaw_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = assessed(sigmas=[0.25], n=50)
+    page = assessment_page(few, predict="randsmooth predict new.png")
+    assert few.least == 301 and few.reach == 0.28 and "<td>–</td>" in page and "randsmooth predict new.png" in page
+    for part in ("samples cannot prove 0.5", "--n 301", "<b>More samples</b>", "Is 100% what you know"):
+        assert part in page, part
+    monkeypatch.setattr(assessing, "SECONDS", 1e-9)
+    assert assessed(sigmas=[0.25], n=None).table.header.n == 200  # as no time allows more
+    monkeypatch.setattr(assessing, "LONGER", 1e12)
+    assert assessed(sigmas=[0.25], n=None).table.header.n == 500  # the least that reaches 0.5
+
+
 def test_one_noise_of_another_norm_is_not_chosen_but_taken() -> None:
     one = assessed(sigmas=None, noise=Uniform(1.0))
     assert [each.noise.text for each in one.candidates] == ["uniform=1"] and "L1 norm" in assessment_page(one)

@@ -21,7 +21,6 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Less time for the plan and for attacks."""
     monkeypatch.setattr(assessing, "PLAN_SECONDS", 0.05)
     monkeypatch.setattr(assessing, "SECONDS", 0.1)
-    monkeypatch.setattr(assessing, "FEWEST", 1)
 
 
 def test_a_model_is_assessed_into_a_folder(cli: Run, made: Path) -> None:
@@ -43,7 +42,7 @@ def test_a_model_is_assessed_into_a_folder(cli: Run, made: Path) -> None:
 def test_what_is_stopped_keeps_its_certificates_and_what_is_refused_leaves_no_folder(
     cli: Run, made: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stop(*args: object) -> None:
+    def stop(*args: object, **how: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(assessing, "attempt", stop)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,15 +15,16 @@ import torch
 from numpy.typing import NDArray
 
 from randsmooth import data, metrics
-from randsmooth.app.explaining import attempt
+from randsmooth.app.explaining import TESTS, attempt
 from randsmooth.app.image_certificate import Attempts, radius_by_samples
+from randsmooth.app.page import down
 from randsmooth.certificates import ABSTAIN, Certificates, CertificationSettings, JournalRow
 from randsmooth.certification import Run
 from randsmooth.errors import InputError
 from randsmooth.launch import plan
 from randsmooth.metrics import Estimate
 from randsmooth.noise import ANoise, Gaussian, Noise, noise_said
-from randsmooth.progress import Progress, Reporter, chosen_progress, clock
+from randsmooth.progress import Progress, Reporter, chosen_progress
 from randsmooth.urls import name_of
 
 SIGMAS = (0.12, 0.25, 0.5)
@@ -32,8 +33,9 @@ CLEAN = 1000  # images, at most, on which the network alone is tried
 PILOT, PILOT_N0, PILOT_N = 64, 20, 200  # images that choose the noise, and samples of each
 PLAN_N, PLAN_SECONDS = 100_000, 1.0  # the samples of the literature, which the plan is for; and its pilot's time
 BUDGETS = (10_000, 5_000, 2_000, 1_000, 500, 200)  # samples of an image, of which the first that fits the time is taken
-SECONDS = 30.0  # of the certification, about, at most; after as many no attack is begun
-FEWEST, ATTACKED = 3, 20  # images, at least and at most, if as many are right
+SECONDS = 30.0  # of the certification, and of the attacks, about, at most;
+LONGER = 6.0  # times as many if fewer samples cannot prove the radius that matters
+ATTACKED = 20  # images, at most
 
 
 @dataclass(frozen=True)
@@ -44,15 +46,19 @@ class Candidate:
         noise: it.
         accuracy: of the network, asked once under it: the mean over images of the share of right answers.
         expected: mean certified accuracy over the radii from 0 to the one that matters, as those shares foretell it.
+        n: samples of an image for which it is foretold.
+        farthest: the largest radius that so many can prove.
 
     Example:
-        >>> Candidate(Gaussian(0.25), metrics.share([True]), metrics.share([True])).noise.text
+        >>> Candidate(Gaussian(0.25), metrics.share([True]), metrics.share([True]), 1000, 0.61).noise.text
         'gaussian=0.25'
     """
 
     noise: Noise
     accuracy: Estimate
     expected: Estimate
+    n: int
+    farthest: float
 
 
 @dataclass(frozen=True)
@@ -75,7 +81,6 @@ class Assessment:
 
     Example:
         >>> from torch import nn
-        >>> _ = torch.manual_seed(0)
         >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
         >>> found: Assessment = assess(model, "digits", sigmas=[0.25], take=20, n=200)
         >>> found.noise.text, len(found.table), found.clean.images
@@ -122,15 +127,26 @@ class Assessment:
 
     @cached_property
     def certified(self) -> dict[float, Estimate]:
-        """Certified accuracy at radius 0, at the radius that matters, at half of it, and at the usual ones."""
-        radii = {*metrics.usual_radii([self.table]), 0.0, self.radius / 2, self.radius}
+        """Certified accuracy at radius 0, at the radius that matters, at what is in reach of it, and at usual ones."""
+        radii = {*metrics.usual_radii([self.table]), 0.0, *(r / k for r in (self.radius, self.reach) for k in (1, 2))}
         return {r: metrics.certified_accuracy(self.table, r) for r in sorted(radii)}
+
+    @property
+    def reach(self) -> float:
+        """The radius that matters, or what so many samples can prove if that is less."""
+        return self.radius if self.radius <= self.chosen.farthest else float(down(self.chosen.farthest))
+
+    @property
+    def least(self) -> int | None:
+        """The fewest samples of an image that can prove the radius that matters; None: no number can."""
+        q = float(self.table.smoothing.tail(self.radius))
+        return math.ceil(math.log(self.table.header.alpha or 1.0) / math.log1p(-q)) if q > 1e-9 else None
 
     @property
     def attacked(self) -> str:
         """How many images were attacked, how they were chosen, and why not all."""
         right, some = int((self.table.correct & (self.table.radius > 0.0)).sum()), len(self.attempts)
-        few = f"at most {ATTACKED}, and none begun after {SECONDS:g} seconds, as each search takes thousands of answers"
+        few = f"at most {ATTACKED}, and as many as {SECONDS:g} seconds allow, since a search takes thousands of answers"
         chosen = f", chosen by chance ({few})" if some < right else ""
         return f"{some} of the {right} images that are right and certified{chosen}"
 
@@ -157,6 +173,7 @@ class Assessment:
         return {
             **{"model": self.name, "images": self.images, **facts, "noise": self.noise.text, "norm": self.noise.norm},
             **{"clean": asdict(self.clean), "noises": tried, "certified": certified},
+            **{"radius": self.radius, "farthest": self.chosen.farthest, "least_n": self.least},
             **{"right": self.right, "wrong": self.wrong, "abstained": self.abstained},
             **{"attacked": len(rows), "failed": len(self.failed), "changed_at": distance},
             **{"seconds_each": self.seconds_each, "seconds_all": self.seconds_all, "notes": list(self.notes)},
@@ -190,7 +207,7 @@ def assess(
         noise: another noise than Gaussian, which is then the only one; default: that of the model, if it names one.
         radius: the change that matters, in pixels in [0, 1] and the norm of the noise.
         take: certify so many images, two thirds of them all at most.
-        n: samples of each; default: from 200 to 10,000, as many as take half a minute by a plan.
+        n: samples of each; default: 200 to 10,000, as many as take half a minute, or three if `radius` needs more.
         alpha, seed: as for `certify`.
         progress: as for `certify`.
         keep: called with the certificates as soon as they are there, before the attack.
@@ -202,7 +219,6 @@ def assess(
 
     Example:
         >>> from torch import nn
-        >>> _ = torch.manual_seed(0)
         >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
         >>> found = assess(model, "digits", sigmas=[0.12, 0.25], take=20, n=200)
         >>> [each.noise.text for each in found.candidates], len(found.table)
@@ -221,44 +237,34 @@ def assess(
     with show("accuracy under noise", len(pilots) * len(others[0]), "images") as reporter:
         reporter.say(f"clean accuracy {clean}")
         seen = [_seen(pilot, reporter) for pilot in pilots]
-    sample = sum(row.seconds for rows in seen for row in rows) / (len(pilots) * len(others[0]) * (PILOT_N0 + PILOT_N))
-    fitting = (budget for budget in BUDGETS if len(chosen[0]) * (settings.n0 + budget) * sample <= SECONDS)
-    settings = settings.replace(n=n or next(fitting, BUDGETS[-1]))
-    tried = [_tried(noise, rows, radius, settings) for noise, rows in zip(noises, seen, strict=True)]
+        drawn = len(pilots) * len(others[0]) * (PILOT_N0 + PILOT_N)
+        of_each = len(chosen[0]) * sum(row.seconds for rows in seen for row in rows) / drawn
+        samples = [n or _samples(noise, of_each, radius, settings) for noise in noises]
+        tried = [_tried(*each, radius, settings.alpha) for each in zip(noises, seen, samples, strict=True)]
+        for each in tried:
+            reporter.say(_line(each))
     best = max(tried, key=lambda each: each.expected.value)
-    run = run.on(settings.replace(noise=best.noise), chosen)
+    run = run.on(settings.replace(noise=best.noise, n=best.n), chosen)
     planning = run.on(run.settings.replace(n=PLAN_N), chosen)
-    planned = plan(planning, seconds=PLAN_SECONDS, seed=seed, progress=_after(show, *map(_line, tried)))
+    planned = plan(planning, seconds=PLAN_SECONDS, seed=seed, progress=show, radius=radius)
     sample, beside = planned.about["sample_seconds"], planned.about["image_seconds"]
-    size, total, samples = len(chosen[0]), len(run.images), settings.n0 + settings.n
-    each = samples * sample + beside
-    what = f"{best.noise.text}: {size} images, {size * samples:,} samples, about {clock(size * each)}"
-    table = run.table(_after(show, what))
+    total, seconds = len(run.images), (settings.n0 + best.n) * sample + beside
+    table = run.table(lambda title, *of: show(f"{title} {best.noise.text}, {best.n:,} samples each", *of))
     if keep is not None:
         keep(table)
     attacks = _attacked(run, table, seed, show)
     rules = planned.rules.items()
-    whole = {rule: total * (found["samples"].middle / size * sample + beside) for rule, found in rules}
+    whole = {rule: total * (found["samples"].middle / len(table) * sample + beside) for rule, found in rules}
     name = name_of(model) if isinstance(model, str | Path) else type(model).__name__
     shape = run.images.spec.shape
-    return Assessment(name, total, shape, clean, tuple(tried), radius, table, *attacks, each, whole, tuple(run.notes))
+    return Assessment(
+        name, total, shape, clean, tuple(tried), radius, table, *attacks, seconds, whole, tuple(run.notes)
+    )
 
 
 def _line(tried: Candidate) -> str:
-    return f"{tried.noise.text}: accuracy {tried.accuracy}, expected mean certified accuracy {tried.expected.value:.3f}"
-
-
-def _after(show: Progress, *lines: str) -> Progress:
-    """Progress that first says `lines`, what was found before."""
-
-    @contextmanager
-    def shown(title: str, total: int, unit: str) -> Iterator[Reporter]:
-        with show(title, total, unit) as reporter:
-            for line in lines:
-                reporter.say(line)
-            yield reporter
-
-    return shown
+    expected = f"expected mean certified accuracy {tried.expected.value:.3f} with {tried.n:,} samples"
+    return f"{tried.noise.text}: accuracy {tried.accuracy}, {expected}"
 
 
 def _noises(trained: dict[str, Any], sigmas: Sequence[float] | None, noise: ANoise | None) -> list[Noise]:
@@ -310,30 +316,42 @@ def _seen(run: Run, reporter: Reporter) -> list[JournalRow]:
     return rows
 
 
-def _tried(noise: Noise, rows: Sequence[JournalRow], radius: float, settings: CertificationSettings) -> Candidate:
-    """A noise by its rows: what the samples of `settings` would prove if the shares stay those of the few drawn."""
+def _samples(noise: Noise, seconds: float, radius: float, settings: CertificationSettings) -> int:
+    """Of an image, if one of each takes `seconds`; more than fit the time if only so many can prove `radius`."""
+    times = {budget: seconds * (settings.n0 + budget) / SECONDS for budget in BUDGETS}
+    enough = [b for b in BUDGETS if times[b] <= LONGER and noise.largest_radius(b, settings.alpha) >= radius]
+    return max([*enough[-1:], next((b for b in BUDGETS if times[b] <= 1.0), BUDGETS[-1])])
+
+
+def _tried(noise: Noise, rows: Sequence[JournalRow], n: int, radius: float, alpha: float) -> Candidate:
+    """A noise by its rows: what `n` samples would prove if the shares stay those of the few drawn."""
     votes = np.array([row.counts[row.label] for row in rows])
     right = np.array([row.counts0.argmax() == row.label for row in rows])
-    far = radius_by_samples(votes, PILOT_N, settings.n, alpha=settings.alpha, noise=noise)
-    shares, reached = votes / PILOT_N, right * np.minimum(far, radius) / radius
-    return Candidate(noise, metrics.mean(shares, (0.0, 1.0)), metrics.mean(reached, (0.0, 1.0)))
+    far = radius_by_samples(votes, PILOT_N, n, alpha=alpha, noise=noise)
+    once, kept = (metrics.mean(x, (0.0, 1.0)) for x in (votes / PILOT_N, right * np.minimum(far, radius) / radius))
+    return Candidate(noise, once, kept, n, noise.largest_radius(n, alpha))
 
 
 def _attacked(
     run: Run, table: Certificates, seed: int, show: Progress
 ) -> tuple[dict[int, Attempts], dict[int, NDArray[np.float32]]]:
-    """Attacks on some of the right images, chosen by chance, none begun once time is up; and these images."""
+    """Attacks on some of the right images, chosen by chance, as many as time allows by the first; and these images."""
     rows = np.flatnonzero(table.correct & (table.radius > 0.0))
     rows = np.random.default_rng(seed).permutation(rows)[:ATTACKED]
-    start, found, pictures = time.perf_counter(), dict[int, Attempts](), dict[int, NDArray[np.float32]]()
+    found, start = dict[int, Attempts](), time.perf_counter()
     if not len(rows):
-        return found, pictures
-    elsewhere = run.images.batch(torch.from_numpy(table.idx[rows]))[0].cpu(), torch.from_numpy(table.predict[rows])
-    with show("attack", len(rows), "images") as reporter:
-        for row, x, y in zip(rows.tolist(), *elsewhere, strict=True):
-            pictures[row] = x.numpy()
-            found[row] = attempt(run.smoothed, x, int(y), float(table.radius[row]), elsewhere)
+        return found, {}
+    x, y = run.images.batch(torch.from_numpy(table.idx[rows]))[0].cpu(), torch.from_numpy(table.predict[rows])
+
+    def attacked(at: int, reporter: Reporter | None = None) -> None:
+        row = int(rows[at])
+        found[row] = attempt(run.smoothed, x[at], int(y[at]), float(table.radius[row]), (x, y), reporter=reporter)
+
+    with show("attack on a first image", TESTS, "searches") as reporter:
+        attacked(0, reporter)
+    others = min(len(rows) - 1, int(SECONDS / (time.perf_counter() - start)))
+    with show("attack on others", others, "images") as reporter:
+        for at in range(1, 1 + others):
+            attacked(at)
             reporter.advance(1)
-            if len(found) >= FEWEST and time.perf_counter() - start > SECONDS:
-                break
-    return found, pictures
+    return found, dict(zip(found, x.numpy(), strict=False))

@@ -8,7 +8,7 @@ import numpy as np
 
 from randsmooth import metrics
 from randsmooth.app.assessing import PILOT_N, PLAN_N, Assessment
-from randsmooth.app.page import filled, in_norm, said, ticks
+from randsmooth.app.page import down, filled, in_norm, said, ticks
 from randsmooth.atomic import write_atomically
 from randsmooth.bounds import most_failures
 from randsmooth.certificates import write_parquet
@@ -25,31 +25,29 @@ TONES = ("clean", "asked", "proved", "attacked")  # of the lines of the figure, 
 COSTS, LOST = 0.1, 0.5  # shares of the clean accuracy: what noise may cost, and what says that it was not learnt
 
 
-def assessment_page(found: Assessment, *, command: str | None = None) -> str:
-    """The page as HTML with everything inlined.
-
-    Args:
-        found: what `assess` found.
-        command: what was typed to make the page, to be shown on it.
-    """
+def assessment_page(found: Assessment, *, command: str | None = None, predict: str | None = None) -> str:
+    """The page as HTML with everything inlined; arguments as of `write_assessment`."""
     header, n = found.table.header, len(found.table)
-    content: dict[str, Any] = {"found": found, "n": n, "command": command, "at": (found.radius / 2, found.radius)}
-    content |= {"name": _short(found.name), "dataset": _short(header.dataset), "values": math.prod(found.shape)}
-    content |= {"advice": advice(found), "most_false": most_failures(n, header.alpha or 0.0, RHO)}
-    content |= {
-        "chart": _in_percent(figure(found)),
-        "attacked": _attacked(found),
-        "notes": [("note", note) for note in found.notes],
+    content: dict[str, Any] = {
+        "found": found,
+        "n": n,
+        "command": command,
+        "predict": predict,
+        "at": (found.reach / 2, found.reach),
     }
+    name, dataset = (shortened(printable(str(each)), 60) for each in (found.name, header.dataset))
+    content |= {"name": name, "dataset": dataset, "values": math.prod(found.shape), "advice": advice(found)}
+    content |= {"chart": _in_percent(figure(found)), "most_false": most_failures(n, header.alpha or 0.0, RHO)}
+    content |= {"attacked": _attacked(found), "notes": [("note", note) for note in found.notes]}
     return filled("assessment.html.j2", percent=percent, pilot_n=PILOT_N, plan_n=PLAN_N, **content)
 
 
-def _short(name: object) -> str:
-    return shortened(printable(str(name)), 60)
-
-
-def write_assessment(found: Assessment, folder: Path | str, *, command: str | None = None) -> None:
+def write_assessment(
+    found: Assessment, folder: Path | str, *, command: str | None = None, predict: str | None = None
+) -> None:
     """Write the page, its figure as a PNG and the certificates into `folder`, each all or nothing.
+
+    The page shows `command`, which made it, and `predict`, which answers a new image in the same way.
 
     Example:
         >>> import tempfile
@@ -63,7 +61,7 @@ def write_assessment(found: Assessment, folder: Path | str, *, command: str | No
         ['assessment.html', 'assessment.png', 'certificates.parquet']
     """
     folder = Path(folder)
-    write_atomically(folder / PAGE, assessment_page(found, command=command).encode())
+    write_atomically(folder / PAGE, assessment_page(found, command=command, predict=predict).encode())
     draw([figure(found)], folder / FIGURE)
     write_parquet(found.table, folder / TABLE)
 
@@ -101,11 +99,12 @@ def figure(found: Assessment) -> Axes:
     high = np.where(x > metrics.farthest(table), 0.0, high)  # beyond what so many samples can certify
     ends, (alone, noisy) = np.array([0.0, end]), ([100.0 * e.value] * 2 for e in (found.clean, found.chosen.accuracy))
     band: dict[str, Any] = {"low": 100.0 * low, "high": 100.0 * high}
+    few = f" (by {found.chosen.n:,} samples, to {down(found.chosen.farthest)})" if found.reach < found.radius else ""
     once = f"once under {said(found.noise)}: {percent(found.chosen.accuracy)}"
     lines = [
         Line(f"network alone: {percent(found.clean)}", ends, alone, look=Look(BASELINE, "dash")),
         Line(once, ends, noisy, look=Look(PALETTE[4], "dot")),
-        Line("right and certified", x, 100.0 * shares, "step", look=Look(PALETTE[0], "solid"), **band),
+        Line(f"right and certified{few}", x, 100.0 * shares, "step", look=Look(PALETTE[0], "solid"), **band),
     ]
     if found.attempts:
         distances = np.array([changed.get(row, np.inf) for row in found.attempts])

@@ -78,9 +78,8 @@ def explain(
         InputError: the model, the image or a setting cannot be used.
 
     Example:
-        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
         >>> (x,), (y,) = data.load("digits", "test").batch(torch.tensor([3]))
-        >>> explained = explain(model, x, label=int(y), training="digits", sigma=0.25, n=1000, attack=False)
+        >>> explained = explain("demo", x, label=int(y), n=1000, attack=False)
         >>> explained.neighbours.compared, explained.copies.pixels.shape
         (1433, (12, 1, 8, 8))
     """
@@ -102,18 +101,9 @@ def explain(
     around = None if images is None else nearest(image, picked, images, settings.smoothing, show)
     asked = (None, "No attack was tried, as was asked for.")
     attempts, why_not = _attempts(smoothed, image, certified, around, show) if attack else asked
-    explained = Explanation(
-        name,
-        image.detach().cpu().float().numpy(),
-        _classes(classes, base, images, certified.counts.shape[1]),
-        label,
-        certified,
-        _copies(smoothed, image),
-        around,
-        attempts,
-        tuple(filter(None, [why, why_not])),
-        models.notes_of(smoothed.model),
-    )
+    pixels, called = image.detach().cpu().float().numpy(), _classes(classes, base, images, certified.counts.shape[1])
+    seen = name, pixels, called, label, certified, _copies(smoothed, image), around, attempts
+    explained = Explanation(*seen, tuple(filter(None, [why, why_not])), models.notes_of(smoothed.model))
     if out is not None:
         write_explanation(explained, out)
     return explained

@@ -144,8 +144,7 @@ class Explanation:
     Example:
         >>> import randsmooth as rs
         >>> import torch
-        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
-        >>> explained = rs.explain(model, torch.rand(1, 8, 8), sigma=0.25, n=200, attack=False)
+        >>> explained = rs.explain("demo", torch.rand(1, 8, 8), n=200, attack=False)
         >>> explained.look.samples, explained.radius >= 0.0
         (200, True)
     """

@@ -44,8 +44,7 @@ def explanation_page(explained: Explanation, *, command: str | None = None) -> s
     Example:
         >>> import randsmooth as rs
         >>> import torch
-        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
-        >>> explained = rs.explain(model, torch.rand(1, 8, 8), sigma=0.25, n=200, attack=False)
+        >>> explained = rs.explain("demo", torch.rand(1, 8, 8), n=200, attack=False)
         >>> explanation_page(explained).startswith("<!DOCTYPE html>")
         True
     """
@@ -85,8 +84,7 @@ def write_explanation(explained: Explanation, path: Path | str, *, command: str 
         >>> import tempfile
         >>> import randsmooth as rs
         >>> import torch
-        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
-        >>> explained = rs.explain(model, torch.rand(1, 8, 8), sigma=0.25, n=200, attack=False)
+        >>> explained = rs.explain("demo", torch.rand(1, 8, 8), n=200, attack=False)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     write_explanation(explained, Path(folder) / "page.html")
         ...     [file.name for file in Path(folder).iterdir()]

@@ -369,6 +369,7 @@ def plan(
     seconds: float = 30.0,
     seed: int = 0,
     progress: Progress | bool | None = None,
+    radius: float | None = None,
 ) -> Plan:
     """What the certification `run` will take, from a pilot on images that are chosen by chance.
 
@@ -383,6 +384,7 @@ def plan(
         seconds: no image of the pilot is begun later. The model and the data are opened before.
         seed: of the choice of images.
         progress: as in `certify`.
+        radius: of the rule for one radius, which is among the others; default: sigma.
 
     Raises:
         InputError: what `certify` refuses, no time, or no workers.
@@ -406,7 +408,7 @@ def plan(
     taken = [i.samples or pilot.n0 + _replayed(pilot.rule, i, i.path, rng, FEWEST).mean() for i in pilot.images]
     mean, total = min(max(float(np.mean(taken)), pilot.low), pilot.high), len(pilot.order)
     samples = Span(mean * total, pilot.low * total, pilot.high * total)
-    rules = _rivals(pilot, rng) | {pilot.header.rule: samples}
+    rules = _rivals(pilot, rng, radius) | {pilot.header.rule: samples}
     known = sum(image.samples is not None for image in pilot.images)
     wide = f"the limits are wide: the pilot knows the samples of {known} images; give it more seconds"
     about = {name: getattr(pilot.header, name) for name in ABOUT} | {"images": total, "start_seconds": start}
@@ -419,12 +421,12 @@ def plan(
     return Plan(samples, pilot.time_of(samples, start), on_workers, by_rule, took, about, notes)
 
 
-def _rivals(pilot: Pilot, rng: np.random.Generator) -> dict[str, Span]:
+def _rivals(pilot: Pilot, rng: np.random.Generator, radius: float | None) -> dict[str, Span]:
     """Samples of the run under other rules, of those that its settings allow: the pilot's images are drawn again."""
     found, header, times = dict[str, Span](), pilot.header, -(-REPLAYED // len(pilot.images))
     noise = header.smoothing
-    one = min(noise.scale, float(noise.radius(USUAL_Q)))  # sigma, or what is as easily proved
-    for text in (*RIVALS, f"radius={one:.3g}"):
+    one = radius or float(f"{min(noise.scale, float(noise.radius(USUAL_Q))):.3g}")  # sigma, or what is as easily proved
+    for text in (*RIVALS, f"radius={one:g}"):
         with suppress(InputError):  # such as of a rule that needs samples to pick the class, where this one needs none
             rule = header.settings.replace(rule=text, bound=CONFIDENCE_BOUNDS[0]).stopping_rule()
             samples = pilot.n0 + np.stack([_replayed(rule, image, [], rng, times) for image in pilot.images])

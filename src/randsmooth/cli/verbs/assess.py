@@ -15,6 +15,7 @@ from randsmooth.cli.certification import base_classifier, check_sources, default
 from randsmooth.cli.options import DATASET, Answered, Identified, NoiseNamed, certification_option, words_of
 from randsmooth.cli.output import FAILURE, note, writing
 from randsmooth.cli.settings import Argument, Given, option, words
+from randsmooth.noise import round_down
 from randsmooth.progress import console
 
 
@@ -28,7 +29,7 @@ class Assess(Answered, Identified):
             accuracy up to there.
         split: train or test.
         take: Certify this many images, evenly spread, two thirds of all at most; others choose the noise.
-        n: Samples of each. (default: from 200 to 10,000, as many as take half a minute)
+        n: Samples of each. (default: 200 to 10,000, as many as take half a minute, or three if --radius needs more)
         out: Folder for the page, its figure and the certificates. (default: MODEL-assessment)
         overwrite: Replace an assessment in the folder.
     """
@@ -80,7 +81,11 @@ def assess(settings: Assess) -> None:
         places = [settings.model, *([settings.data] if settings.data else [])]
         words = words_of("assess", places, settings, {"model", "data", "sigma", "overwrite", "format"})
         words += ["--sigma", ",".join(f"{sigma:g}" for sigma in settings.sigma)] if settings.sigma else []
-        app.write_assessment(found, out, command=shlex.join(["randsmooth", *words]))
+        others = set(Assess.model_fields) - {"model_arg", "denoiser", "identity", "num_classes", "device"}
+        use = [*words_of("predict", [settings.model, "new.png"], settings, others), "--like", str(out / TABLE)]
+        use += ["--dataset", settings.data] if settings.data else []
+        typed, predict = (shlex.join(["randsmooth", *each]) for each in (words, use))
+        app.write_assessment(found, out, command=typed, predict=predict)
     written = list(map(str, files))
     settings.answer([*lines(found), *written], lambda: found.to_dict() | {"files": written})
     if found.failed:
@@ -93,8 +98,10 @@ def lines(found: app.Assessment) -> Iterator[str]:
     for each in found.candidates:
         mark = " <- taken" if each is found.chosen and len(found.candidates) > 1 else ""
         yield f"under noise   {each.accuracy}  {each.noise.text}{mark}"
+    most, n = found.chosen.farthest, found.chosen.n
     for r, accuracy in found.certified.items():
-        yield f"certified     {accuracy}  at radius {r:g}"
+        few = f"-, since {n:,} samples prove at most {round_down(most, 3)}"
+        yield f"certified     {accuracy if r <= most else few}  at radius {r:g}"
     inside, changed = len(found.failed), len(found.changed)
     yield f"attacked      {found.attacked}"
     wrong = ", so their certificates are WRONG" if inside else ""
