@@ -248,7 +248,9 @@ def test_the_nearer_end_counts_and_is_named(counted: Make) -> None:
 def test_a_log_without_its_facts_reaches_as_far_as_it_certifies(log: Make, counted: Make) -> None:
     bare = log([(0, 0, 0.7), (0, 1, 0.9), (0, 0, 0.2)], name="bare")
     assert metrics.farthest(bare) == 0.9
-    assert reach(bare, counted(HITS)).limit == "through r = 0.9, the largest radius of bare (n or alpha unknown)"
+    assert (
+        reach(bare, counted(HITS)).limit == "through r = 0.9, the largest radius of bare, its sigma, n, alpha unknown"
+    )
 
 
 def test_a_rule_that_answers_few_radii_is_compared_at_those(counted: Make) -> None:

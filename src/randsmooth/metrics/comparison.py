@@ -257,7 +257,8 @@ def reach(a: Certificates, b: Certificates, asked: Sequence[float] = ()) -> Reac
     check_radius(*asked)
     ends = farthest(a), farthest(b)
     end, nearer = min(ends), a if ends[0] < ends[1] else b
-    most = "farthest that {} can certify" if nearer.header.settled else "largest radius of {} (n or alpha unknown)"
+    lacking = ", ".join(name for name in ("sigma", "n", "alpha") if getattr(nearer.header, name) is None)
+    most = "farthest that {} can certify" if nearer.header.settled else f"largest radius of {{}}, its {lacking} unknown"
     limit = "" if ends[0] == ends[1] else f"through r = {_down(end):g}, the {most.format(nearer.name)}"
     few = [asked_radii(table) for table in (a, b)]
     shared = [np.round(radii, DIGITS) for radii in few if radii is not None]

@@ -139,7 +139,7 @@ class Export(Answered):
     Attributes:
         file: Parquet file of `randsmooth certify`; with --onnx or --torch-export a model, as `certify` takes it.
         out: TSV file to write, or its URL. (default: FILE.tsv; of a URL, in the current folder)
-        n: Judge as if n samples per image had been drawn: a random subset is taken. (default: all samples)
+        n: Judge as if n samples per image had been drawn: a random subset is taken, of no log. (default: all samples)
         alpha: Judge at this alpha, the probability that an image's certificate is wrong. (default: that of the file)
         onnx: ONNX file to write the model to, for batches of any size.
         torch_export: File (.pt2) to write the model to as a program of torch.export, likewise.

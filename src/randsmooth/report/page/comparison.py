@@ -151,8 +151,7 @@ def _stretch(curve: Difference, where: NDArray[np.bool_], ends: dict[float, str]
     most = 100.0 * np.abs(curve.value[where]).max()
     low, high = (float(ends.get(r, r)) for r in curve.radii[inside[[0, -1]]].tolist())
     span = metrics.Stretch(low, high, ahead=True, gaps=False)
-    gaps = " (with gaps)" if inside[-1] - inside[0] >= len(inside) else ""
-    return f"{span}{gaps} by up to {most:.1f} points"
+    return f"{span}{' (with gaps)' if inside[-1] - inside[0] >= len(inside) else ''} by up to {most:.1f} points"
 
 
 def comparison_page(tables: Sequence[Certificates], *, title: str | None = None, **options: Any) -> str:
