@@ -91,13 +91,16 @@ def work(batch: Batch, to: Connection) -> None:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         room = pages * resource.getpagesize() + batch.limits.room * MIB
         resource.setrlimit(resource.RLIMIT_AS, (room, resource.getrlimit(resource.RLIMIT_AS)[1]))
-    most = resident() + batch.limits.growth
+    peak = resident()
+    most = peak + batch.limits.growth
     for given in batch.inputs():
+        most += resident() - peak  # which making the input took, not reading it
         signal.setitimer(signal.ITIMER_PROF, batch.limits.seconds)
         signal.setitimer(signal.ITIMER_REAL, batch.limits.wall)
         outcome = bench.examine(given)
         signal.setitimer(signal.ITIMER_PROF, 0)
-        if resident() > most:
+        peak = resident()
+        if peak > most:
             outcome = Outcome(FLOOD, f"took more than {batch.limits.growth} MiB, and then: {outcome.kind}")
         to.send(outcome)
         if outcome.kind == FLOOD:
