@@ -36,7 +36,7 @@ OURS = re.compile(rf"(?P<dataset>.+)-sigma(?P<sigma>{NUMBER})")  # a folder whos
 ARCH = re.compile(r"(?:cifar_|cifar100_)?((?:resnet|densenet|vgg|wrn|lenet)\d*)", re.IGNORECASE)
 SEVERITY = re.compile(r"severity_(\d)")
 RUN = re.compile(r"_?(\d+)(?:_o)?")  # `noise_0.50_4490`, and folders that are but a number: which of several runs
-SUFFIX = re.compile(r"\.(tsv|txt|csv|log)$")
+SUFFIXES = {".tsv", ".txt", ".csv", ".log"}  # of logs; `sigma_0.25` has none
 PHRASES = {"sigma": "sigma", "n": "n", "alpha": "alpha", "dataset": "data set", "split": "split", "method": "method"}
 
 # A notation of settings each, and the method that it names. A group is called as the setting is here; `*_256` is a size
@@ -165,6 +165,16 @@ def _shown(value: float | str) -> str:
     return f"{value:,}" if isinstance(value, int) else value if isinstance(value, str) else f"{value:g}"
 
 
+def stem_of(path: Path) -> str:
+    """What a log is called: its name without its suffix.
+
+    Example:
+        >>> stem_of(Path("runs/macer.tsv")), stem_of(Path("runs/sigma_0.25"))
+        ('macer', 'sigma_0.25')
+    """
+    return path.stem if path.suffix in SUFFIXES else path.name
+
+
 def path_facts(path: Path) -> PathFacts:
     """The facts in `path`, which is like `cifar10-sigma0.5/macer.tsv` or as the released repositories lay out theirs.
 
@@ -177,7 +187,7 @@ def path_facts(path: Path) -> PathFacts:
         >>> path_facts(Path("jh-jeong+smoothmix/data/certify/mnist/cohen/noise_0.25_393")).model
         {'method': 'gaussian', 'run': '393', 'repository': 'jh-jeong/smoothmix', 'sigma': 0.25}
     """
-    parts = [*path.parts[:-1], SUFFIX.sub("", path.name)]
+    parts = [*path.parts[:-1], stem_of(path)]
     folder = OURS.fullmatch(path.parent.name)
     if folder is not None:
         dataset, method = _dataset(folder["dataset"]), method_named(parts[-1])

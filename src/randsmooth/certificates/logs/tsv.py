@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from randsmooth.certificates.header import Header
-from randsmooth.certificates.logs.inferred import CLASSES, path_facts
+from randsmooth.certificates.logs.inferred import CLASSES, path_facts, stem_of
 from randsmooth.certificates.table import ABSTAIN, Certificates, Floats, Ints
 from randsmooth.documents import read_file, shown
 from randsmooth.errors import ForeignFile, InputError
@@ -34,7 +34,6 @@ MOST_CLASSES = 100_000
 LAST = 10**9  # image
 LONGEST = 10**8  # seconds, three years
 MOST_BYTES, MOST_LINES, MOST_COLUMNS = 2**28, 2 * 10**6, 100  # ImageNet has 1.28 million training images
-TEXTS = {".tsv", ".txt", ".csv", ".log"}  # suffixes; `sigma_0.25` has none
 
 
 class PredictionLog(ForeignFile):
@@ -90,8 +89,8 @@ def read_tsv(path: Path | str) -> Certificates:
     label, predict = lines.integers("label", 0, last, why), lines.integers("predict", ABSTAIN, last, why)
     bare = "idx" not in lines.columns
     idx = -1 - np.arange(len(label)) if bare else lines.integers("idx", 0, LAST)
-    header, name = Header(notes=(UNNUMBERED,) * bare), path.stem if path.suffix in TEXTS else path.name
-    table = Certificates(header, idx, label, predict, lines.numbers("radius"), lines.seconds(), name=name)
+    header = Header(notes=(UNNUMBERED,) * bare)
+    table = Certificates(header, idx, label, predict, lines.numbers("radius"), lines.seconds(), name=stem_of(path))
     _check_rows(table, lines, rising=not bare)
     return table
 
