@@ -64,7 +64,7 @@ def views(**parts: Any) -> dict[str, Any]:
 PANEL: list[tuple[dict[str, Any], str]] = [
     ({}, "fails when it is tried (AttributeError|'view'"),
     ({**views(), "doc": ""}, "has no docstring"),
-    ({**views(), "template": None}, "fails when it is tried (TemplateNotFound|made.html.j2"),
+    ({**views(), "template": None}, "panel made lacks its template|made.html.j2: is it in the package's data?"),
     ({"view": lambda content: content.missing}, "fails when it is tried (AttributeError"),
     ({"view": lambda content: {}}, "views a dict, expected report.PanelView or None"),
     ({"view": lambda content: None}, "shows nothing of any table"),

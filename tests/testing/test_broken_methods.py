@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from models.refusing import each_told
+from models.refusing import each_told, refusal
 from randsmooth import methods, testing
 from randsmooth.attacks import noisy_logits
 from randsmooth.methods import Loss, LossInputs, Method, Schedule
@@ -22,6 +23,7 @@ class NeedsAValue(Gaussian):  # type: ignore[misc]
     """A method."""
 
     strength: float
+    m: Annotated[int, Field(ge=2)] = 4
 
 
 def made(base: Any = Gaussian, **members: Any) -> Any:
@@ -74,6 +76,7 @@ ONE = Schedule(Gaussian())
 ANY_TYPE = made(__annotations__={"strength": float}, strength=1.0, __post_init__=lambda self: None)
 
 METHODS: list[tuple[Any, str]] = [
+    (Gaussian(m=1), "is no class: give it as check_method(Gaussian, m=1)"),
     (dict, "is no subclass of randsmooth.methods.Method"),
     (type("NoDataclass", (Gaussian,), {"__doc__": "A method."}), "is no frozen dataclass"),
     (made(__doc__=None), "has no docstring"),
@@ -100,3 +103,4 @@ METHODS: list[tuple[Any, str]] = [
 def test_methods() -> None:
     each_told(testing.check_method, METHODS)
     testing.check_method(NeedsAValue, strength=1.0)
+    assert "m=1 must be greater than or equal to 2" in refusal(NeedsAValue, strength=1.0, m=1)

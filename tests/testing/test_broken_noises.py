@@ -60,7 +60,7 @@ def seeded_draw(self: Any, out: torch.Tensor, x: torch.Tensor, stream: Any) -> N
 DRAWS: list[tuple[Any, str]] = [
     (but(Gaussian(0.5), draw=global_draw), "draws other copies when a stream is used again"),
     (but(Gaussian(0.5), draw=seeded_draw), "draws the same copies from another stream"),
-    (after(Gaussian(0.5), lambda out, x: out.copy_(out.flip(0))), "draws other copies where fewer are asked for"),
+    (after(Gaussian(0.5), lambda out, x: out.copy_(out.flip(0))), "draws other copies where `out` is shorter"),
     (after(Gaussian(0.5), lambda out, x: out[-1].fill_(torch.nan)), "not finite"),
     (after(Gaussian(0.5), lambda out, x: x.add_(1.0)), "draws other copies when|"),
     (after(Gaussian(0.5), lambda out, x: out.copy_(x.expand_as(out))), "draws the same copies"),
@@ -77,7 +77,8 @@ RADII: list[tuple[Any, str]] = [
     (but(Uniform(0.5), norms=("linf", "l1")), "norms=('linf', 'l1'), whose first is another"),
     (but(Uniform(0.5), radius=lambda self, q, q_next=None: np.nan_to_num(Uniform.radius(self, q), nan=0.5)), "q = NaN"),
     (but(Uniform(0.5), facts=lambda self: {"name": "uniform", "lam": 0.6}), "made from its facts"),
-    ({"a": 1}, "is a dict, no subclass of noise.Noise"),
+    ({"a": 1}, "noise 'dict' is no Noise"),
+    (Uniform, "noise 'Uniform' is no Noise: give an instance, such as Uniform(0.5)"),
 ]
 LEVEL: list[tuple[Any, str]] = [
     (times(Gaussian(0.5), 1.01), "claims radius|in l2|does not hold"),

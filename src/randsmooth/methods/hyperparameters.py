@@ -85,11 +85,10 @@ class _Hyperparameters(FrozenRecord):
 @cache
 def record_of(method: type[Method]) -> type[_Hyperparameters]:
     """The record with the fields of `method`: it raises InputError unless each is as its annotation says, m from 1."""
-    hints = get_type_hints(method, include_extras=True) | {"m": Count}
+    hints = get_type_hints(method, include_extras=True)
+    hints["m"] = Annotated[int, Field(gt=0, le=MOST), *getattr(hints.get("m"), "__metadata__", ())]  # on top of its own
     defaults = {each.name: each.default for each in dataclasses.fields(method)}
-    fields: dict[str, Any] = {
-        name: (hints[name], ... if default is dataclasses.MISSING else default) for name, default in defaults.items()
-    }
+    fields: Any = {key: (hints[key], ... if value is dataclasses.MISSING else value) for key, value in defaults.items()}
     return create_model(method.__name__, __base__=_Hyperparameters, **fields)
 
 

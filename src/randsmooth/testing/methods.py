@@ -39,6 +39,7 @@ def check_method(method: str | type[Method], **hyperparameters: Any) -> None:
 
 
 def _of_method(kind: Any, hyperparameters: dict[str, Any]) -> Checks:
+    yield not isinstance(kind, Method), f"is no class: give it as check_method({repr(kind).replace('(', ', ', 1)}"
     yield isinstance(kind, type) and issubclass(kind, Method), "is no subclass of randsmooth.methods.Method"
     how, fields = vars(kind).get("__dataclass_params__"), dataclasses.fields(kind)
     right = how is not None and how.frozen and all(field.kw_only for field in fields)
@@ -93,7 +94,7 @@ def _of_loss(method: Method) -> Checks:
     problem = _Problem(method.m)
     model, before, generators = problem.model, problem.state(), _generators()
     loss = problem.loss(method)
-    yield generators == _generators(), "draws from a global random generator: use inputs.u, or the noise"
+    yield generators == _generators(), 'draws from a global random generator: use inputs.given("u"), or the noise'
     yield isinstance(loss, Loss), f"returns a {type(loss).__name__}, expected randsmooth.methods.Loss"
     total = loss.total.detach()
     yield total.dim() == 0 and total.isfinite(), f"has the loss {total}, expected a finite number"

@@ -42,12 +42,13 @@ def check_noise(noise: str | Noise, *, shape: Sequence[int] | None = None) -> No
     Example:
         >>> check_noise("uniform=0.6")
     """
-    run(f"noise {noise if isinstance(noise, str) else type(noise).__name__!r}", _of_noise(noise, shape))
+    called = noise if isinstance(noise, str) else getattr(noise, "__name__", type(noise).__name__)
+    run(f"noise {called!r}", _of_noise(noise, shape))
 
 
 def _of_noise(noise: str | Noise, shape: Sequence[int] | None) -> Checks:
     made = make_noise(noise) if isinstance(noise, str) else noise
-    yield isinstance(made, Noise), f"is a {type(made).__name__}, no subclass of noise.Noise"
+    yield isinstance(made, Noise), f"is no Noise: give an instance, such as {getattr(made, '__name__', 'Uniform')}(0.5)"
     if isinstance(noise, str):
         name = noise.partition("=")[0]
         yield isinstance(made, NOISES[name]) or name == "gaussian", f"has a class of the name {made.name!r}"
@@ -123,7 +124,7 @@ def _of_draws(noise: Noise, shape: tuple[int, ...]) -> Checks:
     whole = drawn(64, STREAM)
     yield bool(whole.isfinite().all()), "leaves numbers out, or draws some that are not finite"
     yield torch.equal(drawn(64, STREAM), whole), "draws other copies when a stream is used again"
-    yield torch.equal(drawn(7, STREAM), whole[:7]), "draws other copies where fewer are asked for"
+    yield torch.equal(drawn(7, STREAM), whole[:7]), "draws other copies where `out` is shorter: see docs/extending.md"
     for stream in (STREAM.at(1), Stream(1, STREAM.name), Stream(0, "another")):
         yield not torch.equal(drawn(64, stream), whole), "draws the same copies from another stream"
     yield len(whole.unique(dim=0)) > 1, "draws copies that are all alike"

@@ -179,8 +179,9 @@ class Trainer:
             figures = self._train(epoch, loggers)
         except (TrainingDiverged, InputError) as error:
             kept = f"{epoch} epochs are kept: --resume --accept-changes goes on from them" if epoch else "--overwrite"
-            way = f"a lower learning rate (--set lr=..., now {self.recipe.lr:g}) or other settings"
-            raise type(error)(f"{error}. Try {way}; {kept}") from error
+            slower = f"a lower learning rate (--set lr=..., now {self.recipe.lr:g}) or "
+            slower *= " 0 (from 0), step 0: " not in str(error)  # before which the optimiser has taken no step
+            raise type(error)(f"{error}. Try {slower}other settings; {kept}") from error
         seconds = round(time.perf_counter() - start, 3)
         return {"epoch": epoch, "lr": self.recipe.lr_at(epoch), **figures, "seconds": seconds}
 

@@ -12,6 +12,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from randsmooth.errors import InputError
 from randsmooth.escape import printable
 from randsmooth.extras import needs
 
@@ -57,8 +58,13 @@ def panel_markup(module: Any, package: str, **content: Any) -> Markup:
     Args:
         module: of any package; its template has the same name, ending in .html.j2, and lies in the same folder.
         package: whose templates that template may import.
+
+    Raises:
+        InputError: there is no such template.
     """
     template = Path(module.__file__).with_suffix(".html.j2")
+    if not template.exists():
+        raise InputError(f"panel {module.__name__} lacks its template, {template}: is it in the package's data?")
     return _filled(template.name, content, template.parent, package)
 
 
@@ -89,10 +95,8 @@ def policy(scripts: Sequence[str]) -> str:
 def _filled(template: str, content: dict[str, Any], *places: str | Path) -> Markup:
     """The template, filled and escaped; it and what it imports lie in the folders and packages `places`."""
     loaders = [jinja2.PackageLoader(p, ".") if isinstance(p, str) else jinja2.FileSystemLoader(p) for p in places]
-    strict: dict[str, Any] = {"autoescape": True, "finalize": _shown, "undefined": jinja2.StrictUndefined}
-    environment = jinja2.Environment(
-        loader=jinja2.ChoiceLoader(loaders), trim_blocks=True, lstrip_blocks=True, **strict
-    )
+    options: dict[str, Any] = {"autoescape": True, "finalize": _shown, "trim_blocks": True, "lstrip_blocks": True}
+    environment = jinja2.Environment(loader=jinja2.ChoiceLoader(loaders), undefined=jinja2.StrictUndefined, **options)
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}  # of `tojson`, which ends no element
     return Markup(environment.get_template(template).render(content))
 
