@@ -184,7 +184,7 @@ def test_a_lost_loss_stops_the_run_and_keeps_the_last_good_checkpoint(
     for words in ("epoch 2", "cross_entropy nan", "2 epochs", "--set lr", "--resume --accept-changes"):
         assert words in str(lost.value)
     calls = itertools.count(7)  # from the first step of all on, which no learning rate can be at fault for
-    with monkeypatch.context() as patch, pytest.raises(TrainingDiverged, match=r"step 0: cross_entropy nan. Try other"):
+    with monkeypatch.context() as patch, pytest.raises(TrainingDiverged, match=r"step 0: .* nan.* Try other"):
         patch.setattr(Gaussian, "loss", breaking)
         train("digits", GAUSSIAN, out=tmp_path / "n")
     train("digits", GAUSSIAN, out=tmp_path / "m", resume=True)
