@@ -49,7 +49,8 @@ def test_a_run_says_what_it_runs_and_the_preset_brings_the_method(cli: Run, tmp_
     words = ("train", "digits", "--preset", "randsmooth/smoothmix", "--sigma", 0.5, "--epochs", 1, "--take", 64)
     done = cli.done(*words, "--set", "T=1", "--set", "lr=1e-2")
     said = "\n".join(done.err.splitlines()[:4])
-    assert all(word in said for word in ("randsmooth/smoothmix: smoothmix with T=1, warmup=1", "1 epoch", "lr 0.01")), said
+    wanted = ("randsmooth/smoothmix: smoothmix with T=1, warmup=1", "1 epoch", "lr 0.01")
+    assert all(word in said for word in wanted), said
     folder = tmp_path / "runs" / "digits-randsmooth-smoothmix-0.5"
     assert models.load(folder).provenance["method"] == "smoothmix"
     assert "method" not in yaml.safe_load((folder / "run.yaml").read_text())
