@@ -132,7 +132,7 @@ def test_markdown_shows_it() -> None:
 
 
 COMMANDS = {
-    *("begin", "end", "hline", "textbf", "textcolor", "scriptsize"),
+    *("begin", "end", "hline", "textbf", "textcolor", "scriptsize", "par", "smallskip", "footnotesize"),
     *("textbackslash", "textasciicircum", "textasciitilde", "textless", "textgreater"),
 }
 
