@@ -8,6 +8,7 @@ expectation and without resampling.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -533,7 +534,7 @@ def acr_at(table: CertificatesLike, n: int | None = None, alpha: float | None = 
     """
     stored = _stored(table, n, alpha)
     most = stored.noise.largest_radius(stored.n, stored.alpha)
-    return mean(np.minimum(stored.expectation(stored.noise.radius), most), (0.0, most))
+    return mean(np.minimum(expected_radius(table, n, alpha), most), (0.0, most))
 
 
 def accuracy_at(table: CertificatesLike, r: float, n: int | None = None, alpha: float | None = None) -> Estimate:
@@ -577,7 +578,13 @@ def expected_radius(table: CertificatesLike, n: int | None = None, alpha: float 
         [0.0, 0.15, 0.57, 0.74]
     """
     stored = _stored(table, n, alpha)
-    return stored.expectation(stored.noise.radius)
+    return stored.expectation(stored.noise.radius, _known(stored.noise, stored.total, stored.n, stored.alpha))
+
+
+@lru_cache(maxsize=64)
+def _known(noise: Noise, total: int, n: int, alpha: float) -> dict[int, float]:
+    """Expected radii that were found already, by count: tables that are compared share most counts."""
+    return {}
 
 
 def chance_certified(table: CertificatesLike, r: float, n: int | None = None, alpha: float | None = None) -> Floats:
@@ -592,7 +599,7 @@ def chance_certified(table: CertificatesLike, r: float, n: int | None = None, al
     check_radius(r)
     stored = _stored(table, n, alpha)
     # at 0 an abstention holds nothing either
-    return stored.expectation(lambda q: ((q < 0.5) & (stored.noise.radius(q) >= r)).astype(np.float64))
+    return stored.expectation(lambda q: ((q < 0.5) & (stored.noise.radius(q) >= r)).astype(np.float64), {})
 
 
 class Stored(NamedTuple):
@@ -611,25 +618,26 @@ class Stored(NamedTuple):
     n: int
     alpha: float
 
-    def expectation(self, worth: Callable[[Floats], Floats]) -> Floats:
+    def expectation(self, worth: Callable[[Floats], Floats], known: dict[int, float]) -> Floats:
         """(N,) expectation of what a bound on q is worth, for right images; 0 for the others.
 
-        Equal counts are done once. `worth`, which falls with q, is computed only for counts that have a chance to
-        occur: of many millions of samples those are few.
+        Equal counts are done once, and those that are `known` not again. `worth`, which falls with q, is computed only
+        for counts that have a chance to occur: of many millions of samples those are few.
         """
         counts, place = np.unique(self.n_a, return_inverse=True)
-        windows = [_window(int(n_a), self.total, self.n) for n_a in counts]
+        fresh = [n_a for n_a in counts.tolist() if n_a not in known]
+        windows = [_window(n_a, self.total, self.n) for n_a in fresh]
         some = np.zeros(self.n + 1, bool)
         for lowest, highest in windows:
             some[lowest : highest + 1] = True
         k = np.flatnonzero(some)
-        of_k, expected = worth(bounds.q_upper(k, self.n, self.alpha)), np.zeros(len(counts))
-        for i, (n_a, (lowest, highest)) in enumerate(zip(counts, windows, strict=True)):
+        of_k = worth(bounds.q_upper(k, self.n, self.alpha))
+        for n_a, (lowest, highest) in zip(fresh, windows, strict=True):
             there = of_k[np.searchsorted(k, lowest) :][: highest - lowest + 1]
-            if there[-1] > 0.0:  # else no count that can occur is worth anything
-                expected[i] = _chances(int(n_a), self.total, self.n) @ there
+            # where not even the highest is worth anything, no count that can occur is
+            known[n_a] = float(_chances(n_a, self.total, self.n) @ there) if there[-1] > 0.0 else 0.0
         result = np.zeros(len(self.right))
-        result[self.right] = expected[place]
+        result[self.right] = np.array([known[n_a] for n_a in counts.tolist()])[place]
         return result
 
 
