@@ -49,7 +49,8 @@ def main() -> None:
             entries.append(entry)
         report.write_leaderboard(entries, Path(name) / "leaderboard.html")  # open it in a browser
         for covered in papers.survey(clone).drawn:
-            print(f"{covered.object.name}: {len(covered.filled)} rows filled, {len(covered.missing)} missing")
+            missing = sum(map(len, covered.lacking.values()))
+            print(f"{covered.object.name}: {len(covered.filled)} rows filled, {missing} missing")
 
 
 if __name__ == "__main__":
