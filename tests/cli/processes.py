@@ -92,4 +92,8 @@ def verb(words: list[str], folder: Path | None, said: Path | None, before: Calla
     talk = os.open(said or os.devnull, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
     for stream in (1, 2):
         os.dup2(talk, stream)
-    main()
+    try:
+        main()
+    finally:
+        if loky := sys.modules.get("joblib.externals.loky"):  # else its idle workers are waited for, five minutes
+            loky.get_reusable_executor().shutdown(wait=True)
