@@ -95,5 +95,6 @@ def verb(words: list[str], folder: Path | None, said: Path | None, before: Calla
     try:
         main()
     finally:
-        if loky := sys.modules.get("joblib.externals.loky"):  # else its idle workers are waited for, five minutes
-            loky.get_reusable_executor().shutdown(wait=True)
+        loky = sys.modules.get("joblib.externals.loky.reusable_executor")
+        if loky is not None and loky._executor is not None:  # whose idle workers are waited for, five minutes
+            loky._executor.shutdown(wait=True)
