@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import socket
@@ -259,6 +260,7 @@ class Dask(Workers):
             from distributed import Client
         from joblib import parallel_config
 
+        gc.collect()  # a client that found no scheduler, or its end may wait for the beginning of this one, for ever
         try:
             client = Client(f"tcp://{self.address.removeprefix('tcp://')}", timeout=ANSWER)
         except (OSError, ValueError) as error:

@@ -30,8 +30,8 @@ class RunEvents(TensorBoardLogger):
 
     def __init__(self, folder: Path, first_step: int) -> None:
         super().__init__(folder, name="", version=EVENTS, purge_step=first_step)
-        before = threading.excepthook  # which would print a traceback of the thread's OSError besides
-        threading.excepthook = lambda failed: None if isinstance(failed.exc_value, OSError) else before(failed)
+        # or the thread's OSError prints a traceback besides
+        threading.excepthook = lambda failed: isinstance(failed.exc_value, OSError) or threading.__excepthook__(failed)
 
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
         """As Lightning's own, which hides an OSError behind a ValueError."""
