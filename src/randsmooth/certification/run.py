@@ -355,9 +355,8 @@ class Run:
             taken = "features in these units" if self.images.spec.features else "images in [0, 1]"
             epochs, take = map(models.provenance_of(self.base).get, ("epochs", "take"))
             on = f" on {take:,} images" if type(take) is int else ""
-            many = f"{epochs} epoch{'s' * (epochs != 1)}{on}"
             said += f", hardly more often than guessing ({guess:.1%}): "
-            said += f"was it trained long enough ({many}), " * (type(epochs) is int)
+            said += f"was it trained long enough ({epochs} epoch{'s' * (epochs != 1)}{on}), " * (type(epochs) is int)
             said += f"are its classes numbered as the data's ({numbered}, ...), and does it take {taken}?"
         yield said
 

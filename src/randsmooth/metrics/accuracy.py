@@ -534,7 +534,7 @@ def acr_at(table: CertificatesLike, n: int | None = None, alpha: float | None = 
     """
     stored = _stored(table, n, alpha)
     most = stored.noise.largest_radius(stored.n, stored.alpha)
-    return mean(np.minimum(expected_radius(table, n, alpha), most), (0.0, most))
+    return mean(np.minimum(stored.expectation(stored.noise.radius, _known(*stored[2:])), most), (0.0, most))
 
 
 def accuracy_at(table: CertificatesLike, r: float, n: int | None = None, alpha: float | None = None) -> Estimate:
@@ -578,11 +578,11 @@ def expected_radius(table: CertificatesLike, n: int | None = None, alpha: float 
         [0.0, 0.15, 0.57, 0.74]
     """
     stored = _stored(table, n, alpha)
-    return stored.expectation(stored.noise.radius, _known(stored.noise, stored.total, stored.n, stored.alpha))
+    return stored.expectation(stored.noise.radius, _known(*stored[2:]))
 
 
 @lru_cache(maxsize=64)
-def _known(noise: Noise, total: int, n: int, alpha: float) -> dict[int, float]:
+def _known(total: int, noise: Noise, n: int, alpha: float) -> dict[int, float]:
     """Expected radii that were found already, by count: tables that are compared share most counts."""
     return {}
 

@@ -30,8 +30,6 @@ class RunEvents(TensorBoardLogger):
 
     def __init__(self, folder: Path, first_step: int) -> None:
         super().__init__(folder, name="", version=EVENTS, purge_step=first_step)
-        # or the thread's OSError prints a traceback besides
-        threading.excepthook = lambda failed: isinstance(failed.exc_value, OSError) or threading.__excepthook__(failed)
 
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
         """As Lightning's own, which hides an OSError behind a ValueError."""
@@ -139,7 +137,7 @@ def open_loggers(
         loggers = [name for name, files in FILES.items() if (folder / files).exists()]
         with suppress(MissingPackage):
             loggers = loggers or check_loggers("tensorboard") or []
-    group, status = LoggerGroup([]), "failed"
+    group, status, before = LoggerGroup([]), "failed", threading.excepthook
     for each in loggers:
         name = each if isinstance(each, str) else type(each).__name__
         # Whatever the client of a tracker raises.
@@ -148,6 +146,8 @@ def open_loggers(
             with suppress(NotImplementedError):  # Fabric's own CSVLogger has no place for them
                 logger.log_hyperparams(dict(hyperparameters))
         group.loggers.append(logger)
+    # An OSError of a thread that writes is told by its logger, and needs no traceback besides.
+    threading.excepthook = lambda failed: None if isinstance(failed.exc_value, OSError) else before(failed)
     try:
         yield group
         status = "success"
@@ -156,6 +156,7 @@ def open_loggers(
         raise
     finally:
         group.each(lambda logger: logger.finalize(status))
+        threading.excepthook = before
 
 
 class LoggerGroup:
