@@ -154,13 +154,14 @@ class Bench:
         code, said = self.run(self.command())
         return f"run again, it ended with {code}: {said.strip()[-1500:]}" if code else self.difference(self.whole)
 
-    def difference(self, right: dict[str, str]) -> str:
-        """In what the folder is not as it should be."""
+    def difference(self, right: dict[str, str], *, locked: bool = False) -> str:
+        """In what the folder is not as it should be; if `locked`, locks may have stayed."""
         try:
             there = facts(self.out)
         except (OSError, ValueError) as error:
             return f"a file cannot be read: {error}"
-        left, lost = sorted(there.keys() - right.keys()), sorted(right.keys() - there.keys())
+        left = sorted(name for name in there.keys() - right.keys() if not (locked and name.endswith(".lock")))
+        lost = sorted(right.keys() - there.keys())
         other = sorted(name for name in there.keys() & right.keys() if there[name] != right[name])
         parts = {"left over": left, "missing": lost, "not equal": other}
         return "; ".join(f"{what}: {', '.join(names)}" for what, names in parts.items() if names)

@@ -37,7 +37,7 @@ EACH = 2  # batches for each worker in a round of a trial
 WORTH = 10  # times as many samples as its trial takes, a run must have for one
 
 # Samples and values per forward pass by default. A CPU's caches cannot hold the activations of a bigger batch.
-MOST = {"cpu": (512, 2**19), "cuda": (8192, 2**24)}
+MOST = {"cpu": (256, 2**19), "cuda": (8192, 2**24)}
 
 
 @dataclass(frozen=True)
