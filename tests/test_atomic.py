@@ -93,6 +93,23 @@ def test_a_lock_ends_with_its_process_and_on_other_machines_with_its_signs_of_li
 
 
 @pytest.mark.usefixtures("soon")
+def test_a_lock_of_a_process_that_was_killed_before_it_wrote_its_name_is_nobodys(tmp_path: Path) -> None:
+    (tmp_path / ".a.lock").touch()
+    with claimed(tmp_path / "a") as check:
+        check()
+        with pytest.raises(InUse), claimed(tmp_path / "a"):
+            pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_of_the_system_names_the_file_alone(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    with pytest.raises(OSError) as refused:
+        write_atomically(tmp_path / "a", b"whole")
+    assert str(refused.value).endswith(f"'{tmp_path / 'a'}'")
+
+
+@pytest.mark.usefixtures("soon")
 @pytest.mark.skipif(os.name != "posix", reason="this system cannot stop a process for a while")
 def test_a_run_that_was_silent_for_too_long_learns_that_its_lock_is_gone(tmp_path: Path) -> None:
     process = holder(tmp_path / "a", "node7")

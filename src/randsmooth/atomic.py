@@ -3,6 +3,7 @@
 import glob
 import os
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -75,7 +76,8 @@ def naming(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno is not None:  # the system's own
-            error.filename, error.filename2 = str(path), None
+            error.filename = str(path)
+            del error.filename2  # None would be told as "-> None"
         raise
 
 
@@ -129,11 +131,12 @@ def claimed(out: Path, *, output: Path | str | None = None, kind: str = "lock") 
 
 def _acquire(lock: SoftFileLease, named: Path | str) -> None:
     """Take the lock of whoever is dead. InUse where its owner lives on this machine, or gives a sign of life."""
-    seen = _written(lock.lock_file)
+    seen, begun = _state(lock.lock_file), time.monotonic()
 
     def is_alive() -> bool:  # asked after an attempt failed, as it does not where the owner is dead on this machine
-        owner = lock.owner
-        return _written(lock.lock_file) != seen or (owner is not None and owner.hostname == socket.gethostname())
+        if (now := _state(lock.lock_file)) == seen and not seen[1] and time.monotonic() - begun > BEAT:
+            lock.break_lock()  # of one who was killed after making the file and before writing into it who it is
+        return now != seen or ((owner := lock.owner) is not None and owner.hostname == socket.gethostname())
 
     try:
         lock.acquire(timeout=2 * LEASE, poll_interval=BEAT / 5, cancel_check=is_alive)
@@ -141,11 +144,11 @@ def _acquire(lock: SoftFileLease, named: Path | str) -> None:
         raise InUse(f"another run is writing {named}; wait for it or use another --out") from None
 
 
-def _written(file: str) -> float:
-    """When the file was written, by the clock of the machine that stores it; 0 where it is not there."""
+def _state(file: str) -> tuple[float, int]:
+    """When the file was written, by the clock of the machine that stores it, and its bytes; zeros for none."""
     with suppress(OSError):
-        return Path(file).stat().st_mtime
-    return 0.0
+        return (found := Path(file).stat()).st_mtime, found.st_size
+    return 0.0, 0
 
 
 def sweep(path: Path) -> None:

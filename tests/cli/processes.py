@@ -2,6 +2,7 @@
 milliseconds.
 """
 
+import atexit
 import multiprocessing
 import os
 import signal
@@ -95,6 +96,4 @@ def verb(words: list[str], folder: Path | None, said: Path | None, before: Calla
     try:
         main()
     finally:
-        loky = sys.modules.get("joblib.externals.loky.reusable_executor")
-        if loky is not None and loky._executor is not None:  # whose idle workers are waited for, five minutes
-            loky._executor.shutdown(wait=True)
+        atexit._run_exitfuncs()  # as programs do, and such a process does not: joblib's idle workers wait for it

@@ -55,7 +55,7 @@ def test_code_makes_the_model_with_arguments_that_the_header_keeps(cli: Run, zoo
     assert model["source"] == "zoo.py:small" and model["arguments"] == {"width": 16, "seed": 3}
     assert "another model" in cli("certify", *same[:3], *ON_DIGITS, "--resume").err
     cli.done("certify", *same, *ON_DIGITS, "--resume")
-    cli.done("predict", *same, "grey.png", "--dataset", "digits", "--like", "zoo.py-small.parquet")
+    cli.done("predict", *same, "grey.png", "--like", "zoo.py-small.parquet")
     attacked = cli("attack", *same, "zoo.py-small.parquet", "--steps", 2, "--m", 4, "--n", 2000)
     assert attacked.code == 0 or "certifies none" in attacked.err
     assert "another model" in cli("attack", "zoo.py:small", "zoo.py-small.parquet").err

@@ -152,7 +152,7 @@ class Bench:
     def settle(self) -> str:
         """Run the command again, to its end: what is then wrong with the result."""
         code, said = self.run(self.command())
-        return f"run again, it ended with {code}: {said.strip()[-1500:]}" if code else self.difference(self.whole)
+        return f"run again, it ended with {code}: {said.strip()[-1500:]}" if code != 0 else self.difference(self.whole)
 
     def difference(self, right: dict[str, str], *, locked: bool = False) -> str:
         """In what the folder is not as it should be; if `locked`, locks may have stayed."""

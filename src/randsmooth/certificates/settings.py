@@ -23,7 +23,7 @@ from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import FrozenRecord
 from randsmooth.noise import ANoise, Gaussian, Noise, check_sigma, instead, make_noise, one_form
-from randsmooth.noise.units import LENGTHS
+from randsmooth.noise.norms import LENGTHS
 from randsmooth.rules import ANY_CLASS, CONFIDENCE_BOUNDS, ConfidenceBound, check_samples, kind_of_rule, make_rule
 from randsmooth.urls import Place, beside, name_of
 

@@ -11,7 +11,9 @@ from .header import check_same as check_same
 from .header import pixel_hashes as pixel_hashes
 from .opening import check_eval_mode as check_eval_mode
 from .opening import check_fit as check_fit
+from .opening import images_taken as images_taken
 from .opening import load_model as load_model
+from .opening import reading_of as reading_of
 from .opening import under_noise as under_noise
 from .refutation import Attacks as Attacks
 from .refutation import attack as attack

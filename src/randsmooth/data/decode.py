@@ -100,8 +100,7 @@ class Source(ABC):
 
     def file_of(self, index: int) -> str | None:
         """The file of image `index`, where it has one of its own."""
-        name = self.names[index] if self.names else None
-        return str(name) if isinstance(name, Path) else None
+        return str(name) if self.names and isinstance(name := self.names[index], Path) else None
 
     @abstractmethod
     def read(self, index: int, spec: DatasetSpec, draws: Sequence[float] | None = None) -> NDArray[Any]:

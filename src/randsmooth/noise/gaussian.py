@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from randsmooth.errors import InputError
 from randsmooth.noise.base import Floats, Noise, below, bisected, check_shape, in_place, number
+from randsmooth.noise.norms import LENGTHS, check_sigma
 from randsmooth.noise.streams import Stream, fill
-from randsmooth.noise.units import LENGTHS, check_sigma
 
 if TYPE_CHECKING:
     import torch
@@ -111,7 +111,7 @@ class Gaussian(Noise):
     def parse(cls, value: str) -> Noise:
         """`gaussian=0.5`; `gaussian=std.npy` is `GaussianPerCoordinate`, and `gaussian=0.25std` `InDeviations`."""
         if value.endswith((".npy", STD)):
-            from randsmooth.noise.per_coordinate import GaussianPerCoordinate, InDeviations
+            from randsmooth.noise.gaussian_per_coordinate import GaussianPerCoordinate, InDeviations
 
             if value.endswith(STD):
                 return InDeviations(number(value.removesuffix(STD)))

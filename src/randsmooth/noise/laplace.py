@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from randsmooth.noise.base import Floats, Noise, below, both, in_place
+from randsmooth.noise.norms import check_length
 from randsmooth.noise.streams import Stream, fill
-from randsmooth.noise.units import check_length
 
 if TYPE_CHECKING:
     from torch import Tensor

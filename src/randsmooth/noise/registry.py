@@ -20,7 +20,7 @@ NOISES: Registry[type[Noise]] = Registry(
     "randsmooth.noises",
     {
         "gaussian": "randsmooth.noise.gaussian:Gaussian",
-        "gaussian-per-coordinate": "randsmooth.noise.per_coordinate:GaussianPerCoordinate",
+        "gaussian-per-coordinate": "randsmooth.noise.gaussian_per_coordinate:GaussianPerCoordinate",
         "uniform": "randsmooth.noise.uniform:Uniform",
         "laplace": "randsmooth.noise.laplace:Laplace",
         "splitting": "randsmooth.noise.splitting:Splitting",

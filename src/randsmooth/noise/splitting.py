@@ -119,7 +119,7 @@ class Splitting(OfShares):
         number = self._whole()
         if first < 0 or first + len(out) > number:
             raise InputError(f"{self.text} has copies 0 to {number - 1}; got {first} to {first + len(out) - 1}")
-        from randsmooth.noise.pixel_grid import check_on_grid  # here, since listing noises needs no mpmath
+        from randsmooth.noise.rounded_gaussian import check_on_grid  # here, since listing noises needs no mpmath
 
         check_on_grid(x)
         offsets, seen = (torch.from_numpy(part).to(out.device) for part in _plan(number, tuple(x.shape), seed))

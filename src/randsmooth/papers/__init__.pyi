@@ -1,8 +1,4 @@
 from . import theory as theory
-from .citations import Bibliography as Bibliography
-from .citations import Citation as Citation
-from .citations import Reference as Reference
-from .citations import cited as cited
 from .context import SCALES as SCALES
 from .context import Scale as Scale
 from .published_values import OBJECTS as OBJECTS
@@ -16,3 +12,7 @@ from .reproduction import Survey as Survey
 from .reproduction import TableCoverage as TableCoverage
 from .reproduction import reproduce as reproduce
 from .reproduction import survey as survey
+from .what_to_cite import Bibliography as Bibliography
+from .what_to_cite import Citation as Citation
+from .what_to_cite import Reference as Reference
+from .what_to_cite import cited as cited

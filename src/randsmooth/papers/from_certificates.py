@@ -68,8 +68,7 @@ def p_a(context: Context, rows: list[PaperRow]) -> Output:
         lines = []
         for row, found in _found(context, part):
             if metrics.knows_p_a(found.table):
-                x = p_a_grid()
-                shares = metrics.p_a_curve(found.table, x)
+                shares = metrics.p_a_curve(found.table, x := p_a_grid())
                 lines.append(Line(row.name, x[~np.isnan(shares)], 100.0 * shares[~np.isnan(shares)], "step"))
             else:
                 notes.append(_undrawn(row, found))

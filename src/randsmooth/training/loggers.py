@@ -138,17 +138,17 @@ def open_loggers(
         with suppress(MissingPackage):
             loggers = loggers or check_loggers("tensorboard") or []
     group, status, before = LoggerGroup([]), "failed", threading.excepthook
-    for each in loggers:
-        name = each if isinstance(each, str) else type(each).__name__
-        # Whatever the client of a tracker raises.
-        with refused(f"the logger {name} cannot be started (the run can go without it: name other loggers)"):
-            logger = LOGGERS[each](folder, first_step) if isinstance(each, str) else each
-            with suppress(NotImplementedError):  # Fabric's own CSVLogger has no place for them
-                logger.log_hyperparams(dict(hyperparameters))
-        group.loggers.append(logger)
     # An OSError of a thread that writes is told by its logger, and needs no traceback besides.
     threading.excepthook = lambda failed: None if isinstance(failed.exc_value, OSError) else before(failed)
     try:
+        for each in loggers:
+            name = each if isinstance(each, str) else type(each).__name__
+            # Whatever the client of a tracker raises.
+            with refused(f"the logger {name} cannot be started (the run can go without it: name other loggers)"):
+                logger = LOGGERS[each](folder, first_step) if isinstance(each, str) else each
+                with suppress(NotImplementedError):  # Fabric's own CSVLogger has no place for them
+                    logger.log_hyperparams(dict(hyperparameters))
+            group.loggers.append(logger)
         yield group
         status = "success"
     except KeyboardInterrupt:

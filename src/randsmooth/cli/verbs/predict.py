@@ -54,8 +54,7 @@ class Predict(OneClassifier):
 
     Attributes:
         images: Image files, or folders or files of many (see `certify --dataset`).
-        like: Parquet file of certificates: use the same base classifier, noise and arithmetic as they did, with a new
-            seed.
+        like: Parquet file of certificates: be the same smoothed classifier, for images like theirs, with a new seed.
         format: Of the answers.
     """
 
@@ -77,8 +76,10 @@ def predict(settings: Predict) -> None:
     asked = settings.asked()
     table = None if settings.like is None else certificates.read(settings.like)
     sigma = settings.sigma if table is None else table.header.sigma
-    if table is not None and settings.resize is settings.crop is None:
-        settings = settings.model_copy(update={"resize": table.header.resize, "crop": table.header.crop})
+    if table is not None:
+        fit = ("resize", "crop") if settings.resize is settings.crop is None else ()
+        known = ("dataset",) if settings.dataset is None and table.header.dataset in data.DATASETS else ()
+        settings = settings.model_copy(update={name: getattr(table.header, name) for name in (*known, *fit)})
     model = base_classifier(settings.model, settings.model_arg, settings.denoiser, sigma)
     spec = spec_of(model, settings)
     classes = spec.classes if settings.dataset and not spec.open_ended else table and table.header.classes
@@ -130,9 +131,8 @@ def completed(
 
 def spec_of(model: models.BaseClassifier, settings: OneClassifier) -> data.DatasetSpec:
     """What the model's images look like, as --dataset or the model itself says. InputError where nothing does."""
-    from randsmooth.certification.opening import images_taken
-
-    return images_taken(model, settings.model, settings.dataset, settings.num_classes, **settings.reading())
+    said = (settings.model, settings.dataset, settings.num_classes)
+    return certification.images_taken(model, *said, **settings.reading())
 
 
 def images_at(path: Path, spec: data.DatasetSpec, settings: OneClassifier) -> list[tuple[str, Tensor]]:
@@ -251,8 +251,6 @@ def found_image(model: models.BaseClassifier, settings: Explain, noise: Noise) -
     """
     import torch
 
-    from randsmooth.certification.opening import reading_of
-
     named = in_dataset(settings.image)
     if named is None:
         spec = spec_of(model, settings)
@@ -261,7 +259,8 @@ def found_image(model: models.BaseClassifier, settings: Explain, noise: Noise) -
             raise InputError(f"{settings.image} holds {1 + len(others)} images: name one, such as {settings.image}:0")
         return x, {"name": name, "classes": () if spec.open_ended else spec.classes}
     dataset, index = named
-    images = data.load(dataset, settings.split, stream=True, **reading_of(model, dataset, settings.reading()))
+    how_read = certification.reading_of(model, dataset, settings.reading())
+    images = data.load(dataset, settings.split, stream=True, **how_read)
     check_index(settings.image, settings.split, len(images))
     certification.check_fit(model, images.spec, noise)
     (x,), (label,) = images.batch(torch.tensor([index]))
@@ -270,13 +269,11 @@ def found_image(model: models.BaseClassifier, settings: Explain, noise: Noise) -
 
 
 def _explained(model: models.BaseClassifier, settings: Explain) -> app.Explanation:
-    from randsmooth.certification.opening import reading_of
-
     asked = completed(settings.asked(), settings, model)
     x, known = found_image(model, settings, asked.smoothing)
     training: Any = False if settings.no_training else None
     if settings.dataset is not None and not settings.no_training:
-        how_read = reading_of(model, settings.dataset, settings.reading())
+        how_read = certification.reading_of(model, settings.dataset, settings.reading())
         training = data.load(settings.dataset, "train", stream=True, **how_read)
     how = known | settings.model_dump(include={"device", "num_classes"}) | {"attack": not settings.no_attack}
     return app.explain(model, x, asked, training=training, **how, progress=console)

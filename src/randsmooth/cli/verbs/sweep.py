@@ -167,12 +167,6 @@ def steps_plan(planned: GraphPlan, workers: int) -> Iterator[str]:
     yield SUPPOSED
 
 
-def show_objects(settings: Reproduce) -> None:
-    """Print all tables and figures of the papers, and what each needs, or how long that takes."""
-    told = [{"object": t.name, "title": t.title, "models": len(t.rows()), "trains": t.needs_models} for t in OBJECTS]
-    settings.answer(objects_plan(settings.scale) if settings.plan else listing(), lambda: told)
-
-
 def objects_plan(scale: str) -> Iterator[str]:
     """A line for each table and figure of the papers: the hours of all that it needs, made from nothing."""
     from randsmooth.launch.forecast import plan_steps
@@ -227,7 +221,8 @@ def reproduce(settings: Reproduce) -> None:
     Train and certify everything that it needs, at the smallest size: randsmooth reproduce acr/table3 --scale tiny --run
     """
     if settings.show:
-        show_objects(settings)
+        its = [{"object": t.name, "title": t.title, "models": len(t.rows()), "trains": t.needs_models} for t in OBJECTS]
+        settings.answer(objects_plan(settings.scale) if settings.plan else listing(), lambda: its)
         return
     folder = settings.source if settings.object is None else Path(settings.object)
     if folder is None:

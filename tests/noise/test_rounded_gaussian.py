@@ -13,7 +13,7 @@ from scipy import stats
 
 from models.refusing import check_refusals
 from randsmooth.noise import Copies, Gaussian, Stream, check_on_grid, grid_sampler
-from randsmooth.noise.pixel_grid import EXTRA, OPEN, GridOnDevice, GridSampler, Thresholds
+from randsmooth.noise.rounded_gaussian import EXTRA, OPEN, GridOnDevice, GridSampler, Thresholds
 
 SIGMAS = [0.12, 0.25, 1.0]
 

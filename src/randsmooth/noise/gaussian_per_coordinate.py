@@ -16,8 +16,8 @@ from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.noise.base import Floats, Noise, below, in_place
 from randsmooth.noise.gaussian import STD, Gaussian
+from randsmooth.noise.norms import LENGTHS, check_length
 from randsmooth.noise.streams import Stream, fill
-from randsmooth.noise.units import LENGTHS, check_length
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -1,7 +1,7 @@
 """Which papers a run, a model or a name of something here stands on, and what each is cited for.
 
-The entries are those of references.bib; cited.csv says what needs which of them: things of a kind, by a pattern for the
-whole of their names, since architectures come in families, and for parts, what they are cited for.
+The entries are those of references.bib; what_to_cite.csv says what needs which of them: things of a kind, by a pattern
+for the whole of their names, since architectures come in families, and for parts, what they are cited for.
 """
 
 import csv
@@ -93,14 +93,14 @@ def references() -> dict[str, Reference]:
 def needs() -> dict[str, dict[str, tuple[list[str], str]]]:
     """Kind -> pattern of names -> the keys of the papers behind them, and for a part what it is cited for."""
     found = dict[str, dict[str, tuple[list[str], str]]]()
-    with resources.files("randsmooth.papers").joinpath("cited.csv").open() as file:
+    with resources.files("randsmooth.papers").joinpath("what_to_cite.csv").open() as file:
         for line in csv.DictReader(file):
             found.setdefault(line["kind"], {})[line["name"]] = line["keys"].split(), line["for"]
     return found
 
 
 class Use(NamedTuple):
-    """Something that was used: its kind, one of cited.csv, and its name."""
+    """Something that was used: its kind, one of what_to_cite.csv, and its name."""
 
     kind: str
     name: str

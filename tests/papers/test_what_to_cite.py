@@ -12,7 +12,7 @@ from randsmooth.data import DATASETS
 from randsmooth.methods import METHODS
 from randsmooth.models.registry import ARCHITECTURES
 from randsmooth.papers import Bibliography, cited
-from randsmooth.papers.citations import bibliography_of, needs, of_header, references
+from randsmooth.papers.what_to_cite import bibliography_of, needs, of_header, references
 from randsmooth.rules import CONFIDENCE_BOUNDS, RULES
 from randsmooth.training.presets import PRESETS
 
