@@ -1,6 +1,7 @@
 """What the tests of the command line share: one model that was trained, and one table of its certificates."""
 
 import shutil
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         capsys.readouterr()
         with pytest.raises(SystemExit) as stop:
             main()
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # as it was before
         printed = capsys.readouterr()
         return Result(int(stop.value.code or 0), printed.out, printed.err)
 

@@ -102,6 +102,8 @@ def main() -> None:
         sys.exit(FAILURE)
     except (OSError, RuntimeError) as error:
         sys.exit(_stop(f"randsmooth: {one_line(explained(error))}", FAILURE))
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # another Ctrl-C ends it at once, and prints no traceback
 
 
 def _misused(error: Any) -> str:

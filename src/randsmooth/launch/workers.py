@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from randsmooth.certification.run import Run
 
 LOOK_EVERY = 0.5  # seconds between two looks at how far the units are
-TRIES = 3  # how often workers may die one after the other without any progress between
+TRIES = 3  # how often workers may fail one after the other without any progress between
 CORES = 8  # of one worker of a cluster, at most: the threads of one process share what Python locks
 ANSWER = 5.0  # seconds in which a cluster has to answer
 
@@ -79,7 +79,7 @@ class Workers:
     ) -> dict[str, str]:
         """Run every unit on a worker; why those failed that did, by their names.
 
-        A unit whose worker dies is run again, as long as something is done between two such deaths.
+        A unit whose worker dies, or that another run still has, is run again, as long as something is done in between.
 
         Args:
             units: by their names; each is called on a worker with the device that it may use, and goes on with what a
@@ -101,19 +101,19 @@ class Workers:
                     job, given = joblib.delayed(attempt), (self.place(device), str(Path.cwd()), here)
                     said = joblib.Parallel(n_jobs=count, batch_size=1)(job(units[name], *given) for name in todo)
                 failed |= {name: error for name, error in zip(todo, said, strict=True) if error}
+                if left() & {*todo} - {*failed}:  # left to whoever has it, such as an orphan that is about to end
+                    raise RuntimeError("it ended without writing its output")
             except InputError:
                 raise
             except pickle.PicklingError as error:
                 way = "name it, as a folder, package.module:NAME or file.py:NAME, or leave out workers"
                 raise InputError(f"model or data cannot be sent to other processes ({error}): {way}") from error
-            except Exception as error:  # a worker's death, as each backend of joblib calls it
+            except Exception as error:  # that, or a worker's death, as each backend of joblib calls it
                 done, before = look(), done
                 tries = 0 if done > before else tries + 1
                 if tries == TRIES:
-                    raise InputError(f"workers died {TRIES} times in a row: {shortened(str(error))}") from error
-                time.sleep(self.settles)
-            else:
-                failed |= dict.fromkeys(left() & {*todo} - {*failed}, "it ended without writing its output")
+                    raise InputError(f"workers failed {TRIES} times in a row: {shortened(str(error))}") from error
+                time.sleep(max(self.settles, 2 * LOOK_EVERY))
         return failed
 
     def certify(

@@ -151,10 +151,8 @@ def images_at(path: Path, spec: data.DatasetSpec, settings: OneClassifier) -> li
     fit = {} if spec.fit is None else {"resize": spec.fit.resize, "crop": spec.fit.crop}
     images = data.load(str(path), "test", stream=True, **settings.reading() | fit)
     if images.spec.shape != tuple(spec.shape):
-        raise InputError(
-            f"the images of {path} have the shape {images.spec.shape}, and the model takes {tuple(spec.shape)}: ask "
-            "for it with --resize and --crop"
-        )
+        shapes = f"have the shape {images.spec.shape}, and the model takes {tuple(spec.shape)}"
+        raise InputError(f"the images of {path} {shapes}: ask for it with --resize and --crop")
     found = [each for batch, _ in images.batches(torch.arange(len(images)).split(256)) for each in batch]
     return [(images.name_of(index), each) for index, each in enumerate(found)]
 
