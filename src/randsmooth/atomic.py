@@ -152,9 +152,10 @@ def _state(file: str) -> tuple[float, int]:
 
 
 def sweep(path: Path) -> None:
-    """Remove the temporary files that killed writes of `path` left. For the process that has locked it."""
-    for scrap in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
-        scrap.unlink(missing_ok=True)
+    """Remove the temporary files that killed writes and locks of `path` left. For the process that has locked it."""
+    for ending in (".tmp", ".break.*"):  # the second is of filelock, where it took over a lock
+        for scrap in path.parent.glob(f".{glob.escape(path.name)}.*{ending}"):
+            scrap.unlink(missing_ok=True)
 
 
 def is_scrap(path: Path) -> bool:

@@ -7,19 +7,19 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from threading import Lock
 from typing import NamedTuple
 
 from randsmooth.cli.main import main
 
 HEAVY = ["randsmooth.training.run", "randsmooth.certification.run"]
 
-_one_at_a_time = Lock()
+_one_at_a_time = threading.Lock()
 
 
 class Result(NamedTuple):
@@ -96,4 +96,5 @@ def verb(words: list[str], folder: Path | None, said: Path | None, before: Calla
     try:
         main()
     finally:
-        atexit._run_exitfuncs()  # as programs do, and such a process does not: joblib's idle workers wait for it
+        threading._shutdown()  # type: ignore[attr-defined]  # as programs end, for which joblib's idle workers wait
+        atexit._run_exitfuncs()

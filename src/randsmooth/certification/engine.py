@@ -205,8 +205,7 @@ class Engine:
 
     def _in(self, way: Way, shape: tuple[int, ...]) -> Engine:
         """The engine of one way to count, ready for images of `shape`."""
-        settings = self.settings.replace(backend=way.backend, precision=way.precision)
-        engine = Engine(self.model, settings, device=self.device)
+        engine = Engine(self.model, self.settings.replace(**way._asdict()), device=self.device)
         engine._fit(shape)
         return engine
 
