@@ -25,7 +25,8 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         capsys.readouterr()
         with pytest.raises(SystemExit) as stop:
             main()
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # as it was before
+        for number, before in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
+            signal.signal(number, before)
         printed = capsys.readouterr()
         return Result(int(stop.value.code or 0), printed.out, printed.err)
 

@@ -168,8 +168,7 @@ def two_sided_p_value(k: int, n: int) -> float:
         0.109375
     """
     check_counts(k, n)
-    tail = special.bdtr(min(k, n - k), n, 0.5)
-    return min(1.0, 2.0 * float(tail))
+    return min(1.0, 2.0 * float(special.bdtr(min(k, n - k), n, 0.5)))
 
 
 def successes_of_q(q: ArrayLike, n: int, alpha: float) -> Ints:

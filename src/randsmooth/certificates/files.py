@@ -182,8 +182,7 @@ def grouped(faults: Mapping[Path, str]) -> dict[str, list[Path]]:
 
 def names_of(paths: Sequence[Path | str], most: int = 3) -> str:
     """The first of the paths, and how many more there are: `a, b, c and 4 more`."""
-    more = f" and {len(paths) - most:,} more" if len(paths) > most else ""
-    return ", ".join(map(str, paths[:most])) + more
+    return ", ".join(map(str, paths[:most])) + (f" and {len(paths) - most:,} more" if len(paths) > most else "")
 
 
 def write_tsv(table: Certificates, path: Place) -> None:

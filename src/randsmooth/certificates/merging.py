@@ -200,8 +200,7 @@ def _read_parts(places: Sequence[Place], chosen: Ints | None) -> tuple[list[_Par
 def _there(place: Place) -> Place | None:
     """The table at `place`, or its journal on this machine where the table is not there; None where neither is."""
     there = kind_at(str(place)) == "file" if is_url(place) else Path(place).exists()
-    journal = _journal(place)
-    return place if there else journal if journal.exists() else None
+    return place if there else journal if (journal := _journal(place)).exists() else None
 
 
 def _journal(place: Place) -> Path:

@@ -349,8 +349,7 @@ def segments(slot: int, x: Tensor, stream: Stream, samples: SampleRange) -> Iter
     """Divide `samples` of image `x`, whose stream is `stream`, into blocks; `samples.start` is the start of a block."""
     block = samples.block or usual_block(x.shape)
     for start in range(samples.start, samples.stop, block):
-        number = min(block, samples.stop - start)
-        yield Segment(x, stream.at(start // block), number, slot, start)
+        yield Segment(x, stream.at(start // block), min(block, samples.stop - start), slot, start)
 
 
 def take_batch(queue: deque[Segment], batch: int, *, mix: bool) -> list[Segment]:

@@ -204,8 +204,7 @@ class SmoothedClassifier:
         if self.settings.counts_all:
             return self.certify(x).predict
         ranges = [SampleRange(PREDICT, 0, enough_to_predict(n, alpha))]
-        jobs = [Job(i, image, count_once(ranges)) for i, image in enumerate(self.checked(x))]
-        counts, _ = self._run(jobs)
+        counts, _ = self._run([Job(i, image, count_once(ranges)) for i, image in enumerate(self.checked(x))])
         return np.array([top_if_clear(row, alpha) for (row,) in counts], np.int64)
 
     def _run(self, jobs: Sequence[Job[T]]) -> tuple[list[T], Engine]:

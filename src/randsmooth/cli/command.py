@@ -3,6 +3,7 @@
 import inspect
 import pkgutil
 import re
+import signal
 import sys
 import tomllib
 import typing
@@ -16,7 +17,7 @@ from pydantic.fields import FieldInfo
 from typer.core import TyperCommand
 
 from randsmooth.cli.main import APPEARANCE
-from randsmooth.cli.output import INTERRUPTED
+from randsmooth.cli.output import INTERRUPTED, on_ctrl_c
 from randsmooth.cli.settings import Given, Settings, as_given, kinds_in, read_config, validate, write_config
 from randsmooth.errors import InputError, SeveralErrors
 from randsmooth.escape import say
@@ -119,6 +120,7 @@ def _run(run: Callable[[Any], None], settings: Settings) -> None:
     resumes = "the same command with --resume goes on" if "resume" in type(settings).model_fields else ""
     goes_on = settings.goes_on or resumes
     way = f"{goes_on}: what is finished is kept" if goes_on else "run the same command again"
+    on_ctrl_c(signal.default_int_handler)
     try:
         run(settings)
     except KeyboardInterrupt:

@@ -1,7 +1,6 @@
 """The command line: `randsmooth VERB`, whose help and errors import none of the verbs, and its exit codes."""
 
 import os
-import signal
 import sys
 import warnings
 from collections.abc import Mapping
@@ -11,7 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from randsmooth import __version__
-from randsmooth.cli.output import BAD_INPUT, COMPLETION, FAILURE, INTERRUPTED, explained, note, one_line
+from randsmooth.cli.output import BAD_INPUT, COMPLETION, FAILURE, INTERRUPTED, explained, note, on_ctrl_c, one_line
 from randsmooth.cli.verbs import DATA_VERBS, VERBS, Verb
 from randsmooth.errors import InputError, Note, check_known
 from randsmooth.escape import say
@@ -87,12 +86,12 @@ def version(show: bool = typer.Option(False, "--version", help="Print the versio
 
 def main() -> None:
     """Run the command line and exit with its code: 0, 2 for bad input, 1 for failure."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as `timeout` sends it: said like Ctrl-C
+    on_ctrl_c()
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show  # type: ignore[assignment]  # its last arguments are Python's own
             sys.exit(app(standalone_mode=False))
-    except (KeyboardInterrupt, typer.Abort):  # before a verb had begun
+    except (KeyboardInterrupt, typer.Abort):  # where a verb begins, or has ended
         sys.exit(_stop("randsmooth: interrupted", INTERRUPTED))
     except USAGE_ERROR as error:
         sys.exit(_stop(_misused(error), BAD_INPUT))
@@ -103,7 +102,7 @@ def main() -> None:
     except (OSError, RuntimeError) as error:
         sys.exit(_stop(f"randsmooth: {one_line(explained(error))}", FAILURE))
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # another Ctrl-C ends it at once, and prints no traceback
+        on_ctrl_c()
 
 
 def _misused(error: Any) -> str:

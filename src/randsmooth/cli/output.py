@@ -1,7 +1,9 @@
 """What the command line says: notes, failures of the system with the way out, answers, and the exit codes."""
 
+import os
+import signal
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,15 @@ def note(text: object) -> None:
     """Print something that a user may want to know, on one line of stderr, unless asked to be quiet."""
     if not is_quiet():
         say(f"note: {one_line(text)}", file=sys.stderr)
+
+
+def on_ctrl_c(act: Callable[..., Any] = lambda *_: os._exit(INTERRUPTED)) -> None:
+    """Have Ctrl-C, and SIGTERM as `timeout` sends it, call `act`; by default they end the process, which has no lock.
+
+    A `KeyboardInterrupt` while modules are loaded, or while Python ends, would print tracebacks of other packages.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, act)
 
 
 def say_lines(lines: Iterable[str]) -> None:

@@ -184,8 +184,7 @@ def named_sets() -> dict[str, DatasetSpec]:
         >>> named_sets()["svhn"].shape
         (3, 32, 32)
     """
-    text = resources.files("randsmooth.data").joinpath("named.yaml").read_text()
-    sets = parse_yaml(text, "named.yaml")
+    sets = parse_yaml(resources.files("randsmooth.data").joinpath("named.yaml").read_text(), "named.yaml")
     for name, facts in sets.items():
         numbers = isinstance(facts["classes"], int)
         facts["classes"] = [str(k) for k in range(facts["classes"])] if numbers else facts["classes"]
