@@ -50,9 +50,6 @@ nb_output_stderr = "remove"  # warnings of other packages, which name folders of
 autodoc_class_signature = "mixed"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-autodoc_type_aliases = {
-    name: name for name in ("ArrayLike", "CertificatesLike", "Floats", "Ints", "Bytes", "Array", "Part", "Pixels")
-}
 autodoc_preserve_defaults = True
 napoleon_numpy_docstring = False
 napoleon_custom_sections = [("Attributes", "params_style")]  # as fields: links to their bare names would be ambiguous

@@ -24,7 +24,11 @@ ROOT = Path(randsmooth.__file__).parent
 CALL = re.compile(r"(?s)(?P<name>[A-Za-z_][\w.]*)(?:\(.*\))?")
 SPAN = re.compile(r"(?<![`:\w])`([^`\n]+)`(?![`_\w])")
 NAMES = re.compile(r"^( {4}[\w*, ]+,)\n +(?=[\w*, ]+: )", re.MULTILINE)  # of arguments, on more than one line
-ALIASED = re.compile(r"TypeAliasForwardRef\('(\w+)'\)|Annotated\[~?typing\.(Any), .*?when_used=always\)\]", re.DOTALL)
+BEHIND = {  # what stands behind a type -> its name
+    r"Annotated\[~?typing\.Any, .*?when_used=always\)\]": "Any",
+    r"~?numpy\._typing\._array_like\._Buffer \|.*?\[complex \| bytes \| str\]": "ArrayLike",
+    r"~?numpy\.ndarray\[tuple\[~?typing\.Any, \.\.\.\], ~?numpy\.dtype\[(?:~?[\w.]*\.)?(\w+)\]\]": r"NDArray[\1]",
+}
 HERE_ALONE = re.compile(r"typing\.|collections\.abc\.| at 0x[0-9a-f]+")  # of values, what no reader types
 SPECIAL = re.compile(r"(?<=\w)_(?=\W|$)|[*|\\]")
 
@@ -103,11 +107,11 @@ def rewrite(app: Sphinx, what: str, name: str, obj: object, options: object, lin
         lines[:0] = ["..", ""]  # an empty comment: napoleon takes what is before the first line's colon for a type
 
 
-def by_alias(
-    app: Sphinx, what: str, name: str, obj: object, options: object, *texts: str | None
-) -> tuple[str | None, ...]:
+def by_alias(app: Sphinx, what: str, name: str, obj: object, options: object, *texts: str | None) -> Any:
     """Signature and returned type with aliases by their names, in place of what stands behind them."""
-    return tuple(text and ALIASED.sub(lambda found: found[1] or found[2], text) for text in texts)
+    for behind, alias in BEHIND.items():
+        texts = tuple(text and re.sub(behind, alias, text, flags=re.DOTALL) for text in texts)
+    return texts
 
 
 def unsaid(app: Sphinx, what: str, name: str, obj: object, skip: bool, options: object) -> bool | None:
@@ -179,8 +183,7 @@ def of_a_module(app: Sphinx, env: Any, link: addnodes.pending_xref, text: nodes.
     place = PLACES.get(f"{parts[1]}.{parts[-1]}") if is_module else None
     if place is None:
         return text  # a type that is not public
-    domain = env.domains.python_domain
-    resolved = domain.resolve_xref(env, link["refdoc"], app.builder, "obj", place, link, text)
+    resolved = env.domains.python_domain.resolve_xref(env, link["refdoc"], app.builder, "obj", place, link, text)
     return resolved if isinstance(resolved, nodes.Node) else None
 
 
