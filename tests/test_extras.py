@@ -173,3 +173,13 @@ def test_an_extra_is_installed_from_where_randsmooth_came(monkeypatch: pytest.Mo
         pip = SimpleNamespace(read_text=lambda name, noted=noted: noted)
         monkeypatch.setattr("importlib.metadata.distribution", lambda name, pip=pip: pip)
         assert install_command("hub") == f"pip install {named}", noted
+
+
+def test_versions_of_packages_with_entries_are_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, group in (("my-noise", "randsmooth.noises"), ("another", "console_scripts")):
+        info = tmp_path / f"{name}-0.3.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.3\n")
+        (info / "entry_points.txt").write_text(f"[{group}]\nmine = module:Mine\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert extras.versions()["my-noise"] == "0.3" and "another" not in extras.versions()

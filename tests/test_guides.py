@@ -125,7 +125,7 @@ def test_the_commands_of_the_readme_run_in_order(workplace: Path, monkeypatch: p
     for block in blocks(ROOT / "README.md"):
         if block.language == "python":
             (workplace / block.text.split()[1]).write_text(block.text)
-    for name, shift in (("theirs.tsv", 0.0), ("ours.tsv", 0.05)):
+    for name, shift in (("baseline.tsv", 0.0), ("submission.tsv", 0.05)):
         rows = [f"{i}\t{i % 10}\t{i % 10}\t{0.01 * i + shift:.2f}\t1\t0:00:01\n" for i in range(20)]
         (workplace / name).write_text(LOG + "".join(rows))
     tried = []

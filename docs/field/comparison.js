@@ -23,7 +23,7 @@ const comparison = (function () {
     const ends = found.slice(2).map((end) => end / data.finest), pairs = data.levels.concat("acr").map((_, at) => ends.slice(2 * at, 2 * at + 2));
     return one.place < other.place ? pairs : pairs.map(([low, high]) => [-high, -low]);
   }
-  const percent = (share) => (share === null ? "–" : (100 * share).toFixed(1));
+  const percent = (share) => (share === null ? "–" : (100 * share + 1e-9).toFixed(1));
   const signed = (value, digits) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
 
   function pairedShare(one, other, place, pair, data) { // difference in points with its interval, as text
@@ -112,7 +112,7 @@ const comparison = (function () {
       if (x === null) return;
       tell(curves.map((points) => {
         const share = charts.read(points, x);
-        return `${share === null ? beyond : `${(100 * share).toFixed(1)}%`} at ${letter} = ${x.toFixed(2)} `;
+        return `${share === null ? beyond : `${(100 * share + 1e-9).toFixed(1)}%`} at ${letter} = ${x.toFixed(2)} `;
       }));
     });
     svg.addEventListener("pointerleave", () => {

@@ -19,7 +19,7 @@
   const sweepOf = (line) => `${line.own ? `own ${line.path} ${line.name}` : methodOf(line)} ${line.setting}`;
   const titleOf = (line) => [nameOf(line), line.dataset, line.sigma === null ? null : `sigma ${line.sigma}`, line.repository].filter(Boolean).join(" · ");
   const wordsOf = (line) => [nameOf(line), line.dataset, line.method, line.repository, line.path, line.verdict, line.paper_says, line.paper_table].join(" ").toLowerCase();
-  const percent = (share) => (share === null ? "–" : (100 * share).toFixed(1));
+  const percent = (share) => (share === null ? "–" : (100 * share + 1e-9).toFixed(1));
 
   function value(line, key) {
     if (key === "method") return nameOf(line);

@@ -92,8 +92,13 @@ def attach_room(package: str, file: str) -> tuple[Callable[[str], Any], Callable
 
 
 def versions(*more: str) -> dict[str, str]:
-    """The version of Python, of randsmooth, of the packages that its numbers pass through, and of those in `more`."""
-    return {"python": platform.python_version(), **{name: metadata.version(name) for name in (*VERSIONED, *more)}}
+    """The version of Python, of randsmooth, of the packages that its numbers pass through, and of those in `more`.
+
+    And of all installed packages that bring entries, such as a method or a noise.
+    """
+    bring = (d for d in metadata.distributions() if any(e.group.startswith("randsmooth.") for e in d.entry_points))
+    named = {name: metadata.version(name) for name in (*VERSIONED, *more)} | {dist.name: dist.version for dist in bring}
+    return {"python": platform.python_version(), **named}
 
 
 def installed_from() -> tuple[str, str]:

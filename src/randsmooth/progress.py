@@ -92,15 +92,15 @@ class _Lines(_Shown):
 
 
 def clock(seconds: float) -> str:
-    """Seconds as h:mm:ss.
+    """Seconds as h:mm:ss; from 100 hours on as days.
 
     Example:
-        >>> clock(3725)
-        '1:02:05'
+        >>> clock(3725), clock(1e6)
+        ('1:02:05', '12 days')
     """
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}"
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours < 100 else f"{hours / 24:,.0f} days"
 
 
 _quiet = False  # of the whole process

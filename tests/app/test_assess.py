@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -15,6 +16,7 @@ from app.brightness import Brightness
 from chromium import chromium
 from models.refusing import refusal
 from nasty import NASTY
+from randsmooth import metrics
 from randsmooth.app import Assessment, assessing
 from randsmooth.app.assessment_page import FILES, advice, assessment_page
 from randsmooth.noise import Uniform
@@ -88,6 +90,10 @@ def test_the_page_says_what_stands_in_the_way() -> None:
     for word, (margin, sign) in table.items():
         one = assessed(margin, sign, sigmas=[0.5], n=200)
         assert (advice(one), said[word] in assessment_page(one)) == (word, True), word
+    alike = replace(
+        one, table=replace(one.table, predict=np.full_like(one.table.predict, 3)), clean=metrics.share([True])
+    )
+    assert advice(alike) == "one class" and "names one class for nearly every image" in assessment_page(alike)
 
 
 def test_too_few_samples_are_no_flaw_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:

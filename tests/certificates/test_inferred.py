@@ -4,6 +4,7 @@ Of the released repositories, every path is placed as a reader of it would, ever
 """
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,10 @@ def test_what_the_user_says_comes_first_unless_the_radii_contradict_it() -> None
     assert f"n=10000, alpha=None: {out}" in refusal(infer, table, "noise_1.00_N10000")
     (doubt,) = infer(table, "noise_2.00", n=100_000, alpha=0.01).header.notes[-1:]
     assert "share the largest radius" in doubt and "up to 7.8" in doubt
+    raised = replace(table, radius=np.minimum(1.02 * table.radius, table.radius.max()))
+    for radii, note in ((table, False), (raised, True)):
+        made = infer(radii, "noise_1.00", n=100_000, alpha=0.01)
+        assert any("none that the exact bound gives" in each for each in made.header.notes) == note
     no_radius_too_large = printed(1.0, 100_000, 0.001)
     assert "n=100000, alpha=0.01" in refusal(infer, no_radius_too_large, "noise_1.00", n=100_000, alpha=0.01)
 

@@ -54,7 +54,7 @@ def test_verbs_that_read_certificates(folder: Path, cli: Run, tmp_path: Path) ->
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # letters that the font lacks
         code, out, err = cli("compare", *whole[:4], *drawn, "--out", tmp_path / f"{file_name(NASTY['colour'])}.html")
-    assert code == 0 and quiet(out, err) and out.count("\n") == 10  # two sentences, and the files
+    assert code == 0 and quiet(out, err) and out.count("\n") == 11  # three sentences, and the files
     code, out, err = cli("export", whole[3], "--out", tmp_path / file_name(NASTY["forged lines"]))
     assert code == 0 and quiet(out, err) and out.count("\n") == err.count("\n") == 1
 

@@ -201,7 +201,7 @@ def test_a_log_of_another_run_is_not_shown_over_one_that_agrees(tmp_path: Path) 
     context = Context(tuple(scanned), SCALES["paper"], tmp_path / "runs")
     shown = context.certificates_of(printed_as)
     assert len(scanned) == 3 and shown is not None and shown.path == own and not context.lack(printed_as)
-    (note,) = (note for note in context.notes_on([printed_as]) if "logs that fit" in note)
+    (note,) = (note for note in context.notes_on([printed_as]) if "files that fit" in note)
     assert "smoothadv.tsv" in note
     for name in ("acr/figure3", "acr/figure6", "acr/section7", "acr/budget"):  # which show the runs of the table
         (same,) = (r for r in find_object(name).rows() if (r.method, r.sigma) == ("smoothadv", 0.5))
@@ -250,7 +250,7 @@ def test_of_released_logs_only_those_of_a_rows_settings_are_drawn(tmp_path: Path
     assert certificates_for(found, row_of("cat-rs", "table2", "gaussian", 0.5), "cifar10") == []
     result = reproduce("cat-rs/table1", source=tmp_path, out=tmp_path / "out")
     assert result.made is not None
-    assert any("is shown of 2 logs that fit; the others: noise_0.50_" in note for note in result.made.notes)
+    assert any("is shown of 2 files that fit; the others: noise_0.50_" in note for note in result.made.notes)
 
 
 def test_another_alpha_is_told_beside_the_figures(tmp_path: Path) -> None:

@@ -55,6 +55,11 @@ def test_remarks(make: Make, log: Make) -> None:
     assert remarks([make(), make(seed=1)]) == []
     (said,) = remarks([log([0.5], "a"), log([0.6], "b", n=100, alpha=0.01, sigma=0.5), log([0.4], "c")])
     assert "sigma or n or alpha of a, c" in said and "--sigma, --n, --alpha" in said
+    whole = log([0.5] * 300 + [-0.1] * 100, "whole")
+    for kept, unfair in ((np.arange(300), True), (np.arange(0, 400, 2), False)):  # the right ones; every other one
+        said = " ".join(remarks([whole, whole.rows(kept).renamed("part")]))
+        assert ("whole is right on 0.0% of its others and on 100.0% of these" in said) == unfair, said
+        assert ("no verdict is fair" in said) == unfair
     said = " ".join(remarks([make(), make(sigma=0.25, n=1000, images=30)]))
     assert "same images" in said and "sigma (0.25, 0.5)" in said and "n (500, 1,000)" in said
 

@@ -51,6 +51,12 @@ def scrambled(self: Any, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, 
     return Loss.of({}, ce=cross_entropy(logits, y.repeat_interleave(len(noise))))
 
 
+def deaf(self: Any, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs) -> Loss:
+    """Training without noise."""
+    self.check_noise(x, noise)
+    return Loss.of({}, ce=cross_entropy(model(x), y))
+
+
 def and_(loss: Loss, *done: object) -> Loss:
     """The loss, after something else was done."""
     return loss
@@ -92,6 +98,7 @@ METHODS: list[tuple[Any, str]] = [
     (changed(lambda loss, model, *_: and_(loss, model.eval())), "leaves the model in eval mode"),
     (changed(lambda loss, model, x, _: and_(loss, x.mul_(0.5))), "changes the images"),
     (changed(lambda loss, *_: times(np.random.default_rng().random(), loss)), "gives |, then | on the same"),
+    (made(loss=deaf), "has the same loss under twice the noise"),
     (made(loss=scrambled), "of the same images in another order|y.repeat(m), not y.repeat_interleave(m)"),
     (changed(lambda loss, model, x, _: times(len(x), loss)), "of every image twice|mean over the images, not the sum"),
     (made(schedule=lambda self: ONE), "gives two runs one schedule"),

@@ -4,11 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 
-from models.refusing import each_told
+from models.refusing import each_told, told
 from randsmooth import testing
-from randsmooth.noise import Ablation, Gaussian, Laplace, Noise, Splitting, Uniform
+from randsmooth.noise import NOISES, Ablation, Gaussian, Laplace, Noise, Splitting, Uniform
 
 
 def but(noise: Noise, **members: Any) -> Noise:
@@ -97,6 +98,11 @@ LEVEL: list[tuple[Any, str]] = [
 
 def test_draws_and_radii() -> None:
     each_told(testing.check_noise, [*DRAWS, *RADII])
+
+
+def test_a_name_that_is_not_that_of_the_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(NOISES._entries, "broad", Uniform)
+    assert "has a class of the name 'uniform'" in told(testing.check_noise, "broad=0.5")
 
 
 def test_levels() -> None:

@@ -22,6 +22,7 @@ FILES = PAGE, FIGURE, TABLE = "assessment.html", "assessment.png", "certificates
 POINTS = 200  # of each curve
 RHO = 0.001  # probability with which more certificates may be false than is said
 TONES = ("clean", "asked", "proved", "attacked")  # of the lines of the figure, as the style sheet has them
+ALIKE = 0.9  # share of the answers
 COSTS, LOST = 0.1, 0.5  # shares of the clean accuracy: what noise may cost, and what says that it was not learnt
 
 
@@ -78,11 +79,14 @@ def percent(estimate: Estimate | float) -> str:
 
 
 def advice(found: Assessment) -> str:
-    """What stands in the way: "guesses", "unlearnt" (the noise), "costly", or "" for a model that is fit."""
+    """What stands in the way: "guesses", "one class" for all, "unlearnt" (the noise), "costly", or "" for nothing."""
     clean, voted = found.clean.value, found.certified[0.0].value
     guess = 1.0 / len(found.table.header.classes or "01")
     if clean <= guess + NEAR * (1.0 - guess):
         return "guesses"
+    picked = np.bincount(found.table.predict[found.table.predict >= 0], minlength=1)
+    if picked.max() > ALIKE * picked.sum() and (found.table.label == picked.argmax()).mean() < 0.5:
+        return "one class"
     if voted < (1.0 - LOST) * clean:
         return "unlearnt"
     return "costly" if min(voted, found.chosen.accuracy.value) < (1.0 - COSTS) * clean else ""

@@ -74,8 +74,7 @@ class Sum(Ball):
         """The nearest point of the ball: all numbers shrunk alike. Source: Duchi et al. 2008, figure 1."""
         sizes = v.flatten(1).abs()
         ordered = sizes.sort(dim=1, descending=True).values
-        number = torch.arange(1, sizes.shape[1] + 1, device=v.device)
-        shrunk = (ordered.cumsum(dim=1) - eps) / number
+        shrunk = (ordered.cumsum(dim=1) - eps) / torch.arange(1, sizes.shape[1] + 1, device=v.device)
         last = (ordered > shrunk).sum(dim=1, keepdim=True).clamp_min(1) - 1
         kept = (sizes - shrunk.gather(1, last).clamp_min(0.0)).clamp_min(0.0)
         return v.sign() * kept.view_as(v)

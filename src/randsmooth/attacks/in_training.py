@@ -295,6 +295,5 @@ def sphere_attack(
                 break
             up = gradient[left]
             step = eps * unit(up, damp) if norm == "l2" else eps / up[0].numel() ** 0.5 * up.sign()
-            moved = attacked[active] + step
-            attacked[active] = unit(moved) * radius[active]
+            attacked[active] = unit(attacked[active] + step) * radius[active]
     return Attacked(attacked, first)

@@ -177,8 +177,7 @@ def _grows(claim: Ints, looks: Ints, q0: float) -> bool:
     c, n, p0 = claim[can].astype(np.float64), looks[can].astype(np.float64), 1.0 - q0
     if np.any(2.0 * c <= n) or np.any(c <= n * p0):
         return False
-    odds = np.log1p((p0 - q0) / q0)
-    return bool(np.all(np.log(c - n * q0) - np.log(c - n * p0) <= (2.0 * c - n) * odds))
+    return bool(np.all(np.log(c - n * q0) - np.log(c - n * p0) <= (2.0 * c - n) * np.log1p((p0 - q0) / q0)))
 
 
 def smallest_cap(q0: float, alpha: float) -> int:
@@ -323,6 +322,5 @@ def _binomial(m: int, p: float, q: float, cut: float) -> tuple[Floats, int]:
     k = np.arange(low, high, dtype=np.float64)
     ratio = (m - k) / (k + 1.0) * (p / q)  # of the probability of k + 1 to that of k
     down = np.cumprod(1.0 / ratio[: mode - low][::-1])[::-1]
-    up = np.cumprod(ratio[mode - low :])
-    weights = np.concatenate([down, [1.0], up])
+    weights = np.concatenate([down, [1.0], np.cumprod(ratio[mode - low :])])
     return weights / weights.sum(), low

@@ -241,7 +241,7 @@ def check_file(path: Path | str) -> str:
     if path.suffix == UNFINISHED:
         return _check_journal(path)
     found = f"log: {len(read(path))} images; it has no digest"
-    return f"{found}, its numbers are possible and `correct` fits label and predict"
+    return f"{found}, each of its numbers is possible and `correct` fits label and predict"
 
 
 def _check_table(path: Path) -> str:

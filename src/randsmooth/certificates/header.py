@@ -428,7 +428,7 @@ def classifier_difference(begun: Header, now: Header, sides: Sides = IN_THE_FILE
         return None
     facts = [name for name in ARITHMETIC if getattr(begun, name) != getattr(now, name)]
     if not facts:
-        why = "other code, attributes or number of threads, or the images of the data set changed"
+        why = "other code (of a noise, too), attributes or number of threads, or the images of the data set changed"
         return ClassifierDifference(ANOTHER_MODEL, f"its weights are the same but its outputs differ ({why})")
     arithmetic = "; ".join(f"{name}: {_both(getattr(begun, name), getattr(now, name), sides)}" for name in facts)
     if begun.model and "called" in begun.model:  # known by a name alone

@@ -98,8 +98,7 @@ def read_parquet(place: Place) -> Certificates:
     _check_digests(metadata, parts, path)
     columns = {name: arrays[0] for name, arrays in parts.items() if name != "path"}
     looks, numbers = parts["path"]
-    ends = [0, *np.cumsum(looks).tolist()]
-    paths = [numbers[start:end] for start, end in pairwise(ends)]
+    paths = [numbers[start:end] for start, end in pairwise([0, *np.cumsum(looks).tolist()])]
     try:
         return from_evidence(header, **columns, paths=paths, name=path.stem)
     except InputError as error:

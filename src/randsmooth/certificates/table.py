@@ -221,8 +221,7 @@ def hashed_images(labels: Ints, addresses: Iterable[bytes]) -> str:
 
     By it a run is known to be about the same images.
     """
-    told = [labels.astype("<i8").tobytes(), *addresses]
-    return "sha256, every image: " + hashlib.sha256(b"".join(told)).hexdigest()
+    return "sha256, every image: " + hashlib.sha256(b"".join([labels.astype("<i8").tobytes(), *addresses])).hexdigest()
 
 
 @dataclass(frozen=True)

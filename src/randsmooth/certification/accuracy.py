@@ -81,8 +81,7 @@ def measure_accuracy(
     indices, words = run.selected
     number = bounds.enough_drawn(len(indices), 2.0 * within * len(indices), 1.0 - LEVEL)
     if number <= FEW * len(indices):  # those of images chosen by chance alone take fewer samples than two passes
-        chosen = chosen_by_chance(indices, number, run.settings.seed or 0)
-        only = (tuple(chosen), f"{number} by chance of {words}")
+        only = (tuple(chosen_by_chance(indices, number, run.settings.seed or 0)), f"{number} by chance of {words}")
         return sampled_accuracy(certified(rule=resolve, only=only, out=out), len(indices))
     screened = certified(rule=screen, out=out)
     left = to_resolve(screened, within)

@@ -258,8 +258,7 @@ def quantise(
         return None
     made = models.adapt(models.open_source(path))
     with show(f"compare {path.name}", len(others), "images") as reporter:
-        noisy_images = noisy_batches(others, under, Stream(seed, "compare"), TOGETHER)
-        counts = _compared(base, made, noisy_images, reporter)
+        counts = _compared(base, made, noisy_batches(others, under, Stream(seed, "compare"), TOGETHER), reporter)
     both, before, after = counts[1:] if others.labelled else (None, None, None)
     return Agreement(len(others), counts[0], both, before, after, others.split)
 

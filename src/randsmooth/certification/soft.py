@@ -105,8 +105,7 @@ def certify_soft(
     seen = [_certified(engine, i, image, (n0, n), alpha, betas, bound) for i, image in enumerate(images)]
     picked, mean, variance, lower = (np.stack(each, axis=1) for each in zip(*seen, strict=True))
     radius = smoothed.settings.smoothing.radius(1.0 - lower)
-    predict = np.where(radius > 0.0, picked, ABSTAIN)
-    return SoftCertified(predict, radius, picked, mean, variance, lower)
+    return SoftCertified(np.where(radius > 0.0, picked, ABSTAIN), radius, picked, mean, variance, lower)
 
 
 def _certified(
@@ -185,8 +184,7 @@ def soft_accuracies(
         raise InputError(f"{labels.size} labels for {len(images)} images; give one each")
     soft = certify_soft(smoothed, images, n0, n, alpha, wanted, bound=bound)
     sure = np.take_along_axis(soft.mean[-1], soft.picked[-1][:, None], 1)[:, 0]
-    q = bounds.q_upper(np.rint(sure * n).astype(np.int64), n, alpha)
-    hard = smoothed.settings.smoothing.radius(q)
+    hard = smoothed.settings.smoothing.radius(bounds.q_upper(np.rint(sure * n).astype(np.int64), n, alpha))
 
     def accuracy(picked: Ints, radius: Floats) -> Floats:
         right = (picked == labels) & (radius > 0.0)

@@ -94,7 +94,7 @@ class Fit:
         if isinstance(self.resize, tuple) and distorts and self.resize not in _told:
             _told.add(self.resize)
             size, side = written(self.resize), max(self.resize)
-            keeps = f"resize={side} with crop={size} (--resize {side} --crop {size}) keeps them, and cuts what is over"
+            keeps = f"resize={side} with crop={size} (--resize {side} --crop {size}) keeps them, for a model trained so"
             said = f"resize={size} distorts {where}, which is {written(sides)}, and all images of other proportions"
             warnings.warn(f"{said}: {keeps}", Note, stacklevel=2)
         if self.crop is None:

@@ -97,8 +97,7 @@ def describe(
     if isinstance(dataset, str) and dataset in DATASETS:
         return refitted(DATASETS[dataset], request.fit)
     images = _loaded(dataset, request)
-    of_images = images.spec.convert and not images.spec.features
-    return with_statistics(images.spec, images) if of_images else images.spec
+    return with_statistics(images.spec, images) if images.spec.convert and not images.spec.features else images.spec
 
 
 def _loaded(dataset: Any, request: Request) -> Images:

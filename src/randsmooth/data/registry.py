@@ -53,10 +53,10 @@ def registered(name: object, by: object) -> str:
         Traceback (most recent call last):
         ...
         randsmooth.errors.InputError: the model names the data set '/home/someone', and a folder that a file names is \
-not opened unasked; give the folder yourself (--dataset)
+not opened unasked; give the folder yourself (--dataset, or DATA)
     """
     if not isinstance(name, str) or name not in DATASETS:
-        way = "a folder that a file names is not opened unasked; give the folder yourself (--dataset)"
+        way = "a folder that a file names is not opened unasked; give the folder yourself (--dataset, or DATA)"
         raise InputError(f"{by} names the data set {shown(repr(name))}, and {way}")
     return name
 
@@ -172,8 +172,7 @@ def read_digits(split: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     among = pd.Series(bunch.target).groupby(bunch.target).cumcount().to_numpy()  # the images of the class
     kept = (among % TEST_EVERY == 0) == (split == "test")
     # The file's values are 0..16; 255 is no multiple of 16, so round.
-    pixels = np.rint(bunch.images[kept] * 255 / 16).astype(np.uint8)
-    return pixels[:, None], bunch.target[kept].astype(np.int64)
+    return np.rint(bunch.images[kept] * 255 / 16).astype(np.uint8)[:, None], bunch.target[kept].astype(np.int64)
 
 
 @cache

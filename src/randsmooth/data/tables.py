@@ -84,8 +84,7 @@ def read_parquet(files: Sequence[Path], columns: ColumnNames = USUAL) -> Encoded
         if not _holds_bytes(whole.field(image).type):
             holds = f"the column {shown(repr(image))} of {file} holds {shown(whole.field(image).type)}"
             raise InputError(f"{holds}; expected struct<bytes: binary, path: string>: {WAY}")
-        kept = [whole.field(name) for name in (image, label) if name is not None]
-        schemas.append(pa.schema(kept, whole.metadata))
+        schemas.append(pa.schema([whole.field(name) for name in (image, label) if name is not None], whole.metadata))
     if any(schema != schemas[0] for schema in schemas):
         raise InputError(f"{source} have different columns, fetch them again")
     if sum(file.stat().st_size for file in files) > HELD_BYTES:

@@ -83,13 +83,15 @@ class Method(ABC):
     Example:
         >>> @dataclasses.dataclass(frozen=True, kw_only=True)
         ... class Plain(Method):
-        ...     source = "an example"
+        ...     '''Cross-entropy of noisy copies.'''
+        ...
+        ...     source: ClassVar[str] = "an example"
         ...     m: int = 2
         ...
         ...     def loss(self, model, x, y, noise, inputs=LossInputs()):
+        ...         self.check_noise(x, noise)
         ...         logits = model((x + noise).flatten(0, 1))  # of m noisy copies of each image
-        ...         loss = nn.functional.cross_entropy(logits, y.repeat(self.m))
-        ...         return Loss(loss, {"cross_entropy": loss}, {})
+        ...         return Loss.of({}, cross_entropy=nn.functional.cross_entropy(logits, y.repeat(self.m)))
         >>> x, y = torch.rand(3, 1, 8, 8), torch.tensor([0, 1, 2])
         >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10))
         >>> Plain().loss(model, x, y, torch.randn(2, *x.shape)).total.shape

@@ -144,8 +144,7 @@ class Taught(Schedule):
 
     def objective(self, epoch: int) -> CatRS:
         method = self.method
-        late = 0 < method.eps_doubled_from <= epoch
-        return dataclasses.replace(method, eps=2.0 * method.eps) if late else method
+        return dataclasses.replace(method, eps=2.0 * method.eps) if 0 < method.eps_doubled_from <= epoch else method
 
     def target(self, indices: Tensor) -> Tensor:
         self.predictions = self.predictions.to(indices.device)

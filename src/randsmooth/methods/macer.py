@@ -53,15 +53,13 @@ class Macer(Method):
         classification = -log_mean.gather(1, y[:, None]).mean()
         hinge = self._hinge((self.beta * logits).softmax(dim=-1).mean(dim=0), y)
         robustness = self.lbd * sigma / 2.0 * hinge.mean()
-        figures = p_a_shares(logits.argmax(dim=-1) == y)
-        return Loss.of(figures, classification=classification, robustness=robustness)
+        return Loss.of(p_a_shares(logits.argmax(dim=-1) == y), classification=classification, robustness=robustness)
 
     def _hinge(self, z: Tensor, y: Tensor) -> Tensor:
         """(B,) max(gamma - xi, 0) of mean predictions z (B, K); 0 where z is wrong or xi is not finite."""
         top, classes = z.topk(2, dim=1)
         with torch.no_grad():
-            finite = torch.special.ndtri(top).isfinite().all(dim=1)
-            counted = finite & (classes[:, 0] == y)
+            counted = torch.special.ndtri(top).isfinite().all(dim=1) & (classes[:, 0] == y)
         safe = torch.where(counted[:, None], top, 0.5)  # images left out must not turn the gradient into NaN
         xi = torch.special.ndtri(safe[:, 0]) - torch.special.ndtri(safe[:, 1])
         return torch.where(counted, (self.gamma - xi).clamp_min(0.0), 0.0)

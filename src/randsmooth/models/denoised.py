@@ -184,8 +184,7 @@ class DiffusionDenoiser(nn.Module):
 
     def _prediction(self, x_t: Tensor) -> Tensor:
         """(B, C, H, W) what the network predicts. InputError where it answers with something else."""
-        t = torch.full((x_t.shape[0],), self.timestep, dtype=torch.int64, device=x_t.device)
-        answer = self.network(x_t, t)
+        answer = self.network(x_t, torch.full((x_t.shape[0],), self.timestep, dtype=torch.int64, device=x_t.device))
         if not isinstance(answer, Tensor):  # what `diffusers` returns
             answer = answer[0] if isinstance(answer, tuple) else getattr(answer, "sample", answer)
         shape = tuple(getattr(answer, "shape", ()))

@@ -91,8 +91,7 @@ def _train(row: PaperRow, scale: Scale, folder: Path, given: dict[str, Any], bef
 
 def skip_of(row: PaperRow) -> int | None:
     """k where every k-th test image is certified for the row; None where all are."""
-    ablation = row.setting and (row.paper, row.dataset) == ("cat-rs", "cifar10")
-    return ABLATED if ablation else SKIPPED.get(row.dataset)
+    return ABLATED if row.setting and (row.paper, row.dataset) == ("cat-rs", "cifar10") else SKIPPED.get(row.dataset)
 
 
 def _certify(row: PaperRow, scale: Scale, train: Step) -> Step:
@@ -140,12 +139,13 @@ class Context:
         return sentences + [note for row, found in shown if (note := self._choice(row, found))]
 
     def _choice(self, row: PaperRow, shown: CertificateFile) -> str:
-        """A note that names the other logs that fit the row."""
-        others = [found for found in self._fitting(row) if found.log and found is not shown]
-        if not shown.log or not others:
+        """A note that names the table that is shown, unless it is the only log, and the others that fit the row."""
+        others = [found for found in self._fitting(row) if found is not shown]
+        if shown.log and not others:
             return ""
         listed = ", ".join(f.path.name if f.path.parent == shown.path.parent else str(f.path) for f in others)
-        return f"{named([row])}: {shown.path} is shown of {len(others) + 1} logs that fit; the others: {listed}"
+        fit = f" of {len(others) + 1} files that fit; the others: {listed}" if others else ""
+        return f"{named([row])}: {shown.path} is shown{fit}"
 
     def _fitting(self, row: PaperRow) -> list[CertificateFile]:
         return certificates_for(self.found, row, self.scale.dataset_of(row))

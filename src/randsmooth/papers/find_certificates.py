@@ -81,8 +81,7 @@ def _skipped(predicted: list[Path], faults: dict[Path, str], unplaced: dict[str,
     if predicted:
         yield f"skipped as logs of predictions, which certify nothing: {names_of(predicted)}"
     for reason, paths in grouped(faults).items():
-        one = len(paths) == 1
-        yield f"skipped: {faults[paths[0]] if one else f'{names_of(paths)}: {reason}'}"
+        yield f"skipped: {faults[paths[0]] if len(paths) == 1 else f'{names_of(paths)}: {reason}'}"
     for lacks, files in unplaced.items():
         place = "a log may be put at DATASET-sigmaSIGMA/METHOD.tsv"
         yield f"left out {names_of([file.path for file in files])}: nothing says the {lacks}; {place}"
@@ -106,10 +105,10 @@ def certificates_for(found: Iterable[CertificateFile], row: PaperRow, dataset: s
 
 
 def _similar(found: CertificateFile, preset: str) -> bool:
-    """Whether a log may be of the preset, by its path; or whether a table and the preset are main runs of a method."""
+    """Whether a log may be of the preset, by its path; or whether a table and the preset are papers' main runs."""
     place = found.place
     if place is None:
-        return is_main(found.preset) and is_main(preset)
+        return is_main(found.preset) and is_main(preset) and not found.preset.startswith("randsmooth/")
     usual = place.training_sigma in (None, found.sigma) and place.split != "train"
     return usual and allows(preset, found.dataset, found.sigma, place)
 

@@ -48,8 +48,7 @@ def gradients_before_and_after(context: Context, rows: list[PaperRow]) -> Output
         both = before_and_after(model, attack, images, indices, row.sigma)
         for when, norms in zip(("before", "after"), both, strict=True):
             lines = (Line(row.name, norms.p_a, np.maximum(norms.norms, 1e-12), "points"),)
-            title = f"{when} the attack, sigma = {row.sigma:g}"
-            panels.append(Axes(title, "p_A", "gradient norm", lines, log=True))
+            panels.append(Axes(f"{when} the attack, sigma = {row.sigma:g}", "p_A", "gradient norm", lines, log=True))
     return figure_output(panels)
 
 
@@ -82,8 +81,7 @@ def remaining(context: Context, rows: list[PaperRow]) -> Output:
     """Share of the training images that discarding leaves."""
     lines = []
     for row in rows:
-        history = _history(_folder(context, row))
-        discarded = history.get("discarded_share", pd.Series([math.nan])).iloc[-1]
+        discarded = _history(_folder(context, row)).get("discarded_share", pd.Series([math.nan])).iloc[-1]
         published = next(iter(row.figures.values()), math.nan)
         lines.append((row.sigma, published, 100.0 * (1.0 - float(discarded))))
     return table_output(pd.DataFrame(lines, columns=["sigma", "published (%)", "here (%)"]))

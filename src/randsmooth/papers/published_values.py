@@ -160,8 +160,7 @@ def rows_of(paper: str, object: str) -> list[PaperRow]:
 def _row(printed: Sequence[Printed]) -> PaperRow:
     """The row that a table's cells of one data set, sigma, method and setting make."""
     paper, object, _, dataset, sigma, method, setting = printed[0][:7]
-    repeated = REPEATED.get((paper, object, dataset, sigma, method))
-    preset = repeated or preset_of(paper, dataset, method, setting)
+    preset = REPEATED.get((paper, object, dataset, sigma, method)) or preset_of(paper, dataset, method, setting)
     figures = {cell.metric: float(cell.value) for cell in printed}
     decimals = {cell.metric: len(cell.value.partition(".")[2]) for cell in printed}
     images = 500 if (paper, object) in OF_500 else IMAGES[paper]

@@ -134,8 +134,7 @@ def survey(source: Path | str) -> Survey:
     context = Context(scan.found, SCALES["paper"], Path(source), scan.skipped)
     tables = tuple(TableCoverage(thing, context.compared(thing.rows())) for thing in OBJECTS if _is_table(thing))
     used = {id(one.found) for table in tables for one in table.cells.agreed if one}
-    unused = tuple(found for found in scan.found if id(found) not in used)
-    return Survey(tables, scan.found, unused, scan.skipped)
+    return Survey(tables, scan.found, tuple(found for found in scan.found if id(found) not in used), scan.skipped)
 
 
 def _is_table(thing: PaperObject) -> bool:

@@ -173,8 +173,7 @@ def li_radius(p_a: float, sigma: float = 1.0) -> float:
 
     def radius(log_a: float) -> float:
         a = 1.0 + math.exp(log_a)
-        logs = (1.0 - a) * np.log([p_a, p_b])
-        mean = (special.logsumexp(logs) - math.log(2.0)) / (1.0 - a)
+        mean = (special.logsumexp((1.0 - a) * np.log([p_a, p_b])) - math.log(2.0)) / (1.0 - a)
         inside = 2.0 * math.exp(mean)
         return sigma * math.sqrt(max(0.0, -2.0 / a * math.log(inside))) if inside > 0.0 else 0.0
 

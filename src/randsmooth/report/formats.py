@@ -10,7 +10,7 @@ from randsmooth import errors, escape, metrics
 from randsmooth.certificates import Certificates
 from randsmooth.escape import printable
 from randsmooth.metrics import LEVEL, P_A_LEVELS, Summary
-from randsmooth.report.sheet import UNKNOWN_FIGURE, AgainstBaseline, Column, Sheet, build_sheet
+from randsmooth.report.sheet import UNJUDGED, UNKNOWN_FIGURE, AgainstBaseline, Column, Sheet, build_sheet
 
 CURVE_POINTS = 800  # at least, of a curve of differences, which is judged at all its radii
 WIDTH = 110  # letters of a line of the terminal's sentences
@@ -18,7 +18,6 @@ LEGEND = "ACR and certified accuracy (%) at each {}; 95% intervals below the fig
 OUT_OF_REACH = (
     "A dash at a radius: the table's rule, noise, n and alpha certify no image there, whatever the classifier."
 )
-UNJUDGED = "No verdicts: nothing says which table is the baseline; name it with --baseline NAME."
 P_A_LEGEND = (
     "Share of images (%) whose p_A, the label's probability under noise, is at least x: every image weighs the same."
 )
@@ -111,8 +110,7 @@ def _verdict_lines(sheet: Sheet) -> list[str]:
         return []
     head = f"Certified accuracy against {sheet.tables[sheet.baseline].name}:"
     lines = [f"  {line}" for line in aligned([[f"{name} ", words] for name, words in verdicts.items()])]
-    scope = textwrap.wrap(against[0].comparison.scope.words, WIDTH) if against else []
-    return ["", head, *lines, *scope]
+    return ["", head, *lines, *(textwrap.wrap(against[0].comparison.scope.words, WIDTH) if against else [])]
 
 
 def _marked(

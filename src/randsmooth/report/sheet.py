@@ -77,7 +77,18 @@ def _image_remarks(tables: Sequence[Certificates]) -> list[str]:
     for field, word in (("split", "splits"), ("dataset", "data sets")) if differing else ():
         if len(values := sorted({getattr(table.header, field) for table in tables} - {None})) > 1:
             common = f"and they are of different {word} ({', '.join(map(shortened, values))})"
-    return [f"The tables are not about the same images: each row rests on all of its own, {common}."]
+    said = [f"The tables are not about the same images: each row rests on all of its own, {common}."]
+    for table in () if differing else tables:
+        both = np.isin(table.idx, [*shared])
+        parts = [table.correct[there].astype(float) for there in (both, ~both) if there.any()]
+        (share, rest), chance = (
+            (part.mean() for part in (parts * 2)[:2]),
+            sum(0.25 / len(part) for part in parts) ** 0.5,
+        )
+        if abs(share - rest) > SURELY * chance:
+            right = f"{table.name} is right on {100.0 * rest:.1f}% of its others and on {100.0 * share:.1f}% of these"
+            said.append(f"{right}: chance did not choose which images are missing, and no verdict is fair.")
+    return said
 
 
 def _facts(table: Certificates) -> list[str]:
@@ -127,8 +138,8 @@ def _unrecorded(tables: Sequence[Certificates]) -> list[str]:
     silent["sigma"] = [t.name for t in tables if not t.header.names_noise]
     lacking = gathered((tuple(names), name) for name, names in silent.items() if names and len(tables) > 1)
     return [
-        f"Nothing tells {' or '.join(facts)} of {', '.join(names)}: tables that differ there are not two classifiers "
-        f"alone; give {', '.join(f'--{fact}' for fact in facts)}."
+        f"Nothing tells {' or '.join(facts)} of {', '.join(names)}: their figures cannot be compared where they "
+        f"differ in it; give {', '.join(f'--{fact}' for fact in facts)}."
         for names, facts in lacking.items()
     ]
 
@@ -163,8 +174,10 @@ def _rule_remark(table: Certificates) -> str:
 
 
 TINY = 1e-9  # by which 0.6465 is raised, which floats hold a little below it, to be printed as 64.7%
+UNJUDGED = "No verdicts: nothing says which table is the baseline; name it with --baseline NAME."
 UNKNOWN_FIGURE = "–"  # printed in place of a figure that a table does not give
 BASELINE_METHOD = "gaussian"
+SURELY = 4.0  # of the largest standard errors: two shares so far apart are hardly chance
 
 
 @dataclass(frozen=True)
@@ -446,6 +459,5 @@ def paired_with(reference: int, tables: Sequence[Certificates]) -> tuple[dict[in
 
 def _against(sheet: Sheet, row: int, ours: Certificates, theirs: Certificates, one: Comparison) -> AgainstBaseline:
     given_up = [metrics.given_up(ours, theirs, r) for r in dict.fromkeys((0.0, *sheet.radii[:3][-1:]))]
-    explained = one.acr is not None and metrics.knows_p_a(theirs)
-    waterfall = metrics.waterfall(ours, theirs) if explained else None
+    waterfall = metrics.waterfall(ours, theirs) if one.acr is not None and metrics.knows_p_a(theirs) else None
     return AgainstBaseline(row, one, [one.at(r) for r in sheet.radii], waterfall, given_up)

@@ -138,8 +138,7 @@ class Dense(Grid):
     def _worthwhile(self, q: Floats) -> Ints:
         """The look (index) at which the radius less the price of its samples is largest, for failures at rate `q`."""
         looks = self.looks[:, None]
-        worth = self._projected(looks, q) - self.price * looks / self.n
-        return np.asarray(np.argmax(worth, axis=0))
+        return np.asarray(np.argmax(self._projected(looks, q) - self.price * looks / self.n, axis=0))
 
     def _projected(self, n: Ints, q: Floats) -> Floats:
         """Clopper-Pearson's radius in sigma after n q failures of n, no whole number perhaps; 0 where p_A <= 1/2."""

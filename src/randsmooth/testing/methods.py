@@ -20,7 +20,8 @@ def check_method(method: str | type[Method], **hyperparameters: Any) -> None:
     """Check a training method: its dataclass, its loss and its schedule.
 
     The loss must be a finite scalar with gradients for the weights, the sum of its terms, the same when it is
-    computed again, the same whatever the order of the images (which finds labels that are not those of their copies),
+    computed again, another one under other noise, the same whatever the order of the images (which finds labels that
+    are not those of their copies),
     the same of every image twice (a mean over images, no sum), and computed without drawing random numbers or leaving
     a trace on the model and its inputs.
 
@@ -114,9 +115,11 @@ def _of_loss(method: Method) -> Checks:
     yield arrive and any(map(torch.any, gradients)), "has a loss without finite gradients for all weights"
     again = problem.loss(method).total
     yield torch.equal(again, loss.total), f"gives {total:g}, then {again:g} on the same images"
+    problem.noise *= 2.0
+    yield not torch.equal(problem.loss(method).total, again), "has the same loss under twice the noise: add it to x"
     yield from _of_pairing(method)
     problem.noise = torch.zeros(method.m + 1, *problem.x.shape)
-    yield refusal("noise of m + 1 samples", partial(problem.loss, method))
+    yield refusal("noise of m + 1 samples (call self.check_noise(x, noise))", partial(problem.loss, method))
 
 
 def _of_pairing(method: Method) -> Checks:

@@ -51,7 +51,8 @@ def _of_noise(noise: str | Noise, shape: Sequence[int] | None) -> Checks:
     yield isinstance(made, Noise), f"is no Noise: give an instance, such as {getattr(made, '__name__', 'Uniform')}(0.5)"
     if isinstance(noise, str):
         name = noise.partition("=")[0]
-        yield isinstance(made, NOISES[name]) or name == "gaussian", f"has a class of the name {made.name!r}"
+        right = name == "gaussian" or (isinstance(made, NOISES[name]) and made.name == name)
+        yield right, f"has a class of the name {made.name!r}: the entry point must have the same"
         yield refusal("to be without its number", partial(make_noise, name), naming=name)
         yield refusal("'x' for a number", partial(make_noise, f"{name}=x"), naming="x")
     shape = tuple(shape or ((1, 4, 4) if made.norm == "l0" else (1, 2, 2)))
@@ -124,7 +125,7 @@ def _of_draws(noise: Noise, shape: tuple[int, ...]) -> Checks:
     whole = drawn(64, STREAM)
     yield bool(whole.isfinite().all()), "leaves numbers out, or draws some that are not finite"
     yield torch.equal(drawn(64, STREAM), whole), "draws other copies when a stream is used again"
-    yield torch.equal(drawn(7, STREAM), whole[:7]), "draws other copies where `out` is shorter: see docs/extending.md"
+    yield torch.equal(drawn(7, STREAM), whole[:7]), "draws other copies where `out` is shorter: draw copy by copy"
     for stream in (STREAM.at(1), Stream(1, STREAM.name), Stream(0, "another")):
         yield not torch.equal(drawn(64, stream), whole), "draws the same copies from another stream"
     yield len(whole.unique(dim=0)) > 1, "draws copies that are all alike"

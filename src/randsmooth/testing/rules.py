@@ -99,8 +99,7 @@ def _of_claims(rule: Rule, paths: list[tuple[int, ...]]) -> Checks:
 
 def _of_ends(rule: Rule) -> Checks:
     """Of samples that all agree, and of those that all disagree."""
-    rng = np.random.default_rng(0)
-    ((sure,), (never,)) = (walks(rule, np.full(1, q), rng) for q in (0.0, 1.0))
+    ((sure,), (never,)) = (walks(rule, np.full(1, q), np.random.default_rng(0)) for q in (0.0, 1.0))
     best, worst = rule.claim(sure), rule.claim(never)
     yield best.q < 0.5, f"certifies nothing where all {rule.samples(sure)} samples agree"
     yield best.radius >= rule.farthest, f"proves {best.radius:g} at most, its `farthest` is {rule.farthest:g}"

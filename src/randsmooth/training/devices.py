@@ -86,8 +86,7 @@ class Placement(FrozenRecord):
 
 def started() -> bool:
     """Whether this process is one of several ranks, which torchrun or `launch` started."""
-    several = int(os.environ.get("WORLD_SIZE", 1)) > 1
-    return several and ("TORCHELASTIC_RUN_ID" in os.environ or MEET in os.environ)
+    return int(os.environ.get("WORLD_SIZE", 1)) > 1 and ("TORCHELASTIC_RUN_ID" in os.environ or MEET in os.environ)
 
 
 def leads() -> bool:

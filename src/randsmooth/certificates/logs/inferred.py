@@ -379,15 +379,19 @@ def _budgeted(table: Certificates) -> Certificates:
 
 
 def _doubt(table: Certificates) -> str:
-    """Said of a log whose radii pile up below the most that its sigma, n and alpha certify, as at another's end."""
+    """Said of a log whose sigma, n and alpha certify no such large radii, or more than those at which its pile up."""
     header, largest = table.header, float(np.max(table.radius, initial=0.0))
-    if header.sigma is None or header.n is None or header.alpha is None:
+    if header.sigma is None or header.n is None or header.alpha is None or largest == 0.0:
         return ""
+    printed, there = np.unique(table.radius[table.radius > 0.0])[::-1], _largest(header.n, header.alpha)
+    if not _explains(there, printed / header.sigma, _rounding(printed) / header.sigma):
+        bound = f"the exact bound gives at sigma {header.sigma:g}, n {header.n:,} and alpha {header.alpha:g}"
+        return f"some of the largest radii are none that {bound}: another bound made them, or they were changed"
     most, many = Gaussian(header.sigma).largest_radius(header.n, header.alpha), int((table.radius == largest).sum())
     if largest > most * (1.0 - ROUNDED) or many < PILE * len(table):
         return ""
     budget = f"sigma {header.sigma:g}, n {header.n:,} and alpha {header.alpha:g} certify up to {round_down(most, 3)}"
-    return f"{many:,} images share the largest radius, {largest:g}, though {budget}: check that these are its own"
+    return f"{many:,} images share the largest radius, {largest:g}, though {budget}: check sigma, n and alpha"
 
 
 def log_at_alpha(table: Certificates, alpha: float) -> Certificates:
@@ -449,15 +453,13 @@ def possible_budgets(radius: Floats, sigma: float, n: int | None = None, alpha: 
 def _explains(there: Floats, radii: Floats, off: Floats) -> bool:
     """Whether those of `radii` that lie near the largest of `there` equal one of these, to within `off`."""
     near = radii >= there[-1]
-    gap = np.abs(radii[near][:, None] - there).min(axis=1)
-    return bool(np.all(gap <= off[near]))
+    return bool(np.all(np.abs(radii[near][:, None] - there).min(axis=1) <= off[near]))
 
 
 @cache
 def _largest(n: int, alpha: float) -> Floats:
     """The radii, in units of sigma, that n, n - 1, ... of n successes certify."""
-    k = np.arange(n, max(n // 2, n - TOP), -1)
-    return Gaussian(1.0).radius(bounds.q_upper(k, n, alpha))
+    return Gaussian(1.0).radius(bounds.q_upper(np.arange(n, max(n // 2, n - TOP), -1), n, alpha))
 
 
 def _rounding(radii: Floats) -> Floats:

@@ -170,12 +170,14 @@ def refused(noisy: Tensor, error: Exception) -> InputError:
 
     Example:
         >>> print(refused(torch.zeros(4, 1, 8, 8), RuntimeError("expected 3 channels")))
-        the model refuses inputs of shape (1, 8, 8) (expected 3 channels): is it for other channels or another size?
+        the model refuses inputs of shape (1, 8, 8) (expected 3 channels): is it for other channels or ...
     """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     said = shown(lines[-1] if "TorchScript" in lines[0] else lines[0])
     shape = tuple(noisy.shape[1:])
-    return InputError(f"the model refuses inputs of shape {shape} ({said}): is it for other channels or another size?")
+    return InputError(
+        f"the model refuses inputs of shape {shape} ({said}): is it for other channels or another size (--resize)?"
+    )
 
 
 def in_batches(answer: Callable[[Tensor], Tensor], images: Tensor, size: int | None, *, filled: bool = True) -> Tensor:

@@ -15,6 +15,7 @@ from randsmooth.cli.certification import base_classifier, check_sources, default
 from randsmooth.cli.options import DATASET, Answered, Identified, NoiseNamed, certification_option, words_of
 from randsmooth.cli.output import FAILURE, note, writing
 from randsmooth.cli.settings import Argument, Given, option, words
+from randsmooth.cli.verbs.certify import suspicions
 from randsmooth.noise import round_down
 from randsmooth.progress import console
 
@@ -67,6 +68,8 @@ def assess(settings: Assess) -> None:
             file.unlink(missing_ok=True)  # of an assessment that this one replaces
         certificates.write_parquet(table, out / TABLE)
         note(f"the certificates are in {out / TABLE}, whatever becomes of the attack and the page")
+        for said in suspicions(table):
+            note(said)
 
     with writing(files, overwrite=settings.overwrite):
         left_out = {"model", "model_arg", "denoiser", "data", "sigma", "out", "overwrite", "format"}

@@ -139,7 +139,7 @@ def _write(what: str, path: Path, tables: Sequence[certificates.Certificates], s
     elif what == "sigmas":
         groups = report.group_by_method(tables)
         if not groups:
-            raise InputError("no method, and no kind of noise, has tables under several")
+            raise InputError("it needs tables of one method, or of one kind of noise, under several sigmas")
         report.draw_envelopes(groups, path)
         note(f"{path.name}: {metrics.NO_ONE_CLASSIFIER}")
     elif what != "page":

@@ -67,8 +67,7 @@ def import_(settings: Import) -> None:
     values = settings.model_dump(exclude={"checkpoint", "dataset", "out", "format"})
     model = models.import_checkpoint(settings.checkpoint, settings.dataset, **values, out=out, progress=console)
     if isinstance(model, models.Denoiser):
-        content = {"denoiser": str(out), "arch": model.arch}
-        settings.answer([f"denoiser {model.arch} in {out}"], lambda: content)
+        settings.answer([f"denoiser {model.arch} in {out}"], lambda: {"denoiser": str(out), "arch": model.arch})
         note(f"put it before a classifier with: randsmooth certify CLASSIFIER --denoiser {out}")
         return
     layer, facts = model.provenance["normalisation"], {"arch": model.arch, "num_classes": model.num_classes}
@@ -249,8 +248,7 @@ def quantise(settings: Quantise) -> None:
 
     Example: randsmooth quantise runs/gaussian --out gaussian-int8.xml && randsmooth certify gaussian-int8.xml
     """
-    whole = re.sub(r"\.(onnx|xml|pt2?)$", "", settings.model)
-    out = settings.out or default_out(whole, ending="-int8.xml")
+    out = settings.out or default_out(re.sub(r"\.(onnx|xml|pt2?)$", "", settings.model), ending="-int8.xml")
     CertificationSettings(sigma=settings.sigma, noise=settings.noise)
     check_sources(settings.model, dataset=settings.dataset)
     values = settings.model_dump(exclude={"model_arg", "overwrite", "format"}) | {"out": out}

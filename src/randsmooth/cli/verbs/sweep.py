@@ -307,7 +307,7 @@ def described(result: papers.Reproduction) -> Iterator[str]:
     if missing:
         yield from ("", f"missing: {missing} of {total} models")
         yield from (f"  {what}: {named(rows)}" for what, rows in result.lacking.items())
-        yield "To make them (--run does; each can be resumed):"
+        yield "To make them (--run does, --plan says how long it takes; each can be resumed):"
         yield from (f"  {step.command()}" for step in result.steps[:COMMANDS])
         if (more := len(result.steps) - COMMANDS) > 0:
             yield f"  and {more} more: --format json has them all"

@@ -188,5 +188,4 @@ def denoiser_size(state: State) -> tuple[int, str] | None:
     first = state.get("dncnn.0.weight")
     if first is None or first.dim() != 4 or not all(name.startswith("dncnn.") for name in state):
         return None
-    depth = sum(tensor.dim() == 4 for tensor in state.values())
-    return first.shape[1], f"dncnn-{depth}x{first.shape[0]}"
+    return first.shape[1], f"dncnn-{sum(tensor.dim() == 4 for tensor in state.values())}x{first.shape[0]}"

@@ -15,7 +15,7 @@ from randsmooth.escape import printable, shortened
 from randsmooth.metrics import Comparison, Difference
 from randsmooth.report import charts, curves, web
 from randsmooth.report.page.panels import PANELS, PageContent, Pictures
-from randsmooth.report.sheet import Sheet, budget_remarks, build_sheet, gathered, paired_with, sure_of
+from randsmooth.report.sheet import UNJUDGED, Sheet, budget_remarks, build_sheet, gathered, paired_with, sure_of
 
 
 def sentences(sheet: Sheet) -> list[str]:
@@ -48,6 +48,7 @@ def sentences(sheet: Sheet) -> list[str]:
     clauses = "; ".join(f"{', '.join(called)}: {verdict}" for verdict, called in verdicts.items())
     reference = names[sheet.baseline or 0]
     said += [f"By certified accuracy against {reference}, {clauses}."] * bool(clauses)
+    said += [UNJUDGED] * (sheet.baseline is None)
     return said + [f"{name} is not compared with {reference} image by image: {why}." for name, why in refused.items()]
 
 

@@ -42,7 +42,7 @@
       button.title = "take it off";
       button.style.color = colour;
       button.addEventListener("click", () => toggle(line));
-      text.textContent = (curve ? `${share === null ? (letter === "r" ? "0.0" : "–") : (100 * share).toFixed(1)}% at ${letter} = ${x.toFixed(2)}   ` : "") + titleOf(line);
+      text.textContent = (curve ? `${share === null ? (letter === "r" ? "0.0" : "–") : (100 * share + 1e-9).toFixed(1)}% at ${letter} = ${x.toFixed(2)}   ` : "") + titleOf(line);
       text.title = known.get(line)[2];
       item.append(button, text);
       return item;

@@ -9,6 +9,7 @@ from randsmooth.report import web
 from randsmooth.report.page.panels import PageContent, PanelView
 
 ASKED = ("shard", "resize", "crop")  # which nobody misses where they were not asked for
+UNTOLD = {"rule", "label_aware", "sound"}  # of which a log says nothing
 
 
 NAMED = list(csv.DictReader(web.asset(__package__, "provenance.csv").splitlines()))  # what the page calls each fact
@@ -34,7 +35,7 @@ def view(content: PageContent) -> PanelView:
 
 def _facts(table: Certificates) -> dict[str, str]:
     facts = {"images": f"{len(table):,}", "origin of the counts": _origin(table)}
-    unasked = {field for field in ASKED if getattr(table.header, field) is None}
+    unasked = {field for field in ASKED if getattr(table.header, field) is None} | (UNTOLD if table.is_log else set())
     facts |= {label: setting(getattr(table.header, field)) for field, label in FACTS.items() if field not in unasked}
     if table.header.alpha == 0.0:
         facts[FACTS["alpha"]] = "none: all copies were counted, the certificates are certain"
