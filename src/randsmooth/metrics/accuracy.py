@@ -420,7 +420,7 @@ def p_a(table: CertificatesLike) -> ImageProbabilities:
         raise InputError(f"{table.name or 'this table'}: {why}")
     n, alpha = table.header.n, table.header.alpha
     if table.is_log and n and alpha:  # the bound at the logged radius, inverted
-        n_a = bounds.successes_of_q(table.smoothing.tail(table.radius), n, alpha)
+        n_a = _recovered(table.radius.tobytes(), table.smoothing, n, alpha)
         return ImageProbabilities(np.where(table.correct, n_a / n, np.nan), known_from=0.5)
     _, counts = table.evidence()
     of_label = np.take_along_axis(counts, table.label[:, None], axis=1)[:, 0]
@@ -657,7 +657,7 @@ def _stored(table: CertificatesLike, n: int | None, alpha: float | None) -> Stor
         raise InputError(f"{name}: another budget needs the noise or sigma, n and alpha that the table was made with")
     if table.is_log:
         right = table.correct
-        n_a = bounds.successes_of_q(table.smoothing.tail(table.radius[right]), total, own)
+        n_a = _recovered(table.radius.tobytes(), table.smoothing, total, own)[right]
     else:
         counts0, counts = table.evidence()
         right = np.asarray(counts0.argmax(axis=1) == table.label)
@@ -667,6 +667,12 @@ def _stored(table: CertificatesLike, n: int | None, alpha: float | None) -> Stor
         raise InputError(f"n={n} is not among the 1..{total} samples that the table holds; certify again for more")
     check_budget(header.n0 or 1, n, alpha)
     return Stored(n_a, right, total, table.smoothing, n, alpha)
+
+
+@lru_cache(maxsize=64)  # of a log that is compared, every panel asks again
+def _recovered(radius: bytes, noise: Noise, n: int, alpha: float) -> Ints:
+    """(N,) n_A of images, from their radii (N,) float64 as a log has them."""
+    return bounds.successes_of_q(noise.tail(np.frombuffer(radius)), n, alpha)
 
 
 def _chances(successes: int, total: int, n: int) -> Floats:

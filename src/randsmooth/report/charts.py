@@ -231,8 +231,7 @@ def draw(panels: Sequence[Axes], path: Path | str) -> None:
 def looks_by_name(panels: Sequence[Axes]) -> dict[str, Look]:
     """The look of every line's name, the same in all panels."""
     own = {line.name: line.look for panel in panels for line in panel.lines}
-    usual = zip(own, looks(len(own), None), strict=True)
-    return {name: own[name] or look for name, look in usual}
+    return {name: own[name] or look for name, look in zip(own, looks(len(own), None), strict=True)}
 
 
 def _figure(panels: Sequence[Axes]) -> Any:

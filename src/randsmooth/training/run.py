@@ -280,8 +280,8 @@ def take_part(run: Run) -> Classifier | Denoiser:
             reporter.say(note)
         if total > plain:
             reporter.say(
-                f"before some epochs {recipe.method} asks about noisy copies of the images: about as much work as "
-                f"training on {total - plain:,} images, and counted as that"
+                f"before some epochs {recipe.method} asks about noisy copies of the images, about as much work as "
+                f"training on {total - plain:,} more: the count of images includes them"
             )
         trainer = Trainer(recipe, images, model, schedule, run.folder, fabric, reporter, classifier, ranks)
         if checkpoint is not None:
