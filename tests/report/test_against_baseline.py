@@ -127,7 +127,7 @@ def test_the_summary_groups_the_verdicts(pair: list[Certificates]) -> None:
 def test_a_budget_that_alone_raises_acr_is_named_before_acr(make: Make, log: Make) -> None:
     few, many = make("few"), make("many", n=1000)
     first, second, *_ = summary.sentences(sheet.build_sheet([few, many]))
-    assert "n (500, 1,000)" in first and "--n 500" in first and second.startswith("Of 2 tables, ")
+    assert "n (500, 1,000)" in first and "--n 500" in first and second.startswith("many's ACR is higher than few's")
     (said,) = sheet.budget_remarks([few, log([0.5], "loose", alpha=0.05)])
     assert "alpha (0.001, 0.05)" in said and "--alpha" not in said  # a log's counts are not known
     assert sheet.budget_remarks([few, make("same")]) == []

@@ -192,8 +192,7 @@ def _along(noise: Noise, shape: tuple[int, ...], weights: Tensor) -> Callable[[f
     (unit,) = ball_of(noise.norm, std).along((std**2 * weights.view(shape))[None], 1.0)
 
     def sums(r: float) -> NDArray[np.float32]:
-        copies = _drawn(noise, 0.5 + r * unit)
-        return torch.cat([each[:, : len(weights)] @ weights for each in copies]).numpy()
+        return torch.cat([each[:, : len(weights)] @ weights for each in _drawn(noise, 0.5 + r * unit)]).numpy()
 
     return sums
 

@@ -19,7 +19,7 @@ from randsmooth.report.sheet import UNJUDGED, Sheet, budget_remarks, build_sheet
 
 
 def sentences(sheet: Sheet) -> list[str]:
-    """One table: its figures. More: whose budgets differ, who leads in ACR, `what_acr_hides`, then the verdicts."""
+    """One table: its figures. More: whose budgets differ, who of three leads in ACR, `what_acr_hides`, verdicts."""
     against, refused = sheet.compared
     names, tables, acr = [table.name for table in sheet.tables], sheet.tables, sheet.acr
     known = [row for row, table in enumerate(tables) if table.labelled]
@@ -36,17 +36,19 @@ def sentences(sheet: Sheet) -> list[str]:
     others = [row for row in by_acr if row != sheet.baseline]
     second = others[1] if sheet.baseline is None else sheet.baseline
     judged = next((one.comparison for one in against if one.row == others[0]), None)
-    said = [*budget_remarks(tables), *_leading([(tables[row], acr.figures[row]) for row in by_acr])]
+    leading, hidden = [*_leading([(tables[row], acr.figures[row]) for row in by_acr])], list[str]()
     try:
         ours, theirs = metrics.pair(tables[others[0]], tables[second])
         on = f"On the {len(ours):,} images of both: " * (len(ours) < max(map(len, (tables[others[0]], tables[second]))))
-        said.append(on + what_acr_hides(ours, theirs, judged))
+        hidden = [on + what_acr_hides(ours, theirs, judged)]
+        leading *= len(tables) > 2  # of two that says it all
     except InputError as reason:
         if str(reason) not in refused.values():  # which is said below
-            said.append(f"What ACR hides cannot be said here: {reason}.")
+            hidden = [f"What ACR hides cannot be said here: {reason}."]
     verdicts = gathered((one.comparison.words, names[one.row]) for one in against)
     clauses = "; ".join(f"{', '.join(called)}: {verdict}" for verdict, called in verdicts.items())
     reference = names[sheet.baseline or 0]
+    said = [*budget_remarks(tables), *leading, *hidden]
     said += [f"By certified accuracy against {reference}, {clauses}."] * bool(clauses)
     said += [UNJUDGED] * (sheet.baseline is None)
     return said + [f"{name} is not compared with {reference} image by image: {why}." for name, why in refused.items()]

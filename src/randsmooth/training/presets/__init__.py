@@ -118,8 +118,7 @@ def _presets(papers: Mapping[str, str], entry: dict[str, Any], known: Sequence[P
         for value in row.get("values", [None]):
             varied = {} if value is None else {row["vary"]: value}
             variation = row.get("row", "") + "".join(f"{key}={number:g}" for key, number in varied.items())
-            changes = {"name": f"{made.base}/{variation}", "set": row.get("set", {}) | varied}
-            yield _varied(papers, made, row | changes)
+            yield _varied(papers, made, row | {"name": f"{made.base}/{variation}", "set": row.get("set", {}) | varied})
 
 
 def _varied(papers: Mapping[str, str], main: Preset, entry: dict[str, Any]) -> Preset:
