@@ -183,3 +183,9 @@ def test_versions_of_packages_with_entries_are_recorded(tmp_path: Path, monkeypa
         (info / "entry_points.txt").write_text(f"[{group}]\nmine = module:Mine\n")
     monkeypatch.syspath_prepend(tmp_path)
     assert extras.versions()["my-noise"] == "0.3" and "another" not in extras.versions()
+
+
+def test_openvino_reports_nothing_to_its_makers() -> None:
+    pytest.importorskip("openvino")
+    stub = "import randsmooth.certification, openvino.tools.ovc.telemetry_utils as used; print(used.tm.__name__)"
+    assert python(stub).strip() == "openvino.tools.ovc.telemetry_stub"

@@ -3,6 +3,7 @@
 import json
 import platform
 import shlex
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import metadata
@@ -13,6 +14,9 @@ from typing import Any
 import lazy_loader
 
 from randsmooth.errors import InputError
+
+# OpenVINO and NNCF would report each conversion to their makers, from a process that may hang: as if it were not there.
+sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
 
 # Extra of randsmooth -> the packages, as they are imported, that it installs; pyproject.toml lists them.
 PACKAGES = {

@@ -84,8 +84,7 @@ class _Lines(_Shown):
             return
         self.last = time.monotonic()
         speed = [rate, f"{clock((self.total - done) / per_second)} left"] if self.done else []  # nothing is known yet
-        words = [self.title, f"{done:,}/{self.total:,} {self.unit}", *speed, self.info]
-        self.say("  ".join(filter(None, words)))
+        self.say("  ".join(filter(None, [self.title, f"{done:,}/{self.total:,} {self.unit}", *speed, self.info])))
 
     def say(self, line: str) -> None:
         say(line, file=sys.stderr)

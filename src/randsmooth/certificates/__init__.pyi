@@ -1,7 +1,3 @@
-from .counts import CertificatesLike as CertificatesLike
-from .counts import as_certificates as as_certificates
-from .counts import from_counts as from_counts
-from .counts import from_radii as from_radii
 from .files import FolderFile as FolderFile
 from .files import check_file as check_file
 from .files import (
@@ -16,6 +12,10 @@ from .files import unplaced as unplaced
 from .files import (
     write_tsv as write_tsv,
 )
+from .from_counts import CertificatesLike as CertificatesLike
+from .from_counts import as_certificates as as_certificates
+from .from_counts import from_counts as from_counts
+from .from_counts import from_radii as from_radii
 from .header import (
     ANOTHER_ARITHMETIC as ANOTHER_ARITHMETIC,
 )

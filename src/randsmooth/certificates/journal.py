@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 
 from randsmooth.atomic import sync_folder
-from randsmooth.certificates.counts import whole_numbers
+from randsmooth.certificates.from_counts import whole_numbers
 from randsmooth.certificates.header import Header, Machine, check_same_run, parse_header
 from randsmooth.certificates.settings import images_planned
 from randsmooth.certificates.table import ADDRESS, COLUMNS, Certificates, Ints, from_evidence, numbered

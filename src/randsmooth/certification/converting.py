@@ -36,7 +36,7 @@ from randsmooth.errors import InputError, article, check_known
 from randsmooth.extras import needs
 from randsmooth.models import BaseClassifier, GraphFile
 from randsmooth.models.adapters.graph_file import KEY, WEIGHTS, hash_of
-from randsmooth.models.adapters.torch_files import Program
+from randsmooth.models.adapters.torch_program import Program
 from randsmooth.noise import Noise, Stream, address_of, draw, noise_said
 from randsmooth.progress import Progress, Reporter, chosen_progress
 

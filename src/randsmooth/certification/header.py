@@ -20,7 +20,7 @@ from randsmooth.data import Images
 from randsmooth.errors import InputError, Note
 from randsmooth.extras import versions
 from randsmooth.models import BaseClassifier, Classifier, Denoised, ForeignModel
-from randsmooth.models.adapters.torch_files import Program
+from randsmooth.models.adapters.torch_program import Program
 from randsmooth.noise import address_of
 from randsmooth.rules import Rule
 

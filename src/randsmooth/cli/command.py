@@ -29,7 +29,7 @@ CONFIG = typer.Option("--config", metavar="FILE", help="Read settings from a YAM
 QUIET = typer.Option("--quiet", help="Print the answer and errors alone: no progress, no notes.")
 SAVE_CONFIG = typer.Option("--save-config", metavar="FILE", help="Write the settings to a YAML file for --config.")
 
-OPTIONS = tomllib.loads(Path(__file__).with_name("options.toml").read_text(encoding="utf-8"))
+OPTIONS = tomllib.loads(Path(__file__).with_name("help_and_completion.toml").read_text(encoding="utf-8"))
 GROUPS, REGISTRIES, MORE = OPTIONS["groups"], OPTIONS["registries"], OPTIONS["more"]
 
 

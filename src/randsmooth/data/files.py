@@ -175,13 +175,13 @@ def read_csv(path: Path, columns: ColumnNames = USUAL) -> Encoded:
         reader = csv.reader(file, delimiter=DELIMITERS[path.suffix.lower()], strict=True)
         lines = ((reader.line_num, [cell.strip() for cell in row]) for row in reader if row)
         (_, names), rows = next(lines, (1, [])), []
+        image, label = columns.find(names, str(path)) if names else ("", None)
         for number, row in lines:
             if len(row) != len(names):
                 raise InputError(f"{path}, line {number} has {len(row)} cells; expected {len(names)}, as in line 1")
             rows.append((number, row))
     if not rows:
         raise InputError(f"no images in {path}: its first line must name the columns, such as path,label")
-    image, label = columns.find(names, str(path))
     files = [path.parent / row[names.index(image)] for _, row in rows]
     for (number, _), place in zip(rows, files, strict=True):
         if "\0" in str(place) or not place.is_file():

@@ -586,5 +586,4 @@ def _critical(scores: Sequence[Scores], draws: int, seed: int) -> float:
         signs = (2 * drawn - 1).astype(np.float32)  # (N, D); every pair takes those of its own images
         blocks.append(np.max([each.largest(signs[np.searchsorted(images, each.a.idx)]) for each in scores], axis=0))
     largest = np.sort(np.concatenate(blocks, axis=1), axis=1)
-    place = min(math.ceil(QUANTILE * (draws + 1)), draws) - 1
-    return max(float(largest[:, place].max()) * SURE, CRITICAL)
+    return max(float(largest[:, min(math.ceil(QUANTILE * (draws + 1)), draws) - 1].max()) * SURE, CRITICAL)

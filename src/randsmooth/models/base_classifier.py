@@ -15,7 +15,7 @@ from randsmooth.data.dataset_spec import is_image
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, article
 from randsmooth.models.adapters.foreign_model import EstimatorModel, ForeignModel, FunctionModel, PythonModel
-from randsmooth.models.adapters.torch_files import Program, is_program
+from randsmooth.models.adapters.torch_program import Program, is_program
 from randsmooth.models.sources import open_source
 
 BaseClassifier: TypeAlias = nn.Module | ForeignModel

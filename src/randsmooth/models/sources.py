@@ -116,8 +116,8 @@ FORMS = (
     Form("package.module:NAME", "the same in a module", r"[A-Z_][\w.]*:[A-Z_][\w.]*", None, _CODE),
     Form("NET.onnx", "an ONNX file", r".*\.onnx", check_file, "adapters.graph_file:OnnxModel"),
     Form("NET.xml", "an OpenVINO IR, with NET.bin beside it", r".*\.xml", check_file, "adapters.graph_file:IrModel"),
-    Form("NET.pt2", "a program of torch.export", r".*\.pt2", check_file, "adapters.torch_files:exported"),
-    Form("NET.pt", "a TorchScript file", r".*\.(pt|torchscript|ts|jit)", check_file, "adapters.torch_files:scripted"),
+    Form("NET.pt2", "a program of torch.export", r".*\.pt2", check_file, "adapters.torch_program:exported"),
+    Form("NET.pt", "a TorchScript file", r".*\.(pt|torchscript|ts|jit)", check_file, "adapters.torch_program:scripted"),
     Form("user/name", "a model folder on the Hugging Face hub", HUB_ID.pattern, check_place, "classifier:load"),
 )
 

@@ -76,8 +76,7 @@ class Stream:
         """
         import torch
 
-        seed = self.sequence().generate_state(1, np.uint64)[0]
-        return torch.Generator(device).manual_seed(int(seed))
+        return torch.Generator(device).manual_seed(int(self.sequence().generate_state(1, np.uint64)[0]))
 
 
 def fill(out: Tensor, stream: Stream, law: str) -> None:

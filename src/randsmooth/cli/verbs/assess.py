@@ -11,11 +11,11 @@ import typer
 from pydantic import BeforeValidator
 
 from randsmooth import app, certificates
-from randsmooth.cli.certification import base_classifier, check_sources, default_out
 from randsmooth.cli.options import DATASET, Answered, Identified, NoiseNamed, certification_option, words_of
 from randsmooth.cli.output import FAILURE, note, writing
 from randsmooth.cli.settings import Argument, Given, option, words
 from randsmooth.cli.verbs.certify import suspicions
+from randsmooth.cli.what_to_certify import base_classifier, check_sources, default_out
 from randsmooth.noise import round_down
 from randsmooth.progress import console
 

@@ -8,10 +8,10 @@ import numpy as np
 import typer
 
 from randsmooth import certificates, certification
-from randsmooth.cli.certification import base_classifier, check_sources
 from randsmooth.cli.options import DATASET, Columns, OnDevice, certification_option
 from randsmooth.cli.output import FAILURE, Answers, show_answers
 from randsmooth.cli.settings import Argument, option
+from randsmooth.cli.what_to_certify import base_classifier, check_sources
 from randsmooth.escape import printable, say, shortened
 from randsmooth.noise import NORMS, round_down
 from randsmooth.progress import console

@@ -13,10 +13,10 @@ from pydantic import BeforeValidator, Field, PositiveInt
 from randsmooth import certificates, certification, launch, metrics
 from randsmooth.certificates import Shard
 from randsmooth.certificates.settings import AskedPrecision, whole_of
-from randsmooth.cli.certification import OF_THE_MODEL, ModelAndImages, WhatToCertify, default_out
 from randsmooth.cli.options import Answered, Slurm, Smoothed, Where, certification_option, words_of
 from randsmooth.cli.output import note, say_lines
 from randsmooth.cli.settings import Argument, Given, words
+from randsmooth.cli.what_to_certify import OF_THE_MODEL, ModelAndImages, WhatToCertify, default_out
 from randsmooth.errors import InputError, SeveralErrors
 from randsmooth.noise import round_down
 from randsmooth.progress import clock, console

@@ -11,10 +11,10 @@ from typing import Annotated
 from randsmooth import certificates, certification, data, metrics, models
 from randsmooth.certificates import CertificationSettings
 from randsmooth.cli import certificate_files
-from randsmooth.cli.certification import check_sources, default_out
 from randsmooth.cli.options import DATASET, DEVICE, Answered, Images, ModelArgs, Noisy, OneModel, certification_option
 from randsmooth.cli.output import note, writing
 from randsmooth.cli.settings import Argument, Given, option
+from randsmooth.cli.what_to_certify import check_sources, default_out
 from randsmooth.data.registry import check_dataset
 from randsmooth.errors import InputError
 from randsmooth.progress import console

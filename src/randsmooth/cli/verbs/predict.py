@@ -11,10 +11,10 @@ import numpy as np
 
 from randsmooth import app, certificates, certification, data, models
 from randsmooth.certificates import CertificationSettings
-from randsmooth.cli.certification import base_classifier, check_sources
 from randsmooth.cli.options import Answered, Identified, Model, Resized, Smoothed, certification_option, words_of
 from randsmooth.cli.output import Answers, note, show_answers, writing
 from randsmooth.cli.settings import Argument, as_given
+from randsmooth.cli.what_to_certify import base_classifier, check_sources
 from randsmooth.data.registry import check_dataset, is_source
 from randsmooth.errors import InputError
 from randsmooth.escape import say

@@ -90,8 +90,7 @@ def _read_torch(path: Path) -> Any:
             if any(name.endswith("/constants.pkl") for name in archive.namelist()):
                 raise InputError("it is a TorchScript module, which `randsmooth certify` takes as it is")
             check_archive(file, path.stat().st_size)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of other pickle protocols; what cannot be read raises
+    with warnings.catch_warnings(action="ignore"):  # of other pickle protocols; what cannot be read raises
         return torch.load(path, map_location="cpu", weights_only=True)
 
 
