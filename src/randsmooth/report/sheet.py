@@ -80,12 +80,10 @@ def _image_remarks(tables: Sequence[Certificates]) -> list[str]:
     said = [f"The tables are not about the same images: each row rests on all of its own, {common}."]
     for table in () if differing else tables:
         both = np.isin(table.idx, [*shared])
-        parts = [table.correct[there].astype(float) for there in (both, ~both) if there.any()]
-        (share, rest), chance = (
-            (part.mean() for part in (parts * 2)[:2]),
-            sum(0.25 / len(part) for part in parts) ** 0.5,
-        )
-        if abs(share - rest) > SURELY * chance:
+        if both.all() or not both.any():
+            continue
+        share, rest = table.correct[both].mean(), table.correct[~both].mean()
+        if abs(share - rest) > SURELY * np.sqrt(0.25 / both.sum() + 0.25 / (~both).sum()):
             right = f"{table.name} is right on {100.0 * rest:.1f}% of its others and on {100.0 * share:.1f}% of these"
             said.append(f"{right}: chance did not choose which images are missing, and no verdict is fair.")
     return said

@@ -383,8 +383,7 @@ def _doubt(table: Certificates) -> str:
     header, largest = table.header, float(np.max(table.radius, initial=0.0))
     if header.sigma is None or header.n is None or header.alpha is None or largest == 0.0:
         return ""
-    printed, there = np.unique(table.radius[table.radius > 0.0])[::-1], _largest(header.n, header.alpha)
-    if not _explains(there, printed / header.sigma, _rounding(printed) / header.sigma):
+    if not _explains(_largest(header.n, header.alpha), *_in_sigmas(table.radius, header.sigma)):
         bound = f"the exact bound gives at sigma {header.sigma:g}, n {header.n:,} and alpha {header.alpha:g}"
         return f"some of the largest radii are none that {bound}: another bound made them, or they were changed"
     most, many = Gaussian(header.sigma).largest_radius(header.n, header.alpha), int((table.radius == largest).sum())
@@ -443,11 +442,16 @@ def possible_budgets(radius: Floats, sigma: float, n: int | None = None, alpha: 
     check_sigma(sigma)
     if len(radius) == 0 or radius.max() <= 0.0 or (radius == radius.max()).sum() < 2:
         return []
-    printed = np.unique(radius[radius > 0.0])[::-1]
-    scaled, off = printed / sigma, _rounding(printed) / sigma
+    scaled, off = _in_sigmas(radius, sigma)
     budgets = [(m, a) for m in ([n] if n else USUAL_N) for a in ([alpha] if alpha else USUAL_ALPHA)]
     near = [one for one in budgets if abs(_largest(*one)[0] - scaled[0]) <= off[0]]  # few, looked at more closely
     return [one for one in near if _explains(_largest(*one), scaled, off)]
+
+
+def _in_sigmas(radius: Floats, sigma: float) -> tuple[Floats, Floats]:
+    """The radii above 0 in units of sigma, each once, the largest first; and by how much each may be off."""
+    printed = np.unique(radius[radius > 0.0])[::-1]
+    return printed / sigma, _rounding(printed) / sigma
 
 
 def _explains(there: Floats, radii: Floats, off: Floats) -> bool:

@@ -114,7 +114,8 @@ def _last_line(error: Exception) -> str:
 
 def _input_axes(program: ExportedProgram) -> list[Any]:
     """Lengths of the axes of the only input: integers, or symbols where they are free."""
-    taken = [node.meta.get("val") for node in program.graph.nodes if node.name in program.graph_signature.user_inputs]
+    inputs = program.graph_signature.user_inputs
+    taken = [node.meta.get("val") for node in program.graph.nodes if node.name in inputs]
     if len(taken) != 1 or not isinstance(taken[0], Tensor) or taken[0].dim() < 2:
         got = ", ".join(str(tuple(t.shape)) if isinstance(t, Tensor) else type(t).__name__ for t in taken)
         raise InputError(f"the exported program takes {got or 'nothing'}; expected one batch, as images (B, C, H, W)")

@@ -41,7 +41,7 @@ def sentences(sheet: Sheet) -> list[str]:
         ours, theirs = metrics.pair(tables[others[0]], tables[second])
         on = f"On the {len(ours):,} images of both: " * (len(ours) < max(map(len, (tables[others[0]], tables[second]))))
         hidden = [on + what_acr_hides(ours, theirs, judged)]
-        leading *= len(tables) > 2  # of two that says it all
+        leading = leading if len(tables) > 2 else []  # of two that says it all
     except InputError as reason:
         if str(reason) not in refused.values():  # which is said below
             hidden = [f"What ACR hides cannot be said here: {reason}."]
