@@ -170,6 +170,8 @@ def test_what_cannot_be_done_with_features_is_refused() -> None:
         (lambda: rs.SmoothedClassifier(lambda z: z, sigma="0.25std").certify(x), "0.25 * x_train.std(axis=0)"),
         (lambda: smoothed.certify(holes), "input 7 | NaN"),
         (lambda: smoothed.certify(torch.zeros(2, 3, 4, 5, 6)), "(2, 3, 4, 5, 6) | shape=(C, T)"),
+        (lambda: smoothed.certify(torch.tensor(x).to_sparse()), "sparse_coo | x.to_dense()"),
+        (lambda: smoothed.certify(torch.zeros(2, 4, device="meta")), "meta | values"),
         (lambda: rs.explain(lambda z: z, torch.zeros(4), sigma=0.5), "one image (C, H, W)"),
         (lambda: rs.train((x, np.arange(30) % 2), method="gaussian", sigma=0.5, out="no"), "(4,) | noisy rows"),
         (

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import scipy.sparse
 import torch
 from numpy.typing import NDArray
 from torch.utils.data import DataLoader, SubsetRandomSampler, TensorDataset
@@ -44,7 +45,23 @@ ARRAYS: list[tuple[Any, tuple[str, ...]]] = [
     ((X, [0.0, 1.0, 2.0, 3.0]), ("float64", "astype(int)")),
     ((X, np.eye(4, dtype=int)), ("argmax(1)",)),
     ((X, [0, 1, -1, 3]), ("label -1 of image 2", "all of them")),
+    (([X[0], X[1, :, :5]], [0, 1]), ("item 1 of x", "(3, 5, 9)", "(3, 8, 9)", "resize=")),
+    (([[0, 1], [2]], [0, 1]), ("item 1 of x", "(1,)", "(2,)")),
+    (torch.tensor(FLOAT).to_sparse(), ("sparse_coo", "x.to_dense()")),
+    (scipy.sparse.csr_matrix(np.eye(3)), ("csr_matrix (3, 3)", ".toarray()")),
+    (torch.zeros(4, 3, 8, 9, device="meta"), ("(4, 3, 8, 9)", "meta")),
+    ((torch.tensor(FLOAT), torch.tensor([0, 1, 0, 1]).to_sparse()), ("labels", "to_dense()")),
+    (np.ma.masked_array(FLOAT, mask=FLOAT > 0.99), ("masked cells", "fill them in")),
+    ([np.ma.masked_array(FLOAT[0], mask=FLOAT[0] > 0.99)], ("item 0", "masked cells")),
 ]
+
+
+def test_floats_that_numpy_lacks_are_taken_as_they_are() -> None:
+    halves = torch.tensor(X // 16 / 16.0)  # which bfloat16 holds exactly
+    for form in (halves.bfloat16(), [each.bfloat16() for each in halves], (halves.bfloat16(), [0, 1, 0, 1])):
+        images = data.load(form, "test")
+        assert torch.equal(images.batch(torch.arange(4))[0], halves.float())
+    assert torch.equal(data.load(-halves[:, 0, 0].bfloat16(), "test").batch([0])[0], -halves[:1, 0, 0].float())
 
 
 def test_arrays() -> None:
@@ -144,6 +161,13 @@ def test_what_of_datasets_is_refused() -> None:
     refuses(("no split 'test'", "extra"), datasets.DatasetDict({"extra": rows}), "test")
 
 
+LABELS: list[tuple[list[Any], tuple[str, ...]]] = [
+    ([0, 1, None, 2], ("image 2 of", "no label", "leave all labels out")),
+    (["a", "b", "c", None], ("image 3 of", "no label")),
+    ([0.5, 1, 2, 3], ("expected whole numbers from 0", "or names")),
+]
+
+
 def test_names_and_folders(tmp_path: Path) -> None:
     for name, told in (("cifar-10", "did you mean 'cifar10'"), ("./no/such", "no folder at no/such")):
         refuses(told, name)
@@ -157,9 +181,9 @@ def test_names_and_folders(tmp_path: Path) -> None:
     write_parquet(tmp_path / "shards" / "train-00000-of-00003.parquet", DIGITS, [0, 1, 2, 3])
     write_parquet(tmp_path / "image" / "train.parquet", DIGITS, [0, 1, 2, 3], image="picture")
     write_parquet(tmp_path / "label" / "train.parquet", DIGITS, [0, 1, 2, 3], label="kind")
-    for k, labels in enumerate(([0, 1, None, 2], ["a", "b", "c", None], [0.5, 1, 2, 3])):
+    for k, (labels, words) in enumerate(LABELS):
         write_parquet(tmp_path / f"labels{k}" / "train.parquet", DIGITS, labels)
-        refuses(("expected whole numbers from 0", "or names"), tmp_path / f"labels{k}")
+        refuses(words, tmp_path / f"labels{k}")
     for folder, split, words in (
         ("half", "test", ("no split 'test'", "half; splits there: train")),
         ("empty", "train", ("no data set in",)),

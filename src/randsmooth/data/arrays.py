@@ -18,12 +18,15 @@ from randsmooth.data.dataset_spec import RESIZE, SPLITS, DatasetSpec, Fit, is_im
 from randsmooth.data.decode import Source, as_pixels, check_swelling, cut_centre, scaled
 from randsmooth.data.files import NAMES
 from randsmooth.data.images import Images, Request, StreamedImages, TensorImages, numbered, take
-from randsmooth.data.labels import MOST_CLASSES, NONE, ColumnNames, Where, labels_of, no_labels
+from randsmooth.data.labels import MOST_CLASSES, NONE, ColumnNames, Where, labels_of, no_labels, of_categories
 from randsmooth.data.registry import unknown_form
 from randsmooth.documents import refused, shown
 from randsmooth.errors import InputError
 
 Pixels = NDArray[Any]
+
+NUMPYS_FLOATS = {torch.float16, torch.float32, torch.float64}
+FILL_IN = "fill them in, or leave those rows out"  # what to do about missing cells
 
 COLOURS = {1, 3}  # sizes that an axis of channels usually has
 MOST_CHANNELS = 65  # of images that are neither grey nor RGB, fewer, which must come first
@@ -33,9 +36,66 @@ PLAIN = (default_collate, default_convert)  # what a loader does with items unle
 ARRAY = re.compile(r"(?:(train|test|validation|val)_)?(.+?)(?:_(train|test|validation|val))?")
 
 
-def as_array(x: Any) -> Pixels:
-    """A tensor, or what NumPy takes for an array, as an array; no copy where none is needed."""
-    return np.asarray(x.detach().cpu() if isinstance(x, Tensor) else x)
+def as_array(x: Any, name: str) -> Pixels:
+    """Return a tensor, or what NumPy takes for an array, as an array; no copy where none is needed.
+
+    Args:
+        x: the values. bfloat16 and other floats that NumPy lacks become float32, which holds them exactly.
+        name: what to call x in errors.
+
+    Raises:
+        InputError: `x` is sparse or quantised, has masked cells, or holds parts that make no array together.
+    """
+    if isinstance(x, Tensor):
+        return _of_tensor(x, name)
+    if hasattr(x, "toarray"):  # SciPy's sparse matrices
+        raise InputError(f"{name} is a sparse {type(x).__name__} {x.shape}: give it whole, as .toarray() does")
+    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
+        masked = np.argwhere(np.ma.getmaskarray(x)).tolist()
+        raise InputError(f"{name} has {len(masked):,} masked cells, the first at {tuple(masked[0])}: {FILL_IN}")
+    if isinstance(x, list | tuple) and any(isinstance(part, Tensor) for part in x):
+        x = [as_array(part, f"item {place} of {name}") for place, part in enumerate(x)]
+    try:
+        return np.asarray(x)
+    except Exception as error:  # what stands for an array may raise anything
+        said = _unequal(x, name) or f"{name} cannot be read as an array ({shown(error)})"
+        raise InputError(said) from error
+
+
+def _of_tensor(x: Tensor, name: str) -> Pixels:
+    """As `as_array`, of a tensor."""
+    if x.is_quantized:
+        raise InputError(f"{name} is a quantised tensor: give its values, {name}.dequantize()")
+    if x.layout != torch.strided:
+        kind = str(x.layout).removeprefix("torch.")
+        raise InputError(f"{name} is a tensor {tuple(x.shape)} of the layout {kind}: give {name}.to_dense()")
+    if x.device.type == "meta":
+        raise InputError(f"{name} is a tensor {tuple(x.shape)} of the device meta, which holds no values: load them")
+    there = x.detach().cpu()
+    if there.is_floating_point() and there.dtype not in NUMPYS_FLOATS:
+        there = there.float()
+    found: Pixels = there.resolve_conj().resolve_neg().numpy()
+    return found
+
+
+def _unequal(x: Any, name: str) -> str:
+    """What to say of a list of arrays of several shapes; nothing where it is none."""
+    parts = list(x) if isinstance(x, list | tuple) else []
+    shapes = [_shape_of(part) for part in parts]
+    other = next((place for place, shape in enumerate(shapes) if shape != shapes[0]), None)
+    if other is None:
+        return ""
+    said = f"item {other} of {name} has the shape {shapes[other]}, and item 0 has {shapes[0]}"
+    return f"{said}: give one shape, or of images a list of pairs, [(image, label), ...], with resize="
+
+
+def _shape_of(part: Any) -> tuple[int, ...]:
+    """The shape of an array, the sides of a PIL image, or the length of a list."""
+    if isinstance(part, Image.Image):
+        return part.size[::-1]
+    if isinstance(part, list | tuple):
+        return (len(part),)
+    return tuple(getattr(part, "shape", ()))
 
 
 def images_first(x: Pixels, name: str, total: int | None = None) -> Pixels:
@@ -179,7 +239,7 @@ def from_arrays(
     def where(index: int) -> str:
         return f"image {index} of {name}"
 
-    pixels, labels = as_array(x), None if y is None else as_array(y)
+    pixels, labels = as_array(x, name), None if y is None else as_array(y, "the array of labels")
     if labels is not None and (labels.ndim == 0 or labels.shape[:1] != pixels.shape[:1]):
         raise InputError(f"{name} has the shape {pixels.shape}, and the labels {labels.shape}: give one label an image")
     as_features = as_features or are_features(pixels)
@@ -188,7 +248,10 @@ def from_arrays(
     check_kind(pixels.shape, name, as_features, request.fit)
     if not pixels.size:
         raise InputError(f"no images in {name}: its shape is {pixels.shape}")
-    found, names = (no_labels(len(pixels)), None) if labels is None else labels_of(labels, where, source)
+    if labels is None:
+        found, names = no_labels(len(pixels)), None
+    else:
+        found, names = of_categories(y, where, source) or labels_of(labels, where, source)
     if as_features:
         ready: Pixels = check_features(pixels, name, where)
     else:
@@ -222,7 +285,7 @@ def from_table(frame: Any, request: Request) -> TensorImages:
         way = "encode it, drop it, or name it as label_column"
         raise InputError(f"the DataFrame holds no numbers in the column {shown(repr(wrong[0]))}: {way}")
     x = frame.loc[:, kept].to_numpy(np.float64, na_value=np.nan)
-    labels = None if label is None else frame.loc[:, ~kept].to_numpy()[:, 0]
+    labels = None if label is None else frame.loc[:, ~kept].iloc[:, 0]
     return from_arrays(x, labels, "the DataFrame", request)
 
 
@@ -284,7 +347,7 @@ class Items(Source):
     def _are_features(self, shape: Sequence[int]) -> bool:
         """Whether the first items, of which one is an array of `shape`, are no images."""
         some = (self._parts(index)[0] for index in take(len(self), min(PROBE, len(self))).tolist())
-        arrays = [as_array(each) for each in some if getattr(each, "shape", None) == shape]
+        arrays = [as_array(each, self.where(0)) for each in some if getattr(each, "shape", None) == shape]
         return are_features(np.stack(arrays))
 
     def _parts(self, index: int) -> tuple[Any, Any]:
@@ -316,14 +379,14 @@ class Items(Source):
             return as_pixels(image, where)
         if not isinstance(image, Tensor | np.ndarray):
             raise InputError(f"{where} holds a {type(image).__name__}; expected a tensor, an array or a PIL image")
-        array = as_array(image)
+        array = as_array(image, where)
         if self.features:
             return array
         first: NDArray[Any] = images_first(array[None], where, 1 if array.ndim == 2 else None)[0]
         return first
 
     def _label(self, index: int, label: Any) -> int:
-        found = np.zeros(0) if label is None else as_array(label)
+        found = np.zeros(0) if label is None else as_array(label, f"the label of {self.where(index)}")
         if found.size != 1 or found.dtype.kind not in "iu" or not 0 <= int(found.item()) < MOST_CLASSES:
             has = "no label, unlike the first item" if label is None else f"the label {shown(repr(label))}"
             raise InputError(f"{self.where(index)} has {has}; expected a whole number (label_column='none': none)")
@@ -375,7 +438,7 @@ def from_object(source: Any, request: Request) -> Images:
     """
     if isinstance(source, tuple) and len(source) == 2:
         return from_arrays(source[0], source[1], "x", request)
-    if isinstance(source, np.ndarray | Tensor):
+    if isinstance(source, np.ndarray | Tensor) or hasattr(source, "toarray"):
         return from_arrays(source, None, "x", request)
     if hasattr(source, "columns") and hasattr(source, "iloc"):
         return from_table(source, request)

@@ -47,18 +47,24 @@ def image_folder(root: Path, folders: tuple[str, ...]) -> Encoded:
     Raises:
         InputError: `root` holds a class folder that is not in `folders`.
     """
-    extra = set(class_folders(root)) - set(folders)
+    places = _class_places(root)
+    extra = set(places) - set(folders)
     if extra:
         raise InputError(f"{root} has the class folder {min(extra)!r}; known are {', '.join(folders)}")
-    found = [image_files(root / folder) for folder in folders]
+    found = [image_files(places[folder]) if folder in places else [] for folder in folders]
     labels = torch.tensor([label for label, paths in enumerate(found) for _ in paths], dtype=torch.int64)
     return of_files([path for paths in found for path in paths], labels, folders)
 
 
 def class_folders(root: Path) -> tuple[str, ...]:
     """The names of the folders in `root`, in the order of classes. InputError for one that cannot name a class."""
-    found = check_names([path.name for path in root.iterdir() if path.is_dir() and path.name[0] != "."], str(root))
-    return tuple(in_class_order(found))
+    return tuple(in_class_order(_class_places(root)))
+
+
+def _class_places(root: Path) -> dict[str, Path]:
+    """The class folders in `root` by their names, which are composed however the disk has them. Errors as above."""
+    places = [path for path in root.iterdir() if path.is_dir() and path.name[0] != "."]
+    return dict(zip(check_names([path.name for path in places], str(root)), places, strict=True))
 
 
 def image_files(folder: Path) -> list[Path]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
-from unicodedata import category
+from unicodedata import category, normalize
 
 import numpy as np
 import torch
@@ -19,15 +19,17 @@ MOST_CLASSES = 100_000
 LONGEST_NAME = 1000  # characters of the name of a class
 NUMBER = re.compile(r"-?[0-9]{1,18}")
 
+COMPLETE = "complete it, or leave all labels out"  # what to do about a label that is missing
+
 Where = Callable[[int], str]  # what to call image `index` in an error
 Classes = tuple[str, ...] | None  # the names of classes that data give themselves; None: none
 
-# The first of these that is there is meant.
+# Usual names of a column. The first group of which a name is there is meant; two names of it are asked about.
 IMAGE_NAMES = (
-    *("image", "img", "x", "images", "path", "file", "file_name", "filename", "image_path", "pixel_values"),
-    *("X", "data"),
+    ("image", "img", "images", "pixel_values"),
+    ("x", "X", "data", "path", "file", "file_name", "filename", "image_path"),
 )
-LABEL_NAMES = ("label", "fine_label", "labels", "y", "target", "class", "cls", "Y", "targets")
+LABEL_NAMES = (("label", "fine_label", "labels", "y", "target", "class", "cls", "Y", "targets"),)
 NONE = "none"  # given as the label column: there are no labels
 
 # How a data set says which columns to read, for the end of an error.
@@ -35,6 +37,16 @@ WAY = (
     "name them with image_column= and label_column= (--image-column NAME --label-column NAME); --label-column none "
     "says that there are no labels"
 )
+
+
+def composed(name: str) -> str:
+    """Return `name` with each accented letter as one character (Unicode NFC): other systems store it as two.
+
+    Example:
+        >>> len("Cafe\u0301"), len(composed("Cafe\u0301"))
+        (5, 4)
+    """
+    return normalize("NFC", name)
 
 
 def no_labels(total: int) -> Tensor:
@@ -50,6 +62,8 @@ def labels_of(found: NDArray[Any], where: Where, source: str) -> tuple[Tensor, C
     Raises:
         InputError: another type or shape, or a number that is no label; the message says which image has it.
     """
+    if found.dtype.kind in "fO" and _all_missing(found, where):
+        return no_labels(len(found)), None
     if found.ndim == 2 and found.shape[1] == 1:
         found = found[:, 0]
     if found.ndim != 1:
@@ -63,18 +77,57 @@ def labels_of(found: NDArray[Any], where: Where, source: str) -> tuple[Tensor, C
     return check_labels(torch.from_numpy(found.astype(np.int64)), MOST_CLASSES, where), None
 
 
+def _all_missing(values: NDArray[Any], where: Where) -> bool:
+    """Return whether no image has a label: all are None, NaN or NA.
+
+    Raises:
+        InputError: some have none, and others have; the message names the first.
+    """
+    missing = [_is_missing(value) for value in values.reshape(len(values), -1)[:, 0]] if values.size else []
+    if any(missing) and not all(missing):
+        raise InputError(f"{where(missing.index(True))} has no label, and others have: {COMPLETE}")
+    return any(missing)
+
+
+def _is_missing(value: object) -> bool:
+    nan = isinstance(value, float | np.floating) and bool(np.isnan(value))
+    return value is None or nan or type(value).__name__ in ("NAType", "NaTType")
+
+
+def of_categories(values: Any, where: Where, source: str) -> tuple[Tensor, Classes] | None:
+    """Return labels (N,) and class names of pandas' categories, in the order of these; None for anything else.
+
+    So "low", "mid" and "high" are 0, 1 and 2 where the user put them in that order. Categories of numbers are no names:
+    the values themselves are the labels.
+
+    Raises:
+        InputError: a value is missing beside others, or a category cannot name a class.
+    """
+    categorical = getattr(values, "cat", values)
+    names, codes = getattr(categorical, "categories", None), getattr(categorical, "codes", None)
+    if names is None or codes is None:
+        return None
+    if not all(isinstance(name, str) for name in names) or all(NUMBER.fullmatch(name) for name in names):
+        return None
+    places = np.asarray(codes, np.int64)
+    if (places < 0).all():
+        return no_labels(len(places)), None
+    if (places < 0).any():
+        raise InputError(f"{where(int(places.argmin()))} has no label, and others have: {COMPLETE}")
+    return torch.from_numpy(places.copy()), check_names(list(names), source)
+
+
 def from_texts(values: Sequence[str], where: Where, source: str) -> tuple[Tensor, Classes]:
     """Labels (N,) from texts: numbers as they are; names as places in alphabetical order, with these names.
 
     Raises:
         InputError: an empty text beside others, a number below 0, or names that cannot name classes.
     """
-    cells = [value.strip() for value in values]
+    cells = [composed(value.strip()) for value in values]
     if not any(cells):
         return no_labels(len(cells)), None
     if "" in cells:
-        way = "complete it, or leave all labels out"
-        raise InputError(f"{where(cells.index(''))} has no label, and others have: {way}")
+        raise InputError(f"{where(cells.index(''))} has no label, and others have: {COMPLETE}")
     odd = next((row for row, cell in enumerate(cells) if not NUMBER.fullmatch(cell)), None)
     if odd is None:
         return check_labels(torch.tensor([int(cell) for cell in cells]), MOST_CLASSES, where), None
@@ -87,14 +140,18 @@ def from_texts(values: Sequence[str], where: Where, source: str) -> tuple[Tensor
 
 
 def check_names(names: Sequence[object], source: str) -> tuple[str, ...]:
-    """The class `names`, safe to be shown; InputError for one that is no text, is too long, or occurs twice."""
-    if len(names) > MOST_CLASSES or len(set(map(str, names))) < len(names):
+    """Return the class `names`, composed and safe to be shown.
+
+    Raises:
+        InputError: one is no text, is too long, or occurs twice.
+    """
+    if len(names) > MOST_CLASSES or len({composed(str(name)) for name in names}) < len(names):
         raise InputError(f"the {len(names)} class names of {source} must be different ones, at most {MOST_CLASSES:,}")
     for name in names:
         if not isinstance(name, str) or len(name) > LONGEST_NAME or any(category(c) in ("Cc", "Cs") for c in name):
             limits = f"at most {LONGEST_NAME:,} characters, no control characters among them"
             raise InputError(f"{shown(repr(name))} cannot be the name of a class of {source}: expected {limits}")
-    return tuple(map(str, names))
+    return tuple(composed(str(name)) for name in names)
 
 
 def in_class_order(names: Iterable[str]) -> list[str]:
@@ -155,13 +212,36 @@ class ColumnNames:
 USUAL = ColumnNames()
 
 
-def _column(asked: str | None, usual: tuple[str, ...], names: list[str], source: str, taken: str | None = None) -> str:
-    """The column `asked` for, else the first of the `usual` names that is there and not `taken`."""
-    wanted = usual if asked is None else (asked,)
-    found = next((name for name in wanted if name in names and name != taken), None)
-    if found is None:
+def _column(
+    asked: str | None, usual: tuple[tuple[str, ...], ...], names: list[str], source: str, taken: str | None = None
+) -> str:
+    """Return the column that is `asked` for, else the one with a `usual` name, and not the one `taken` already.
+
+    Raises:
+        InputError: there is none, or several could be meant.
+    """
+    left = [name for name in names if name != taken]
+    groups = usual if asked is None else ((asked,),)
+    found = next(filter(None, (_called(group, left) for group in groups)), [])
+    if not found:
         there = shown(", ".join(names)) or "no names"
-        raise InputError(f"{source} has the columns {there}, none called {shown(repr(wanted[0]))}: {WAY}")
-    if names.count(found) > 1:
-        raise InputError(f"{source} has the column {found!r} twice: rename one of them")
-    return found
+        raise InputError(f"{source} has the columns {there}, none called {shown(repr(groups[0][0]))}: {WAY}")
+    if len(found) > 1:
+        raise InputError(_several(found, asked is not None, usual is LABEL_NAMES, source))
+    return found[0]
+
+
+def _called(group: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The `names` that are in the `group`, whichever way their letters are composed."""
+    wanted = {composed(name) for name in group}
+    return [name for name in names if composed(name) in wanted]
+
+
+def _several(found: Sequence[str], asked: bool, labels: bool, source: str) -> str:
+    """What to say of columns of which each could be meant."""
+    if asked or len(set(found)) == 1:
+        return f"{source} has the column {found[0]!r} twice: rename one of them"
+    what, option = ("labels", "label_column") if labels else ("images", "image_column")
+    either = " and ".join(repr(name) for name in found)
+    option_said = f"{option}={found[0]!r} (--{option.replace('_', '-')} {found[0]})"
+    return f"{source} has the columns {either}, and either may hold the {what}: say which, such as {option_said}"

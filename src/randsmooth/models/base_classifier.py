@@ -238,6 +238,9 @@ divide by the value of white, 255
     if not isinstance(x, Tensor) or not x.is_floating_point():
         kind = x.dtype if isinstance(x, Tensor) else type(x).__name__
         raise InputError(f"images are {kind}; expected a tensor of floats in [0, 1]: torch.as_tensor(x) / 255")
+    if x.layout != torch.strided or x.device.type == "meta":
+        kind = "meta" if x.device.type == "meta" else str(x.layout).removeprefix("torch.")
+        raise InputError(f"the inputs are a tensor {tuple(x.shape)} of the kind {kind}: give x.to_dense(), with values")
     if x.ndim not in (2, 4) if shape is None else tuple(x.shape[1:]) != shape:
         expected = "(B, C, H, W), or (B, d) of features" if shape is None else f"(B, {', '.join(map(str, shape))})"
         way = "x[None] makes a batch of one; of signals and the like say the shape of one, shape=(C, T)"
