@@ -50,6 +50,36 @@ def after(noise: Noise, change: Callable[..., Any]) -> Noise:
     return but(noise, draw=draw)
 
 
+def by_product(self: Any, out: torch.Tensor, x: torch.Tensor, stream: Any) -> None:
+    """Ablation's copies, but what is hidden is multiplied by 0: a negative number leaves -0.0, infinity NaN."""
+    Ablation.draw(self, out, torch.ones_like(x), stream)
+    d = self.of(x.shape).d
+    numbers = out.view(len(out), -1, d)
+    numbers[:, :-1] *= x.reshape(-1, d) + 0.0
+
+
+def without_signs(self: Any, out: torch.Tensor, x: torch.Tensor, stream: Any) -> None:
+    """As `by_product`, with 0.0 for -0.0: NaN is left."""
+    by_product(self, out, x, stream)
+    out += 0.0
+
+
+def in_the_payload(self: Any, out: torch.Tensor, x: torch.Tensor, stream: Any) -> None:
+    """Ablation's copies, whose zeros have the lowest bits of what is hidden."""
+    Ablation.draw(self, out, x, stream)
+    numbers = out.view(torch.int32)[:, : len(x)]
+    hidden = out[:, -1:] == 0.0
+    numbers |= torch.where(hidden, x.view(torch.int32) & 0xFFF, 0)
+
+
+def in_the_last_bit(self: Any, out: torch.Tensor, x: torch.Tensor, stream: Any) -> None:
+    """The noise's copies, whose last bit is that of a comparison."""
+    Splitting.draw(self, out, x, stream)
+    numbers = out.view(torch.int32)
+    numbers &= ~1
+    numbers |= x > 0.25
+
+
 def global_draw(self: Any, out: torch.Tensor, x: torch.Tensor, stream: Any) -> None:
     out.copy_(x + self.sigma * torch.randn(out.shape))
 
@@ -66,6 +96,7 @@ DRAWS: list[tuple[Any, str]] = [
     (after(Gaussian(0.5), lambda out, x: x.add_(1.0)), "draws other copies when|"),
     (after(Gaussian(0.5), lambda out, x: out.copy_(x.expand_as(out))), "draws the same copies"),
     (after(Gaussian(0.5), lambda out, x: out.clamp_(0.0, 1.0)), "is said to be additive"),
+    (after(Ablation(3), lambda out, x: out[:, :1].mul_(torch.where(torch.signbit(x), -1.0, 1.0))), "copies of -0.0"),
     (but(Splitting(0.5), offsets=lambda self, x, m, stream: x), "has offsets of shape"),
     (but(Splitting(0.5), offsets=lambda self, x, m, stream: torch.rand(m, *x.shape)), "has other offsets"),
 ]
@@ -94,6 +125,12 @@ LEVEL: list[tuple[Any, str]] = [
     (but(Ablation(3), radius=lambda self, q, q_next=None: Ablation.radius(self, q, q_next) + (np.asarray(q) < 0.3),
          tail=lambda self, r: Ablation.tail(self, np.asarray(r) - 1.0)), "has tails|"),
 ]  # fmt: skip
+LEAKS: list[tuple[Any, str]] = [
+    (but(Ablation(3), draw=by_product), "claims radius 3 in l0|from 1 to -1"),
+    (but(Ablation(3), draw=without_signs), "claims radius 3 in l0|from 0 to inf"),
+    (but(Ablation(3), draw=in_the_payload), "claims radius 3 in l0|from nan to nan"),
+    (but(Splitting(0.5), draw=in_the_last_bit), "in l1|the bits of|from 0 to 1"),
+]
 
 
 def test_draws_and_radii() -> None:
@@ -107,3 +144,7 @@ def test_a_name_that_is_not_that_of_the_class(monkeypatch: pytest.MonkeyPatch) -
 
 def test_levels() -> None:
     each_told(testing.check_noise, LEVEL)
+
+
+def test_leaks_of_what_is_hidden() -> None:
+    each_told(testing.check_noise, LEAKS)

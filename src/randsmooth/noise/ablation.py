@@ -97,8 +97,12 @@ class Ablation(Noise):
 
         d = self.of(x.shape)._known()
         channels = out.view(len(out), -1, d)  # (n, C + 1, d)
-        self._mark(channels[:, -1], stream)
-        torch.mul(x.reshape(-1, d), channels[:, -1:], out=channels[:, :-1])
+        marks = channels[:, -1:]
+        self._mark(marks[:, 0], stream)
+
+        # Chosen, not multiplied: -1 * 0 is -0.0, and infinity * 0 is NaN, which would tell what is hidden.
+        numbers = x.reshape(-1, d).to(out.dtype) + 0.0  # which makes -0.0 0.0
+        torch.where(marks > 0.0, numbers, numbers.new_zeros(()), out=channels[:, :-1])
 
     def offsets(self, x: Tensor, m: int, stream: Stream) -> Tensor:
         d, whole = self.of(x.shape[1:])._known(), self.clear(x)

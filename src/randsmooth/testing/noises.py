@@ -13,6 +13,7 @@ from torch import Tensor
 
 from randsmooth import bounds
 from randsmooth.attacks import ball_of
+from randsmooth.errors import InputError
 from randsmooth.noise import NOISES, NORMS, Noise, Stream, make_noise
 from randsmooth.testing.contract import Checks, one_line, refusal, run
 
@@ -21,6 +22,7 @@ NUMBERS, MOST, TOGETHER = 2**22, 2**20, 2**15  # drawn for a probability; copies
 MISTAKEN = 1e-5  # probability that a bound on one probability is wrong
 QS = (0.0, 0.02, 0.1)  # about which radii are tried
 BEYOND = 1.02  # a radius that is tight does not hold so much farther out
+OTHER_NAN = float(np.uint32(0x7FC00123).view(np.float32))  # a NaN with a payload
 
 
 def check_noise(noise: str | Noise, *, shape: Sequence[int] | None = None) -> None:
@@ -31,6 +33,9 @@ def check_noise(noise: str | Noise, *, shape: Sequence[int] | None = None) -> No
     sees a changed pixel, must still favour its class; one of three classes by one coordinate does so for q_next. That
     finds radii about one percent too large for what is drawn, where these classifiers are the worst ones, as they are
     under noises that are `tight`; it does not prove that a radius is right.
+
+    A noise that hides numbers, as every one does that is not `additive`, must also hide their signs, and whether they
+    are infinite or NaN: a classifier reads the bits of a copy's numbers.
 
     Args:
         noise: as on the command line, such as "uniform=0.6"; or a noise itself.
@@ -68,6 +73,8 @@ def _of_noise(noise: str | Noise, shape: Sequence[int] | None) -> Checks:
     else:
         yield from _of_level(made, shape)
         yield from _of_next(made, shape)
+    if not made.additive:
+        yield from _of_bits(made, shape)
 
 
 def _of_words(noise: Noise) -> Checks:
@@ -135,6 +142,11 @@ def _of_draws(noise: Noise, shape: tuple[int, ...]) -> Checks:
     alike = all(torch.equal(drawn(64, stream), each) for stream, each in zip(streams, together, strict=True))
     yield alike, "draws other copies in another order, or where several threads draw"
     yield torch.equal(x, kept), "changes the input that it draws copies of"
+    zeros = [torch.full((64, *seen), torch.nan) for _ in range(2)]
+    for zero, out in zip((0.0, -0.0), zeros, strict=True):
+        noise.draw(out, torch.full(shape, zero), STREAM)
+    alike = torch.equal(_bits(zeros[0]), _bits(zeros[1]))
+    yield alike, "draws other copies of -0.0 than of 0.0, which are one number: add 0.0 to the input first"
     if noise.additive:
         around = torch.empty(64, *seen)
         noise.draw(around, torch.zeros(shape), STREAM)
@@ -211,6 +223,79 @@ def _between(holds: NDArray[np.bool_]) -> tuple[float, float]:
     n, held = len(holds), int(holds.sum())
     most, others = (float(bounds.q_upper(n - count, n, MISTAKEN)) for count in (held, n - held))
     return 1.0 - others, most
+
+
+def _of_bits(noise: Noise, shape: tuple[int, ...]) -> Checks:
+    """A classifier by those bits of a copy's numbers that no copy of a first input changes.
+
+    All numbers of the input that are to be changed have the same value before it, and another one after it.
+    """
+    for before, after in _values_to_hide(noise):
+        x = torch.full(shape, before)
+        constant, bits = _constant_bits(_numbers(noise, x, STREAM.at(0)))
+
+        def differs(x: Tensor, constant: Tensor = constant, bits: Tensor = bits) -> tuple[float, float]:
+            wrong = (_numbers(noise, x, STREAM.at(1)) & constant) != bits
+            return _between(wrong.any(dim=1).numpy())
+
+        _, q = differs(x)
+        radius = float(noise.radius(q))
+        if radius <= 0.0:
+            continue
+        wrong, _ = differs(_changed(noise, x, after, radius * (1.0 - 1e-6)))
+        told = (
+            f"claims radius {radius:.4g} in {noise.norm} at q={q:.4g}, where the bits of {wrong:.4f} of copies change"
+        )
+        yield wrong <= 0.5, f"{told} from {before:g} to {after:g}: choose what is seen (torch.where), do not multiply"
+
+
+def _values_to_hide(noise: Noise) -> Iterator[tuple[float, float]]:
+    """Pairs of values that differ in sign, in being finite or in the payload of a NaN, where the noise takes them."""
+    finite = ((1.0, -1.0), (-1.0, 1.0), (0.0, 1.0), (1.0, 0.0))
+    for before, after in (*finite, (0.0, math.inf), (0.0, math.nan), (math.nan, OTHER_NAN)):
+        if noise.norm != "l0" and not math.isfinite(after):
+            continue  # no radius reaches so far
+        try:
+            noise.check(torch.tensor([before, after]))
+        except InputError:
+            continue
+        yield before, after
+
+
+def _changed(noise: Noise, x: Tensor, after: float, radius: float) -> Tensor:
+    """`x`, whose numbers are all equal, changed towards `after` by `radius` in as few coordinates as that takes."""
+    ball = ball_of(noise.norm, torch.tensor(getattr(noise, "std", 1.0)))
+    if noise.norm == "l0":
+        rows = x.clone().reshape(-1, math.prod(x.shape[1:]) if x.dim() > 1 else x.numel())
+        rows[:, : math.ceil(radius)] = after
+        return rows.view(x.shape)
+    first = torch.zeros(x.shape)
+    first.view(-1)[0] = after - float(x.view(-1)[0])
+    length = ball.length(first)
+    return x + first * min(1.0, radius / length)
+
+
+def _numbers(noise: Noise, x: Tensor, stream: Stream) -> Tensor:
+    """(n, d) the bits of the numbers of `x` in copies of it."""
+    copies = torch.empty(min(TOGETHER, NUMBERS // math.prod(noise.shape(x.shape))), *noise.shape(x.shape))
+    noise.draw(copies, x, stream)
+    return _bits(copies.flatten(1)[:, : x.numel()])
+
+
+def _bits(numbers: Tensor) -> Tensor:
+    """Of float32 `numbers` as int32, so that -0.0 differs from 0.0, and a NaN from another."""
+    return numbers.contiguous().view(torch.int32)
+
+
+def _constant_bits(numbers: Tensor) -> tuple[Tensor, Tensor]:
+    """(d,) a mask of the bits that are the same in all rows of `numbers` (n, d), and these bits."""
+    first = numbers[0]
+    changing = torch.zeros_like(first)
+    for bit in range(32):
+        flag = torch.tensor(-(2**31) if bit == 31 else 2**bit, dtype=torch.int32)
+        changes = ((numbers ^ first) & flag).ne(0).any(dim=0)
+        changing = torch.where(changes, changing | flag, changing)
+    return ~changing, first & ~changing
 
 
 def _of_few_pixels(noise: Noise, shape: tuple[int, ...]) -> Checks:
