@@ -21,6 +21,7 @@ from randsmooth.app import Assessment, assessing
 from randsmooth.app.assessment_page import FILES, advice, assessment_page
 from randsmooth.noise import Uniform
 
+ONE = metrics.share([True] * 64)
 MARGINS = {"clear": 0.2, "slight": 0.003}  # of an image's brightness from mid-grey
 TOO_WIDE = """[...document.querySelectorAll("body, main *")].filter((one) =>
   one.getBoundingClientRect().right > innerWidth + 1 && !one.closest(".box")).length"""
@@ -54,7 +55,7 @@ def found() -> Assessment:
 def test_the_certificates_are_those_of_certify_and_the_noise_was_chosen_on_other_images(found: Assessment) -> None:
     own = rs.certify(Brightness().eval(), images(0.2), found.table.header.settings, take=12)
     assert (own.evidence()[1] == found.table.evidence()[1]).all() and (own.idx == found.table.idx).all()
-    assert found.chosen is max(found.candidates, key=lambda each: each.expected.value)
+    assert found.chosen in found.candidates and found.noise == found.table.header.smoothing
     assert found.clean.value == 1.0 and found.clean.images == 60
     assert found.chosen.expected.images == 60 - 12  # all others, of which there are no more
     assert found.right == 12 and not found.abstained and [*found.certified][:3] == [0.0, 0.25, 0.5]
@@ -94,6 +95,47 @@ def test_the_page_says_what_stands_in_the_way() -> None:
         one, table=replace(one.table, predict=np.full_like(one.table.predict, 3)), clean=metrics.share([True])
     )
     assert advice(alike) == "one class" and "names one class for nearly every image" in assessment_page(alike)
+
+
+class GivesUp(Brightness):
+    """As `Brightness`, but under much noise it names class 0 whatever it sees."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        logits = super().forward(x)
+        noisy = x.flatten(1).std(dim=1) > 0.3
+        logits[noisy] = torch.tensor([1.0, 0.0])
+        return logits
+
+
+@pytest.mark.parametrize("ones", [30, 15])
+def test_the_noise_that_is_stated_is_that_of_the_certificates_and_one_class_for_all_is_not_chosen(ones: int) -> None:
+    x, y = images(0.2, 120)
+    some = torch.cat([torch.where(y == 0)[0][: 60 - ones], torch.where(y == 1)[0][:ones]])
+    found = rs.assess(GivesUp().eval(), (x[some], y[some]), n=500, take=12, sigmas=[0.05, 0.5])
+    assert found.guess == pytest.approx(1.0 - ones / 60)
+    assert max(found.candidates, key=lambda each: each.expected.value).noise.text == "gaussian=0.5"
+    assert found.chosen.noise == found.noise == found.table.header.smoothing == rs.noise.Gaussian(0.05)
+    told = [(each["noise"], each["chosen"]) for each in found.to_dict()["noises"]]
+    assert told == [("gaussian=0.05", True), ("gaussian=0.5", False)]
+
+
+@pytest.mark.slow
+def test_better_than_guessing_is_better_than_the_largest_class() -> None:
+    """Of pilots from populations with shares of many sizes: one class for all is chosen in few, by 1 / K in most."""
+    rng, K, runs = np.random.default_rng(0), 10, 1000
+    useful = assessing.Candidate(rs.noise.Gaussian(0.1), ONE, metrics.mean([0.2] * 64, (0.0, 1.0)), 1000, 0.2)
+
+    def given_up(guess: float, largest: float) -> float:
+        taken = 0
+        for _ in range(runs):
+            right = rng.random(64) < largest
+            constant = assessing.Candidate(rs.noise.Gaussian(0.5), metrics.mean(right, (0.0, 1.0)), ONE, 1000, 1.0)
+            taken += assessing.choose([constant, useful], guess) is constant
+        return taken / runs
+
+    for largest in (0.12, 0.3, 0.5, 0.8):
+        assert given_up(largest, largest) < 0.05, largest
+        assert largest < 0.2 or given_up(1.0 / K, largest) > 0.5, (largest, "the control")
 
 
 def test_too_few_samples_are_no_flaw_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,6 +71,8 @@ class Assessment:
         shape: (C, H, W) of each.
         clean: accuracy of the network alone, without noise.
         candidates: the noises that were tried, on images other than those that were certified.
+        chosen: the candidate under whose noise the images were certified, see `choose`.
+        guess: accuracy that is no better than guessing: the share of the largest class (see `guessing`).
         radius: the change that matters, in pixels in [0, 1]: what `expected` goes up to.
         table: the certificates, under the noise that promised the most.
         attempts: attacks on right and certified images, by their rows in the table.
@@ -92,6 +94,8 @@ class Assessment:
     shape: tuple[int, ...]
     clean: Estimate
     candidates: tuple[Candidate, ...]
+    chosen: Candidate
+    guess: float
     radius: float
     table: Certificates
     attempts: dict[int, Attempts] = field(repr=False)
@@ -104,11 +108,6 @@ class Assessment:
     def noise(self) -> Noise:
         """Of the certificates."""
         return self.chosen.noise
-
-    @property
-    def chosen(self) -> Candidate:
-        """The candidate of the largest `expected`; of several, the first."""
-        return max(self.candidates, key=lambda each: each.expected.value)
 
     @property
     def right(self) -> int:
@@ -172,7 +171,7 @@ class Assessment:
         distance = {int(self.table.idx[row]): self.changed.get(row) for row in rows}
         return {
             **{"model": self.name, "images": self.images, **facts, "noise": self.noise.text, "norm": self.noise.norm},
-            **{"clean": asdict(self.clean), "noises": tried, "certified": certified},
+            **{"clean": asdict(self.clean), "guess": self.guess, "noises": tried, "certified": certified},
             **{"radius": self.radius, "farthest": self.chosen.farthest, "least_n": self.least},
             **{"right": self.right, "wrong": self.wrong, "abstained": self.abstained},
             **{"attacked": len(rows), "failed": len(self.failed), "changed_at": distance},
@@ -197,10 +196,10 @@ def assess(
 ) -> Assessment:
     """What a model that is there can do: clean accuracy, accuracy under noise, certificates of some images, an attack.
 
-    Several sigmas are tried on 64 images. Of those under which the network is shown to do better than guess (of all,
-    where it never does), the one with the largest mean certified accuracy over the radii from 0 to `radius` is taken,
-    as the shares of 200 noisy copies foretell it. Other images are certified under it, so that this choice takes
-    nothing from their certificates.
+    Several sigmas are tried on 64 images. Of those under which the network is shown to be right more often than an
+    answer that is always the largest class (of all, where it never is), the one with the largest mean certified
+    accuracy over the radii from 0 to `radius` is taken, as the shares of 200 noisy copies foretell it. Other images are
+    certified under it, so that this choice takes nothing from their certificates.
 
     Args:
         model, dataset: as for `certify`; the images need labels.
@@ -244,8 +243,8 @@ def assess(
         tried = [_tried(*each, radius, settings.alpha) for each in zip(noises, seen, samples, strict=True)]
         for each in tried:
             reporter.say(_line(each))
-    guess = 1.0 / run.images.spec.num_classes  # one class for all certifies its share far out, and is worth nothing
-    best = max(tried, key=lambda each: (each.accuracy.low > guess, each.expected.value))
+    guess = guessing(run.images)
+    best = choose(tried, guess)
     run = run.on(settings.replace(noise=best.noise, n=best.n), chosen)
     planning = run.on(run.settings.replace(n=PLAN_N), chosen)
     planned = plan(planning, seconds=PLAN_SECONDS, seed=seed, progress=show, radius=radius)
@@ -260,8 +259,28 @@ def assess(
     name = name_of(model) if isinstance(model, str | Path) else type(model).__name__
     shape = run.images.spec.shape
     return Assessment(
-        name, total, shape, clean, tuple(tried), radius, table, *attacks, seconds, whole, tuple(run.notes)
+        name, total, shape, clean, tuple(tried), best, guess, radius, table, *attacks, seconds, whole, tuple(run.notes)
     )
+
+
+def choose(candidates: Sequence[Candidate], guess: float) -> Candidate:
+    """Return the candidate that is expected to certify the most, of those that are shown to beat `guess`; else of all.
+
+    A network that names one class for everything is certified far out, and is worth nothing.
+    """
+    better = [each for each in candidates if each.accuracy.low > guess]
+    return max(better or candidates, key=lambda each: each.expected.value)
+
+
+def guessing(images: data.Images) -> float:
+    """Return the accuracy of an answer that is always the most frequent class of `images`, which have labels.
+
+    Where there is one class only, nobody could do better: then it is 1 / K, of an answer by chance.
+    """
+    _, counts = np.unique(images.labels.cpu().numpy(), return_counts=True)
+    if len(counts) == 1:
+        return 1.0 / images.spec.num_classes
+    return float(counts.max()) / len(images)
 
 
 def _line(tried: Candidate) -> str:

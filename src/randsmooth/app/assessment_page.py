@@ -81,8 +81,7 @@ def percent(estimate: Estimate | float) -> str:
 def advice(found: Assessment) -> str:
     """What stands in the way: "guesses", "one class" for all, "unlearnt" (the noise), "costly", or "" for nothing."""
     clean, voted = found.clean.value, found.certified[0.0].value
-    guess = 1.0 / len(found.table.header.classes or "01")
-    if clean <= guess + NEAR * (1.0 - guess):
+    if clean <= found.guess + NEAR * (1.0 - found.guess):
         return "guesses"
     picked = np.bincount(found.table.predict[found.table.predict >= 0], minlength=1)
     if picked.max() > ALIKE * picked.sum() and (found.table.label == picked.argmax()).mean() < 0.5:
