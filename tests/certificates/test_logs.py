@@ -4,12 +4,22 @@ import time
 import tracemalloc
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.stats import norm
 
 from models.refusing import refusal
 from randsmooth import data, metrics
-from randsmooth.certificates import PredictionLog, find_certificates, looks_like_log, read, write_tsv
-from randsmooth.certificates.logs import tsv
+from randsmooth.certificates import (
+    PredictionLog,
+    find_certificates,
+    infer,
+    log_at_alpha,
+    looks_like_log,
+    read,
+    write_tsv,
+)
+from randsmooth.certificates.logs import lines
 from randsmooth.certificates.logs.inferred import CLASSES, DATASETS
 
 HEAD = "idx\tlabel\tpredict\tradius\tcorrect\ttime"
@@ -23,6 +33,19 @@ def text(time: str = "0:00:03.5", newline: str = "\n", correct: tuple[int, ...] 
     return newline.join([head, *lines, ""])
 
 
+def sorted_by(log: str, column: str) -> str:
+    """The log with its rows in the order of what a column says, as text."""
+    head, *rows = log.splitlines()
+    place = head.split("\t").index(column)
+    return "\n".join([head, *sorted(rows, key=lambda row: row.split("\t")[place]), ""])
+
+
+def appended(first: str, more: list[str]) -> str:
+    """The first rows of a log, then its header again, as a job that opens its log to append writes it, and `more`."""
+    head, *rows = first.splitlines()
+    return "\n".join([head, *rows[:2], head, *more, ""])
+
+
 FORMS = {
     "h:mm:ss.ffffff": (text("0:00:03.500000"), 3.5),
     "h:mm:ss": (text("1:02:03"), 3723.0),
@@ -32,6 +55,24 @@ FORMS = {
     "running total": (text(correct=(1, 1, 1, 2)), 3.5),
     "a mark in front, as some editors put it": ("\ufeff" + text(), 3.5),
     "further columns": (text(more="\t0.5\t0.99"), 3.5),
+    "another name of idx": (text().replace("idx", "original_idx", 1), 3.5),
+    "another name of radius": (text().replace("radius", "radius_L2", 1), 3.5),
+    "capitals and spaces": (text().replace(HEAD, HEAD.title().replace("\t", " \t")), 3.5),
+    "correct as Python prints it": (text(correct=(True, False, False, True)), 3.5),
+    "no header, but idx": (text().partition("\n")[2], 3.5),
+    "in another order": (sorted_by(text(), "radius"), 3.5),
+    "a running total, then another order": (sorted_by(text(correct=(1, 1, 1, 2)), "label"), 3.5),
+    "a run that went on in the same file": (appended(text(), text().splitlines()[3:]), 3.5),
+    "a running total that began again": (appended(text(), text(correct=(0, 0, 0, 1)).splitlines()[3:]), 3.5),
+    "misclassified images that were not certified": (text().replace("\t-1\t", "\t-2\t"), 3.5),
+}
+SAID = {  # what the header's notes say of forms in which something was done
+    "further columns": "columns not read: early_stopping_ratio, estimated_pr",
+    "in another order": "sorted by idx",
+    "a running total, then another order": "sorted by idx",
+    "a run that went on in the same file": "stands again in line 4",
+    "a running total that began again": "stands again in line 4",
+    "misclassified images that were not certified": "1 images (predict=-2)",
 }
 
 
@@ -44,6 +85,7 @@ def test_every_form_gives_the_same_rows(tmp_path: Path) -> None:
         assert table.idx.tolist() == [0, 20, 40, 60] and table.label.tolist() == [3, 7, 1, 9], form
         assert table.predict.tolist() == [3, 2, -1, 9] and table.radius.tolist() == [0.644, 2.5e-05, 0.0, 1.91], form
         assert table.seconds.tolist() == [seconds] * 4, form
+        assert len(table.header.notes) == (form in SAID) and SAID.get(form, "") in "".join(table.header.notes), form
     path.write_text(text().replace("0:00:03.5", "15.4", 1))  # both in one log
     assert read(path).seconds.tolist() == [15.4, 3.5, 3.5, 3.5]
     path.write_text(text().replace("0:00:03.5", "1 day, 1:02:03.000001", 1))
@@ -77,21 +119,37 @@ REFUSED = {  # the whole text, and what the refusal names
         "idx\tlabel\tpredict\tradius proved\tcorrect\tlevels_needed\ttime\n0\t3\t3\t1\t1\t0\t0:00:01\n",
         "from_radii",
     ),
-    "empty": ("", "lacks idx"),
-    "commas": (text().replace("\t", ","), "with tabs between"),
+    "empty": ("", "is empty"),
+    "commas": (text().replace("\t", ","), "It reads 'idx,label,"),
+    "words above it": ("Namespace(N=100000)\n" + text(), "It reads 'Namespace(N=100000)'"),
+    "words below it": (text() + "sigma 0.25 accuracy 0.66\n", "line 6: 1 cells instead of 6"),
+    "UTF-16": ("\udcff\udcfei\0d\0", "UTF-16"),
+    "gzip": ("\udc1f\udc8b".replace("\udc1f", "\x1f"), "gunzip"),
+    "a second run": (
+        appended(text(), text().splitlines()[1:]),
+        "line 5: idx='0' stands twice, first in line 2: line 4",
+    ),
+    "a second run without header": (
+        text() + text().partition("\n")[2],
+        "line 6: idx='0' stands twice, first in line 2",
+    ),
+    "several radii": (text().replace("radius", "radius_L2", 1).replace("time", "radius_L1", 1), "radius_L2, radius_L1"),
+    "two radii": (text().replace("time", "radius", 1), "several radii, radius, radius"),
+    "VERONA's results": ("network,image_id,original_label,epsilon_value\nRS,9,5,0.0\n", "take the .txt log beside it"),
     "counts": ("label,counts_0\n0,1\n", "`randsmooth from-counts FILE"),
     "neither 0/1 nor a total": (text(correct=(1, 1, 1, 3)), "line 3: correct='1' contradicts"),
     "negative seconds": (text("-3"), "line 2: time='-3'"),
     "seconds cut short": (text("15.4")[:-1], "ends inside its last line"),
-    "no text": ("\udcff\udcfe" + text(), "no text in UTF-8"),
+    "no text": ("\udcff\udcff" + text(), "no text in UTF-8"),
 }
 BAD = {  # rows under the usual header
     "a radius of 1e18": (row(radius="1e18"), "line 2: radius='1e18'"),
     "a radius below 0": (row(radius="-0.5"), "line 2: radius='-0.5'"),
     "an image of 1e18": (row(idx="1e18"), "from 0 to 1,000,000,000"),
-    "images that fall": (row() + row(idx="3"), "line 3: idx='3' is below that of the row before: sort the rows"),
-    "an image twice": (row() * 2, "stands twice; keep one row an image"),
-    "an abstention with a radius": (row(predict="-1", correct="0"), "line 2: radius='0.644' stands where predict=-1"),
+    "an image twice": (row() * 2, "line 3: idx='4' stands twice, first in line 2. Keep one row an image"),
+    "misclassified with a radius": (row(predict="-2", correct="0"), "line 2: radius='0.644' stands where predict"),
+    "a class below any": (row(predict="-3", correct="0"), "line 2: predict='-3'"),
+    "an abstention with a radius": (row(predict="-1", correct="0"), "line 2: radius='0.644' stands where predict abst"),
     "neither right nor wrong": (row() + row(idx="5", correct="2") + row(idx="6", correct="2"), "line 3: correct='2'"),
     "beyond floating point": (row(radius="1e999"), "line 2: radius='1e999'"),
     "not a number": (row(radius="nan"), "line 2: radius='nan'"),
@@ -141,8 +199,8 @@ def test_labels_are_among_the_classes_of_the_data_set_that_the_path_names(tmp_pa
 
 
 def test_what_is_no_log_takes_neither_time_nor_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tsv, "MOST_LINES", 1000)
-    monkeypatch.setattr(tsv, "MOST_BYTES", 10**6)
+    monkeypatch.setattr(lines, "MOST_LINES", 1000)
+    monkeypatch.setattr(lines, "MOST_BYTES", 10**6)
     floods = {
         "lacks idx": "\t".join(map(str, range(100_000))) + "\n",
         "101 cells instead of 6": f"{HEAD}\n" + "\t" * 500_000 + "\n",
@@ -157,6 +215,83 @@ def test_what_is_no_log_takes_neither_time_nor_memory(tmp_path: Path, monkeypatc
         took, (_, peak) = time.process_time() - began, tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert took < 1.0 and peak < 2**23, named
+
+
+# Six images under sigmas of their own; n = 100,000 at alpha 0.001. All samples agree but for the last image.
+SIGMAS = [0.25, 0.12, 0.12, 0.07, 0.20, 0.25]
+P_LOWER = [0.001**1e-5] * 5 + [0.75]
+
+
+def with_columns(radii: list[float], **columns: list[float]) -> str:
+    """A log of right images with further columns before its last."""
+    head = ["idx", "label", "predict", "radius", "correct", *columns, "time"]
+    rows = ["\t".join(head)]
+    for place, radius in enumerate(radii):
+        further = [str(cells[place]) for cells in columns.values()]
+        rows.append("\t".join([str(20 * place), "3", "3", str(radius), "1", *further, "0:00:01.500000"]))
+    return "\n".join([*rows, ""])
+
+
+def own_radii(sigmas: list[float], p_lower: list[float] = P_LOWER) -> list[float]:
+    return [sigma * float(norm.ppf(p)) for sigma, p in zip(sigmas, p_lower, strict=True)]
+
+
+@pytest.mark.parametrize("column", ["best_sigma", "sigma"])
+@pytest.mark.parametrize("stated", [True, False])
+def test_p_a_of_images_with_sigmas_of_their_own_is_recovered_by_these(
+    tmp_path: Path, column: str, stated: bool
+) -> None:
+    path = tmp_path / "noise_0.25" / "log.tsv"  # of the training
+    path.parent.mkdir()
+    more = {"pABar": P_LOWER} if stated else {}
+    path.write_text(with_columns(own_radii(SIGMAS), **{column: SIGMAS}, **more))
+    table = infer(read(path), path)
+    assert (table.header.sigma, table.header.n, table.header.alpha) == (None, 100_000, 0.001)
+    assert table.sigmas is not None and table.sigmas.tolist() == SIGMAS
+    assert "a sigma of its own, 0.07 to 0.25" in table.header.notes[0]
+    assert metrics.p_a(table).share(0.99).value == 5 / 6  # one sigma for all would say 1 / 6
+    assert metrics.p_a(table).values[-1] == pytest.approx(0.75, abs=0.005)
+    turned = table.rows(np.arange(6)[::-1])
+    assert turned.sigmas is not None and turned.sigmas.tolist() == SIGMAS[::-1]
+    assert log_at_alpha(table, 0.01).radius[0] == pytest.approx(0.25 * norm.ppf(0.01**1e-5), rel=1e-6)
+    for taken in (infer, lambda table, _, sigma: table.assuming(sigma=sigma)):
+        said = refusal(taken, table, path, sigma=0.25)
+        assert "0.07 to 0.25: leave sigma out" in said
+    assert "sigma for each image" in refusal(write_tsv, table, tmp_path / "out.tsv")
+    assert "several sigmas" in refusal(metrics.acr_at, table, n=1000)
+    assert "no one noise" in refusal(lambda: table.smoothing)
+
+
+def test_a_sigma_that_all_images_share_is_the_logs_and_may_not_be_contradicted(tmp_path: Path) -> None:
+    path = tmp_path / "sigma_0.25"
+    path.write_text(with_columns(own_radii([0.5] * 6), sigma=[0.5] * 6))
+    table = infer(read(path), path)
+    assert (table.header.sigma, table.header.n, table.sigmas) == (0.5, 100_000, None)
+    assert metrics.p_a(table).share(0.99).value == 5 / 6
+    assert "sigma is 0.5" in refusal(infer, read(path), path, sigma=0.25)
+    head, *rows = path.read_text().splitlines()
+    moved = ["\t".join([*line.split("\t")[:5], *line.split("\t")[:4:-1]]) for line in (head, *rows)]
+    path.write_text("\n".join(moved))  # a sigma that was cut is a number, too
+    assert moved[0].endswith("time\tsigma") and "cut short?" in refusal(read, path)
+
+
+def test_bounds_on_p_a_that_a_log_states_are_used_and_contradict_a_wrong_sigma(tmp_path: Path) -> None:
+    path = tmp_path / "log.tsv"
+    path.write_text(with_columns(own_radii([0.5] * 6), pABar=P_LOWER))
+    table = infer(read(path), path)
+    assert (table.header.sigma, table.header.n, table.header.alpha) == (None, 100_000, 0.001)
+    assert metrics.p_a(table).share(0.99).value == 5 / 6
+    assert infer(read(path), path, sigma=0.5).header.sigma == 0.5
+    said = refusal(infer, read(path), path, sigma=1.0)
+    assert "image 0 has radius 1.905" in said and "pABar" in said and "give the sigma" in said
+    path.write_text(with_columns([0.4] * 6, pABar=[0.4] * 6))
+    assert "line 2: pABar='0.4'" in refusal(read, path)
+    path.write_text(with_columns([0.4] * 6, pABar=[1.4] * 6))
+    assert "line 2: pABar='1.4'" in refusal(read, path)
+    path.write_text(with_columns([0.4] * 6, sigma=SIGMAS, best_sigma=SIGMAS))
+    assert "sigma and best_sigma" in refusal(read, path)
+    path.write_text(with_columns([0.4] * 6, sigma=[0.0] * 6))
+    assert "line 2: sigma='0.0'" in refusal(read, path)
 
 
 def test_logs_are_found_by_their_first_line(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from scipy.stats import norm
 
 from certificates.walks import HEADER, table_of
 from fuzz.formats import metadata, parquet, read_table
@@ -182,13 +183,14 @@ class Log(Reader):
     signed = False
 
     def valid(self) -> list[Files]:
-        """As ours are; `correct` as a running total and time in seconds; without header and idx; a column more."""
+        """As ours are; `correct` as a running total and time in seconds; without header and idx; with p_A or sigma."""
         plain = log_of()
         forms = (
             plain.to_csv(sep="\t", index=False),
             plain.assign(correct=plain.correct.cumsum(), time=0.5).to_csv(sep="\t", index=False),
             plain.drop(columns="idx").to_csv(sep="\t", index=False, header=False),
-            plain.assign(pABar=0.9).to_csv(sep="\t", index=False),
+            plain.assign(pABar=norm.cdf(plain.radius / SIGMA)).to_csv(sep="\t", index=False),
+            plain.iloc[::-1].assign(best_sigma=SIGMA, right=plain.correct).to_csv(sep="\t", index=False),
         )
         return [{LOG: form.encode()} for form in forms]
 
@@ -199,7 +201,12 @@ class Log(Reader):
 
     def fault(self, read: Any) -> str:
         columns = ("label", "predict", "radius", "correct")
-        said = {key: [row.get(key, np.nan) for row in read["cells"]] for key in columns}
+        cells = read["cells"]
+        if (read["idx"] >= 0).all():
+            order = np.argsort([row.get("idx", np.nan) for row in cells])
+            cells = [cells[place] for place in order]
+        said = {key: [row.get(key, np.nan) for row in cells] for key in columns}
+        said["predict"] = np.maximum(said["predict"], -1).tolist()  # one that was misclassified was not certified
         for key in columns[:3]:
             if said[key] != read[key].tolist():
                 return f"another {key} than the log's"
@@ -208,7 +215,8 @@ class Log(Reader):
         if (np.diff(read["idx"]) <= 0).any() and (read["idx"] >= 0).any():
             return "images that do not rise"
         right = read["predict"] == read["label"]
-        if said["correct"] not in (right.tolist(), np.cumsum(right).tolist()):
+        counted = sorted(x for x, hit in zip(said["correct"], right, strict=True) if hit)
+        if said["correct"] != right.tolist() and counted != list(range(1, right.sum() + 1)):
             return "a row's correct contradicts its prediction"
         return impossible({key: value for key, value in read.items() if key != "cells"})
 
@@ -223,9 +231,12 @@ def log_of() -> pd.DataFrame:
 def cells_of(log: bytes) -> list[dict[str, float]]:
     """The numbers in each line's cells, by column, read as plainly as can be; NaN for a cell that is none."""
     lines = [line.split("\t") for line in log.decode("utf-8", "replace").splitlines() if line]
-    named = bool(lines) and "label" in lines[0]
-    names = lines[0] if named else ["label", "predict", "radius", "correct", "time"]
-    return [dict(zip(names, map(number, line), strict=False)) for line in lines[named:]]
+    names = [name.strip().lower() for name in lines[0]] if lines else []
+    rows = [line for line in lines if line != lines[0]]
+    if "label" not in names:
+        rows = lines
+        names = ["idx", "label", "predict", "radius", "correct", "time"][-len(lines[0]) :] if lines else []
+    return [dict(zip(names, map(number, row), strict=False)) for row in rows]
 
 
 def number(cell: str) -> float:

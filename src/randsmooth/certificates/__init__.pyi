@@ -50,8 +50,8 @@ from .logs.inferred import method_named as method_named
 from .logs.inferred import path_facts as path_facts
 from .logs.inferred import possible_budgets as possible_budgets
 from .logs.inferred import require_reachable as require_reachable
-from .logs.tsv import PredictionLog as PredictionLog
-from .logs.tsv import looks_like_log as looks_like_log
+from .logs.lines import PredictionLog as PredictionLog
+from .logs.lines import looks_like_log as looks_like_log
 from .logs.tsv import read_tsv as read_tsv
 from .merging import NotWhole as NotWhole
 from .merging import merge as merge

@@ -14,7 +14,8 @@ from randsmooth.atomic import write_atomically
 from randsmooth.certificates.header import CLOPPER_PEARSON, guarantee_of
 from randsmooth.certificates.journal import UNFINISHED, Journal, read_unfinished
 from randsmooth.certificates.logs.inferred import in_repository, infer
-from randsmooth.certificates.logs.tsv import TSV_COLUMNS, PredictionLog, looks_like_log, read_tsv
+from randsmooth.certificates.logs.lines import TSV_COLUMNS, PredictionLog, looks_like_log
+from randsmooth.certificates.logs.tsv import read_tsv
 from randsmooth.certificates.settings import images_planned
 from randsmooth.certificates.table import Certificates
 from randsmooth.errors import ForeignFile, InputError, Note, about
@@ -168,6 +169,8 @@ def unplaced(table: Certificates) -> str:
     """
     header = table.header
     sigma = "sigma" if header.distribution is None else "sigma of Gaussian noise"
+    if table.sigmas is not None:
+        sigma = "one sigma of all images"
     known = {"data set": header.dataset, sigma: header.sigma, "method": (header.model or {}).get("method")}
     return " and ".join(what for what, value in known.items() if value is None)
 
@@ -212,6 +215,8 @@ def write_tsv(table: Certificates, path: Place) -> None:
 def _check_a_log_can_say(table: Certificates) -> None:
     """Raise InputError unless all rows are CERTIFY's: Gaussian noise, n samples each, one-sided Clopper-Pearson."""
     header = table.header
+    if table.sigmas is not None:
+        raise InputError(f"{table.name or 'this log'} has a sigma for each image, which a TSV log of ours cannot say")
     if header.distribution is not None or table.converted is not None:
         noise = f"{header.noise_words}, {table.norm} radii"
         raise InputError(f"{table.name or 'this table'} ({noise}): a TSV log has L2 radii; keep the Parquet file")

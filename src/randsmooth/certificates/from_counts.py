@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from randsmooth.certificates.header import Header, guarantee_of
-from randsmooth.certificates.logs.tsv import read_text
+from randsmooth.certificates.logs.lines import read_text
 from randsmooth.certificates.settings import CertificationSettings
 from randsmooth.certificates.table import ABSTAIN, ATTRS, NO_LABEL, Certificates, Floats, Ints, from_evidence, marked
 from randsmooth.documents import shown

@@ -19,7 +19,7 @@ from randsmooth.certificates.settings import check_belong
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, shortened
-from randsmooth.noise import NORMS, GaussianPerCoordinate, InNorm, Noise
+from randsmooth.noise import NORMS, Gaussian, GaussianPerCoordinate, InNorm, Noise
 from randsmooth.rules import MOST_SAMPLES, Evidence, Rule
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ NO_LABEL = -1  # in place of the label of every image of data that have none
 ADDRESS = 32  # bytes of an image's address
 NAMED = 5  # images that an error lists
 ATTRS = "randsmooth"  # the key in a DataFrame's attrs
+STANDARD = Gaussian(1.0)
 PUT_TOGETHER = "`randsmooth merge` puts shards together"
 
 
@@ -242,11 +243,12 @@ class Certificates:
         counts: (N, K) how often each class came out in the samples that bound p_A; None for a log. Both have one more
             column, for all other answers, where only the picked class was counted (see `Header.lumped`).
         paths: for each image, how often the picked class had come out at each look; None as for counts.
-        q: (N,) upper bound on 1 - p_A that the counts prove; None as for counts.
+        q: (N,) upper bound on 1 - p_A that the counts prove, or that a log states; None for other logs.
         machine: (N,) which of `header.machines` made each row, -1 for the one that the header itself tells; None where
             that one made all.
         image: (N, 32) a hash of each image's pixels; None but for a shard (see `JournalRow`).
         u: (N,) the uniform numbers, in (0, 1), by which the randomised bound judged each image; None for other bounds.
+        sigmas: (N,) the sigma of each image, of a log that states several; None where the header tells the noise.
         converted: the noise as seen in another norm, if the radii were converted to it (see `in_norm`).
 
     Example:
@@ -276,6 +278,7 @@ class Certificates:
     machine: Ints | None = None
     image: Bytes | None = None
     u: Floats | None = None
+    sigmas: Floats | None = None
     converted: InNorm | None = None
     name: str = field(default="")
 
@@ -298,8 +301,28 @@ class Certificates:
 
     @property
     def smoothing(self) -> Noise:
-        """The noise, which knows radii in the table's norm. InputError where the header does not tell it."""
+        """The noise, which knows radii in the table's norm. InputError where there is none of all images."""
+        if self.sigmas is not None:
+            raise InputError(f"{self.name or 'this log'}: {_of_each(self.sigmas)}, so there is no one noise of all")
         return self.converted or self.header.smoothing
+
+    @property
+    def stated_q(self) -> Floats:
+        """(N,) the upper bound on 1 - p_A that a log states in a column, or by its radii.
+
+        Raises:
+            InputError: sigma is not known.
+
+        Example:
+            >>> from randsmooth.certificates import from_radii
+            >>> from_radii([0.5, 1.0], sigma=0.5).stated_q.round(4).tolist()  # 1 and 2 sigma
+            [0.1587, 0.0228]
+        """
+        if self.q is not None:
+            return self.q
+        if self.sigmas is not None:
+            return STANDARD.tail(self.radius / self.sigmas)
+        return self.smoothing.tail(self.radius)
 
     @property
     def norm(self) -> str:
@@ -396,7 +419,7 @@ class Certificates:
             raise InputError(f"{self.name or 'this table'} has {self.norm} radii already: start from the table as read")
         if norm == self.norm:
             return self
-        noise = self.header.smoothing
+        noise = self.smoothing
         if isinstance(noise, GaussianPerCoordinate):
             shape = noise.std.shape  # complete in a header
         return self._seen_by(InNorm(noise, norm, tuple(shape)))
@@ -405,14 +428,22 @@ class Certificates:
         return self if noise is None else replace(self, radius=noise.from_own(self.radius), converted=noise)
 
     def assuming(self, *, sigma: float | None = None, n: int | None = None, alpha: float | None = None) -> Certificates:
-        """This table with the facts that its header lacks, such as all three of a log's; known ones are kept."""
+        """This table with the facts that its header lacks, such as all three of a log's; known ones are kept.
+
+        Raises:
+            InputError: a sigma for a log that states one for each image.
+        """
         given = {"sigma": sigma, "n": n, "alpha": alpha}
+        if sigma is not None and self.sigmas is not None:
+            raise InputError(
+                f"{self.name or 'this log'}: {_of_each(self.sigmas)}: leave sigma out; got sigma={sigma:g}"
+            )
         new = {key: value for key, value in given.items() if value is not None and getattr(self.header, key) is None}
         return replace(self, header=self.header.replace(**new)) if new else self
 
     def rows(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> Certificates:
         """The rows where `keep` (N,) is True, or the rows numbered `keep` (M,), in that order."""
-        columns = {name: getattr(self, name) for name in (*ARRAYS, "predict", "radius", "q")}
+        columns = {name: getattr(self, name) for name in (*ARRAYS, "predict", "radius", "q", "sigmas")}
         kept: dict[str, Any] = {name: column[keep] for name, column in columns.items() if column is not None}
         if self.paths is not None:
             kept["paths"] = tuple(self.paths[row] for row in np.arange(len(self))[keep])
@@ -438,7 +469,8 @@ class Certificates:
 
         Columns: idx, label, predict, radius, correct, picked, n_A, p_lower, path, counts0, counts and seconds, where
         path and counts are lists, and machine, if the table has it; of a log idx, label, predict, radius, correct and
-        seconds. counts0 is left out where n0 is not known, and of counts of the picked class alone there are n_A and n.
+        seconds, and sigma, if images have several. counts0 is left out where n0 is not known, and of counts of the
+        picked class alone there are n_A and n.
 
         Example:
             >>> from randsmooth.certificates import from_counts
@@ -450,12 +482,19 @@ class Certificates:
         import pandas as pd  # here, since it takes long to load
 
         log = {name: getattr(self, name) for name in ("idx", "label", "predict", "radius", "correct", "seconds")}
+        if self.sigmas is not None:
+            log["sigma"] = self.sigmas
         frame = pd.DataFrame(log if self.is_log else _counted(self))
         frame.attrs[ATTRS] = {"header": self.header.model_dump(mode="json"), "name": self.name}
         return frame
 
     def renamed(self, name: str) -> Certificates:
         return replace(self, name=name)
+
+
+def _of_each(sigmas: Floats) -> str:
+    """What is said of images with several sigmas."""
+    return f"each image has a sigma of its own, {sigmas.min():g} to {sigmas.max():g}"
 
 
 def _judged(header: Header, n: int | None, alpha: float | None, seed: int) -> Header:

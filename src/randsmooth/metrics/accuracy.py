@@ -377,7 +377,8 @@ def p_a_unknown(table: CertificatesLike) -> str:
     if not table.labelled:
         return "the images have no labels; certify images with labels"
     if table.is_log:
-        known = {"sigma": header.names_noise or None, "n": header.n, "alpha": header.alpha}
+        own = table.q is not None or table.sigmas is not None
+        known = {"sigma": header.names_noise or own or None, "n": header.n, "alpha": header.alpha}
         missing = [field for field, value in known.items() if value is None]
         give = f"give {', '.join(f'--{field}' for field in missing)} to recover p_A from its radii"
         return f"a published log does not say its {', '.join(missing)}; {give}" if missing else ""
@@ -402,7 +403,7 @@ def knows_p_a(table: CertificatesLike) -> bool:
 
 
 def p_a(table: CertificatesLike) -> ImageProbabilities:
-    """p_A of every image: exact from counts, recovered from the radius of a published log.
+    """p_A of every image: exact from counts, recovered from the radius of a published log, or from its column pABar.
 
     Raises:
         InputError: no image, a log whose sigma, n or alpha is not known (see `Certificates.assuming`), or a table
@@ -420,7 +421,7 @@ def p_a(table: CertificatesLike) -> ImageProbabilities:
         raise InputError(f"{table.name or 'this table'}: {why}")
     n, alpha = table.header.n, table.header.alpha
     if table.is_log and n and alpha:  # the bound at the logged radius, inverted
-        n_a = _recovered(table.radius.tobytes(), table.smoothing, n, alpha)
+        n_a = _recovered(table.stated_q.tobytes(), n, alpha)
         return ImageProbabilities(np.where(table.correct, n_a / n, np.nan), known_from=0.5)
     _, counts = table.evidence()
     of_label = np.take_along_axis(counts, table.label[:, None], axis=1)[:, 0]
@@ -653,11 +654,13 @@ def _stored(table: CertificatesLike, n: int | None, alpha: float | None) -> Stor
             "the clopper-pearson bound and without --label-aware"
         )
     total, own = header.n, header.alpha
+    if table.sigmas is not None:
+        raise InputError(f"{name}: images have several sigmas, so that radii at another budget are not known of it")
     if not header.names_noise or total is None or own is None:
         raise InputError(f"{name}: another budget needs the noise or sigma, n and alpha that the table was made with")
     if table.is_log:
         right = table.correct
-        n_a = _recovered(table.radius.tobytes(), table.smoothing, total, own)[right]
+        n_a = _recovered(table.stated_q.tobytes(), total, own)[right]
     else:
         counts0, counts = table.evidence()
         right = np.asarray(counts0.argmax(axis=1) == table.label)
@@ -670,9 +673,9 @@ def _stored(table: CertificatesLike, n: int | None, alpha: float | None) -> Stor
 
 
 @lru_cache(maxsize=64)  # of a log that is compared, every panel asks again
-def _recovered(radius: bytes, noise: Noise, n: int, alpha: float) -> Ints:
-    """(N,) n_A of images, from their radii (N,) float64 as a log has them."""
-    return bounds.successes_of_q(noise.tail(np.frombuffer(radius)), n, alpha)
+def _recovered(q: bytes, n: int, alpha: float) -> Ints:
+    """(N,) n_A of images, from the bounds on 1 - p_A (N,) float64 that a log states."""
+    return bounds.successes_of_q(np.frombuffer(q), n, alpha)
 
 
 def _chances(successes: int, total: int, n: int) -> Floats:

@@ -103,6 +103,9 @@ def _noise_remarks(tables: Sequence[Certificates]) -> list[str]:
         found.append(f"The tables were made under different noises ({listed}), each p_A under its own.")
     elif len(noises) > 1:
         found.append(f"The tables were made with different sigma ({', '.join(f'{x:g}' for x in sorted(sigmas))}).")
+    if len(tables) > 1:
+        several = [table.name for table in tables if table.sigmas is not None]
+        found += [f"{name} has a sigma of its own for each image: no other table shares it." for name in several]
     said = gathered((converted_words(table), table.name) for table in tables if table.converted is not None)
     return found + [f"{', '.join(names)}: {words}." for words, names in said.items()]
 
@@ -133,7 +136,7 @@ def budget_remarks(tables: Sequence[Certificates]) -> list[str]:
 def _unrecorded(tables: Sequence[Certificates]) -> list[str]:
     """Which of sigma, n and alpha nothing tells of some tables: those that are compared may differ in it unseen."""
     silent = {name: [t.name for t in tables if getattr(t.header, name) is None] for name in ("sigma", "n", "alpha")}
-    silent["sigma"] = [t.name for t in tables if not t.header.names_noise]
+    silent["sigma"] = [t.name for t in tables if not t.header.names_noise and t.sigmas is None]
     lacking = gathered((tuple(names), name) for name, names in silent.items() if names and len(tables) > 1)
     return [
         f"Nothing tells {' or '.join(facts)} of {', '.join(names)}: their figures cannot be compared where they "

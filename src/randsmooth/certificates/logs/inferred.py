@@ -310,7 +310,9 @@ USUAL_ALPHA = (0.0001, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.025, 0.05, 0.1
 TOP = 64  # how many of the largest radii are compared with a budget's: smaller ones lie too close together
 ROUNDED = 0.005  # a log prints three significant digits, perhaps rounded up
 FINEST = 1e-6  # what `write_tsv` rounds down to
+SMALLEST = 1e-300  # q, in place of 0, which certifies everything
 FINE = 7  # decimals: with as many or more, a radius may be off by FINEST
+STANDARD = Gaussian(1.0)
 LOOSEST = 0.5  # an alpha above any in use
 PILE = 0.02  # of the images, so many at one radius are at the end of what can be certified
 
@@ -343,6 +345,7 @@ def infer(
     """
     if not table.is_log:
         return table
+    _check_own_sigma(table, sigma)
     known = _placed(table, path_facts(Path(path)), sigma=sigma, n=n, alpha=alpha)
     require_reachable(known)
     made = _budgeted(known)
@@ -350,9 +353,18 @@ def infer(
     return made if alpha is not None or made.header.alpha is None else log_at_alpha(made, COMMON_ALPHA)
 
 
+def _check_own_sigma(table: Certificates, sigma: float | None) -> None:
+    """Raise InputError where a `sigma` is given that is not the one that the log itself states."""
+    own = table.header.sigma
+    if sigma is not None and own is not None and sigma != own:
+        raise InputError(f"{table.name}: it says itself that sigma is {own:g}: leave sigma out; got sigma={sigma:g}")
+
+
 def _placed(table: Certificates, place: PathFacts, **given: float | None) -> Certificates:
-    """The table with the facts that were given, then with those that its path says."""
+    """The table with the facts that were given, then with those that its path says, after those of its own."""
     known = table.assuming(**given)  # type: ignore[arg-type]
+    if table.sigmas is not None:
+        place = replace(place, sigma=None)  # that of the training, or of the search
     budget = {name: getattr(place, name) for name in given if getattr(known.header, name) is None}
     made = known.assuming(**budget)
     facts = {"dataset": place.dataset or None, "split": place.split or None, "model": place.model or None}
@@ -367,25 +379,33 @@ def _budgeted(table: Certificates) -> Certificates:
     """The table with n and alpha, as far as they follow from its radii."""
     known: dict[str, Any] = {"n": table.header.n, "alpha": table.header.alpha}
     lacking = [name for name, value in known.items() if value is None]
-    if table.header.sigma is None or not lacking or len(table) == 0:
+    judged = _radii_and_sigma(table)
+    if judged is None or not lacking or len(table) == 0:
         return table
-    found, largest = possible_budgets(table.radius, table.header.sigma, **known), float(table.radius.max())
+    found = possible_budgets(*judged, **known)
+    largest = f"{table.radius.max():g}"
+    if table.header.sigma is None:
+        largest = f"{(judged[0] / judged[1]).max():.4g} sigma"
     if len(found) != 1:
-        said = f"{' and '.join(lacking)} not known: the largest radius, {largest:g}, is not the most of any one usual"
+        said = f"{' and '.join(lacking)} not known: the largest radius, {largest}, is not the most of any one usual"
         return _noted(table, f"{said} budget; shown as logged, not re-bound")
     facts = dict(zip(known, found[0], strict=True))
     said = " and ".join(f"{name} {facts[name]:,}" for name in lacking)
-    return _noted(table, f"{said}: the largest radius, {largest:g}, is the most that these certify", **facts)
+    return _noted(table, f"{said}: the largest radius, {largest}, is the most that these certify", **facts)
 
 
 def _doubt(table: Certificates) -> str:
     """Said of a log whose sigma, n and alpha certify no such large radii, or more than those at which its pile up."""
     header, largest = table.header, float(np.max(table.radius, initial=0.0))
-    if header.sigma is None or header.n is None or header.alpha is None or largest == 0.0:
+    judged = _radii_and_sigma(table)
+    if judged is None or header.n is None or header.alpha is None or largest == 0.0:
         return ""
-    if not _explains(_largest(header.n, header.alpha), *_in_sigmas(table.radius, header.sigma)):
-        bound = f"the exact bound gives at sigma {header.sigma:g}, n {header.n:,} and alpha {header.alpha:g}"
+    if not _explains(_largest(header.n, header.alpha), *_in_sigmas(*judged)):
+        noise = "" if header.sigma is None else f"sigma {header.sigma:g}, "
+        bound = f"the exact bound gives at {noise}n {header.n:,} and alpha {header.alpha:g}"
         return f"some of the largest radii are none that {bound}: another bound made them, or they were changed"
+    if header.sigma is None:
+        return ""
     most, many = Gaussian(header.sigma).largest_radius(header.n, header.alpha), int((table.radius == largest).sum())
     if largest > most * (1.0 - ROUNDED) or many < PILE * len(table):
         return ""
@@ -407,16 +427,23 @@ def log_at_alpha(table: Certificates, alpha: float) -> Certificates:
         >>> log_at_alpha(table, 0.001).radius.round(3).tolist()
         [0.0, 0.965]
     """
-    sigma, n, made = table.header.sigma, table.header.n, table.header.alpha
+    n, made = table.header.n, table.header.alpha
     bounds.check_level(alpha)
-    if sigma is None or n is None or made is None:
-        raise InputError(f"{table.name}: another alpha needs the sigma, n and alpha that the log was made with")
     if made == alpha:
         return table
-    n_a = bounds.successes_of_q(Gaussian(sigma).tail(table.radius), n, made)
-    radius = Gaussian(sigma).radius(bounds.q_upper(n_a, n, alpha))
+    sigma = _sigma_of_each(table)
+    if sigma is None or n is None or made is None:
+        raise InputError(f"{table.name}: another alpha needs the sigma, n and alpha that the log was made with")
+    n_a = bounds.successes_of_q(table.stated_q, n, made)
+    q = bounds.q_upper(n_a, n, alpha)
+    radius = sigma * STANDARD.radius(q)
     held = (table.predict != ABSTAIN) & (radius > 0.0)
-    judged = replace(table, predict=np.where(held, table.predict, ABSTAIN), radius=np.where(held, radius, 0.0))
+    judged = replace(
+        table,
+        predict=np.where(held, table.predict, ABSTAIN),
+        radius=np.where(held, radius, 0.0),
+        q=None if table.q is None else q,
+    )
     acr, logged = ((each.radius * each.correct).mean() for each in (judged, table))
     note = f"made at alpha {made:g}, re-bound at {alpha:g}: ACR {acr:.3f}, as logged {logged:.3f}"
     return _noted(judged, note, alpha=alpha)
@@ -427,31 +454,72 @@ def _noted(table: Certificates, *notes: str, **facts: object) -> Certificates:
     return replace(table, header=header.replace(**facts, notes=(*header.notes, *filter(None, notes))))
 
 
-def possible_budgets(radius: Floats, sigma: float, n: int | None = None, alpha: float | None = None) -> list[Budget]:
+def _radii_and_sigma(table: Certificates) -> tuple[Floats, float | Floats] | None:
+    """What says a log's radii in units of sigma: radii, and the sigma of all or (N,) of each; None where nothing does.
+
+    Without a sigma, the bounds on p_A do, where the log states them.
+    """
+    if table.sigmas is not None:
+        return table.radius, table.sigmas
+    if table.header.sigma is not None:
+        return table.radius, table.header.sigma
+    return None if table.q is None else (STANDARD.radius(table.q), 1.0)
+
+
+def _sigma_of_each(table: Certificates) -> float | Floats | None:
+    """The sigma of all images, or (N,) of each, also as their radii and bounds on p_A say it; None where nothing does.
+
+    It is 0 where a log that states bounds alone certifies nothing.
+    """
+    if table.sigmas is not None:
+        return table.sigmas
+    if table.header.sigma is not None or table.q is None:
+        return table.header.sigma
+    scaled = STANDARD.radius(table.q)
+    return np.divide(table.radius, scaled, out=np.zeros(len(table)), where=scaled > 0.0)
+
+
+def possible_budgets(
+    radius: Floats, sigma: float | Floats, n: int | None = None, alpha: float | None = None
+) -> list[Budget]:
     """The usual budgets (n, alpha) whose largest radii are those of a log.
 
     Args:
         radius: (N,) as the log prints them. If a single image has the largest, no budget is inferred.
-        sigma: of the log.
+        sigma: of the log, or (N,) of each image.
         n, alpha: if known, only budgets with these are tried.
 
     Example:
         >>> possible_budgets(np.array([0.2, 1.91, 1.91]), sigma=0.5)  # 1.91 is 3.81 sigma
         [(100000, 0.001)]
     """
-    check_sigma(sigma)
-    if len(radius) == 0 or radius.max() <= 0.0 or (radius == radius.max()).sum() < 2:
-        return []
-    scaled, off = _in_sigmas(radius, sigma)
-    budgets = [(m, a) for m in ([n] if n else USUAL_N) for a in ([alpha] if alpha else USUAL_ALPHA)]
-    near = [one for one in budgets if abs(_largest(*one)[0] - scaled[0]) <= off[0]]  # few, looked at more closely
-    return [one for one in near if _explains(_largest(*one), scaled, off)]
+    for each in np.unique(sigma).tolist():
+        check_sigma(each)
+    for rounded in (False, True)[: 1 + np.ndim(sigma)]:
+        scaled, off = _in_sigmas(radius, sigma, rounded=rounded)
+        if len(scaled) == 0 or (radius / sigma >= scaled[0] - off[0]).sum() < 2:
+            continue
+        budgets = [(m, a) for m in ([n] if n else USUAL_N) for a in ([alpha] if alpha else USUAL_ALPHA)]
+        # Few are near, and looked at more closely.
+        near = [one for one in budgets if abs(_largest(*one)[0] - scaled[0]) <= off[0]]
+        found = [one for one in near if _explains(_largest(*one), scaled, off)]
+        if found:
+            return found
+    return []
 
 
-def _in_sigmas(radius: Floats, sigma: float) -> tuple[Floats, Floats]:
-    """The radii above 0 in units of sigma, each once, the largest first; and by how much each may be off."""
-    printed = np.unique(radius[radius > 0.0])[::-1]
-    return printed / sigma, _rounding(printed) / sigma
+def _in_sigmas(radius: Floats, sigma: float | Floats, *, rounded: bool = True) -> tuple[Floats, Floats]:
+    """The radii above 0 in units of sigma, each once, the largest first; and by how much each may be off.
+
+    The sigmas (N,) of images may be `rounded` as the radii are.
+    """
+    above = radius > 0.0
+    sigmas = np.broadcast_to(sigma, radius.shape)[above]
+    scaled, rows = np.unique(radius[above] / sigmas, return_index=True)
+    off = _rounding(radius[above])[rows] / sigmas[rows]
+    if np.ndim(sigma) and rounded:
+        off += scaled * np.minimum(_rounding(sigmas)[rows] / sigmas[rows], ROUNDED)
+    return scaled[::-1], off[::-1]
 
 
 def _explains(there: Floats, radii: Floats, off: Floats) -> bool:
@@ -492,15 +560,51 @@ def require_reachable(table: Certificates) -> None:
         randsmooth.errors.InputError: log: the radius of image 0 is above 1.231, the most that n=1000 and ...
     """
     header = table.header
-    if not table.is_log or header.sigma is None or table.converted is not None:
+    judged = _radii_and_sigma(table)
+    if not table.is_log or judged is None or table.converted is not None:
         return
-    found = possible_budgets(table.radius, header.sigma)
+    _check_stated(table)
+    found = possible_budgets(*judged)
     if len(found) == 1 and (header.n or found[0][0], header.alpha or found[0][1]) != found[0]:
         those = f"its radii are those of n={found[0][0]} at alpha={found[0][1]:g}; give these, or leave n and alpha out"
         raise InputError(f"{table.name}: not made with n={header.n}, alpha={header.alpha}: {those}")
-    most = Gaussian(header.sigma).largest_radius(header.n or MOST_SAMPLES, header.alpha or LOOSEST)
-    if len(wrong := table.idx[table.radius > most * (1.0 + ROUNDED)]):
+    _check_reach(table)
+
+
+def _check_reach(table: Certificates) -> None:
+    """Raise InputError for a radius that no samples of the known sigma, n and alpha certify."""
+    header = table.header
+    sigma = _sigma_of_each(table)
+    if sigma is None:
+        return
+    margin = 1.0 + ROUNDED
+    if table.sigmas is not None:
+        margin += ROUNDED  # sigmas are rounded, too
+    most = sigma * STANDARD.largest_radius(header.n or MOST_SAMPLES, header.alpha or LOOSEST)
+    wrong = np.flatnonzero(table.radius > most * margin)
+    if len(wrong):
         n_words, alpha_words = (f"{k}={v}" if v else f"any {k}" for k, v in (("n", header.n), ("alpha", header.alpha)))
-        reach = f"{round_down(most, 3)}, the most that {n_words} and {alpha_words} certify"
-        above = f"{table.name}: the radius of {name_images(wrong)} is above {reach} at sigma={header.sigma:g}"
+        first = [float(each) for each in np.broadcast_to(np.array([most, sigma]).T, (len(table), 2))[wrong[0]]]
+        reach = f"{round_down(first[0], 3)}, the most that {n_words} and {alpha_words} certify"
+        above = f"{table.name}: the radius of {name_images(table.idx[wrong])} is above {reach} at sigma={first[1]:g}"
         raise InputError(f"{above}; give those that the log was made with, or no n and alpha")
+
+
+def _check_stated(table: Certificates) -> None:
+    """Raise InputError where a column of bounds on p_A says other radii than the log's, at the sigma that is known."""
+    sigma = table.header.sigma if table.sigmas is None else table.sigmas
+    if table.q is None or sigma is None or len(table) == 0:
+        return
+    p_lower = 1.0 - table.q
+    off = _rounding(np.maximum(p_lower, FINEST))
+    low = sigma * STANDARD.radius(np.minimum(table.q + off, 1.0)) * (1.0 - ROUNDED)
+    high = sigma * STANDARD.radius(np.maximum(table.q - off, SMALLEST)) * (1.0 + ROUNDED)
+    wrong = np.flatnonzero((table.radius > 0.0) & ((table.radius < low) | (table.radius > high)))
+    if len(wrong):
+        row = wrong[0]
+        own = float(np.broadcast_to(sigma, p_lower.shape)[row])
+        says = f"its column pABar, {p_lower[row]:.6g}, says {float(own * STANDARD.radius(table.q[row])):.3f}"
+        raise InputError(
+            f"{table.name}: image {table.idx[row]} has radius {table.radius[row]:g}, and at sigma={own:g} {says}, "
+            f"so too for {len(wrong):,} of {len(table):,} images: give the sigma that the log was made with"
+        )
