@@ -1,6 +1,7 @@
 """Packages that only a part of randsmooth needs: which extra installs each, how, and the error when one is missing."""
 
 import json
+import os
 import platform
 import shlex
 import sys
@@ -15,7 +16,17 @@ import lazy_loader
 
 from randsmooth.errors import InputError
 
-# OpenVINO and NNCF would report each conversion to their makers, from a process that may hang: as if it were not there.
+# Packages that report to their makers, and the variable that each reads when it is imported. Processes that are
+# started from here inherit them.
+REPORTS_NOTHING = {
+    "ORT_DISABLE_TELEMETRY": "1",  # ONNX Runtime
+    "NNCF_CI": "1",
+    "GRADIO_ANALYTICS_ENABLED": "False",
+    "HF_HUB_DISABLE_TELEMETRY": "1",  # which transformers, datasets, diffusers and Gradio ask, too
+    "RAY_USAGE_STATS_ENABLED": "0",
+}
+os.environ.update(REPORTS_NOTHING)
+# OpenVINO and NNCF would report each conversion, from a process that may hang: as if what reports were not there.
 sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
 
 # Extra of randsmooth -> the packages, as they are imported, that it installs; pyproject.toml lists them.

@@ -1,7 +1,6 @@
 """The app itself, in Gradio: a place for an image, two sliders, the certificate as it grows; and what guards it."""
 
 import json
-import os
 import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -43,9 +42,7 @@ def check_gradio() -> None:
 
 
 def gradio() -> Any:
-    """The package, which is told first to send nothing home."""
-    os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
-    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    """The package. `randsmooth.extras` has told it to send nothing home."""
     with needs("the web app"):
         import gradio
 

@@ -7,7 +7,6 @@ seven, sums are exact, and so are the same everywhere.
 
 import json
 import logging
-import os
 import tempfile
 import warnings
 from collections import OrderedDict
@@ -235,7 +234,6 @@ def quantise(
     if images < 1:
         raise InputError(f"images={images} must be at least 1; 300 is usual")
     calibration = _some(run.images, images)
-    os.environ.setdefault("NNCF_CI", "1")  # read on import: it then tells its makers nothing of its use
     with needs("quantising"):
         import nncf  # noqa: F401
         import openvino  # noqa: F401

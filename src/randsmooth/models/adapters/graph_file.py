@@ -237,12 +237,15 @@ class IrModel(GraphFile):
 def quiet_runtime() -> Any:
     """ONNX Runtime, told to print nothing: what it prints holds the names of a file, raw. Errors raise as before.
 
+    It reports nothing to its makers either, also where it was imported before `randsmooth.extras` could tell it so.
+
     Raises:
         ModuleNotFoundError: it is not installed.
     """
     import onnxruntime
 
     onnxruntime.set_default_logger_severity(FATAL)
+    onnxruntime.disable_telemetry_events()
     return onnxruntime
 
 
