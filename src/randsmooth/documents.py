@@ -12,9 +12,14 @@ import yaml
 from randsmooth.errors import InputError
 
 MOST_BYTES = 2**26  # of one document; a journal's line for ten thousand classes takes less than a hundredth
+MOST_VALUES = 2**21  # of JSON, each of which may take a hundred bytes: a standard deviation for each coordinate fits
+MOST_YAML_BYTES = 2**17  # of YAML, which people write: PyYAML takes 17 s for a MiB
 MOST_DEPTH = 32  # lists and mappings within each other: ours need four
 MOST_DIGITS = 64  # of a number in YAML: no double has more that count, and base 60 takes time
 SHOWN = 200  # characters of a parser's words
+
+TAG = "tag:yaml.org,2002:"
+PLAIN = {f"{TAG}{kind}" for kind in ("str", "int", "float", "bool", "null", "timestamp", "seq", "map")}
 
 _LONG = re.compile(rb"[0-9]{302}")  # digits: a whole number of fewer is a float, too
 
@@ -43,10 +48,14 @@ def parse_json(text: bytes | str, where: object) -> Any:
 
     Raises:
         InputError: it is no JSON, or what JSON leaves open: a key given twice, half a character, NaN, infinity or a
-            number of more than 300 digits; or it is nested deeper than MOST_DEPTH or longer than MOST_BYTES.
+            number of more than 300 digits; or it is nested deeper than MOST_DEPTH, longer than MOST_BYTES, or of more
+            than MOST_VALUES values.
     """
     raw = text.encode(errors="surrogatepass") if isinstance(text, str) else text
     _check_size(len(raw), where)
+    values = sum(map(raw.count, (b",", b"[", b"{")))  # at most; a text may hold some, too
+    if values > MOST_VALUES:
+        raise InputError(f"{where} holds up to {values:,} values; expected at most {MOST_VALUES:,}")
     try:
         if _LONG.search(raw):
             raise ValueError("it has a number of more than 300 digits")
@@ -61,18 +70,28 @@ def parse_json(text: bytes | str, where: object) -> Any:
         raise InputError(f"{where} is not JSON ({shown(error)})") from None
 
 
-def parse_yaml(text: bytes | str, where: object) -> Any:
-    """What the YAML document `text` says, in scalars, lists and mappings of strings alone. As `parse_json`.
+def parse_yaml(text: bytes | str, where: object, most: int = MOST_YAML_BYTES) -> Any:
+    """What the YAML document `text` says, in texts, numbers, booleans, null, lists and mappings alone.
+
+    A date is the text that it is written as: no setting of ours is a date, and folders are called by one.
+
+    Args:
+        text, where: as for `parse_json`.
+        most: bytes that it may have.
 
     Raises:
-        InputError: as `parse_json`; or it uses an alias of an anchor, by which a short text can grow without bound, or
-            a key that is no word.
+        InputError: as `parse_json`; or it uses an alias of an anchor, by which a
+            short text can grow without bound, a key that is no word, or a value of another kind.
+
+    Example:
+        >>> parse_yaml("out: 2024-05-01", "run.yaml")
+        {'out': '2024-05-01'}
     """
-    _check_size(len(text), where)
+    _check_size(len(text), where, most)
     try:
         node = yaml.compose(text, yaml.SafeLoader)
         _check_node(node, where, set())
-        value = None if node is None else yaml.constructor.SafeConstructor().construct_document(node)
+        value = None if node is None else _Plain().construct_document(node)
         json.dumps(value, ensure_ascii=False, default=str).encode()  # no half of a character
         return value
     except InputError:
@@ -125,23 +144,34 @@ def _depth(value: Any) -> int:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} is given twice")
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {key!r} is given twice")
+        found[key] = value
     return found
+
+
+class _Plain(yaml.constructor.SafeConstructor):
+    """Makes plain values of YAML. Its other kinds (sets, bytes, ordered maps) are refused by `_check_node`."""
+
+    yaml_constructors = yaml.constructor.SafeConstructor.yaml_constructors | {
+        f"{TAG}timestamp": yaml.constructor.SafeConstructor.construct_yaml_str
+    }
 
 
 def _check_node(node: yaml.Node | None, where: object, seen: set[int], depth: int = 0) -> None:
     """Depth, no part twice, and keys that are different plain words: YAML itself would take the last of two.
 
-    Numbers are no longer than MOST_DIGITS.
+    Numbers are no longer than MOST_DIGITS, and values are of the PLAIN kinds.
     """
     if depth > MOST_DEPTH:
         raise _too_deep(where)
     if id(node) in seen:
         raise InputError(f"{where} uses YAML anchors (& and *): write what they stand for in their place")
     seen.add(id(node))
+    if node is not None and node.tag not in PLAIN:
+        raise ValueError(f"{node.tag} is no plain value: write texts, numbers, true, false, null, lists and mappings")
     if isinstance(node, yaml.MappingNode):
         keys = [key.value if isinstance(key, yaml.ScalarNode) else None for key, _ in node.value]
         if None in keys or "<<" in keys:

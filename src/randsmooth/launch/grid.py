@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from randsmooth.certificates import CertificationSettings
-from randsmooth.documents import parse_yaml, read_file, shown
+from randsmooth.documents import MOST_YAML_BYTES, parse_yaml, read_file, shown
 from randsmooth.errors import InputError, check_known
 from randsmooth.training import TrainingSettings
 
 KEYS = ("datasets", "methods", "sigmas", "seeds", "train", "certify")
 PLACE = ("dataset", "method", "sigma", "seed")
-LONGEST = 2**20  # bytes of a grid
 MOST = 2_000  # models of a grid, or settings of a part of it
 TRAINING = ({*TrainingSettings.model_fields} - {"method", "sigma", "seed", "set"}) | {"device"}
 CERTIFYING = {*CertificationSettings.model_fields} | {"split", "take", "skip", "device", "denoiser"}
@@ -142,7 +141,7 @@ class Grid:
 
 
 def _document(path: Path) -> dict[str, Any]:
-    document = parse_yaml(read_file(path, LONGEST), path) if path.is_file() else None
+    document = parse_yaml(read_file(path, MOST_YAML_BYTES), path) if path.is_file() else None
     if not isinstance(document, dict):
         raise InputError(f"no grid at {path}: give a YAML file with lines `key: value` for {', '.join(KEYS)}")
     return document

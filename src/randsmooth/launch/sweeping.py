@@ -26,6 +26,7 @@ from randsmooth.progress import Progress, chosen_progress
 from randsmooth.training.settings import Reading
 
 RECORD = "sweep.yaml"
+MOST_RECORD_BYTES = 2**22  # of the commands of a sweep, for 2,000 models
 HEADING = "# What this folder holds; written by `randsmooth sweep`, which compares a grid with it before it goes on.\n"
 PAGE = "leaderboard.html"
 STATES = ("done", "running", "queued", "waiting", "failed")
@@ -260,7 +261,7 @@ def known(folder: Path) -> dict[str, Any] | None:
     path = folder / RECORD
     if not path.exists():
         return None
-    content = parse_yaml(read_file(path), path)
+    content = parse_yaml(read_file(path, MOST_RECORD_BYTES), path, MOST_RECORD_BYTES)
     if not isinstance(content, dict) or not all(isinstance(content.get(key), dict) for key in ("grid", "steps")):
         raise InputError(f"{path} is damaged: it must hold `grid` and `steps`; use another --out")
     return content

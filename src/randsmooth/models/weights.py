@@ -1,9 +1,7 @@
 """Weights: the hash by which a model is known, and limits on files that hold some, which may be damaged or hostile."""
 
 import hashlib
-import struct
-import zipfile
-from typing import IO, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -91,22 +89,6 @@ def _add(hashed: Any, name: str, value: object) -> None:
         return
     known = isinstance(value, str | bytes | int | float | torch.dtype | None)
     hashed.update(f"{name} {value!r}\n".encode() if known else f"{name} {type(value).__qualname__}\n".encode())
-
-
-def check_archive(file: IO[bytes], size: int) -> None:
-    """Check that a zip file of `size` bytes does not unpack to more than that: torch compresses nothing.
-
-    Raises:
-        InputError: it would, or it is no zip file.
-    """
-    try:
-        with zipfile.ZipFile(file) as archive:
-            entries = archive.infolist()
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, struct.error, OverflowError) as error:
-        raise InputError(str(error)) from None
-    packed = any(entry.compress_type != zipfile.ZIP_STORED for entry in entries)
-    if packed or sum(entry.file_size for entry in entries) > size:
-        raise InputError("what it holds is larger than the file")
 
 
 def check_tensor(tensor: Tensor) -> None:

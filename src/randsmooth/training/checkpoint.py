@@ -4,7 +4,6 @@ executing pickled code; the checkpoint above all.
 
 import hashlib
 import io
-import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,7 +15,8 @@ from torch import Tensor
 from randsmooth.atomic import write_atomically
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, about
-from randsmooth.models.weights import check_archive, check_tensor
+from randsmooth.models.torch_files import load_plain
+from randsmooth.models.weights import check_tensor
 from randsmooth.training.recipe import DENOISER, DenoiserRecipe, Recipe
 
 TAG = b"randsmooth sha256:"
@@ -68,9 +68,7 @@ def read_signed(path: Path, kind: type[S]) -> S:
     try:
         if content != signed(content[:-TAIL]):
             raise InputError("it is not as it was written: its digest is missing or differs")
-        check_archive(io.BytesIO(content), len(content))
-        with warnings.catch_warnings(action="ignore"):  # of what it may hold; what cannot be read raises
-            raw = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+        raw = load_plain(content)
         for tensor in _tensors(raw):
             check_tensor(tensor)
         return kind.model_validate(raw)

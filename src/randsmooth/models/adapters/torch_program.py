@@ -13,6 +13,7 @@ from torch import Tensor, fx, nn
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
+from randsmooth.models.archives import check_archive
 from randsmooth.models.sources import weights_alone
 
 if TYPE_CHECKING:
@@ -98,7 +99,8 @@ def exported(source: Path | str) -> Any:
 
 def _check_plain(source: Path | str) -> None:
     """Raise InputError where an archive's weights or constants are pickled objects, or compiled code."""
-    with zipfile.ZipFile(source) as archive:
+    with Path(source).open("rb") as file, zipfile.ZipFile(file) as archive:
+        check_archive(file, Path(source).stat().st_size)
         for name in archive.namelist():
             if "aotinductor" in name:
                 raise InputError("it is compiled by AOTInductor: give the program itself")

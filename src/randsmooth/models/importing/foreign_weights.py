@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-import warnings
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,14 +14,14 @@ from torch import Tensor
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.models.registry import build
-from randsmooth.models.weights import COUNTER, check_archive, check_tensor
+from randsmooth.models.torch_files import load_plain
+from randsmooth.models.weights import COUNTER, check_tensor
 
 State = dict[str, Tensor]
 
 # Keys under which scripts keep a state dict: locuslab/smoothing and those that follow it, MACER, and tutorials.
 STATE_KEYS = ("state_dict", "net", "model_state_dict", "model")
 MOST_TENSORS = 100_000
-FORBIDDEN = re.compile(r"GLOBAL (\S+)")  # what torch says of a class or function that a pickle asks for
 ANYWHERE = {"module", "_orig_mod"}  # in names: nn.DataParallel and torch.compile
 OUTSIDE = {"1", "model", "net", "network"}  # the network in nn.Sequential(normalisation, network), and in rs4a
 LAYER = re.compile(r"(?:0|norm|normalize|normalise|normalizer)\.(?:(mu|means?)|(sds?|std|sigma)|(log_sig))")
@@ -73,8 +72,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
         key, state = _state_dict(held)
         network, mean, std = _unwrapped({name: _plain(name, tensor) for name, tensor in state.items()})
     except Exception as error:  # from damaged bytes, unpickling may raise anything
-        asked = FORBIDDEN.search(str(error))
-        reason = f"it asks for {asked[1]}, which is code" if asked else str(error).strip().partition("\n")[0]
+        reason = str(error).strip().partition("\n")[0]
         raise InputError(f"{path} cannot be imported ({shown(reason or type(error).__name__)}): {WAY_OUT}") from error
     facts = held if key else {}
     arch, epoch = facts.get("arch"), facts.get("epoch")
@@ -86,12 +84,10 @@ def read_checkpoint(path: Path) -> Checkpoint:
 
 def _read_torch(path: Path) -> Any:
     if zipfile.is_zipfile(path):  # before torch 1.6 files were pickles without an archive around them
-        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+        with zipfile.ZipFile(path) as archive:
             if any(name.endswith("/constants.pkl") for name in archive.namelist()):
                 raise InputError("it is a TorchScript module, which `randsmooth certify` takes as it is")
-            check_archive(file, path.stat().st_size)
-    with warnings.catch_warnings(action="ignore"):  # of other pickle protocols; what cannot be read raises
-        return torch.load(path, map_location="cpu", weights_only=True)
+    return load_plain(path)
 
 
 def _state_dict(held: Any) -> tuple[str, Mapping[str, Tensor]]:
