@@ -23,7 +23,7 @@ from randsmooth.certification import Run
 from randsmooth.certification.opening import images_taken
 from randsmooth.data import deviations, features, load
 from randsmooth.errors import InputError
-from randsmooth.models import EstimatorModel
+from randsmooth.models import Ensemble, EstimatorModel
 from randsmooth.noise import GaussianPerCoordinate
 
 N, CLASSES = 12, 3
@@ -113,6 +113,37 @@ def test_features_of_every_form_are_the_same_data(tmp_path: Path) -> None:
     named = load((WINE.data, pd.Series(WINE.target_names[y])))  # names in an array of objects
     assert named.spec.classes == ("class_0", "class_1", "class_2") and named.labels.tolist() == y.tolist()
     assert not load(WINE.data, label_column="none").labelled
+
+
+def test_columns_are_taken_by_their_names() -> None:
+    """As scikit-learn does: in the order of the fit, and columns that only one side has are refused."""
+    cancer = load_breast_cancer(as_frame=True)
+    pipeline = make_pipeline(StandardScaler(), LogisticRegression()).fit(cancer.data[:300], cancer.target[:300])
+    rows, target = cancer.data[300:340], cancer.target[300:340]
+    right = (pipeline.predict(rows) == target).to_numpy()
+    other = rows[sorted(rows.columns)]
+    certify = partial(rs.certify, n=100, sigma="0.01std")
+    wrapped = Ensemble([pipeline, pipeline], rule="vote")
+    for model in (pipeline, wrapped):
+        for given in (rows.assign(target=target), other.assign(target=target), (other, target)):
+            assert (certify(model, given, identity="mine").correct == right).all()
+    decomposed = rows.rename(columns={"mean radius": "Cafe\u0301"})
+    accented = make_pipeline(StandardScaler(), LogisticRegression()).fit(
+        decomposed.rename(columns={"Cafe\u0301": "Caf\xe9"}), target
+    )
+    certify(accented, (decomposed[sorted(decomposed.columns)], target))
+    fewer, more = rows.drop(columns="mean radius"), rows.assign(patient=1.0)
+    twice = pd.concat([rows, rows[["mean radius"]]], axis=1)
+    check_refusals(
+        [
+            (lambda: certify(pipeline, (fewer.assign(patient=range(40)), target)), "'mean radius' | lack | patient"),
+            (lambda: certify(pipeline, (fewer, target)), "'mean radius' | lack"),
+            (lambda: certify(pipeline, (more, target)), "not fitted with | 'patient' | leave it out"),
+            (lambda: certify(pipeline, (twice, target)), "'mean radius' | keep one"),
+        ]
+    )
+    notes = " ".join(Run.of(pipeline, (rows.to_numpy(), target), sigma="0.1std", n=100).notes)
+    assert "order of the fit, mean radius, mean texture" in notes
 
 
 def test_what_is_no_image_is_told_by_axes_and_values() -> None:

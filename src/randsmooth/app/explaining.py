@@ -13,7 +13,7 @@ from randsmooth import data, models
 from randsmooth.app.image_certificate import Attempt, Attempts, Copies, Explanation, Neighbour, Neighbours
 from randsmooth.app.page import write_explanation
 from randsmooth.certificates import ABSTAIN, CertificationSettings
-from randsmooth.certification import Certified, SmoothedClassifier, check_fit
+from randsmooth.certification import Certified, SmoothedClassifier, matched
 from randsmooth.certification.algorithm import ESTIMATE, first_samples
 from randsmooth.certification.engine import SampleRange
 from randsmooth.certification.opening import opened, reading_of, under_noise
@@ -91,8 +91,7 @@ def explain(
     settings = settings.of(image.shape)
     images, why = _training(training, base)
     if images is not None:
-        check_fit(base, images.spec, settings.smoothing)
-        base = base if images.spec.open_ended else models.for_classes(base, images.spec.classes)
+        base, images = matched(base, images, settings.smoothing)
     seed = fresh_seed() if settings.seed is None else settings.seed  # one, for all that the page shows
     smoothed = SmoothedClassifier(base, settings.replace(seed=seed), device=models.pick_device(device))
     show = chosen_progress(progress)

@@ -9,6 +9,7 @@ from .header import certified_as as certified_as
 from .header import check_answers as check_answers
 from .header import check_same as check_same
 from .header import pixel_hashes as pixel_hashes
+from .matching import matched as matched
 from .opening import check_eval_mode as check_eval_mode
 from .opening import check_fit as check_fit
 from .opening import images_taken as images_taken

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -20,14 +21,15 @@ from randsmooth.certificates.table import in_bytes
 from randsmooth.certification import header as headers
 from randsmooth.certification.algorithm import ImageEvidence, Job, Scheduler, certify_steps, uniform_number
 from randsmooth.certification.backends import Way, check_backend, slow_format
-from randsmooth.certification.opening import check_fit, class_names, completed, opened, reading_of, words_of_noise
+from randsmooth.certification.matching import matched, questions, unnamed_features
+from randsmooth.certification.opening import class_names, completed, opened, reading_of, words_of_noise
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, check_known
+from randsmooth.errors import InputError, Note, check_known
 from randsmooth.frozen_record import settings_from
 from randsmooth.models.sources import told
 from randsmooth.noise import InDeviations
-from randsmooth.progress import Progress, chosen_progress, silent
+from randsmooth.progress import Progress, Reporter, chosen_progress, silent
 from randsmooth.urls import Place, delivered, is_url, place_of
 
 SCALES = 10  # times the smallest standard deviation of a feature, the largest at which one noise suits all
@@ -37,7 +39,7 @@ ASKED, TOO_FEW = 256, 20  # images that a model is asked about without noise, an
 GOLDEN = (5**0.5 - 1) / 2
 NEAR = 0.15  # share of the errors of guessing that a model avoids which knows hardly more
 READING = ("image_column", "label_column", "resize", "crop")  # how images are read
-SHARED = ("adapted", "images", "base")  # the same under any noise, on any of the images
+SHARED = ("adapted", "_matched")  # the same under any noise, on any of the images
 OPENED = (*SHARED, "completed", "smoothed", "selected", "_behaviour")  # the same for every shard
 
 
@@ -221,17 +223,18 @@ class Run:
         return data.load(self.completed[0], split, stream=True, **self._reading)
 
     @cached_property
+    def _matched(self) -> tuple[models.BaseClassifier, data.Images]:
+        return matched(self.adapted, self.loaded(self.split), self.completed[1].smoothing)
+
+    @property
     def images(self) -> data.Images:
         """The split that is certified, whose images the model takes."""
-        images = self.loaded(self.split)
-        check_fit(self.adapted, images.spec, self.completed[1].smoothing)
-        return images
+        return self._matched[1]
 
-    @cached_property
+    @property
     def base(self) -> models.BaseClassifier:
-        """The base classifier, told the classes of the images."""
-        spec = self.images.spec
-        return self.adapted if spec.open_ended else models.for_classes(self.adapted, spec.classes)
+        """The base classifier, told the columns and the classes of the images."""
+        return self._matched[0]
 
     @cached_property
     def smoothed(self) -> SmoothedClassifier:
@@ -296,12 +299,10 @@ class Run:
     @property
     def notes(self) -> Iterator[str]:
         """What a user should know of the run before it begins."""
-        header, engine, sigma = self.header, self.smoothed.engine, self.header.sigma or 0.0
-        if self.images.spec.features:
-            yield from self._units()
-        elif sigma >= LARGE_SIGMA:
-            way = f"if it is meant for pixels in 0..255, give {sigma / 255:.3g}"
-            yield f"sigma={sigma:g} is {sigma:g} times the range of a pixel, which is from 0 to 1: {way}"
+        header, engine = self.header, self.smoothed.engine
+        yield from self._odd_units()
+        yield from questions(self.base, self.images)
+        yield from unnamed_features(self.base)
         yield from self._other_training()
         if self._reading["resize"] != self.resize or self._reading["crop"] != self.crop:
             how = (f"{name} {size}" for name in ("resize", "crop") if (size := getattr(header, name)) is not None)
@@ -312,9 +313,28 @@ class Run:
             yield f"backend {Way(engine.backend.name, engine.backend.precision)}, batches of {engine.batch} ({why})"
         yield from filter(None, (slow_format(engine.backend), *models.notes_of(self.base), *header.notes))
         if self.images.labelled:
-            yield from self._guesses()
+            right, doubt = self._without_noise
+            yield right + doubt
         else:
             yield "the images have no labels, so that accuracy and ACR stay unknown"
+
+    @property
+    def doubts(self) -> Iterator[str]:
+        """Those of the notes that tell of a likely mistake: who sees no progress is warned of these."""
+        yield from self._odd_units()
+        yield from questions(self.base, self.images)
+        if self.images.labelled:
+            right, doubt = self._without_noise
+            yield from [right + doubt] if doubt else []
+
+    def _odd_units(self) -> Iterator[str]:
+        """What to know of the scale of the noise."""
+        sigma = self.header.sigma or 0.0
+        if self.images.spec.features:
+            yield from self._units()
+        elif sigma >= LARGE_SIGMA:
+            way = f"if it is meant for pixels in 0..255, give {sigma / 255:.3g}"
+            yield f"sigma={sigma:g} is {sigma:g} times the range of a pixel, which is from 0 to 1: {way}"
 
     def _units(self) -> Iterator[str]:
         """What to know of features: what was taken for them, and where one sigma is not the same for all."""
@@ -342,23 +362,34 @@ class Run:
                 was, is_now = ("none" if value is None else value for value in (known[what], now[what]))
                 yield f"{words} {what} {was}, not {is_now}"
 
-    def _guesses(self) -> Iterator[str]:
-        """How many of the images the model is right about without noise, and what to look at if that is guessing."""
+    @cached_property
+    def _without_noise(self) -> tuple[str, str]:
+        """How many of the images the model is right about without noise; and what to look at if that is guessing."""
         some = torch.tensor(_some(self.indices, ASKED))
         asked = (x.cpu() for x, _ in self.images.batches(some.split(ASKED // 4)))
         answers = torch.cat([self.smoothed.engine.ask(x).argmax(dim=1).cpu() for x in asked])
         right, total = int((answers == self.images.labels_at(some)).sum()), len(some)
         guess = 1 / self.smoothed.engine.classes
         said = f"without noise the model is right about {right} of {total} of these images ({right / total:.1%})"
+        doubt = ""
         if total >= TOO_FEW and right <= (guess + NEAR * (1 - guess)) * total:
             numbered = ", ".join(f"{place} {shown(name)}" for place, name in enumerate(self.images.spec.classes[:3]))
             taken = "features in these units" if self.images.spec.features else "images in [0, 1]"
             epochs, take = map(models.provenance_of(self.base).get, ("epochs", "take"))
             on = f" on {take:,} images" if type(take) is int else ""
-            said += f", hardly more often than guessing ({guess:.1%}): "
-            said += f"was it trained long enough ({epochs} epoch{'s' * (epochs != 1)}{on}), " * (type(epochs) is int)
-            said += f"are its classes numbered as the data's ({numbered}, ...), and does it take {taken}?"
-        yield said
+            doubt += f", hardly more often than guessing ({guess:.1%}): "
+            doubt += f"was it trained long enough ({epochs} epoch{'s' * (epochs != 1)}{on}), " * (type(epochs) is int)
+            doubt += f"are its classes numbered as the data's ({numbered}, ...), and does it take {taken}?"
+        return said, doubt
+
+    def _tell(self, show: Progress, reporter: Reporter) -> None:
+        """Say the notes where progress is shown; else warn of the doubts, unless it is one of many shards."""
+        if show is not silent:
+            for note in self.notes:
+                reporter.say(f"note: {note}")
+        elif self.shard is None:
+            for doubt in self.doubts:
+                warnings.warn(doubt, Note, stacklevel=4)
 
     def check_model(self, table: Certificates) -> None:
         """Raise InputError for a model that is another than the one that the certificates in `table` are about."""
@@ -401,8 +432,7 @@ class Run:
         """The table, in memory."""
         found = dict[int, JournalRow]()
         with show("certify", len(self.indices), "images") as reporter:
-            for note in self.notes:
-                reporter.say(f"note: {note}")
+            self._tell(show, reporter)
             for row in self.rows(spread(self.indices)):
                 found[row.idx] = row
                 reporter.advance(1)
@@ -447,8 +477,7 @@ class Run:
         """The table of `out`, whose missing rows go to the `journal`; one of no row is removed after an error."""
         try:
             with show(f"certify {out.stem}", len(self.indices), "images") as reporter:
-                for note in () if show is silent else self.notes:
-                    reporter.say(f"note: {note}")
+                self._tell(show, reporter)
                 done, right = {row.idx for row in journal.rows}, _settled(journal)
                 reporter.skip(len(done))
                 for row in self.rows([index for index in spread(self.indices) if index not in done]):

@@ -18,7 +18,7 @@ from randsmooth.data.dataset_spec import RESIZE, SPLITS, DatasetSpec, Fit, is_im
 from randsmooth.data.decode import Source, as_pixels, check_swelling, cut_centre, scaled
 from randsmooth.data.files import NAMES
 from randsmooth.data.images import Images, Request, StreamedImages, TensorImages, numbered, take
-from randsmooth.data.labels import MOST_CLASSES, NONE, ColumnNames, Where, labels_of, no_labels, of_categories
+from randsmooth.data.labels import MOST_CLASSES, NONE, ColumnNames, Where, composed, labels_of, no_labels, of_categories
 from randsmooth.data.registry import unknown_form
 from randsmooth.documents import refused, shown
 from randsmooth.errors import InputError
@@ -239,7 +239,11 @@ def from_arrays(
     def where(index: int) -> str:
         return f"image {index} of {name}"
 
-    pixels, labels = as_array(x, name), None if y is None else as_array(y, "the array of labels")
+    columns, pixels, labels = (
+        column_names(x),
+        as_array(x, name),
+        None if y is None else as_array(y, "the array of labels"),
+    )
     if labels is not None and (labels.ndim == 0 or labels.shape[:1] != pixels.shape[:1]):
         raise InputError(f"{name} has the shape {pixels.shape}, and the labels {labels.shape}: give one label an image")
     as_features = as_features or are_features(pixels)
@@ -258,6 +262,7 @@ def from_arrays(
         ready = np.ascontiguousarray(fitted(check_values(pixels, name, where), request.fit, where))
     sizes, classes = {request.called: len(ready)}, names or numbered(found)
     spec = own(source, sizes, ready.shape[1:], classes, named=names is not None, fit=request.fit)
+    spec = replace(spec, columns=columns if as_features else ())
     there = torch.from_numpy(ready if ready.flags.writeable else ready.copy())
     return TensorImages(spec, request.called, there, found, request.device)
 
@@ -284,9 +289,24 @@ def from_table(frame: Any, request: Request) -> TensorImages:
     if wrong := [name for name, kind, keep in columns if keep and kind.kind not in "biuf"]:
         way = "encode it, drop it, or name it as label_column"
         raise InputError(f"the DataFrame holds no numbers in the column {shown(repr(wrong[0]))}: {way}")
-    x = frame.loc[:, kept].to_numpy(np.float64, na_value=np.nan)
+    x = frame.loc[:, kept]
     labels = None if label is None else frame.loc[:, ~kept].iloc[:, 0]
-    return from_arrays(x, labels, "the DataFrame", request)
+    found = from_arrays(x.to_numpy(np.float64, na_value=np.nan), labels, "the DataFrame", request)
+    return TensorImages(
+        replace(found.spec, columns=column_names(x)), found.split, found.pixels, found.labels, found.device
+    )
+
+
+def column_names(x: Any) -> tuple[str, ...]:
+    """The names of the columns of a DataFrame, where they are texts; numbers only count the columns.
+
+    Example:
+        >>> import pandas as pd
+        >>> column_names(pd.DataFrame({"mass": [1.0], "age": [2.0]})), column_names(np.ones((1, 2)))
+        (('mass', 'age'), ())
+    """
+    names = list(getattr(x, "columns", ()))
+    return tuple(composed(name) for name in names) if all(isinstance(name, str) for name in names) else ()
 
 
 def read_npz(path: Path, request: Request) -> TensorImages:

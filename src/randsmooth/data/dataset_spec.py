@@ -158,6 +158,7 @@ class DatasetSpec:
         convert: images in other modes are converted to 8-bit grey or RGB and turned upright (docs/data.md), as a user's
             own are; False: they are taken as the literature takes them, and other modes are refused.
         open_ended: `classes` are only those of the labels that occur, and a model may know more.
+        columns: the names of features (d,), in their order; empty where the data give them none.
         files: split -> names that its files may have, the hub's own name first.
         read: gives the pixels (N, C, H, W) uint8 and the labels (N,) int64 of a split, for data that are made or
             come with a package; None: they are looked for in a folder, then on the hub.
@@ -190,6 +191,7 @@ class DatasetSpec:
     fit: Fit | None = None
     convert: bool = False
     open_ended: bool = False
+    columns: tuple[str, ...] = ()
     files: dict[str, tuple[str, ...]] = field(default_factory=lambda: {split: (split,) for split in SPLITS})
     read: Callable[[str], tuple[NDArray[np.uint8], NDArray[np.int64]]] | None = None
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
@@ -146,6 +147,10 @@ class Images(ABC):
         """The same images, with batches on `device`."""
 
     @abstractmethod
+    def in_classes(self, classes: Sequence[str]) -> Images:
+        """The same images, whose labels are places among `classes`, of which theirs are some."""
+
+    @abstractmethod
     def subset(self, indices: Tensor) -> Images:
         """Only the images at `indices`, in their order."""
 
@@ -179,6 +184,10 @@ class TensorImages(Images):
 
     def to(self, device: Device) -> TensorImages:
         return TensorImages(self.spec, self.split, self.pixels, self.labels, device)
+
+    def in_classes(self, classes: Sequence[str]) -> TensorImages:
+        labels = renumbered(self.labels, self.spec.classes, classes)
+        return TensorImages(replace(self.spec, classes=tuple(classes)), self.split, self.pixels, labels, self.device)
 
     def subset(self, indices: Tensor) -> TensorImages:
         pixels = self.pixels[indices.to(self.device)]
@@ -242,6 +251,12 @@ class StreamedImages(Images):
     def to(self, device: Device) -> StreamedImages:
         return StreamedImages(self.spec, self.split, self.source, device, self.chosen)
 
+    def in_classes(self, classes: Sequence[str]) -> StreamedImages:
+        source = copy.copy(self.source)
+        source.labels = renumbered(self.source.labels, self.spec.classes, classes)
+        spec = replace(self.spec, classes=tuple(classes))
+        return StreamedImages(spec, self.split, source, self.device, self.chosen)
+
     def subset(self, indices: Tensor) -> StreamedImages:
         return StreamedImages(self.spec, self.split, self.source, self.device, self.chosen[indices.cpu()])
 
@@ -296,6 +311,17 @@ class Request:
 def numbered(labels: Tensor) -> tuple[str, ...]:
     """Class names for labels without names: "0", "1", ... up to the largest label; none without labels."""
     return tuple(str(k) for k in range(int(labels.max()) + 1))
+
+
+def renumbered(labels: Tensor, classes: Sequence[str], others: Sequence[str]) -> Tensor:
+    """Labels (N,) of `classes` as places among `others`, which has the same names and perhaps more.
+
+    Example:
+        >>> renumbered(torch.tensor([1, 0, NO_LABEL]), ["ant", "cat"], ["ant", "bee", "cat"]).tolist()
+        [2, 0, -1]
+    """
+    places = torch.tensor([list(others).index(name) for name in classes] + [NO_LABEL])
+    return places[labels]  # NO_LABEL, which is -1, is the last of them
 
 
 def take(total: int, n: int) -> Tensor:

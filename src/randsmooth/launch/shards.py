@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from filelock import FileLock
 
@@ -17,14 +19,28 @@ from randsmooth.certificates import Certificates, Header, Shard, merge, read_par
 from randsmooth.certificates.journal import journal_path, shards_path
 from randsmooth.certification.run import Run, check_flags
 from randsmooth.documents import parse_json, read_file
-from randsmooth.errors import InputError
+from randsmooth.errors import InputError, Note
 from randsmooth.launch.chains import Step, chains_of
 from randsmooth.launch.slurm import Jobs, Resources, Submitted, check_slurm
 from randsmooth.launch.workers import Workers, watched
-from randsmooth.progress import Progress
+from randsmooth.progress import Progress, silent
 
 EACH = 8  # shards of a worker, so that all are busy until nearly the end
 RECORD = "run.json"
+
+
+class Record(NamedTuple):
+    """What the first worker of a run left for the others, and for whoever waits for them.
+
+    Attributes:
+        header: of its run.
+        notes: on the run.
+        doubts: those of the notes that tell of a likely mistake.
+    """
+
+    header: Header
+    notes: list[str]
+    doubts: list[str]
 
 
 @dataclass(frozen=True)
@@ -78,22 +94,23 @@ class ShardFolder:
         steps = ((shard, self.step(shard)) for shard in self.shards)
         return sum(len(shard.share(range(images))) if step.is_done() else step.rows() for shard, step in steps)
 
-    def record(self) -> tuple[Header, list[str]] | None:
-        """The header of the first worker's run, and what it had to say; None where no worker has begun."""
+    def record(self) -> Record | None:
+        """What the first worker left; None where no worker has begun."""
         path = self.path / RECORD
         if not path.exists():
             return None
         kept = parse_json(read_file(path), path)
-        return Header(**kept["header"]), list(kept["notes"])
+        return Record(Header(**kept["header"]), list(kept["notes"]), list(kept["doubts"]))
 
     def like_the_first(self, run: Run) -> Run:
         """The run as the first worker decided what it leaves open, such as the backend."""
         with FileLock(self.path / ".begin"):
             if (record := self.record()) is None:
-                kept = {"header": run.header.model_dump(mode="json"), "notes": [*run.notes]}
+                said = {"notes": [*run.notes], "doubts": [*run.doubts]}
+                kept = {"header": run.header.model_dump(mode="json"), **said}
                 write_atomically(self.path / RECORD, json.dumps(kept).encode())
                 return run
-        return run.like(record[0])
+        return run.like(record.header)
 
 
 def certify_shards(run: Run, folder: ShardFolder, device: str) -> None:
@@ -141,8 +158,11 @@ def certify_on(
         with show(f"certify {out.stem}", images, "images") as reporter:
             with watched(reporter, lambda: folder.certified(images)) as look:
                 _make_all(folder, run, workers, look)
-            for note in (folder.record() or (None, []))[1]:
+            record = folder.record()
+            for note in record.notes if record else ():
                 reporter.say(f"note: {note}")
+            for doubt in record.doubts if record and show is silent else ():
+                warnings.warn(doubt, Note, stacklevel=3)
         only = None if run.only is None else run.only[0]
         table = merge([folder.file(shard) for shard in folder.shards], out=out, overwrite=True, images=only)
         shutil.rmtree(folder.path)

@@ -15,6 +15,7 @@ from .base_classifier import BaseClassifier as BaseClassifier
 from .base_classifier import adapt as adapt
 from .base_classifier import check_inputs as check_inputs
 from .base_classifier import for_classes as for_classes
+from .base_classifier import for_columns as for_columns
 from .base_classifier import foreign_parts as foreign_parts
 from .base_classifier import notes_of as notes_of
 from .base_classifier import pick_device as pick_device

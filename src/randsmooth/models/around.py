@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from randsmooth.data.decode import LUMA
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, check_known
-from randsmooth.models.base_classifier import Around, as_module, for_classes, foreign_parts, notes_of
+from randsmooth.models.base_classifier import Around, as_module, for_classes, for_columns, foreign_parts, notes_of
 
 CHANNELS: dict[int | str, str] = {
     1: "grey values of red, green and blue",
@@ -319,9 +319,17 @@ class Ensemble(Around):
 
     def for_classes(self, classes: Sequence[str]) -> Self:
         """The same, answering for `classes`; members that know other classes are refused."""
-        members = nn.ModuleList(for_classes(member, classes) for member in self.members)
-        members.training = False
-        return self.replace(members=members)
+        return self._with([for_classes(member, classes) for member in self.members])
+
+    def for_columns(self, columns: Sequence[str]) -> Self:
+        """The same, taking features of these names; members that know others are refused."""
+        return self._with([for_columns(member, columns) for member in self.members])
+
+    def _with(self, members: Sequence[nn.Module]) -> Self:
+        """The same with other members in the places of these."""
+        held = nn.ModuleList(members)
+        held.training = False
+        return self.replace(members=held)
 
 
 def _votes(answer: Tensor) -> Tensor:

@@ -105,6 +105,11 @@ class Around(nn.Module):
             return self
         return self.replace(**{self.answering: for_classes(self.get_submodule(self.answering), classes)})
 
+    def for_columns(self, columns: Sequence[str]) -> Self:
+        """The same, taking features whose names are `columns` in their order. InputError where a model knows others."""
+        parts = {name: for_columns(part, columns) for name, part in self.named_children()}
+        return self.replace(**parts)
+
     def replace(self, **modules: nn.Module) -> Self:
         """A copy with other `modules` in the places of those names; it shares the rest."""
         changed = copy.copy(self)
@@ -133,12 +138,17 @@ class ForeignPart(Around):
 
     shape = property(lambda self: self.model.shape)
     num_classes = property(lambda self: self.model.num_classes)
+    classes = property(lambda self: getattr(self.model, "classes", None))
     kind = arch = property(lambda self: self.model.kind)
     notes = property(lambda self: self.model.notes)
 
     def for_classes(self, classes: Sequence[str]) -> Self:
         """One that answers for these `classes` in their order."""
         return type(self)(self.model.for_classes(classes))
+
+    def for_columns(self, columns: Sequence[str]) -> Self:
+        """One that takes features of these names in their order."""
+        return type(self)(self.model.for_columns(columns))
 
     def forward(self, x: Tensor) -> Tensor:
         """Logits or votes (B, K), float32."""
@@ -195,6 +205,18 @@ def for_classes(model: M, classes: Sequence[str]) -> M:
     """
     told = model.for_classes(classes) if isinstance(model, ForeignModel | Around) else model
     return cast(M, told)  # of the model's own kind: `for_classes` returns Self
+
+
+def for_columns(model: M, columns: Sequence[str]) -> M:
+    """The model, taking features whose names are `columns`, where it knows names. InputError where it knows others.
+
+    Example:
+        >>> network = nn.Linear(2, 2)
+        >>> for_columns(network, ["mass", "age"]) is network
+        True
+    """
+    told = model.for_columns(columns) if columns and isinstance(model, ForeignModel | Around) else model
+    return cast(M, told)
 
 
 def notes_of(model: object) -> tuple[str, ...]:

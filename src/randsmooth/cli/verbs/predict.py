@@ -260,7 +260,7 @@ def found_image(model: models.BaseClassifier, settings: Explain, noise: Noise) -
     how_read = certification.reading_of(model, dataset, settings.reading())
     images = data.load(dataset, settings.split, stream=True, **how_read)
     check_index(settings.image, settings.split, len(images))
-    certification.check_fit(model, images.spec, noise)
+    model, images = certification.matched(model, images, noise)
     (x,), (label,) = images.batch(torch.tensor([index]))
     classes = () if images.spec.open_ended else images.spec.classes
     return x, {"name": settings.image, "classes": classes, "label": int(label) if images.labelled else None}

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
+from randsmooth.data.labels import composed
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 
@@ -52,6 +53,14 @@ class ForeignModel(ABC):
     @abstractmethod
     def weights_hash(self) -> str:
         """A hash of what decides its answers, as far as it can be read: "sha256:" and 64 hexadecimal digits."""
+
+    def for_columns(self, columns: Sequence[str]) -> Self:
+        """Itself, or a copy, that takes features whose names are `columns`, in this order.
+
+        Raises:
+            InputError: it knows other names.
+        """
+        return self
 
     def for_classes(self, classes: Sequence[str]) -> Self:
         """Itself, or a copy, that answers for these `classes` in their order.
@@ -209,7 +218,8 @@ class FunctionModel(PythonModel):
 class EstimatorModel(PythonModel):
     """A fitted classifier with scikit-learn's interface; the numbers of an input, such as pixels, are its features.
 
-    Where it was fitted with a table, it gets one with the same names of columns.
+    Where it was fitted with a table, it gets one with the same columns in the same order, whatever their order in the
+    data (see `for_columns`).
 
     It is asked by `predict`, whose labels count as votes: what other methods say may belong to another class. Classes
     are matched with the names of the data set's; whole numbers from 0, as numbers or texts, that are none of these
@@ -217,6 +227,13 @@ class EstimatorModel(PythonModel):
 
     Args:
         estimator: a classifier, fitted, or a pipeline or search that ends in one. A copy of it is taken.
+
+    Attributes:
+        names: of the classes that it was fitted with, in its own order.
+        numbered: whether these are whole numbers from 0, which are labels.
+        classes: the names of the K classes that its votes are for.
+        feature_names: of the columns that it was fitted with; None where they had none.
+        columns: those of the features that it is given, as `for_columns` was told; None: those of the fit.
 
     Raises:
         InputError: it is not fitted, or no classifier.
@@ -237,8 +254,15 @@ class EstimatorModel(PythonModel):
         if known is None or isinstance(known, list):  # a list: of several outputs
             raise InputError(f"the estimator {self.name} has no classes_: fit it for one output, estimator.fit(X, y)")
         self.estimator, self.known = copy.deepcopy(estimator), np.asarray(known)
-        self.places = _places(self.known, None, self.name)
+        numbers = _numbers(self.known)
+        self.numbered = numbers is not None
+        self.names = tuple(composed(str(each)) for each in (self.known if numbers is None else numbers).tolist())
+        self.places = np.arange(len(self.known)) if numbers is None else numbers
         self.num_classes = max(2, int(self.places.max()) + 1)
+        self.classes = tuple(map(str, range(self.num_classes))) if self.numbered else self.names
+        fitted_with = getattr(self.estimator, "feature_names_in_", None)
+        self.feature_names = None if fitted_with is None else tuple(map(str, fitted_with))
+        self.columns: tuple[str, ...] | None = None
         self.kind = f"scikit-learn {self.name}"
         hashed = _hash_of(self.estimator)
         self.unreadable = "" if hashed else f"the estimator {self.name} does not say all that it holds"
@@ -255,22 +279,65 @@ class EstimatorModel(PythonModel):
 
     def for_classes(self, classes: Sequence[str]) -> Self:
         changed = copy.copy(self)
-        changed.places, changed.num_classes = _places(self.known, classes, self.name), len(classes)
+        changed.places = self._places_among(classes)
+        changed.classes = tuple(classes)
+        changed.num_classes = len(classes)
+        return changed
+
+    def for_columns(self, columns: Sequence[str]) -> Self:
+        if self.feature_names is None or not columns:
+            return self
+        known = [composed(name) for name in self.feature_names]
+        more = [name for name in columns if columns.count(name) > known.count(name)]
+        if missing := [name for name in known if name not in columns]:
+            said = f"{self.name} was fitted with the column {shown(repr(missing[0]))}, which the data lack"
+            beside = f"; they have {shown(', '.join(more))}, which it does not know" if more else ""
+            raise InputError(f"{said}{beside}: give the columns that it was fitted with")
+        if more:
+            way = "leave it out, or keep one of several"
+            raise InputError(f"{self.name} was not fitted with the column {shown(repr(more[0]))} of the data: {way}")
+        changed = copy.copy(self)
+        changed.columns = tuple(columns)
         return changed
 
     def answer(self, noisy: Tensor) -> Tensor:
         features = noisy.flatten(1).cpu().double().numpy()
-        names = getattr(self.estimator, "feature_names_in_", None)
-        import pandas as pd  # here, since it takes long to load
-
         try:
-            table = features if names is None else pd.DataFrame(features, columns=names)
-            found = np.asarray(self.estimator.predict(table))
+            found = np.asarray(self.estimator.predict(self._as_fitted(features)))
         except Exception as error:  # an estimator may raise anything
             what = f"shape {tuple(noisy.shape[1:])}, which are {features.shape[1]} features"
             raise InputError(f"the model refuses inputs of {what} ({shown(error)})") from error
         places = torch.from_numpy(self.places[np.searchsorted(self.known, found)])
         return votes(places, self.num_classes).to(noisy.device)
+
+    def _as_fitted(self, features: NDArray[np.float64]) -> Any:
+        """The features (B, d) as what the estimator was fitted with: an array, or a table in the order of the fit."""
+        if self.feature_names is None:
+            return features
+        import pandas as pd  # here, since it takes long to load
+
+        if self.columns is not None:
+            places = [self.columns.index(composed(name)) for name in self.feature_names]
+            features = features[:, places]
+        return pd.DataFrame(features, columns=self.feature_names)
+
+    def _places_among(self, classes: Sequence[str]) -> NDArray[np.int64]:
+        """The place among the data set's `classes` of each of the estimator's: by name, or else by number.
+
+        Numbers are names, too, where the classes are called by numbers, such as 1 to 10.
+        """
+        places = {composed(name): place for place, name in enumerate(classes)}
+        missing = [name for name in self.names if name not in places]
+        if not missing:
+            return np.array([places[name] for name in self.names], np.int64)
+        if self.numbered and max(map(int, self.names)) < len(classes):
+            return np.array([int(name) for name in self.names], np.int64)
+        unknown = [name for name in places if name not in self.names]
+        if unknown and not self.numbered:
+            said = f"the data have the class {shown(repr(unknown[0]))}, which {self.name} was not fitted with"
+            raise InputError(f"{said}: give the names that it knows, {shown(', '.join(self.names))}")
+        way = f"fit it with the names {shown(', '.join(classes))} of the data set, or 0 to {len(classes) - 1}"
+        raise InputError(f"{self.name} was fitted with the class {shown(repr(missing[0]))}: {way}")
 
 
 class _Pickler(pickle.Pickler):
@@ -290,25 +357,6 @@ def _hash_of(value: object) -> str:
     except Exception:  # an estimator's own way of being pickled may raise anything
         return ""
     return hashed.hexdigest()
-
-
-def _places(known: np.ndarray, classes: Sequence[str] | None, estimator: str) -> NDArray[np.int64]:
-    """The place among the data set's `classes`, where these are known, of each of the estimator's: by name or number.
-
-    Numbers are names, too, where the classes are called by numbers, such as 1 to 10.
-    """
-    numbers = _numbers(known)
-    if classes is None:
-        return np.arange(len(known)) if numbers is None else numbers
-    places = {each: place for place, each in enumerate(classes)}
-    called = [str(each) for each in (known if numbers is None else numbers).tolist()]
-    missing = [name for name in called if name not in places]
-    if not missing:
-        return np.array([places[each] for each in called], np.int64)
-    if numbers is not None and int(numbers.max()) < len(classes):
-        return numbers
-    way = f"fit it with the names {shown(', '.join(classes))} of the data set, or 0 to {len(classes) - 1}"
-    raise InputError(f"{estimator} was fitted with the class {shown(repr(missing[0]))}: {way}")
 
 
 def _numbers(known: np.ndarray) -> NDArray[np.int64] | None:

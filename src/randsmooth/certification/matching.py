@@ -1,0 +1,115 @@
+"""A model and images brought together by the names that both know: of the columns, and of the classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+from randsmooth import models
+from randsmooth.certification.opening import check_fit
+from randsmooth.data import Images
+from randsmooth.data.labels import composed
+from randsmooth.documents import shown
+from randsmooth.errors import InputError
+from randsmooth.models import Around, BaseClassifier, Classifier, EstimatorModel, ForeignModel
+from randsmooth.noise import Noise
+
+M = TypeVar("M", bound=BaseClassifier)
+
+
+def matched(model: M, images: Images, noise: Noise | None = None) -> tuple[M, Images]:
+    """Return the model, told the names of the images' columns and classes, and the images in the classes of both.
+
+    Classes are the images' own, in their order, where the model can answer for these. Where the model knows more
+    classes, or numbers them otherwise and cannot be told, the images' labels become the model's numbers.
+
+    Raises:
+        InputError: the model is not for these images, or only one side has names.
+
+    Example:
+        >>> from randsmooth import data
+        >>> from sklearn.neighbors import KNeighborsClassifier
+        >>> cats = KNeighborsClassifier(1).fit([[0.0], [1.0], [2.0]], ["ant", "bee", "cat"])
+        >>> model, images = matched(models.adapt(cats), data.load(([[2.0], [0.0]], ["cat", "ant"]), "test"))
+        >>> images.spec.classes, images.labels.tolist()
+        (('ant', 'bee', 'cat'), [2, 0])
+    """
+    model = models.for_columns(model, images.spec.columns)
+    if images.spec.open_ended:
+        if images.labelled:
+            _check_numbers(model, images)
+    else:
+        images = _in_known_classes(model, images)
+        model = models.for_classes(model, images.spec.classes)
+    check_fit(model, images.spec, noise)
+    return model, images
+
+
+def classes_known(model: object) -> tuple[str, ...] | None:
+    """Return the names of the classes that a model knows, in the order of its logits; None where it says none.
+
+    Another's attribute `classes` may mean something else, so only models of ours, or adapted ones, are asked.
+    """
+    if isinstance(model, Around) and getattr(model, "classes", None) is None:
+        known = {classes_known(part) for part in model.answers()}
+        return known.pop() if len(known) == 1 else None
+    if not isinstance(model, Classifier | ForeignModel | Around):
+        return None
+    names = getattr(model, "classes", None)
+    return None if names is None else tuple(composed(name) for name in names)
+
+
+def unnamed_features(model: object) -> Iterator[str]:
+    """Yield in which order features without names are taken, by a model that was fitted with names."""
+    for estimator in _estimators(model):
+        if estimator.columns is None and estimator.feature_names is not None:
+            first = ", ".join(estimator.feature_names[:3])
+            yield f"the features have no names: they are taken in the order of the fit, {shown(first)}, ..."
+
+
+def questions(model: object, images: Images) -> Iterator[str]:
+    """Yield what a user should look at where classes of one side are taken for those of the other."""
+    spec = images.spec
+    for estimator in _estimators(model):
+        if spec.open_ended or {*estimator.names} <= {*spec.classes}:
+            unknown = [name for name in spec.classes if name not in estimator.names]
+            if unknown and images.labelled:
+                yield f"{estimator.name} was not fitted with the class {shown(unknown[0])}, and never answers it"
+        elif estimator.numbered:
+            order = ", ".join(f"{place} {shown(name)}" for place, name in enumerate(spec.classes[:3]))
+            said = f"{estimator.name} was fitted with numbers, and the data have names, taken in the order {order}, ..."
+            yield f"{said}: is it this order? Else give as labels the numbers that it was fitted with"
+
+
+def _estimators(model: object) -> list[EstimatorModel]:
+    parts = [model, *(part.model for part in models.foreign_parts(model))]
+    return [part for part in parts if isinstance(part, EstimatorModel)]
+
+
+def _check_numbers(model: object, images: Images) -> None:
+    """Raise InputError where labels are numbers, and an estimator knows names, which no number stands for."""
+    for estimator in _estimators(model):
+        if not estimator.numbered:
+            known = shown(", ".join(estimator.names))
+            said = (
+                f"{estimator.name} was fitted with the names {known}, and the labels of {images.spec.name} are numbers"
+            )
+            way = "give the names as labels, such as names[y], or fit it with these numbers"
+            raise InputError(f"{said}, of which nobody can see what they stand for: {way}")
+
+
+def _in_known_classes(model: object, images: Images) -> Images:
+    """The images, with labels as the model numbers them where it cannot answer in their own numbers."""
+    own, theirs = classes_known(model), images.spec.classes
+    if own is None or own == theirs or not {*theirs} <= {*own}:
+        return images
+    if isinstance(model, ForeignModel | Around) and _all_fit(model, theirs):
+        return images
+    return images.in_classes(own)
+
+
+def _all_fit(model: object, classes: Sequence[str]) -> bool:
+    """Whether all that a model may answer is among `classes`, so that it can be told these."""
+    estimators = _estimators(model)
+    names = {name for each in estimators for name in each.names} if estimators else {*(classes_known(model) or ())}
+    return names <= {*classes}
