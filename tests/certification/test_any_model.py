@@ -187,9 +187,10 @@ def test_what_cannot_be_certified_is_named() -> None:
     table: list[tuple[Any, dict[str, Any], str]] = [
         (bright, {}, "answers with labels, of how many classes: give num_classes"),
         (bright, {"num_classes": 5}, "expected 0 to 4"),
-        (lambda x: x, {}, "answers 256 images with torch.float32 (256, 1, 8, 8); expected logits (256, K)"),
-        (lambda x: x.mean(axis=(1, 2, 3)), {}, "float32 (256,); expected logits"),
-        (lambda x: ["cat"] * len(x), {"num_classes": 10}, "with list; expected logits"),
+        (lambda x: x, {}, "answers 256 images with a NumPy array of float32 (256, 1, 8, 8); expected logits (256, K)"),
+        (lambda x: x.mean(axis=(1, 2, 3)), {}, "float32 (256,); expected logits | for labels .astype(int)"),
+        (lambda x: {"logits": x}, {}, "with a dict of 'logits' | let it return the logits alone"),
+        (lambda x: ["cat"] * len(x), {"num_classes": 10}, "with a list of 256 parts; expected logits"),
         (lambda x: 1 / 0, {}, "ZeroDivisionError: division by zero"),
         (3, {}, "the model is an int, 3; expected a torch.nn.Module"),
         (nn.Linear, {}, "the model is a type"),

@@ -231,6 +231,6 @@ def test_what_cannot_be_composed_is_refused_by_name(tmp_path: Path) -> None:
         ("torch.export cannot export it", exporting(rs.wrap(brightness, scale=2.0))),
         ("the model is a program of torch.export or TorchScript", exporting(script)),
         ("leave out consensus", exporting(consensus)),
-        ("images with dict; expected logits", answering(lambda x: {"logits": x})),
+        ("images with a dict of 'logits'; expected logits", answering(lambda x: {"logits": x})),
     ]
     check_refusals((refused, said) for said, refused in table)

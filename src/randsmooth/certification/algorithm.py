@@ -300,5 +300,5 @@ def first_samples(engine: Engine, x: Tensor, samples: SampleRange, most: int) ->
 
 
 def not_finite(copies: str) -> InputError:
-    """The error for NaN or infinite logits on `copies` of an image."""
+    """The error for `copies` of an image whose logits hold NaN, or a largest one that is infinite."""
     return InputError(f"the model gave NaN or infinite logits for {copies}: check the weights, or use precision 32")

@@ -115,6 +115,7 @@ def _module(model: object) -> nn.Module:
         raise InputError("it asks some members only where the first ones differ: leave out consensus to export it")
     if isinstance(base, Program | torch.jit.ScriptModule):
         raise InputError(f"the model is a program of torch.export or TorchScript; {ONLY}")
+    models.check_numbers(base)
     check_eval_mode(base)
     return own_copy(base).to(CPU, torch.float32)
 
@@ -144,12 +145,19 @@ def _written(path: Path, write: Any, program: Any, noisy: Tensor, expected: Tens
         write(program, made)
         base = models.adapt(models.open_source(made))
         found = make_backend(usual_backend(base), base, CPU, "32").logits(noisy)
-        apart = float((found - expected).abs().max() / expected.abs().max().clamp(min=1.0))
+        apart = _distance(found, expected)
         if not apart <= tolerance:
             said = f"its logits differ by {apart:.2g} of the largest one, tolerance={tolerance:g} allows less"
             raise InputError(f"{path} is not kept: {said}. Try fold=False (--no-fold)")
         made.replace(path)
     return apart
+
+
+def _distance(found: Tensor, expected: Tensor) -> float:
+    """The largest difference of logits, as a share of the largest in magnitude, or of 1. Equal infinities are equal."""
+    differences = torch.where(found == expected, 0.0, (found - expected).abs())
+    finite = torch.where(expected.isfinite(), expected.abs(), 0.0)
+    return float(differences.max() / finite.max().clamp(min=1.0))
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from randsmooth.certification.opening import check_repeats, made_up, rows_stand_
 from randsmooth.data import is_image
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import settings_from
-from randsmooth.models import ForeignModel, provenance_of
+from randsmooth.models import ForeignModel, provenance_of, with_a_class
 from randsmooth.noise import Copies, Stream, address_of, check_sigma, grid_sampler, noise_said
 
 A = TypeVar("A")
@@ -252,7 +252,7 @@ class Engine:
         return in_batches(self.backend.logits, copies.to(self.device), self.batch, filled=self.backend.padded)
 
     def count(self, batches: Sequence[Sequence[Segment]], slots: Sequence[int]) -> NDArray[np.int64]:
-        """(len(slots), K + 1) class counts of the segments in `batches`; the last column: answers not finite.
+        """(len(slots), K + 1) class counts of the segments in `batches`; the last column: answers without a class.
 
         After the only transfer from the device.
         """
@@ -265,7 +265,7 @@ class Engine:
     def _counted(self, batch: Sequence[Segment], rows: dict[int, int]) -> Tensor:
         """(len(rows) * (K + 1),) what one batch adds to the counts."""
         (_, logits), columns = self.answered(batch), self.classes + 1
-        predicted = torch.where(logits.isfinite().all(dim=1), logits.argmax(dim=1), self.classes)
+        predicted = torch.where(with_a_class(logits), logits.argmax(dim=1), self.classes)
         samples = [segment.samples for segment in batch]
         row = torch.tensor([rows[segment.slot] for segment in batch]).repeat_interleave(torch.tensor(samples))
         places = row.to(self.device, non_blocking=True) * columns + predicted

@@ -35,6 +35,7 @@ def opened(model: object, model_args: Mapping[str, Any], num_classes: int | None
         raise InputError(f"model_args={model_args} are for a model that is named; got a {type(model).__name__}")
     base = models.adapt(model, num_classes=num_classes)
     if isinstance(base, nn.Module):
+        models.check_numbers(base)
         check_eval_mode(base)
     return base
 

@@ -20,7 +20,7 @@ from randsmooth.certificates.journal import check_parquet, journal_path, shards_
 from randsmooth.certificates.table import in_bytes
 from randsmooth.certification import header as headers
 from randsmooth.certification.algorithm import ImageEvidence, Job, Scheduler, certify_steps, uniform_number
-from randsmooth.certification.backends import Way, check_backend, slow_format
+from randsmooth.certification.backends import Way, check_backend, one_at_a_time, slow_format
 from randsmooth.certification.matching import matched, questions, unnamed_features
 from randsmooth.certification.opening import class_names, completed, opened, reading_of, words_of_noise
 from randsmooth.certification.smoothed import SmoothedClassifier
@@ -311,7 +311,8 @@ class Run:
             rates = ", ".join(f"{way} {rate:,.0f}" for way, rate in engine.rates.items())
             why = f"images per second: {rates}" if rates else "no trial: the run is short, or there is no choice"
             yield f"backend {Way(engine.backend.name, engine.backend.precision)}, batches of {engine.batch} ({why})"
-        yield from filter(None, (slow_format(engine.backend), *models.notes_of(self.base), *header.notes))
+        slow = (slow_format(engine.backend), one_at_a_time(engine.backend))
+        yield from filter(None, (*slow, *models.notes_of(self.base), *header.notes))
         if self.images.labelled:
             right, doubt = self._without_noise
             yield right + doubt

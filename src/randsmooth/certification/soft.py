@@ -16,6 +16,7 @@ from randsmooth.certification.engine import Engine, SampleRange
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.errors import InputError, check_known
 from randsmooth.frozen_record import whole_number
+from randsmooth.models import with_a_class
 from randsmooth.rules import check_samples
 
 Floats = NDArray[np.float64]
@@ -138,7 +139,7 @@ def _softmaxes(logits: Tensor, betas: Sequence[float]) -> Tensor:
     """(S, B, K) softmax of (B, K) logits at each beta, in float64; at infinity 1 for the class."""
     logits = logits.double()
     hard = torch.nn.functional.one_hot(logits.argmax(dim=1), logits.shape[1]).double()
-    hard = torch.where(logits.isfinite().all(dim=1, keepdim=True), hard, math.nan)
+    hard = torch.where(with_a_class(logits)[:, None], hard, math.nan)
     return torch.stack([hard if math.isinf(beta) else torch.softmax(beta * logits, dim=1) for beta in betas])
 
 

@@ -6,6 +6,8 @@ from .adapters.foreign_model import votes as votes
 from .adapters.graph_file import GraphFile as GraphFile
 from .adapters.graph_file import IrModel as IrModel
 from .adapters.graph_file import OnnxModel as OnnxModel
+from .answers import check_logits as check_logits
+from .answers import with_a_class as with_a_class
 from .around import Ensemble as Ensemble
 from .around import Wrapped as Wrapped
 from .around import traceable as traceable
@@ -34,6 +36,7 @@ from .registry import Architecture as Architecture
 from .registry import build as build
 from .sources import check_source as check_source
 from .sources import open_source as open_source
+from .weights import check_numbers as check_numbers
 from .weights import lacks_weights as lacks_weights
 from .weights import unwrapped as unwrapped
 from .weights import weights_hash as weights_hash

@@ -11,6 +11,7 @@ from torch.nn import functional as F
 from randsmooth.data.decode import LUMA
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, check_known
+from randsmooth.models.answers import check_logits, part_of, two_logits, with_a_class
 from randsmooth.models.base_classifier import Around, as_module, for_classes, for_columns, foreign_parts, notes_of
 
 CHANNELS: dict[int | str, str] = {
@@ -24,6 +25,7 @@ AFTER: dict[str, tuple[str, Callable[[Tensor], Tensor]]] = {
     "add": ("a softmax over the logits", lambda logits: logits.softmax(dim=1)),
     "remove": ("the logarithm of the probabilities", lambda shares: shares.clamp_min(SMALLEST).log()),
 }
+BINARY = ("logit", "probability")  # what a model of two classes may say of the second one alone
 RULES = {
     "logits": "the mean of the members' logits",
     "probabilities": "the mean of the members' probabilities",
@@ -119,7 +121,8 @@ class Wrapped(Around):
     Attributes:
         before: what is done to a noisy image.
         inner: the model.
-        after: what is done to its answer.
+        part: the name or place of the logits in its answer; None: it answers with them, or has them as `logits`.
+        after: what is done to these.
         num_classes: K, where the model says it.
         provenance: how the model was trained, as far as it says.
         notes: what lies between the noisy image and the label, for the header of a certificate.
@@ -131,21 +134,28 @@ class Wrapped(Around):
 
     answering = "inner"
 
-    def __init__(self, before: Sequence[Step], model: nn.Module, after: Sequence[Step]) -> None:
+    def __init__(
+        self, before: Sequence[Step], model: nn.Module, after: Sequence[Step], part: str | int | None = None
+    ) -> None:
         super().__init__()
+        self.part = part
         self.before, self.inner, self.after = nn.Sequential(*before).eval(), model, nn.Sequential(*after).eval()
 
     @property
     def notes(self) -> tuple[str, ...]:
         before = tuple(f"after noise: {step.words}" for step in self.before)
-        return (*before, *notes_of(self.inner), *(f"after the model: {step.words}" for step in self.after))
+        taken = () if self.part is None else (f"the part {shown(repr(self.part))} of its answer",)
+        after = (f"after the model: {words}" for words in (*taken, *(step.words for step in self.after)))
+        return (*before, *notes_of(self.inner), *after)
 
     def forward(self, x: Tensor) -> Tensor:
         """Logits (B, K) of images (B, C, H, W) of the data set's own size: in [0, 1] before noise."""
         if len(self.before) and x.dim() != 4:
             raise InputError(f"{self.notes[0]}: this is for images (C, H, W); inputs have shape {tuple(x.shape[1:])}")
         answer = self.inner(self.before(x))
-        logits: Tensor = self.after(getattr(answer, "logits", answer))  # as the networks of transformers give them
+        # the networks of transformers have them as `logits`
+        part = getattr(answer, "logits", answer) if self.part is None else part_of(answer, self.part)
+        logits: Tensor = self.after(part)
         return logits
 
 
@@ -159,6 +169,8 @@ def wrap(
     mean: float | Sequence[float] | None = None,
     std: float | Sequence[float] | None = None,
     layout: str = "NCHW",
+    answer: str | int | None = None,
+    binary: str | None = None,
     softmax: str | None = None,
     interpolation: str = "bilinear",
     num_classes: int | None = None,
@@ -177,6 +189,10 @@ def wrap(
         scale: 255 for models that take pixels in [0, 255].
         mean, std: of what is normalised, (scale * x - mean) / std: a number for each channel, or one for all.
         layout: "NHWC" for a model whose images are (B, H, W, C).
+        answer: of a model that answers with several things, the name or the place of the logits among them. Default:
+            its `logits`, if it has some, as the networks of transformers have.
+        binary: for a model of two classes that answers with one number an image: "logit", above 0 for the second class,
+            or "probability", that of the second class.
         softmax: "remove" for a model that answers with probabilities, whose logarithms are logits; "add" for one
             whose logits are to become probabilities. Neither changes the class.
         interpolation: of resize: bilinear or bicubic.
@@ -196,6 +212,7 @@ def wrap(
     """
     check_known("layout", LAYOUTS, layout)
     check_known("softmax", AFTER, *([] if softmax is None else [softmax]))
+    check_known("binary", BINARY, *([] if binary is None else [binary]))
     resizing = partial(resize_step, interpolation=interpolation)
     steps: dict[Callable[[Any], Step], Any] = {channels_step: channels, resizing: resize, crop_step: crop}
     before = [step(given) for step, given in steps.items() if given is not None]
@@ -203,7 +220,12 @@ def wrap(
         before.append(normalise_step(mean, std, 1.0 if scale is None else scale))
     if layout == "NHWC":
         before.append(Step("channels on the last axis", lambda x: x.permute(0, 2, 3, 1).contiguous()))
-    return Wrapped(before, as_module(model, num_classes), [] if softmax is None else [Step(*AFTER[softmax])])
+    after = list[Step]()
+    if binary is not None:
+        after.append(Step(f"two logits of one {binary}", partial(two_logits, of=binary)))
+    if softmax is not None:
+        after.append(Step(*AFTER[softmax]))
+    return Wrapped(before, as_module(model, num_classes), after, answer)
 
 
 def _size(name: str, size: int | Sequence[int]) -> tuple[int, ...]:
@@ -286,12 +308,12 @@ class Ensemble(Around):
     def forward(self, x: Tensor) -> Tensor:
         """Logits (B, K) of images (B, C, H, W); of the rule "vote" the shares of votes."""
         if self.consensus is None:
-            return self._together([member(x) for member in self.members])
+            return self._together([_member_logits(member, x) for member in self.members])
         return self._until_consensus(x, self.consensus)
 
     def _until_consensus(self, x: Tensor, first: int) -> Tensor:
         """What the `first` members say where they agree on the class, else what all of them do."""
-        answers = [member(x) for member in self.members[:first]]
+        answers = [_member_logits(member, x) for member in self.members[:first]]
         classes = torch.stack([answer.argmax(dim=1) for answer in answers])
         together = self._together(answers)
         differ = ((classes != classes[0]).any(dim=0)).nonzero()[:, 0]
@@ -303,7 +325,7 @@ class Ensemble(Around):
     def _in_parts(self, member: nn.Module, x: Tensor, rows: int) -> Tensor:
         """Logits of `member`, asked in batches of `rows` images: so they are rounded alike however many there are."""
         parts = [F.pad(part, (0, 0) * (x.dim() - 1) + (0, rows - len(part))) for part in x.split(rows)]
-        return torch.cat([member(part) for part in parts])[: len(x)]
+        return torch.cat([_member_logits(member, part) for part in parts])[: len(x)]
 
     def _together(self, answers: Sequence[Tensor]) -> Tensor:
         """(B, K) of the first members' answers (B, K) by the rule."""
@@ -332,10 +354,18 @@ class Ensemble(Around):
         return self.replace(members=held)
 
 
+def _member_logits(member: nn.Module, x: Tensor) -> Tensor:
+    """What a member answers; InputError where that has no two axes. The rest is checked of the whole ensemble."""
+    answer = member(x)
+    if not isinstance(answer, Tensor) or answer.dim() != 2:
+        return check_logits(answer, len(x), "a member of the ensemble")
+    return answer
+
+
 def _votes(answer: Tensor) -> Tensor:
-    """(B, K) ones for the largest logit, zeros elsewhere; NaN where a logit is not finite, so that none is hidden."""
+    """(B, K) ones for the largest logit, zeros elsewhere; NaN where there is no class, so that it is not hidden."""
     votes = F.one_hot(answer.argmax(dim=1), answer.shape[1]).to(torch.float32)
-    return torch.where(answer.isfinite().all(dim=1, keepdim=True), votes, torch.nan)
+    return torch.where(with_a_class(answer)[:, None], votes, torch.nan)
 
 
 def traceable(model: object) -> bool:

@@ -38,6 +38,25 @@ def weights_hash(model: nn.Module | ForeignModel) -> str:
     return f"sha256:{hashed.hexdigest()}"
 
 
+def check_numbers(model: nn.Module) -> None:
+    """Raise InputError where a parameter or a buffer holds no numbers (meta or lazy).
+
+    Example:
+        >>> check_numbers(nn.Linear(2, 2))
+        >>> check_numbers(nn.Linear(2, 2, device="meta"))
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: weight is a tensor without numbers (meta or lazy): load or initialise it first
+    """
+    for named in (model.named_parameters(), model.named_buffers()):
+        for name, tensor in named:
+            _check_number(name, tensor)
+
+
+def _check_number(name: str, tensor: Tensor) -> None:
+    if tensor.is_meta or torch.nn.parameter.is_lazy(tensor):
+        raise InputError(f"{name} is a tensor without numbers (meta or lazy): load or initialise it first")
+
+
 def unwrapped(module: nn.Module) -> nn.Module:
     """The module itself, where `torch.compile` has wrapped it.
 
@@ -80,8 +99,7 @@ def _add(hashed: Any, name: str, value: object) -> None:
             _add(hashed, f"{name}.{key}", part)
         return
     if isinstance(value, Tensor):
-        if value.is_meta or torch.nn.parameter.is_lazy(value):
-            raise InputError(f"{name} is a tensor without numbers (meta or lazy): load or initialise it first")
+        _check_number(name, value)
         value = value.detach()
         plain = value.dequantize() if value.is_quantized else value.to_dense()
         hashed.update(f"{name} {value.dtype} {tuple(value.shape)}\n".encode())

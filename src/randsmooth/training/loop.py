@@ -21,6 +21,7 @@ from randsmooth.data import Draws, Images
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.methods import LossInputs, Method, Schedule
+from randsmooth.models.answers import with_a_class
 from randsmooth.models.folder import StoredModel
 from randsmooth.noise import Stream
 from randsmooth.progress import Reporter
@@ -278,7 +279,8 @@ class Trainer:
     def _check_logits(self, epoch: int, x: Tensor) -> None:
         """Raise TrainingDiverged if the epoch's last step broke the model, which no loss has shown yet."""
         with frozen(self.model), self.fabric.autocast():
-            broken = ~self.model(self.recipe.smoothing.clear(x) if self.recipe.smoothing else x).isfinite().all()
+            logits = self.model(self.recipe.smoothing.clear(x) if self.recipe.smoothing else x)
+            broken = ~with_a_class(logits).all()
             if self.ranks.sum(broken.float()):
                 raise TrainingDiverged(f"the model's logits are not finite after epoch {epoch}")
 

@@ -7,14 +7,15 @@ from .base import frozen as frozen
 from .base import in_batches as in_batches
 from .base import lacks_bfloat16 as lacks_bfloat16
 from .base import make_backend as make_backend
+from .base import one_at_a_time as one_at_a_time
 from .base import own_copy as own_copy
 from .base import processor as processor
-from .base import refused as refused
 from .base import slow_format as slow_format
 from .base import torch_instructions as torch_instructions
 from .base import usual_backend as usual_backend
 from .base import ways as ways
 from .base import weighed as weighed
+from .refusals import refused as refused
 from .registry import BACKENDS as BACKENDS
 from .registry import check_backend as check_backend
 from .torch_backend import fold_batch_norm as fold_batch_norm

@@ -17,10 +17,11 @@ from torch import Tensor, nn
 
 from randsmooth.certificates import ARITHMETICS, PRECISIONS, Precision
 from randsmooth.certificates.settings import AskedPrecision
+from randsmooth.certification.backends.refusals import Refused
 from randsmooth.certification.backends.registry import AUTO, BACKENDS, check_backend
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, check_known
-from randsmooth.models import ForeignModel, foreign_parts
+from randsmooth.models import ForeignModel, check_logits, foreign_parts
 
 ROUNDS = 5  # of a trial
 LIMITS = ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")  # of oneDNN's instructions: the first one that is set counts
@@ -49,6 +50,8 @@ class Backend(ABC):
         spare: how many more threads ask than that: each draws noise while the others wait for their answers.
         padded: whether batches are filled up to one size, with images whose answers are thrown away.
         size: samples of a full batch; set before the first answer.
+        one_by_one: whether it turned out that the model takes one image at a time.
+        answered: whether it has answered a batch of several images.
 
     Example:
         >>> class Double(Backend):
@@ -70,6 +73,8 @@ class Backend(ABC):
     spare: ClassVar[int] = 0
     padded: bool = True
     size: int = 0
+    one_by_one: bool = False
+    answered: bool = False
     precision: Precision
     device: torch.device
 
@@ -116,11 +121,32 @@ class Backend(ABC):
         Raises:
             InputError: the classifier refuses the shape, or answers with something else than logits.
         """
-        answer, n = self.answer(noisy), len(noisy)
-        if not isinstance(answer, Tensor) or answer.dim() != 2 or len(answer) != n or answer.shape[1] < 2:
-            got = tuple(answer.shape) if isinstance(answer, Tensor) else type(answer).__name__
-            raise InputError(f"the model answers {n} images with {got}; expected logits ({n}, K), K >= 2")
-        return answer.float() if answer.element_size() == 2 else answer
+        return check_logits(self.asked(noisy), len(noisy))
+
+    def asked(self, noisy: Tensor) -> Any:
+        """What the base classifier says of `noisy`, unchecked; image by image where it takes no batch of several.
+
+        That is found out by the first batch alone, of a model that is given full batches.
+        """
+        if self.one_by_one:
+            return torch.cat([self.answer(image).clone() for image in noisy.split(1)])
+        try:
+            answer = self.answer(noisy)
+        except Refused:
+            if self.answered or not self.padded or len(noisy) == 1 or not self._takes_one(noisy[:1]):
+                raise
+            self.one_by_one = True
+            return self.asked(noisy)
+        self.answered = True
+        return answer
+
+    def _takes_one(self, image: Tensor) -> bool:
+        """Whether it gives logits (1, K) to one image."""
+        try:
+            check_logits(self.answer(image), 1)
+        except InputError:
+            return False
+        return True
 
     @abstractmethod
     def answer(self, noisy: Tensor) -> Any:
@@ -139,7 +165,7 @@ def own_copy(model: nn.Module) -> nn.Module:
         False
     """
     try:
-        with warnings.catch_warnings(action="ignore", category=FutureWarning):  # torch's, of its exported programs
+        with warnings.catch_warnings(action="ignore"):  # torch's, of its exported programs and of traces
             return copy.deepcopy(model)
     except (TypeError, ValueError, RuntimeError, RecursionError, NotImplementedError) as error:
         if next(iter(model.state_dict()), None) is None:
@@ -159,25 +185,6 @@ def frozen(model: nn.Module) -> nn.Module:
         if parameter.is_leaf:  # those of a copied script are not
             parameter.requires_grad_(False)
     return model
-
-
-def refused(noisy: Tensor, error: Exception) -> InputError:
-    """The error for images that a classifier cannot take.
-
-    Args:
-        noisy: (B, C, H, W) the images.
-        error: the runtime's own; of TorchScript's the last line says most, of others the first.
-
-    Example:
-        >>> print(refused(torch.zeros(4, 1, 8, 8), RuntimeError("expected 3 channels")))
-        the model refuses inputs of shape (1, 8, 8) (expected 3 channels): is it for other channels or ...
-    """
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-    said = shown(lines[-1] if "TorchScript" in lines[0] else lines[0])
-    shape = tuple(noisy.shape[1:])
-    return InputError(
-        f"the model refuses inputs of shape {shape} ({said}): is it for other channels or another size (--resize)?"
-    )
 
 
 def in_batches(answer: Callable[[Tensor], Tensor], images: Tensor, size: int | None, *, filled: bool = True) -> Tensor:
@@ -267,6 +274,18 @@ def ways(
         names += [n for n, kind in others if device.type in kind.tried_on and kind.installed()]
     precisions = weighed(device) if precision == "auto" else (precision,)
     return [Way(name, each) for each in precisions for name in names]
+
+
+def one_at_a_time(backend: Backend) -> str | None:
+    """What to say before a run of a model that takes one image at a time; None of others.
+
+    Example:
+        >>> one_at_a_time(make_backend("torch", nn.Flatten(), torch.device("cpu"), "32")) is None
+        True
+    """
+    if not backend.one_by_one:
+        return None
+    return "the model fails on batches and is asked image by image, which is slow: make it take any number of images"
 
 
 def slow_format(backend: Backend) -> str | None:

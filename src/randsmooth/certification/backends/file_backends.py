@@ -9,7 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth.certificates import ARITHMETICS, Precision
-from randsmooth.certification.backends.base import Backend, cpu_instructions, frozen, in_batches, own_copy, refused
+from randsmooth.certification.backends.base import Backend, cpu_instructions, frozen, in_batches, own_copy
+from randsmooth.certification.backends.refusals import refused
+from randsmooth.documents import shown
 from randsmooth.errors import InputError, article
 from randsmooth.extras import needs
 from randsmooth.models import ForeignModel, GraphFile, IrModel, OnnxModel, PythonModel, traceable, votes
@@ -137,6 +139,16 @@ class OpenVINO(Backend):
             with warnings.catch_warnings(action="ignore"):  # of torch.jit, with which OpenVINO traces
                 return self.convert(frozen(self.model), example_input=example, input=[shape])
         except Exception as error:  # what the converter raises for operators that it does not know has no base class
+            self._check_takes(example)
+            raise InputError(f"OpenVINO cannot convert the model ({shown(error)}): use --backend torch") from error
+
+    def _check_takes(self, example: Tensor) -> None:
+        """Raise the error of a module that fails by itself, without OpenVINO."""
+        assert isinstance(self.model, nn.Module)
+        try:
+            with torch.inference_mode(False), torch.enable_grad():  # for one that takes a gradient itself
+                self.model(example)
+        except Exception as error:  # of the model's own code
             raise refused(example, error) from error
 
 

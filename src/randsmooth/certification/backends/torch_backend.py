@@ -1,5 +1,6 @@
 """Backends in torch, compiled or not, with batch normalisation folded; one takes parts of other kinds, too."""
 
+import warnings
 from collections import Counter
 from functools import partial
 from typing import Any
@@ -7,14 +8,16 @@ from typing import Any
 import torch
 from torch import Tensor, fx, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
+from torch.nn.utils.parametrize import is_parametrized
 
 from randsmooth.certificates import ARITHMETICS, Precision
-from randsmooth.certification.backends.base import Backend, frozen, make_backend, own_copy, refused, usual_backend
+from randsmooth.certification.backends.base import Backend, frozen, make_backend, own_copy, usual_backend
+from randsmooth.certification.backends.refusals import refused
 from randsmooth.errors import InputError
 from randsmooth.models import Ensemble, ForeignModel, Wrapped, foreign_parts, traceable
+from randsmooth.models.adapters.foreign_model import GRADIENT
 
 FIRST, THEN = nn.Conv2d, nn.BatchNorm2d
-NEEDS_ROWS = "view size is not compatible"  # says torch of a view of what lies in channels-last memory
 
 
 class Torch(Backend):
@@ -26,9 +29,12 @@ class Torch(Backend):
     def __init__(self, model: nn.Module, device: torch.device, precision: Precision) -> None:
         self.device, self.precision = device, precision
         self.dtype = getattr(torch, ARITHMETICS[precision])
-        folded = frozen(fold_batch_norm(own_copy(model)).to(device, self.dtype))
         self.layout = torch.contiguous_format if getattr(model, "keeps_layout", False) else torch.channels_last
-        self.model = folded.to(memory_format=self.layout)  # type: ignore[call-overload]
+        folded = silent(fold_batch_norm(own_copy(model)))
+        with warnings.catch_warnings(action="ignore"):  # of traces, whose parameters are no leaves
+            here = frozen(folded.to(device, self.dtype))
+            self.model = here.to(memory_format=self.layout)  # type: ignore[call-overload]
+        self.gradients = False  # whether the model takes some in its forward
 
     @property
     def arithmetic(self) -> str:
@@ -41,16 +47,35 @@ class Torch(Backend):
 
     def answer(self, noisy: Tensor) -> Any:
         try:
-            layout = self.layout if noisy.dim() == 4 else torch.contiguous_format
-            return self.model(noisy.to(self.dtype, memory_format=layout))
+            return self._called(noisy)
         except (torch.OutOfMemoryError, InputError):
             raise
         except Exception as error:  # torch raises RuntimeErrors where shapes do not fit, a model's own checks others
-            if self.layout != torch.channels_last or NEEDS_ROWS not in str(error):
+            if self.answered or not self._made_plainer(error):
                 raise refused(noisy, error) from error
-        self.layout = torch.contiguous_format  # from now on: its `view` needs images row by row
-        self.model = self.model.to(memory_format=self.layout)
         return self.answer(noisy)
+
+    def _called(self, noisy: Tensor) -> Any:
+        layout = self.layout if noisy.dim() == 4 else torch.contiguous_format
+        if not self.gradients:
+            return self.model(noisy.to(self.dtype, memory_format=layout))
+        with torch.inference_mode(False), torch.enable_grad():
+            answer = self.model(noisy.clone().to(self.dtype, memory_format=layout))
+            return answer.detach() if isinstance(answer, Tensor) else answer
+
+    def _made_plainer(self, error: Exception) -> bool:
+        """Whether there is a slower way to call the model, which is taken from now on: its first batch failed.
+
+        It may need images row by row, as for a `view`; or take a gradient, for which torch has to record what it does.
+        """
+        if self.layout == torch.channels_last:
+            self.layout = torch.contiguous_format
+            self.model = self.model.to(memory_format=self.layout)
+            return True
+        if self.gradients or not GRADIENT.search(str(error)):
+            return False
+        self.gradients = True
+        return True
 
 
 class Compiled(Torch):
@@ -95,7 +120,7 @@ class Mixed(Torch):
         used = (package for backend in self.inner for package in backend.packages)
         self.packages = tuple(dict.fromkeys(used))  # type: ignore[misc]
         for part, backend in zip(self.parts, self.inner, strict=True):
-            part.run = partial(lambda backend, x: backend.logits(x.contiguous()), backend)
+            part.run = partial(lambda backend, x: backend.asked(x.contiguous()), backend)
 
     @property
     def processor(self) -> str:
@@ -128,8 +153,8 @@ class _Tracer(fx.Tracer):
 def fold_batch_norm(model: nn.Module) -> nn.Module:
     """`model` (eval mode; changed in place) with every batch normalisation folded that follows a convolution alone.
 
-    The answers are the same up to rounding. A model that torch.fx cannot trace is returned as it is. Of our own modules
-    around others, which it cannot trace, those others are folded.
+    The answers are the same up to rounding. A model that torch.fx cannot trace is returned as it is, and so is one with
+    hooks, which a trace would lose. Of our own modules around others, which it cannot trace, those others are folded.
 
     Example:
         >>> folded = fold_batch_norm(nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU()).eval())
@@ -142,7 +167,7 @@ def fold_batch_norm(model: nn.Module) -> nn.Module:
     if isinstance(model, Ensemble):
         model.members = nn.ModuleList(map(fold_batch_norm, model.members)).eval()
         return model
-    if not any(isinstance(module, THEN) for module in model.modules()):
+    if _hooked(model) or not any(isinstance(module, THEN) for module in model.modules()):
         return model
     try:
         graph = _Tracer().trace(model)
@@ -154,14 +179,39 @@ def fold_batch_norm(model: nn.Module) -> nn.Module:
         conv = norm.args[0] if norm.args else None
         if not (_is(norm, THEN, traced) and isinstance(conv, fx.Node) and _is(conv, FIRST, traced)):
             continue
-        if len(conv.users) == 1 and calls[conv.target] == 1:  # nobody else sees the convolution's own output
-            first, then = (traced.get_submodule(str(node.target)) for node in (conv, norm))
+        first = traced.get_submodule(str(conv.target))
+        then = traced.get_submodule(str(norm.target))
+        computed = any(is_parametrized(each) or _hooked(each) for each in (first, then))  # as spectral_norm's weights
+        if len(conv.users) == 1 and calls[conv.target] == 1 and not computed:  # nobody else sees conv's own output
             traced.set_submodule(str(conv.target), fuse_conv_bn_eval(first, then))  # type: ignore[type-var, arg-type]
             norm.replace_all_uses_with(conv)
             graph.erase_node(norm)
     traced.delete_all_unused_submodules()
     traced.recompile()
     return traced
+
+
+def silent(model: nn.Module) -> nn.Module:
+    """The model, whose traced parts raise their errors, and no longer print them to stderr before, as torch.fx does.
+
+    An answer that fails may be asked for in another way. The error, where it is one in the end, says the same.
+
+    Example:
+        >>> traced = silent(fx.symbolic_trace(nn.Linear(4, 2)))
+        >>> traced(torch.zeros(1, 3))
+        Traceback (most recent call last):
+        ...
+        RuntimeError: mat1 and mat2 shapes cannot be multiplied (1x3 and 4x2)
+    """
+    for module in model.modules():
+        of_this_one = type(module)  # torch.fx makes a class for each traced module
+        if isinstance(module, fx.GraphModule) and "__call__" in vars(of_this_one):
+            del of_this_one.__call__
+    return model
+
+
+def _hooked(module: nn.Module) -> bool:
+    return bool(module._forward_hooks or module._forward_pre_hooks)
 
 
 def _is(node: fx.Node, kind: type[nn.Module], within: fx.GraphModule) -> bool:

@@ -3,8 +3,9 @@
 import copy
 import hashlib
 import pickle
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -17,7 +18,10 @@ from torch.nn import functional as F
 from randsmooth.data.labels import composed
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
+from randsmooth.models.answers import described
 
+# What torch says where something is differentiated, and nothing recorded how it was computed.
+GRADIENT = re.compile(r"does not require grad|inference (tensor|mode)", re.IGNORECASE)
 ARRAYS: tuple[str, ...] = ("numpy", "torch")  # what a function is called with: the first that it takes
 
 
@@ -159,6 +163,7 @@ class FunctionModel(PythonModel):
         self, function: Callable[[Any], Any], *, num_classes: int | None = None, identity: str | None = None
     ) -> None:
         self.function, self.called, self.takes = function, identity, ARRAYS
+        self.gradients = False  # whether it takes some, without torch.enable_grad()
         if num_classes is not None and (type(num_classes) is not int or num_classes < 2):
             raise InputError(f"num_classes={num_classes!r} must be a whole number, at least 2")
         self.num_classes = num_classes
@@ -182,7 +187,7 @@ class FunctionModel(PythonModel):
         faults = list[Exception]()
         for takes in self.takes:
             try:
-                answer = self.function(noisy.clone() if takes == "torch" else noisy.cpu().numpy().copy())
+                answer = self._call(noisy, takes)
                 self.takes = (takes,)
                 return answer
             except InputError:
@@ -194,16 +199,31 @@ class FunctionModel(PythonModel):
         asked, why = f"{self.takes[0]} arrays {tuple(noisy.shape)}", f"{type(faults[0]).__name__}: {shown(faults[0])}"
         raise InputError(f"the function {self.name} failed on images, {asked} in float32 ({why})") from faults[0]
 
+    def _call(self, noisy: Tensor, takes: str) -> Any:
+        """What the function says of a copy of `noisy`, where torch records nothing that it does not ask to be recorded.
+
+        A function that takes a gradient without asking for that is called as a script would call it, from now on.
+        """
+        with torch.inference_mode(False), torch.set_grad_enabled(self.gradients):
+            try:
+                return self.function(noisy.clone() if takes == "torch" else noisy.cpu().numpy().copy())
+            except RuntimeError as error:
+                if self.gradients or not GRADIENT.search(str(error)):
+                    raise
+        self.gradients = True
+        return self._call(noisy, takes)
+
     def _logits(self, answer: Any, images: int) -> Tensor:
         """(images, K) of what the function said: logits or votes. InputError if it is neither."""
         found = answer.detach() if isinstance(answer, Tensor) else self._tensor(answer)
         if found is not None and found.shape == (images,) and not found.is_floating_point():
             self.labels = True
             return votes(found, self.num_classes, f"function {self.name}")
-        if found is None or found.dim() != 2 or len(found) != images or found.shape[1] < 2:
-            got = type(answer).__name__ if found is None else f"{found.dtype} {tuple(found.shape)}"
+        fits = found is not None and found.dim() == 2 and len(found) == images and found.shape[1] >= 2
+        if found is None or not fits or found.is_complex():
             expected = f"expected logits ({images}, K), K >= 2, or labels ({images},), whole numbers"
-            raise InputError(f"the function {self.name} answers {images} images with {got}; {expected}")
+            said = f"the function {self.name} answers {images} images with {described(answer)}; {expected}"
+            raise InputError(said + _way_to_logits(answer, images))
         return found if found.dtype == torch.float64 else found.float()
 
     def _tensor(self, answer: Any) -> Tensor | None:
@@ -213,6 +233,17 @@ class FunctionModel(PythonModel):
         except ValueError:  # lists of different lengths
             return None
         return torch.from_numpy(array) if array.dtype.kind in "biuf" else None
+
+
+def _way_to_logits(answer: Any, images: int) -> str:
+    """What a function may give in place of this answer; empty where that is not known."""
+    if isinstance(answer, Mapping | tuple) or hasattr(answer, "logits"):
+        return ": let it return the logits alone"
+    shape = tuple(getattr(answer, "shape", ()))
+    if shape not in ((images,), (images, 1)):
+        return ""
+    columns = "two columns, of a probability p np.stack([1 - p, p], 1), of a logit z np.stack([0 * z, z], 1)"
+    return f": for two classes let it return {columns}, p and z of shape ({images},); for labels .astype(int)"
 
 
 class EstimatorModel(PythonModel):
