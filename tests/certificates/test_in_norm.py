@@ -15,7 +15,7 @@ from randsmooth.certificates import Certificates, from_counts, from_evidence, fr
 from randsmooth.certificates.files import check_file
 from randsmooth.certificates.header import Header
 from randsmooth.metrics.accuracy import asked_radii, largest_possible
-from randsmooth.noise import NORMS, Gaussian, GaussianPerCoordinate, InNorm, Uniform, noise_from
+from randsmooth.noise import NORMS, Gaussian, GaussianPerCoordinate, InNorm, PerFeature, Uniform, noise_from
 
 STD = np.linspace(0.2, 2.0, 16, dtype=np.float32).reshape(1, 4, 4)
 NOISES: dict[str, tuple[dict[str, object], str, str]] = {  # what a header says -> how it is called, and its norm
@@ -24,7 +24,12 @@ NOISES: dict[str, tuple[dict[str, object], str, str]] = {  # what a header says 
     "laplace": ({"distribution": {"name": "laplace", "b": 0.5}}, "laplace 0.5 (L1)", "l1"),
     "splitting": ({"distribution": {"name": "splitting", "lam": 0.5}}, "splitting 0.5 (L1)", "l1"),
     "ablation": ({"distribution": {"name": "ablation", "k": 3, "d": 64}}, "ablation 3 (L0)", "l0"),
-    "std": ({"distribution": GaussianPerCoordinate(STD).facts()}, "(standard deviations)", "ellipsoid"),
+    "std": ({"distribution": GaussianPerCoordinate(STD).facts()}, "(standard deviations of the noise)", "ellipsoid"),
+    "features": (
+        {"distribution": PerFeature(STD, 0.25).facts()},
+        "(standard deviations of each feature)",
+        "deviations",
+    ),
 }
 SHARES = (0.999, 0.97, 0.9, 0.8, 0.6, 0.5, 0.3)
 
@@ -106,6 +111,8 @@ def test_radii_in_another_norm_are_those_of_the_formula() -> None:
         ("uniform", "linf", lambda r: -1.2 * np.expm1(np.log1p(-r / 1.2) / d)),
         ("std", "l2", lambda r: r * smallest),
         ("std", "linf", lambda r: r / corners),
+        ("features", "l2", lambda r: r / 0.25 * smallest),
+        ("features", "linf", lambda r: r / 0.25 / corners),
     ]
     for bound in ("clopper-pearson", "two-sided", "pairwise"):
         for noise, norm, formula in rows:

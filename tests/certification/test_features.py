@@ -24,7 +24,7 @@ from randsmooth.certification.opening import images_taken
 from randsmooth.data import deviations, features, load
 from randsmooth.errors import InputError
 from randsmooth.models import Ensemble, EstimatorModel
-from randsmooth.noise import GaussianPerCoordinate
+from randsmooth.noise import NORMS, GaussianPerCoordinate, InDeviations
 
 N, CLASSES = 12, 3
 WINE = load_wine(as_frame=True)
@@ -66,7 +66,7 @@ def test_models_of_every_kind_take_inputs_of_every_shape(tmp_path: Path) -> None
             for kind, table in tables.items():
                 ties = np.abs(counts[kind] - counts["module"]).sum()  # of rounding
                 assert ties <= 2 * N, (shape, sigma, kind)
-                assert table.header.norm == ("ellipsoid" if sigma == "0.5std" else "l2")
+                assert table.header.norm == ("deviations" if sigma == "0.5std" else "l2")
             smoothed = rs.SmoothedClassifier(made["module"], sigma=300.0, n=400, seed=0, shape=shape)
             one, several = smoothed.certify(torch.tensor(x[0])), smoothed.certify(torch.tensor(x))
             assert (one.counts[0] == several.counts[0]).all() and len(several.counts) == N, shape
@@ -78,15 +78,29 @@ def test_a_radius_is_never_beyond_the_plane_and_in_the_units_of_its_noise() -> N
     std, sides = deviations(load(x)), lambda z: np.hstack([z @ plane, -z @ plane])
     certify = partial(rs.certify, sides, x, n=4000, alpha=1e-6, seed=0, identity="a plane")
     np.testing.assert_allclose(std, x.std(axis=0), rtol=1e-5)
-    for sigma, unit in ((3.0, np.ones(5)), ("0.25std", 0.25 * std)):
+    for sigma, unit, far in ((3.0, np.ones(5), 3.0 * 2.5), ("0.25std", std, 0.25 * 2.5), ("0.5std", std, 0.5 * 2.5)):
         table = certify(sigma=sigma)
         distance = np.abs(x @ plane)[:, 0] / np.linalg.norm(plane[:, 0] * unit)  # in the norm of the header
-        within = np.minimum(distance, 2.5) if sigma == "0.25std" else np.minimum(distance, 3.0 * 2.5)
+        within = np.minimum(distance, far)
         assert (table.radius <= distance).all(), sigma
         assert np.median(table.radius / within) > 0.7, sigma
-    noise = GaussianPerCoordinate(np.array([float(f"{each:.6g}") for each in 0.25 * std]))
-    assert table.header.smoothing == noise  # as "0.25std" says, and as a user may give it
-    np.testing.assert_array_equal(certify(noise=noise).counts, table.counts)
+    assert table.header.smoothing == InDeviations(0.5).learned(std)  # as "0.5std" says, and as a user may give it
+
+
+def test_a_radius_is_in_the_unit_of_whoever_named_the_noise() -> None:
+    """Under "0.25std" in deviations of the features, under an array of deviations in those of the noise."""
+    x, weights = inputs((5,))
+    certify = partial(rs.certify, lambda z: z @ weights, x, n=500, seed=0, identity="planes")
+    by_share = certify(sigma="0.25std")
+    by_array = certify(noise=GaussianPerCoordinate(InDeviations(0.25).learned(deviations(load(x))).std))
+    np.testing.assert_array_equal(by_share.counts, by_array.counts)
+    np.testing.assert_allclose(by_share.radius, 0.25 * by_array.radius)
+    np.testing.assert_allclose(by_share.in_norm("l2").radius, by_array.in_norm("l2").radius)
+    said = {table.norm: NORMS[table.norm].title for table in (by_share, by_array)}
+    assert said == {
+        "deviations": "radius in standard deviations of each feature",
+        "ellipsoid": "radius in standard deviations of the noise",
+    }
 
 
 def test_features_of_every_form_are_the_same_data(tmp_path: Path) -> None:
@@ -198,7 +212,10 @@ def test_what_cannot_be_done_with_features_is_refused() -> None:
         (lambda: certify(x, sigma="0std"), "sigma=0.0 | 1e-06"),
         (lambda: certify(x, sigma="0.25std", noise="uniform=1"), "give one of them"),
         (lambda: certify(constant, sigma="0.25std"), "got 0 at [1] | never vary"),
-        (lambda: rs.SmoothedClassifier(lambda z: z, sigma="0.25std").certify(x), "0.25 * x_train.std(axis=0)"),
+        (
+            lambda: rs.SmoothedClassifier(lambda z: z, sigma="0.25std").certify(x),
+            "InDeviations(0.25).learned(x_train.std(axis=0))",
+        ),
         (lambda: smoothed.certify(holes), "input 7 | NaN"),
         (lambda: smoothed.certify(torch.zeros(2, 3, 4, 5, 6)), "(2, 3, 4, 5, 6) | shape=(C, T)"),
         (lambda: smoothed.certify(torch.tensor(x).to_sparse()), "sparse_coo | x.to_dense()"),

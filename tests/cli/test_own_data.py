@@ -142,6 +142,8 @@ def test_features_are_certified_under_deviations_of_the_training_split(cli: Run,
         std = (rs.read("a.parquet").header.distribution or {})["std"]
         np.testing.assert_allclose(std, 0.25 * x[:40].std(axis=0), rtol=1e-5)
         cli.done(*how, *noise, "--out", "a.parquet", "--resume")
+    for answer in (cli.done("evaluate", "a.parquet"), cli.done("compare", "a.parquet")):
+        assert "in standard deviations of each feature" in answer.out
     assert "--sigma 0.25std" in cli.done(*how, "--sigma", 200, "--out", "b.parquet").err
     assert "rows.npz" in cli("train", "rows.npz", "--method", "gaussian", "--sigma", 0.5).err
     assert "features of any scale" in cli("data", "describe", "rows.npz").out

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from certificates.test_in_norm import certified
 from models.refusing import check_refusals
 from randsmooth import metrics, report
 from randsmooth.certificates import Certificates, Header, from_evidence
+from randsmooth.noise import GaussianPerCoordinate, InDeviations, Noise
 from randsmooth.report.curves import radius_title
 
 TITLES = {
@@ -20,7 +22,8 @@ TITLES = {
     "uniform": "L1 radius (pixels in [0, 1])",
     "laplace": "L1 radius (pixels in [0, 1])",
     "ablation": "L0 radius (pixels that may change)",
-    "std": "radius in standard deviations",
+    "std": "radius in standard deviations of the noise",
+    "features": "radius in standard deviations of each feature",
 }
 
 
@@ -46,6 +49,20 @@ def test_every_format_says_the_norm() -> None:
         assert norms == (table.norm,) * 4, noise
         assert f"certified {title}" == radius_title([table]) == report.page_content([table]).radius_chart.x, noise
         assert title.partition(" (")[0] in report.comparison_page([table]), noise
+
+
+def test_radii_in_other_units_are_not_compared() -> None:
+    """Deviations of the noise are another unit for each noise; those of the features are the same one."""
+
+    def table(noise: Noise, name: str) -> Certificates:
+        return replace(certified("std", name=name), header=certified("std", distribution=noise.facts()).header)
+
+    wide, narrow = (InDeviations(times).learned(np.linspace(1.0, 9.0, 16).reshape(1, 4, 4)) for times in (0.5, 0.3))
+    metrics.require_one_norm([table(wide, "a"), table(narrow, "b")])
+    others = [table(GaussianPerCoordinate(noise.std), name) for noise, name in ((wide, "a"), (narrow, "b"))]
+    metrics.require_one_norm([others[0], others[0]])
+    metrics.require_one_norm([other.in_norm("l2") for other in others])
+    check_refusals([(partial(report.render, others), "a and b | different units | --norm l2")])
 
 
 def test_radii_that_follow_are_said_to() -> None:

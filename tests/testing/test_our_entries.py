@@ -12,7 +12,7 @@ from randsmooth.certification.backends import BACKENDS
 from randsmooth.data import DATASETS
 from randsmooth.methods import METHODS
 from randsmooth.models import ARCHITECTURES, FunctionModel, OnnxModel, wrap
-from randsmooth.noise import NOISES, GaussianPerCoordinate
+from randsmooth.noise import NOISES, GaussianPerCoordinate, PerFeature
 from randsmooth.report import PANELS
 
 LARGE = {"wrn28-10", "wrn40-2", "resnet50", "cifar-resnet50", "resnet56", "resnet110"}
@@ -51,6 +51,7 @@ def test_noises() -> None:
     for noise in ("gaussian=0.5", "uniform=0.6", "laplace=0.3", "splitting=0.5", "ablation=3"):
         testing.check_noise(noise)
     testing.check_noise(GaussianPerCoordinate(np.array([0.1, 2.0, 30.0])), shape=(3,))
+    testing.check_noise(PerFeature(np.array([0.1, 2.0, 30.0]), 0.25), shape=(3,))
     testing.check_noise("ablation=2", shape=(3, 4, 4))
     assert {"gaussian", "gaussian-per-coordinate", "uniform", "laplace", "splitting", "ablation"} == {*NOISES}
 

@@ -19,7 +19,7 @@ from randsmooth.certificates import ARITHMETICS, BATCH_MATTERS
 from randsmooth.certification import Watched
 from randsmooth.escape import printable, setting, shortened
 from randsmooth.extras import versions
-from randsmooth.noise import Gaussian, Noise, linf_radius, round_down
+from randsmooth.noise import NORMS, OWN_UNITS, Gaussian, Noise, linf_radius, round_down
 from randsmooth.progress import clock
 from randsmooth.report import web
 
@@ -258,7 +258,7 @@ def said(noise: Noise) -> str:
 
 def in_norm(noise: Noise) -> str:
     """The norm of radii, to be said before a length or a radius."""
-    return {"ellipsoid": "weighted L2", "linf": "L-infinity"}.get(noise.norm, noise.norm.upper())
+    return "weighted L2" if noise.norm in OWN_UNITS else NORMS[noise.norm].label
 
 
 def within(noise: Noise, radius: float) -> str:
@@ -271,7 +271,7 @@ def within(noise: Noise, radius: float) -> str:
     """
     if noise.norm == "l0":
         return f"in at most {radius:.0f} places"
-    units = ", in standard deviations of the noise," if noise.norm == "ellipsoid" else ""
+    units = f", in {NORMS[noise.norm].label}," if noise.norm in OWN_UNITS else ""
     return f"with {in_norm(noise).removeprefix('weighted ')} norm below {down(radius)}{units}"
 
 

@@ -140,7 +140,9 @@ def _pixels(v: Tensor) -> Tensor:
 
 
 def ball_of(norm: str, std: Tensor | None = None) -> Ball:
-    """The balls of a norm, one of `noise.NORMS`; `std`, that broadcasts to an input, is of the ellipsoid.
+    """The balls of a norm, one of `noise.NORMS`; `std`, that broadcasts to an input, is the unit of each coordinate.
+
+    It is for the norms "ellipsoid" and "deviations".
 
     Raises:
         InputError: it is another norm.
@@ -150,7 +152,7 @@ def ball_of(norm: str, std: Tensor | None = None) -> Ball:
         5.0
     """
     balls = {"l2": Ball, "l1": Sum, "linf": Largest, "l0": Pixels}
-    if norm == "ellipsoid" and std is not None:
+    if norm in ("ellipsoid", "deviations") and std is not None:
         return Ball(std)
     check_known("norm", balls, norm)
     return balls[norm]()

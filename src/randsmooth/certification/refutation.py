@@ -475,8 +475,9 @@ def slopes(wrong: Tensor, copies: Tensor, shape: Sequence[int]) -> Tensor:
 
 def ball_under(noise: Noise) -> Ball:
     """The balls in which a noise certifies."""
-    std = noise.std if isinstance(noise, GaussianPerCoordinate) else None
-    return ball_of(noise.norm, None if std is None else torch.tensor(std))
+    if isinstance(noise, GaussianPerCoordinate):
+        return ball_of(noise.norm, torch.tensor(noise.unit, dtype=torch.float64))
+    return ball_of(noise.norm)
 
 
 def inside(point: Tensor, x: Tensor, eps: float, ball: Ball) -> Tensor:

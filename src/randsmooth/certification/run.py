@@ -28,7 +28,7 @@ from randsmooth.documents import shown
 from randsmooth.errors import InputError, Note, check_known
 from randsmooth.frozen_record import settings_from
 from randsmooth.models.sources import told
-from randsmooth.noise import InDeviations
+from randsmooth.noise import OWN_UNITS, InDeviations
 from randsmooth.progress import Progress, Reporter, chosen_progress, silent
 from randsmooth.urls import Place, delivered, is_url, place_of
 
@@ -343,7 +343,8 @@ class Run:
             yield f"inputs {shape} with values below 0 are taken for signals, not for grey images: no scale is checked"
         std = data.deviations(self.images)
         varying = std[std > 0]
-        if self.smoothed.settings.smoothing.norm != "ellipsoid" and len(varying) and std.max() > SCALES * varying.min():
+        one_sigma = self.smoothed.settings.smoothing.norm not in OWN_UNITS
+        if one_sigma and len(varying) and std.max() > SCALES * varying.min():
             said = f"the features' standard deviations lie from {varying.min():.3g} to {std.max():.3g}, and the noise"
             yield f'{said} is the same for all: --sigma 0.25std (sigma="0.25std") takes a quarter of each'
 

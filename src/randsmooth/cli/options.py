@@ -191,7 +191,7 @@ class Judged(Settings):
     """
 
     radii: Radii = None
-    norm: Literal["l1", "l2", "linf", "l0", "ellipsoid"] | None = None
+    norm: Literal["l1", "l2", "linf", "l0", "ellipsoid", "deviations"] | None = None
     dimension: int | None = None
     sigma: float | None = None
     n: int | None = None

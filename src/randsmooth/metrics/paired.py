@@ -14,9 +14,10 @@ from randsmooth.certificates import Certificates, CertificatesLike, as_certifica
 from randsmooth.errors import InputError
 from randsmooth.metrics.accuracy import certified, certified_shares, check_radius, labelled, largest_possible, p_a
 from randsmooth.metrics.estimate import LEVEL, Estimate, Floats, Ints, mean, paired_shares, require_images, wilson
-from randsmooth.noise import NORMS
+from randsmooth.noise import NORMS, OWN_UNITS
 
 SAME = ", so they cannot be compared image by image; certify both with the same --dataset, --split, --take or --skip"
+ROUNDED = 1e-5  # of a unit, which is stored with six digits
 
 
 def require_same_images(a: CertificatesLike, b: CertificatesLike) -> None:
@@ -53,6 +54,19 @@ def require_one_norm(tables: Sequence[CertificatesLike]) -> None:
         said = ", ".join(f"{table.name or 'a table'} has {NORMS[table.norm].label} radii" for table in given)
         way = "report one norm at a time, or all in one that is proved of each (--norm, table.in_norm)"
         raise InputError(f"radii in different norms are never compared: {said}; {way}")
+    if given and given[0].norm in OWN_UNITS:
+        _require_one_unit(given)
+
+
+def _require_one_unit(tables: Sequence[Certificates]) -> None:
+    """Raise InputError unless a change of a coordinate counts alike in the radii of all tables."""
+    first, *others = (np.asarray(table.header.smoothing.unit, np.float64) for table in tables)  # type: ignore[attr-defined]
+    for table, unit in zip(tables[1:], others, strict=True):
+        if unit.shape != first.shape or not np.allclose(unit, first, rtol=ROUNDED, atol=0.0):
+            said = f"the radii of {tables[0].name or 'a table'} and {table.name or 'another'} are in different units"
+            raise InputError(
+                f"{said}, as their {NORMS[table.norm].label} differ: compare them in L2 (--norm l2, table.in_norm)"
+            )
 
 
 def _about(table: Certificates) -> str:

@@ -8,8 +8,10 @@ from .gaussian import Gaussian as Gaussian
 from .gaussian import draw as draw
 from .gaussian_per_coordinate import GaussianPerCoordinate as GaussianPerCoordinate
 from .gaussian_per_coordinate import InDeviations as InDeviations
+from .gaussian_per_coordinate import PerFeature as PerFeature
 from .laplace import Laplace as Laplace
 from .norms import NORMS as NORMS
+from .norms import OWN_UNITS as OWN_UNITS
 from .norms import Norm as Norm
 from .norms import check_sigma as check_sigma
 from .registry import NOISES as NOISES

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
+from randsmooth.noise.norms import NORMS
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -113,7 +114,7 @@ class Noise(ABC):
             randsmooth.errors.InputError: radius=0.5 must be a whole number of pixels, for ablation=45 is about L0
         """
         if not 0.0 <= r < math.inf:
-            raise InputError(f"{name}={r} must be a finite radius >= 0, in units of pixels in [0, 1]")
+            raise InputError(f"{name}={r} must be a finite radius >= 0: {NORMS[self.norm].title}")
         if self.norm == "l0" and r != int(r):
             raise InputError(f"{name}={r:g} must be a whole number of pixels, for {self.text} is about L0")
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
@@ -27,9 +27,10 @@ UNIT = Gaussian(1.0)
 
 @dataclass(frozen=True, eq=False)
 class GaussianPerCoordinate(Noise):
-    """x + N(0, diag(std^2)): radii are those of delta / std in L2, in standard deviations.
+    """x + N(0, diag(std^2)): radii are those of delta / std in L2, in standard deviations of the noise.
 
-    In units of its own standard deviation each coordinate has Gaussian noise of sigma 1.
+    In units of its own standard deviation each coordinate has Gaussian noise of sigma 1. `PerFeature` counts radii in
+    standard deviations of the features instead.
 
     Attributes:
         std: float32, of the shape of an input, or with ones in it: (C, 1, 1) is one for each channel.
@@ -51,11 +52,16 @@ class GaussianPerCoordinate(Noise):
     name: ClassVar[str] = "gaussian-per-coordinate"
     norm: ClassVar[str] = "ellipsoid"
     usage: ClassVar[str] = "gaussian-per-coordinate=FILE.npy"
-    help: ClassVar[str] = "x + N(0, diag(std^2)), std being FILE.npy's: L2 in units of each coordinate's std."
+    help: ClassVar[str] = "x + N(0, diag(std^2)), std being FILE.npy's: L2 in units of std, the noise's own."
     tight: ClassVar[bool] = True
     additive: ClassVar[bool] = True
     implied: ClassVar[tuple[str, ...]] = ("l2", "l1", "linf")
-    scale = 1.0  # a standard deviation
+    scale = 1.0  # a standard deviation of the noise
+
+    @property
+    def unit(self) -> NDArray[np.floating[Any]]:
+        """What a change of each coordinate is divided by before its L2 norm is taken, of the shape of `std`."""
+        return self.std
 
     def __post_init__(self) -> None:
         try:
@@ -71,7 +77,7 @@ class GaussianPerCoordinate(Noise):
         object.__setattr__(self, "std", std)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, GaussianPerCoordinate) and self._key() == other._key()
+        return type(other) is type(self) and self._key() == other._key()
 
     def __hash__(self) -> int:
         return hash(self._key())
@@ -79,10 +85,17 @@ class GaussianPerCoordinate(Noise):
     @property
     def text(self) -> str:
         """The name, and what tells these standard deviations from others."""
-        return f"{self.name}={blake2b(repr(self._key()).encode(), digest_size=4).hexdigest()}"
+        return f"{self.name}={self._digest()}"
 
     def facts(self) -> dict[str, Any]:
         return {"name": self.name, "std": self.std.tolist()}
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> Noise:
+        """As `Noise.from_facts`; with `times` it is `PerFeature`."""
+        if set(facts) == {"std", "times"}:
+            return PerFeature(**facts)
+        return super().from_facts(facts)
 
     @classmethod
     def parse(cls, value: str) -> GaussianPerCoordinate:
@@ -99,7 +112,7 @@ class GaussianPerCoordinate(Noise):
         own = self.std.shape
         if len(own) != len(shape) or any(mine not in (1, their) for mine, their in zip(own, shape, strict=True)):
             raise InputError(f"std has the shape {own} and an input {tuple(shape)}: give one for each coordinate")
-        return GaussianPerCoordinate(np.broadcast_to(self.std, tuple(shape)))
+        return replace(self, std=np.broadcast_to(self.std, tuple(shape)))
 
     def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
         """As `Noise.draw`.
@@ -131,12 +144,72 @@ class GaussianPerCoordinate(Noise):
         Those of L2 and L1 touch it where std is smallest, the L-infinity one in its corners, all of the same length.
         """
         r = super().convert(norm, r)
+        if norm == self.norm:
+            return r
         if norm == "linf":
-            return below(r / math.sqrt(np.sum(self.of(shape).std.astype(np.float64) ** -2.0)))
-        return r if norm == "ellipsoid" else below(r * float(self.std.min()))
+            return below(r / math.sqrt(np.sum(self.of(shape).unit.astype(np.float64) ** -2.0)))
+        return below(r * float(self.unit.min()))
 
-    def _key(self) -> tuple[tuple[int, ...], bytes]:
+    def _key(self) -> tuple[Any, ...]:
         return self.std.shape, self.std.tobytes()
+
+    def _digest(self) -> str:
+        return blake2b(repr(self._key()).encode(), digest_size=4).hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class PerFeature(GaussianPerCoordinate):
+    """Noise of `times` the standard deviation of each feature: radii are in standard deviations of the features.
+
+    That is the unit that a user has, whatever the noise: under 0.25 and under 0.5 of the deviations, a radius of 1 lets
+    one feature move by its whole deviation. It is `times` the radius in standard deviations of the noise.
+
+    Attributes:
+        std: of the noise, as in `GaussianPerCoordinate`.
+        times: how many standard deviations of the feature that is.
+
+    Raises:
+        InputError: as of `GaussianPerCoordinate`, or `times` is no number from 1e-6 to 1e6.
+
+    Example:
+        >>> noise = PerFeature(np.array([0.5, 10.0]), times=0.25)  # of features that deviate by 2 and by 40
+        >>> noise.unit.tolist(), noise.radius(0.1587).round(3).tolist()
+        ([2.0, 40.0], 0.25)
+    """
+
+    times: float = 1.0
+    norm: ClassVar[str] = "deviations"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_length("times", self.times)
+
+    @property
+    def scale(self) -> float:  # type: ignore[override]
+        return self.times
+
+    @property
+    def unit(self) -> NDArray[np.floating[Any]]:
+        return self.std.astype(np.float64) / self.times
+
+    @property
+    def text(self) -> str:
+        """As of `GaussianPerCoordinate`, with what a user wrote before it."""
+        return f"{self.name}={self.times:g}{STD}-{self._digest()}"
+
+    def facts(self) -> dict[str, Any]:
+        return {**super().facts(), "times": self.times}
+
+    def radius(self, q: ArrayLike, q_next: ArrayLike | None = None) -> Floats:
+        """R = times / 2 (Phi^-1(1 - q) - Phi^-1(q_next)), in standard deviations of the features."""
+        return self.times * UNIT.radius(q, q_next)
+
+    def tail(self, radius: ArrayLike) -> Floats:
+        """q = Phi(-radius / times)."""
+        return UNIT.tail(np.asarray(radius, np.float64) / self.times)
+
+    def _key(self) -> tuple[Any, ...]:
+        return *super()._key(), self.times
 
 
 DIGITS = 6  # of a standard deviation: fewer than what the order of a sum decides
@@ -146,7 +219,7 @@ DIGITS = 6  # of a standard deviation: fewer than what the order of a sum decide
 class InDeviations(Noise):
     """Gaussian noise of `times` the standard deviation of each coordinate, once the training data tell these.
 
-    A user writes sigma="0.25std". `randsmooth.certify` makes it `GaussianPerCoordinate`; by itself it draws nothing.
+    A user writes sigma="0.25std". `randsmooth.certify` makes it `PerFeature`; by itself it draws nothing.
 
     Attributes:
         times: how many standard deviations.
@@ -161,21 +234,23 @@ class InDeviations(Noise):
 
     times: float
     name: ClassVar[str] = "gaussian"
-    norm: ClassVar[str] = "ellipsoid"
+    norm: ClassVar[str] = PerFeature.norm
     ready = False
 
     def __post_init__(self) -> None:
         check_length("sigma", self.times)
 
-    def learned(self, deviations: ArrayLike) -> GaussianPerCoordinate:
+    def learned(self, deviations: ArrayLike) -> PerFeature:
         """The noise where the coordinates have these standard `deviations`, of the shape of an input.
+
+        Radii are in these deviations.
 
         Raises:
             InputError: one of them is 0, as of a column that never varies.
         """
         found = self.times * np.asarray(deviations, np.float64)
         rounded = [float(f"{each:.{DIGITS}g}") for each in found.flat]
-        return GaussianPerCoordinate(np.array(rounded).reshape(found.shape))
+        return PerFeature(np.array(rounded).reshape(found.shape), self.times)
 
     @property
     def text(self) -> str:
@@ -186,7 +261,7 @@ class InDeviations(Noise):
 
     def _unknown(self, *_: Any, **__: Any) -> NoReturn:
         said = f"{self.text} is known once there are training data, as certification has them"
-        raise InputError(f"{said}; else give rs.noise.GaussianPerCoordinate({self.times:g} * x_train.std(axis=0))")
+        raise InputError(f"{said}; else give rs.noise.InDeviations({self.times:g}).learned(x_train.std(axis=0))")
 
     scale = property(_unknown)
     draw = radius = tail = of = _unknown

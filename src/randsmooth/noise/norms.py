@@ -48,12 +48,20 @@ NORMS = {
     "linf": Norm("L-infinity", "L-infinity radius", PIXELS, "every change of each number by less than r"),
     "l0": Norm("L0", "L0 radius", "pixels that may change", "every change of at most r pixels", whole=True),
     "ellipsoid": Norm(
-        "standard deviations",
-        "radius in standard deviations",
+        "standard deviations of the noise",
+        "radius in standard deviations of the noise",
         "",
         "every change of L2 norm below r, counted in each coordinate's standard deviation of the noise",
     ),
+    "deviations": Norm(
+        "standard deviations of each feature",
+        "radius in standard deviations of each feature",
+        "",
+        "every change of L2 norm below r, counted in each feature's own standard deviation",
+    ),
 }
+
+OWN_UNITS = ("ellipsoid", "deviations")  # norms that count the change of each coordinate in a unit of its own
 
 
 def check_sigma(sigma: float, most: float = OF_PIXELS) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from randsmooth import bounds
-from randsmooth.attacks import ball_of
+from randsmooth.attacks import Ball, ball_of
 from randsmooth.errors import InputError
 from randsmooth.noise import NOISES, NORMS, Noise, Stream, make_noise
 from randsmooth.testing.contract import Checks, one_line, refusal, run
@@ -200,13 +200,21 @@ def _along(noise: Noise, shape: tuple[int, ...], weights: Tensor) -> Callable[[f
 
     The first numbers of a copy are those of the coordinates.
     """
-    std = torch.tensor(getattr(noise, "std", 1.0))  # other than 1 in an ellipsoid alone
-    (unit,) = ball_of(noise.norm, std).along((std**2 * weights.view(shape))[None], 1.0)
+    (direction,) = _ball(noise).along((_unit(noise) ** 2 * weights.view(shape))[None], 1.0)
 
     def sums(r: float) -> NDArray[np.float32]:
-        return torch.cat([each[:, : len(weights)] @ weights for each in _drawn(noise, 0.5 + r * unit)]).numpy()
+        return torch.cat([each[:, : len(weights)] @ weights for each in _drawn(noise, 0.5 + r * direction)]).numpy()
 
     return sums
+
+
+def _unit(noise: Noise) -> Tensor:
+    """What a change of each coordinate is divided by in the noise's norm; 1 where it has no units of its own."""
+    return torch.tensor(getattr(noise, "unit", getattr(noise, "std", 1.0)), dtype=torch.float32)
+
+
+def _ball(noise: Noise) -> Ball:
+    return ball_of(noise.norm, _unit(noise))
 
 
 def _drawn(noise: Noise, x: Tensor) -> Iterator[Tensor]:
@@ -264,14 +272,13 @@ def _values_to_hide(noise: Noise) -> Iterator[tuple[float, float]]:
 
 def _changed(noise: Noise, x: Tensor, after: float, radius: float) -> Tensor:
     """`x`, whose numbers are all equal, changed towards `after` by `radius` in as few coordinates as that takes."""
-    ball = ball_of(noise.norm, torch.tensor(getattr(noise, "std", 1.0)))
     if noise.norm == "l0":
         rows = x.clone().reshape(-1, math.prod(x.shape[1:]) if x.dim() > 1 else x.numel())
         rows[:, : math.ceil(radius)] = after
         return rows.view(x.shape)
     first = torch.zeros(x.shape)
     first.view(-1)[0] = after - float(x.view(-1)[0])
-    length = ball.length(first)
+    length = _ball(noise).length(first)
     return x + first * min(1.0, radius / length)
 
 

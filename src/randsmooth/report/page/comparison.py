@@ -13,6 +13,7 @@ from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, shortened
 from randsmooth.metrics import Comparison, Difference
+from randsmooth.noise import NORMS, OWN_UNITS
 from randsmooth.report import charts, curves, web
 from randsmooth.report.page.panels import PANELS, PageContent, Pictures
 from randsmooth.report.sheet import UNJUDGED, Sheet, budget_remarks, build_sheet, gathered, paired_with, sure_of
@@ -31,7 +32,10 @@ def sentences(sheet: Sheet) -> list[str]:
         ]
     if len(tables) == 1:
         clean = "".join(f"{c.figures[0]}% at radius {c.title}, " for c in sheet.accuracy[:1])
-        return [f"{names[0]}: {clean}ACR {acr.figures[0]} ({' to '.join(acr.ends[0])}), on {len(tables[0]):,} images."]
+        norm = tables[0].norm
+        unit = f" ({NORMS[norm].title})" if norm in OWN_UNITS else ""
+        average = f"ACR {acr.figures[0]} ({' to '.join(acr.ends[0])})"
+        return [f"{names[0]}: {clean}{average}, on {len(tables[0]):,} images{unit}."]
     by_acr = sorted(known, key=lambda row: -sheet.summaries[row].acr.value)  # type: ignore[union-attr]
     others = [row for row in by_acr if row != sheet.baseline]
     second = others[1] if sheet.baseline is None else sheet.baseline
