@@ -18,7 +18,7 @@ from models.refusing import refusal
 from nasty import NASTY
 from randsmooth import metrics
 from randsmooth.app import Assessment, assessing
-from randsmooth.app.assessment_page import FILES, advice, assessment_page
+from randsmooth.app.assessment_page import FILES, advice, assessment_page, figure
 from randsmooth.noise import Uniform
 
 ONE = metrics.share([True] * 64)
@@ -69,6 +69,24 @@ def test_attacks_change_answers_beyond_the_radius_alone(found: Assessment) -> No
     wrong = replace(found.attempts[row].inside, predict=1 - int(found.table.predict[row]))
     refuted = replace(found, attempts={row: replace(found.attempts[row], inside=wrong)})
     assert refuted.failed == [row] and "these certificates are wrong" in assessment_page(refuted)
+
+
+def test_one_attacked_image_is_a_mark_and_no_curve(found: Assessment, tmp_path: Path) -> None:
+    row = min(found.changed, key=lambda row: found.changed[row])
+    tried = found.attempts[row]
+    unchanged = replace(tried, outside=None)
+    for attempt, at, told in (
+        (tried, found.changed[row], f"changed at {found.changed[row]:.2f}"),
+        (unchanged, tried.farthest, "unchanged to"),
+    ):
+        one = replace(found, attempts={row: attempt})
+        line = figure(one).lines[-1]
+        assert line.kind == "points" and len(line.x) == 1 and told in line.name
+        assert line.x[0] == pytest.approx(min(at, figure(one).x_range[1]))  # type: ignore[index]
+        page = assessment_page(one)
+        assert page.count('<span class="dot attacked"') == 1 and page.count("<polyline") == 3
+    rs.app.write_assessment(one, tmp_path)
+    assert figure(found).lines[-1].kind == "step" and 'class="dot' not in assessment_page(found)
 
 
 def test_figures_reach_json_and_page(found: Assessment) -> None:

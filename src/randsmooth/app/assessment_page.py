@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from randsmooth import metrics
 from randsmooth.app.assessing import PILOT_N, PLAN_N, Assessment
@@ -95,7 +96,8 @@ def figure(found: Assessment) -> Axes:
     """Clean accuracy, accuracy under noise, certified accuracy by radius, and what the attacks left, in percent."""
     table, changed = found.table, found.changed
     far = float(np.max(table.radius * table.correct, initial=found.radius))
-    end = 1.1 * min(max([far, *changed.values()]), 3.0 * far)
+    marked = [_mark(found)[0]] if len(found.attempts) == 1 else []
+    end = 1.1 * min(max([far, *changed.values(), *marked]), 3.0 * far)
     x = np.linspace(0.0, end, POINTS)
     shares = metrics.certified_shares(table, x)
     low, high = metrics.wilson(np.round(shares * len(table)), len(table))
@@ -110,14 +112,31 @@ def figure(found: Assessment) -> Axes:
         Line(f"right and certified{few}", x, 100.0 * shares, "step", look=Look(PALETTE[0], "solid"), **band),
     ]
     if found.attempts:
-        distances = np.array([changed.get(row, np.inf) for row in found.attempts])
-        left = shares[0] * (distances[None] > x[:, None]).mean(axis=1)
-        name = f"right under attack ({len(distances)})"
-        lines.append(Line(name, x, 100.0 * left, "step", look=Look(PALETTE[1], "solid")))
+        lines.append(_under_attack(found, x, shares[0]))
     across = f"{in_norm(found.noise)} norm of the change"
     return Axes(
         f"{found.name} on {table.header.dataset}", across, "images (%)", lines, y_range=(0.0, 102.0), x_range=(0.0, end)
     )
+
+
+def _under_attack(found: Assessment, x: NDArray[np.float64], right: float) -> Line:
+    """What the attacks left of the share that is `right`, at the radii `x`; of one image alone a mark, and no curve."""
+    look = Look(PALETTE[1], "solid")
+    if len(found.attempts) == 1:
+        distance, name = _mark(found)
+        return Line(name, np.array([min(distance, x[-1])]), np.array([100.0 * right]), "points", look=look)
+    distances = np.array([found.changed.get(row, np.inf) for row in found.attempts])
+    left = right * (distances[None] > x[:, None]).mean(axis=1)
+    return Line(f"right under attack ({len(distances)})", x, 100.0 * left, "step", look=look)
+
+
+def _mark(found: Assessment) -> tuple[float, str]:
+    """Where the search around the only image that was attacked ended, and what it came to."""
+    ((row, tried),) = found.attempts.items()
+    if row in found.changed:
+        distance = found.changed[row]
+        return distance, f"one image attacked: changed at {distance:.2f}"
+    return tried.farthest, f"one image attacked: unchanged to {down(tried.farthest)}"
 
 
 def _in_percent(axes: Axes) -> dict[str, Any]:
@@ -132,7 +151,10 @@ def _in_percent(axes: Axes) -> dict[str, Any]:
     for line, tone in zip(axes.lines, TONES, strict=False):
         edge = [] if line.low is None or line.high is None else [*line.low, *reversed(line.high)]
         band = points([*line.x, *reversed(line.x)], edge) if edge else ""
-        lines.append({"name": line.name, "points": points(line.x, line.y), "band": band, "tone": tone})
+        dots = [(100.0 * a / end, 100.0 - b) for a, b in zip(line.x, line.y, strict=True)]
+        alone = line.kind == "points"
+        curve = "" if alone else points(line.x, line.y)
+        lines.append({"name": line.name, "points": curve, "dots": dots if alone else [], "band": band, "tone": tone})
     marks = [(100.0 * value / end, text) for value, text in ticks(end)]
     return {"lines": lines, "x": marks, "y": [(100.0 - y, f"{y}") for y in range(0, 101, 25)], "across": axes.x}
 
