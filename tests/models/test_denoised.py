@@ -1,6 +1,7 @@
 """Denoised smoothing: both parts are the base classifier, of whatever kind; DnCNN; one step of a diffusion model."""
 
 import itertools
+import json
 import math
 from functools import partial
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 import randsmooth as rs
@@ -186,3 +188,40 @@ def test_diffusion_folders_that_cannot_be_used_are_refused(tmp_path: Path) -> No
         ("text", 0.5, "UNet2DConditionModel | no text or class"),
     ]
     check_refusals((partial(load_denoiser, tmp_path / name, sigma=sigma), said) for name, sigma, said in rows)
+
+
+def test_a_diffusion_model_without_some_of_its_weights_is_none(tmp_path: Path) -> None:
+    """What lacks would hold whatever the memory held."""
+    network = unet()
+    from diffusers import DDPMPipeline, DDPMScheduler
+
+    DDPMPipeline(network, DDPMScheduler(num_train_timesteps=200, beta_end=0.1)).save_pretrained(tmp_path)
+    folder = tmp_path / "unet"
+    weights = load_file(folder / "diffusion_pytorch_model.safetensors")
+    save_file({name: tensor for name, tensor in weights.items() if name != "conv_in.weight"}, folder / "lacking")
+    whole, said = (folder / "diffusion_pytorch_model.safetensors").read_bytes(), (folder / "config.json").read_text()
+    levels = (tmp_path / "scheduler" / "scheduler_config.json").read_text()
+
+    def refuse(words: str) -> None:
+        check_refusals([(lambda: load_denoiser(tmp_path, sigma=0.5), words)])
+
+    (folder / "lacking").replace(folder / "diffusion_pytorch_model.safetensors")
+    refuse("lacks 1 tensors | conv_in.weight")
+    (folder / "diffusion_pytorch_model.safetensors").write_bytes(whole)
+    networks: list[tuple[dict[str, Any], str]] = [
+        ({"layers_per_block": 200_000}, "layers_per_block=200000"),
+        ({"layers_per_block": 60}, "more than | parameters"),
+        ({"block_out_channels": [4, 2**20]}, "more than | numbers"),
+        ({"down_block_types": 5}, "cannot be loaded by diffusers"),
+    ]
+    for settings, words in networks:
+        (folder / "config.json").write_text(json.dumps(json.loads(said) | settings))
+        refuse(words)
+    (folder / "config.json").write_text(said)
+    schedules: list[tuple[dict[str, Any], str]] = [
+        ({"num_train_timesteps": 10**9}, "num_train_timesteps=1000000000"),
+        ({"beta_schedule": "none"}, "cannot be loaded by diffusers"),
+    ]
+    for settings, words in schedules:
+        (tmp_path / "scheduler" / "scheduler_config.json").write_text(json.dumps(json.loads(levels) | settings))
+        refuse(words)

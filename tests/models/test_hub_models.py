@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -158,7 +159,7 @@ def test_what_is_no_model_of_a_hub_is_refused(vit: Path, tmp_path: Path, monkeyp
         "hf:": "no folder | the name",
         "hf:user/none": "hub or its cache | hf download user/none",
         f"hf:{tmp_path / 'body'}": "2 tensors of the classifier | classifier.bias",
-        f"hf:{vit}": "cannot be loaded as an image classifier",
+        f"hf:{vit}": "model.safetensors | from safetensors alone",
     }
     check_refusals((partial(rs.load_model, source), said) for source, said in rows.items())
 
@@ -174,6 +175,59 @@ def test_code_in_a_folder_is_never_run_and_nobody_is_asked(vit: Path, monkeypatc
     monkeypatch.setattr("builtins.input", asked := Mock(return_value="y"))
     check_refusals([(lambda: from_transformers(f"hf:{vit}"), "never run | file.py:NAME")])
     assert not asked.called and not ran.exists()
+
+
+def changed(folder: Path, file: str = "config.json", **settings: Any) -> None:
+    """Say something else in a file of JSON."""
+    path = folder / file
+    path.write_text(json.dumps(json.loads(path.read_text()) | settings))
+
+
+# What a configuration asks for that nobody would build with these weights, or that is not in the folder.
+ASKED: list[tuple[dict[str, Any], str]] = [
+    ({"num_hidden_layers": 200_000}, "num_hidden_layers=200000 | tensors"),
+    ({"num_hidden_layers": 60}, "more than | parameters | weights"),
+    ({"hidden_size": 50_000, "num_attention_heads": 1}, "more than | numbers | weights"),
+    ({"num_labels": 10**9, "id2label": None}, "num_labels=1000000000"),
+    ({"intermediate_size": 10**12}, "intermediate_size=1000000000000"),
+    ({"nested": {"depths": [1, 10**6]}}, "depths=1000000"),
+    ({"quantization_config": {"quant_method": "gptq"}}, "quantization_config | as they are"),
+    ({"_attn_implementation": "user/kernel"}, "_attn_implementation='user/kernel'"),
+    ({"model_type": 5}, "cannot be loaded"),
+    ({"id2label": {"7": "cat"}, "num_labels": 1}, "cannot be loaded | classifier"),
+]
+
+
+def test_no_more_is_built_than_the_weights_are(vit: Path) -> None:
+    before = (vit / "config.json").read_text()
+    for settings, said in ASKED:
+        (vit / "config.json").write_text(before)
+        changed(vit, **settings)
+        check_refusals([(lambda: from_transformers(f"hf:{vit}"), said)])
+    (vit / "config.json").write_text(before)
+    for size in (10**6, 0, -1, True, "a"):
+        changed(vit, "preprocessor_config.json", size={"height": size, "width": size})
+        check_refusals([(lambda: from_transformers(f"hf:{vit}"), f"{size!r} pixels")])
+
+
+def test_no_file_outside_of_the_folder_is_opened(vit: Path, tmp_path: Path) -> None:
+    names = list(load_file(vit / "model.safetensors"))
+    for name in ("../away.safetensors", str(tmp_path / "away.safetensors"), "away.bin", "..", "a\\b.safetensors"):
+        (vit / "model.safetensors").rename(tmp_path / "away.safetensors")
+        (vit / "model.safetensors.index.json").write_text(
+            json.dumps({"metadata": {}, "weight_map": dict.fromkeys(names, name)})
+        )
+        check_refusals([(lambda: from_transformers(f"hf:{vit}"), "index.json names | beside it alone")])
+        (tmp_path / "away.safetensors").rename(vit / "model.safetensors")
+    (vit / "adapter_config.json").write_text('{"base_model_name_or_path": "user/name"}')
+    check_refusals([(lambda: from_transformers(f"hf:{vit}"), "adapter_config.json | another model")])
+
+
+def test_names_of_tensors_reach_no_terminal(vit: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    weights = load_file(vit / "model.safetensors")
+    save_file(weights | {"\x1b]0;owned\x07": torch.ones(1)}, vit / "model.safetensors", {"format": "pt"})
+    from_transformers(f"hf:{vit}")
+    assert "owned" not in "".join(capfd.readouterr())
 
 
 TIMM: dict[str, Any] = {"input_size": (3, 24, 24), "interpolation": "bicubic", "mean": (0.5,) * 3, "std": (0.2,) * 3}

@@ -9,11 +9,20 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor, nn
 
-from randsmooth.documents import parse_json, read_file, shown
+from randsmooth.documents import shown
 from randsmooth.errors import InputError, article
 from randsmooth.extras import needs
 from randsmooth.models.base_classifier import Around, as_module, is_traced, notes_of, pick_device
 from randsmooth.models.folder import StoredModel
+from randsmooth.models.library_folders import (
+    FEWEST_TENSORS,
+    check_loaded,
+    check_settings,
+    checked_weights,
+    no_larger_than,
+    read_settings,
+    silent,
+)
 from randsmooth.models.weights import weights_hash
 from randsmooth.urls import fetched, is_url
 
@@ -237,19 +246,27 @@ def _from_diffusers(folder: Path, sigma: float | None) -> DiffusionDenoiser:
     if sigma is None:
         raise InputError(f"{folder} is a diffusion model, which must know the noise to remove: give sigma (--sigma)")
     network, scheduler = folder / "unet", folder / "scheduler" / SCHEDULER
-    said = parse_json(read_file(network / CONFIG), network / CONFIG)
-    if (kind := said.get("_class_name") if isinstance(said, dict) else said) != NETWORK:
+    said = read_settings(network / CONFIG)
+    if (kind := said.get("_class_name")) != NETWORK:
         way = "pass others as a function of x_t and timesteps to randsmooth.DiffusionDenoiser"
         raise InputError(f"{network} holds a {shown(repr(kind))}; expected a {NETWORK} (no text or class): {way}")
+    levels = read_settings(scheduler)
+    check_settings(levels, str(scheduler), FEWEST_TENSORS)
+    held = checked_weights(network, said, CONFIG, "diffusion_pytorch_model")
     with needs("a diffusion model of diffusers"):
         from diffusers import DDPMScheduler, UNet2DModel
+    how: dict[str, Any] = {"local_files_only": True, "use_safetensors": True, "output_loading_info": True}
     try:
-        unet: nn.Module = UNet2DModel.from_pretrained(str(network), local_files_only=True, use_safetensors=True)
-        schedule = DDPMScheduler.from_config(parse_json(read_file(scheduler), scheduler))
-    except (OSError, ValueError, RuntimeError, KeyError, TypeError) as error:
-        raise InputError(f"{network} cannot be loaded by diffusers ({shown(error)})") from error
-    levels, prediction = schedule.alphas_cumprod, schedule.config.prediction_type
-    return DiffusionDenoiser(unet.eval(), sigma=sigma, alphas_cumprod=levels, prediction=prediction)
+        with silent("diffusers"), torch.random.fork_rng(devices=[]):
+            with no_larger_than(held), torch.device("meta"):  # before any memory is taken
+                UNet2DModel.from_config(said)
+            unet, loaded = UNet2DModel.from_pretrained(str(network), **how)
+            schedule = DDPMScheduler.from_config(levels)
+            steps, prediction = schedule.alphas_cumprod, schedule.config.prediction_type
+    except Exception as error:  # of a configuration that nobody wrote, diffusers raises whatever comes
+        raise InputError(f"{network} cannot be loaded by diffusers ({shown(error) or type(error).__name__})") from error
+    check_loaded(loaded, network, "the diffusion model", "save the whole network")
+    return DiffusionDenoiser(unet.eval(), sigma=sigma, alphas_cumprod=steps, prediction=prediction)
 
 
 class Denoised(Around):

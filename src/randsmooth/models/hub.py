@@ -5,23 +5,32 @@ Their image processors take 8-bit images, which noisy ones are not: here they ar
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
 import torch
 from torch import nn
 
-from randsmooth.documents import parse_json, read_file, shown
+from randsmooth.documents import parse_json, read_file, refused, shown
 from randsmooth.errors import InputError
 from randsmooth.extras import needs
 from randsmooth.models.around import Step, Wrapped, crop_step, normalise_step, resize_step
 from randsmooth.models.folder import here
+from randsmooth.models.library_folders import (
+    check_loaded,
+    check_settings,
+    checked_weights,
+    no_larger_than,
+    read_settings,
+    silent,
+)
 
 # Names that say nothing: numbers, transformers' own, and ImageNet's identifiers, whose order is that of its labels.
 NAMELESS = re.compile(r"\d+|label[_ ]?\d+|n\d{8}", re.IGNORECASE)
-PROCESSOR = "preprocessor_config.json"
-FILES = ["config.json", PROCESSOR, "*.safetensors", "*.safetensors.index.json"]
+CONFIG, PROCESSOR = "config.json", "preprocessor_config.json"
+FILES = [CONFIG, PROCESSOR, "*.safetensors", "*.safetensors.index.json"]
 # Processors that resize, crop, rescale and normalise as their settings say: whether a size that is one number is that
 # of a square (else of the shorter side), and whether they crop where the settings do not say it.
 KINDS = {
@@ -29,6 +38,8 @@ KINDS = {
     **{"Bit": (False, True), "CLIP": (False, True)},
 }
 USUAL = {"do_resize": True, "do_rescale": True, "do_normalize": True, "rescale_factor": 1 / 255}
+MOST_TIMM_TENSORS = 10_000  # of a network of timm: the deepest have a few thousand
+MOST_SIDE = 2**13  # pixels of a side that images are brought to
 FILTERS = {2: "bilinear", 3: "bicubic"}  # of Pillow, by their numbers
 
 
@@ -131,7 +142,8 @@ def from_transformers(source: Path | str, *, classes: Sequence[str] | None = Non
     folder = here(named.removeprefix("hf:"), FILES, "hf:FOLDER")
     steps, network = steps_of(folder), _network(folder, named)
     labels = network.config.id2label
-    own = [str(labels[k]) for k in range(len(labels))]
+    with refused(f"{folder / CONFIG} does not name its classes from 0 on in id2label", (KeyError, TypeError)):
+        own = [str(labels[k]) for k in range(len(labels))]
     return HubClassifier(network, steps, source=named, own=own, classes=classes)
 
 
@@ -150,7 +162,7 @@ def steps_of(folder: Path) -> list[Step]:
             raise InputError(f"it is a {shown(name or 'processor without a name')}, and known are {', '.join(KINDS)}")
         given = {key: value for key, value in said.items() if value is not None}
         return _steps(name, USUAL | {"do_center_crop": KINDS[name][1]} | given)
-    except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
+    except Exception as error:  # of values that nobody meant
         way = "certify it from Python, with the steps that it needs: rs.wrap(model, resize=..., mean=..., std=...)"
         raise InputError(f"{path} does not say in a known way what images need ({shown(error)}): {way}") from error
 
@@ -170,26 +182,46 @@ def _steps(kind: str, said: Mapping[str, Any]) -> list[Step]:
 def _size(size: Any, square: bool) -> int | tuple[int, int]:
     """(height, width), or the length of the shorter side."""
     if isinstance(size, int):
-        return (size, size) if square else size
-    return int(size["shortest_edge"]) if "shortest_edge" in size else (int(size["height"]), int(size["width"]))
+        return (_side(size), _side(size)) if square else _side(size)
+    if "shortest_edge" in size:
+        return _side(size["shortest_edge"])
+    return _side(size["height"]), _side(size["width"])
+
+
+def _side(length: Any) -> int:
+    if isinstance(length, bool) or not isinstance(length, int) or not 1 <= length <= MOST_SIDE:
+        raise InputError(f"images of {shown(repr(length))} pixels; expected 1 to {MOST_SIDE:,} a side")
+    return length
 
 
 def _network(folder: Path, named: str) -> Any:
     """The network with its weights in float32."""
     with needs(named):
         import transformers
+    way = "Python code that comes with one is never run: if you trust it, name a function, file.py:NAME"
+    how: dict[str, Any] = {"local_files_only": True, "use_safetensors": True, "dtype": torch.float32}
+    how |= {"trust_remote_code": False, "output_loading_info": True}  # unless told so, it asks at the terminal
+    held = checked_weights(folder, read_settings(folder / CONFIG), CONFIG, "model")
     try:
-        how: dict[str, Any] = {"local_files_only": True, "use_safetensors": True, "dtype": torch.float32}
-        how |= {"trust_remote_code": False, "output_loading_info": True}  # unless told so, it asks at the terminal
-        network, loaded = transformers.AutoModelForImageClassification.from_pretrained(str(folder), **how)
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError, ImportError) as error:
-        way = "Python code that comes with one is never run: if you trust it, name a function, file.py:NAME"
-        raise InputError(f"{folder} cannot be loaded as an image classifier ({shown(error)}). {way}") from error
-    lacking = sorted(map(str, [*loaded["missing_keys"], *loaded["mismatched_keys"]]))
-    if lacking:
-        why = "it was not trained to classify, or for another number of classes"
-        raise InputError(f"{folder} lacks {len(lacking)} tensors of the classifier, first {shown(lacking[0])}: {why}")
+        with silent("transformers"), _without_progress(transformers.utils.logging), no_larger_than(held):
+            network, loaded = transformers.AutoModelForImageClassification.from_pretrained(str(folder), **how)
+    except Exception as error:  # of a configuration that nobody wrote, transformers raises whatever comes
+        why = shown(error) or type(error).__name__
+        raise InputError(f"{folder} cannot be loaded as an image classifier ({why}). {way}") from error
+    check_loaded(loaded, folder, "the classifier", "it was not trained to classify, or for another number of classes")
     return network
+
+
+@contextmanager
+def _without_progress(library: Any) -> Iterator[None]:
+    """Show no bars of transformers, which name tensors as they are."""
+    shows = library.is_progress_bar_enabled()
+    library.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shows:
+            library.enable_progress_bar()
 
 
 def from_timm(source: Path | str, *, classes: Sequence[str] | None = None) -> HubClassifier:
@@ -207,6 +239,8 @@ def from_timm(source: Path | str, *, classes: Sequence[str] | None = None) -> Hu
     try:
         with needs(named, "timm itself needs a torchvision that fits your torch"):
             import timm.data
+        if (said := Path(name) / CONFIG).is_file():
+            check_settings(read_settings(said), str(said), MOST_TIMM_TENSORS)
         network: Any = timm.create_model(f"local-dir:{name}" if Path(name).is_dir() else name, pretrained=True)
         config = timm.data.resolve_model_data_config(network)
     except InputError:
