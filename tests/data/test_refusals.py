@@ -124,7 +124,8 @@ def test_npz(tmp_path: Path) -> None:
     (tmp_path / "c.npz").write_bytes((tmp_path / "a.npz").read_bytes()[:500])
     np.save(tmp_path / "d.npy", X)
     (tmp_path / "d.npy").rename(tmp_path / "d.npz")
-    for name, told in (("b", "pickle"), ("c", "damaged"), ("d", "np.savez")):
+    np.savez(tmp_path / "e.npz", x=X, y=np.array(["cat", "dog", "cat", "dog"], dtype=object))
+    for name, told in (("b", "np.stack(x)"), ("c", "damaged"), ("d", "np.savez"), ("e", "array 'y' of")):
         refuses((f"{name}.npz", told), tmp_path / f"{name}.npz")
 
 
@@ -184,6 +185,8 @@ def test_names_and_folders(tmp_path: Path) -> None:
     for k, (labels, words) in enumerate(LABELS):
         write_parquet(tmp_path / f"labels{k}" / "train.parquet", DIGITS, labels)
         refuses(words, tmp_path / f"labels{k}")
+    write_parquet(tmp_path / "hidden" / "test.parquet", DIGITS, pa.array([None] * 4, pa.int64()))
+    assert not data.load(str(tmp_path / "hidden"), "test").labelled
     for folder, split, words in (
         ("half", "test", ("no split 'test'", "half; splits there: train")),
         ("empty", "train", ("no data set in",)),

@@ -1,6 +1,5 @@
 """What a Python program holds: arrays, tables, .npz files, loaders, and data sets such as torch's."""
 
-import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,12 +13,23 @@ from PIL import Image
 from torch import Tensor
 from torch.utils.data import DataLoader, RandomSampler, SequentialSampler, default_collate, default_convert
 
-from randsmooth.data.dataset_spec import RESIZE, SPLITS, DatasetSpec, Fit, is_image, one_shape, own
-from randsmooth.data.decode import Source, as_pixels, check_swelling, cut_centre, scaled
-from randsmooth.data.files import NAMES
+from randsmooth.data.dataset_spec import RESIZE, DatasetSpec, Fit, is_image, one_shape, own
+from randsmooth.data.decode import Source, as_pixels, check_brightest, check_swelling, cut_centre, scaled
 from randsmooth.data.images import Images, Request, StreamedImages, TensorImages, numbered, take
-from randsmooth.data.labels import MOST_CLASSES, NONE, ColumnNames, Where, composed, labels_of, no_labels, of_categories
+from randsmooth.data.labels import (
+    IMAGE_NAMES,
+    LABEL_NAMES,
+    MOST_CLASSES,
+    NONE,
+    ColumnNames,
+    Where,
+    composed,
+    labels_of,
+    no_labels,
+    of_categories,
+)
 from randsmooth.data.registry import unknown_form
+from randsmooth.data.splits import WHOLE, array_parts, chosen
 from randsmooth.documents import refused, shown
 from randsmooth.errors import InputError
 
@@ -33,7 +43,7 @@ MOST_CHANNELS = 65  # of images that are neither grey nor RGB, fewer, which must
 TWICE = 1.001 / 255  # about the largest value of 8-bit pixels that were divided by 255 twice
 SLIGHTLY = 0.01  # by which rounding or resizing makes values leave [0, 1]
 PLAIN = (default_collate, default_convert)  # what a loader does with items unless it is told otherwise
-ARRAY = re.compile(r"(?:(train|test|validation|val)_)?(.+?)(?:_(train|test|validation|val))?")
+ARRAY_NAMES = [name for group in (*IMAGE_NAMES, *LABEL_NAMES) for name in group]
 
 
 def as_array(x: Any, name: str) -> Pixels:
@@ -157,8 +167,7 @@ def check_values(x: Pixels, name: str, where: Where) -> Pixels:
     lows, highs = x.min(axis=each), x.max(axis=each)
     low, high = float(lows.min()), float(highs.max())
     if x.dtype == np.uint8:
-        if high == 1:
-            raise InputError(f"{name} is uint8 and holds 0 and 1 only: give x.astype('float32') if 1 means white")
+        check_brightest(int(high), f"{name} is uint8 and", "give x.astype('float32')")
         return x
     if len(bad := np.flatnonzero(~((lows >= 0.0) & (highs <= 1.0)))):  # NaN among them
         found = f"values in [{low:.6g}, {high:.6g}]; expected floats in [0, 1]: {into_unit_range(low, high)}"
@@ -310,7 +319,7 @@ def column_names(x: Any) -> tuple[str, ...]:
 
 
 def read_npz(path: Path, request: Request) -> TensorImages:
-    """The images of a split in an .npz file: x_test and y_test, test_images and test_labels, ...
+    """The images of a split in an .npz file: x_test and y_test, test_images and test_labels, trainX and trainY, ...
 
     Where no name has a split in it, such as x and y, or images and labels, the arrays are those of any split.
 
@@ -319,25 +328,79 @@ def read_npz(path: Path, request: Request) -> TensorImages:
     """
     # Damage makes zip and NumPy raise whatever they like, and one array has no names.
     wrong = refused(f"{path} is no .npz file of np.savez(path, x=..., y=...), or damaged")
-    with wrong, np.load(path, allow_pickle=False) as archive, warnings.catch_warnings(action="ignore"):  # of Python 2's
-        split, arrays = request.of(_splits(archive.files, request), path)
-        image, label = request.columns.find(arrays, str(path))
+    with wrong, np.load(path, allow_pickle=False) as archive:
+        splits = _arrays(archive.files, request, path)
+        split = request.split or next(iter(splits))
+        image, label = request.columns.find(splits[split], str(path))
         for info in archive.zip.infolist():
             check_swelling(path, info.file_size, info.compress_size)
-        x, y = archive[arrays[image]], None if label is None else archive[arrays[label]]
-    return from_arrays(x, y, str(path), replace(request, split=split), source=path.name)
+        with warnings.catch_warnings(action="ignore"):  # of headers that Python 2 wrote
+            x = _array(archive, splits[split][image], path)
+            y = None if label is None else _array(archive, splits[split][label], path)
+            shapes = {each: _header(archive, arrays[image])[0] for each, arrays in splits.items() if image in arrays}
+    images = from_arrays(x, y, str(path), replace(request, split=split), source=path.name)
+    sizes = {each: shape[0] for each, shape in shapes.items() if shape}
+    images.spec = replace(images.spec, sizes=sizes | {split: len(images)})
+    return images
 
 
-def _splits(names: list[str], request: Request) -> dict[str, dict[str, str]]:
-    """The arrays of each split by their names without it: x_test and test_images are x and images of test."""
-    words = {word: split for split, words in NAMES.items() for word in words}
-    found: dict[str, dict[str, str]] = {}
-    for name in names if request.columns.image is None else ():
-        match = ARRAY.fullmatch(name)
-        if match and (word := match[1] or match[3]):
-            found.setdefault(words[word], {}).setdefault(match[2], name)
-    some = {split: found[split] for split in SPLITS if split in found}
-    return some or {request.called: {name: name for name in names}}
+def _arrays(names: list[str], request: Request, path: Path) -> dict[str, dict[str, str]]:
+    """Each split -> its arrays by their names without it: x_test and test_images are x and images of test.
+
+    An array that is named by a user brings its split with it.
+    """
+    groups = _by_split(names, path)
+    asked = [name for name in (request.columns.image, request.columns.label) if name in names]
+    words = {array_parts(name, ARRAY_NAMES)[0] for name in asked}
+    if len(words) > 1:
+        raise InputError(f"{path}: {' and '.join(map(shown, asked))} are of two splits: name arrays of one")
+    if words == {WHOLE}:
+        return {request.called: {name: name for name in names}}
+    if words:
+        others = {column: name for column, name in groups[words.pop()].items() if name not in asked}
+        return {request.called: others | {name: name for name in asked}}
+    return chosen(groups, request.split, path)
+
+
+def _by_split(names: list[str], path: Path) -> dict[str, dict[str, str]]:
+    """The word for each split in the names of arrays -> its arrays, by their names without that word."""
+    found = dict[str, dict[str, str]]()
+    for name in names:
+        word, column = array_parts(name, ARRAY_NAMES)
+        arrays = found.setdefault(word, {})
+        if column in arrays:
+            both = f"{shown(arrays[column])} and {shown(name)}"
+            raise InputError(f"{path} has two arrays {shown(column)} of one split, {both}: keep one of them")
+        arrays[column] = name
+    if len(found) > 1:
+        found.pop(WHOLE, None)  # such as the names of classes
+    return found or {WHOLE: {}}
+
+
+def _array(archive: Any, name: str, path: Path) -> Pixels:
+    """One array of an .npz file. InputError where it holds Python objects, which could run a program when loaded."""
+    _, kind = _header(archive, name)
+    if kind is not None and kind.hasobject:
+        what = f"the array {shown(repr(name))} of {path} holds Python objects, which are not loaded from files"
+        way = "save y.astype(str) of names, and np.stack(x) of images of one size"
+        raise InputError(f"{what}: {way}")
+    found: Pixels = archive[name]
+    return found
+
+
+def _header(archive: Any, name: str) -> tuple[tuple[int, ...], np.dtype[Any] | None]:
+    """Shape and type of an array of an .npz file, of which nothing else is read; None where it does not say so."""
+    if f"{name}.npy" not in archive.zip.namelist():
+        return (), None
+    with archive.zip.open(f"{name}.npy") as member:
+        version = np.lib.format.read_magic(member)
+        if version == (1, 0):
+            shape, _, kind = np.lib.format.read_array_header_1_0(member)
+        elif version == (2, 0):
+            shape, _, kind = np.lib.format.read_array_header_2_0(member)
+        else:
+            return (), None
+    return shape, kind
 
 
 PROBE = 32  # items that are looked at before the others are asked for

@@ -15,7 +15,7 @@ from typing import IO, Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import Image, ImageOps, UnidentifiedImageError, features
 from torch import Generator, Tensor
 
 from randsmooth.data.dataset_spec import RESIZE, DatasetSpec, Fit, Sides
@@ -30,7 +30,10 @@ MODES = {1: "L", 3: "RGB"}
 TO_RGB = ("L", "P", "RGBA", "CMYK")
 
 # The formats that are decoded: some others that PIL knows start other programs.
-FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "TIFF", "GIF", "PPM")
+FORMATS = ["PNG", "JPEG", "WEBP", "BMP", "TIFF", "GIF", "PPM"]
+with warnings.catch_warnings(action="ignore"):  # of a PIL that has not heard of it
+    if features.check("avif"):
+        FORMATS.append("AVIF")
 
 # Pixels of one image, as its header says and after scaling; ImageNet's largest image has 61 million.
 MOST_PIXELS = 2**26
@@ -51,6 +54,9 @@ WRONG_CHANNELS = {
     1: "is in colour (mode {mode}), and the data set is grey: convert it to grey, or the others to RGB",
     3: "has mode {mode}: convert it to RGB or grey with 8 bits, or give the pixels as a float array in [0, 1]",
 }
+
+# What makes images white whose pixels are 0 and 1.
+WHITE = "save 255 times its pixels, or one bit a pixel,"
 
 MOST_SWELLING, SMALL_BYTES = 64, 2**27  # how much a file may hold: so many times its size, or so many bytes
 
@@ -184,7 +190,9 @@ def read_image(path: str | Path, spec: DatasetSpec) -> Tensor:
         (torch.Size([1, 8, 8]), 0.0)
     """
     with opened(path) as stream:
-        return torch.tensor(decode(stream, spec, str(path))).float() / 255
+        pixels = decode(stream, spec, str(path))
+    check_brightest(int(pixels.max()), f"{path} is an image of 8 bits and", WHITE)
+    return torch.tensor(pixels).float() / 255
 
 
 def read_picture(path: str | Path, spec: DatasetSpec) -> tuple[Tensor, str]:
@@ -227,6 +235,18 @@ def read_picture(path: str | Path, spec: DatasetSpec) -> tuple[Tensor, str]:
         return x, "turned grey before any noise" if grey else ""
     how += ["grey"] * grey
     return x, f"brought from {height}x{width} to {H}x{W} before any noise ({', '.join(how)})"
+
+
+def check_brightest(value: int, what: str, way: str) -> None:
+    """Raise InputError where the brightest of 8-bit pixels is 1: that is almost black, and may be meant as white.
+
+    Args:
+        value: of the brightest pixel.
+        what: the images, and what else is said of them.
+        way: how they are made white.
+    """
+    if value == 1:
+        raise InputError(f"{what} holds 0 and 1 only, of 255: {way} if 1 means white")
 
 
 def decode(stream: IO[bytes], spec: DatasetSpec, where: str, draws: Sequence[float] | None = None) -> NDArray[np.uint8]:

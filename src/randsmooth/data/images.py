@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import torch
 from torch import Generator, Tensor
@@ -18,10 +18,7 @@ from torch.nn.functional import pad
 from randsmooth.data.dataset_spec import DatasetSpec, Fit
 from randsmooth.data.decode import Source, crop_draws
 from randsmooth.data.labels import NO_LABEL, USUAL, ColumnNames
-from randsmooth.documents import shown
 from randsmooth.errors import InputError
-
-T = TypeVar("T")
 
 # Batches that a streamed split decodes before they are asked for.
 AHEAD = 3
@@ -209,7 +206,7 @@ class StreamedImages(Images):
         >>> from pathlib import Path
         >>> from PIL import Image
         >>> from randsmooth.data import DATASETS
-        >>> from randsmooth.data.files import image_folder
+        >>> from randsmooth.data.folders import image_folder
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     for name in ("cat", "dog"):
         ...         Path(folder, name).mkdir()
@@ -298,14 +295,6 @@ class Request:
     def called(self) -> str:
         """What a data set without splits is taken for."""
         return self.split or "train"
-
-    def of(self, splits: Mapping[str, T], source: object) -> tuple[str, T]:
-        """The split that is asked for, or else the first, and what it is. InputError where `splits` lack it."""
-        split = self.split or next(iter(splits), "train")
-        if split not in splits:
-            there = ", ".join(splits) or "none"
-            raise InputError(f"no split {split!r} in {shown(source)}; splits there: {there}")
-        return split, splits[split]
 
 
 def numbered(labels: Tensor) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """From whatever a data set is given as, to images: the one way in."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,15 @@ from torch import Tensor
 
 from randsmooth.data.arrays import Items, fitted, from_items, from_object, read_npz
 from randsmooth.data.dataset_spec import SPLITS, DatasetSpec, Fit, one_shape, own, refitted
-from randsmooth.data.decode import Encoded, channels_of, form
-from randsmooth.data.files import NAMES, open_split, open_whole, read_csv, read_tars, split_files
-from randsmooth.data.images import Device, Images, Request, StreamedImages, TensorImages, numbered, take
+from randsmooth.data.decode import WHITE, Encoded, channels_of, check_brightest, form
+from randsmooth.data.folders import open_files, open_named, open_whole, splits_in
+from randsmooth.data.images import Device, Images, Request, StreamedImages, TensorImages, numbered, renumbered, take
 from randsmooth.data.labels import USUAL, ColumnNames, check_labels
+from randsmooth.data.lists import read_list
 from randsmooth.data.registry import DATASETS, HOME, dataset_path, folder_of, not_had, shards
-from randsmooth.data.tables import from_disk, from_hub, from_rows, holds_files, is_saved, read_parquet
+from randsmooth.data.splits import chosen, split_in, split_of
+from randsmooth.data.tables import from_disk, from_hub, from_rows, holds_files, is_saved, parquet_splits, splits_of_rows
+from randsmooth.data.tars import tar_splits
 from randsmooth.documents import refused, shown
 from randsmooth.errors import InputError, check_known
 
@@ -121,28 +125,55 @@ def _from_path(path: Path, request: Request) -> Images:
     if path.suffix.lower() == ".npz" and not path.is_dir():
         return read_npz(path, request)
     splits = _splits(path, request)
+    _number_alike(splits, path)
     name = path.resolve().name if path.is_dir() else path.name
-    split, encoded = request.of(splits, path)
-    return _images(infer(name, splits, request.fit), split, encoded, request)
+    split = request.split or next(iter(splits))
+    return _images(infer(name, splits, request.fit), split, splits[split], request)
 
 
 def _splits(path: Path, request: Request) -> dict[str, Encoded]:
     """The splits of a folder or file, or the split that one without splits is taken for."""
     columns, kind = request.columns, path.suffix.lower()
     if path.is_dir():
-        splits = {split: open_split(path, split, None, columns) for split in SPLITS if split_files(path, split)}
-        return splits or {request.called: open_whole(path, columns)}
+        found = splits_in(path)
+        if not found:
+            return {request.called: open_whole(path, columns)}
+        files = chosen(found, request.split, path, split_in)
+        return {split: open_files(each, files.get("train", []), columns) for split, each in files.items()}
     if kind == ".tar":
-        whole = read_tars(shards(path), columns)
-    else:
-        whole = read_parquet([path], columns) if kind == ".parquet" else read_csv(path, columns)
-    return {request.called: whole}
+        return chosen(tar_splits(shards(path), columns), request.split, path)
+    if kind == ".parquet":
+        return chosen(parquet_splits([path], columns), request.split, path)
+    listed = read_list(path, columns)
+    rows = chosen(listed.splits, request.split, path)
+    return {split: listed.images(each) for split, each in rows.items()}
+
+
+def _number_alike(splits: Mapping[str, Encoded], path: Path) -> None:
+    """Number the named classes of each split as the training split does, since another may lack some of them.
+
+    Raises:
+        InputError: a split has a class that the training split lacks.
+    """
+    train = splits.get("train")
+    if train is None or train.classes is None:
+        return
+    for split, each in splits.items():
+        if each.classes is None or not each.labelled or each.classes == train.classes:
+            continue
+        if extra := set(each.classes) - set(train.classes):
+            known = ", ".join(train.classes)
+            raise InputError(f"{shown(path)} has the class {min(extra)!r} in {split}; known in train are {known}")
+        each.labels = renumbered(each.labels, each.classes, train.classes)
+        each.classes = train.classes
 
 
 def _images(spec: DatasetSpec, split: str, encoded: Encoded, request: Request) -> Images:
     if not len(encoded):
         raise InputError(f"no images in {spec.name} ({split})")
     check_labels(encoded.labels, spec.num_classes, encoded.where)
+    if spec.convert:
+        check_brightest(_brightest(spec, encoded), f"every image of {spec.name} ({split})", WHITE)
     if spec.streams or request.stream:
         return StreamedImages(spec, split, encoded, request.device)
     decoded = encoded.read_many(torch.arange(len(encoded)), spec)
@@ -155,21 +186,34 @@ def _from_datasets(source: Any, request: Request, folder: str | None = None) -> 
 
     if not isinstance(source, datasets.Dataset | datasets.DatasetDict):  # such as streamed ones
         return from_object(source, request)
-    splits = {request.called: source}
     if isinstance(source, dict):
-        splits = {split: source[name] for split, names in NAMES.items() for name in names[::-1] if name in source}
-    split, chosen = request.of(splits, f"the DatasetDict of {', '.join(map(str, source))}")
-    own = chosen.info.dataset_name or chosen.info.builder_name
+        splits = chosen(source, request.split, f"the DatasetDict of {', '.join(map(str, source))}", split_of)
+    else:
+        splits = chosen(splits_of_rows(source, request.columns), request.split, folder or "the datasets.Dataset")
+    split = request.split or next(iter(splits))
+    taken = splits[split]
+    own = taken.info.dataset_name or taken.info.builder_name
     name = folder if folder else f"{shown(own)} (datasets)" if own else "a datasets.Dataset"
     items = replace(request, split=split)
-    if chosen.format["type"] != "custom":  # which gives other items than it stores
-        image, _ = request.columns.find(chosen.features, name)
-        if holds_files(chosen.features[image]):
+    if taken.format["type"] != "custom":  # which gives other items than it stores
+        image, _ = request.columns.find(taken.features, name)
+        if holds_files(taken.features[image]):
             encoded = {each: from_rows(splits[each], name, request.columns, follow=folder is None) for each in splits}
             return _images(infer(name, encoded, request.fit), split, encoded[split], request)
-        stored = {"dtype": kind} if (kind := getattr(chosen.features[image], "dtype", None)) else {}
-        chosen = chosen.with_format("numpy", columns=[image], output_all_columns=True, **stored)
-    return from_items(Items(chosen, name, request.columns), items)
+        stored = {"dtype": kind} if (kind := getattr(taken.features[image], "dtype", None)) else {}
+        taken = taken.with_format("numpy", columns=[image], output_all_columns=True, **stored)
+    return from_items(Items(taken, name, request.columns), items)
+
+
+def _brightest(spec: DatasetSpec, encoded: Encoded) -> int:
+    """The value of the brightest pixel of (some of) the images; none is read after the first that has one above 1."""
+    highest = 0
+    for index in take(len(encoded), min(PROBE, len(encoded))).tolist():
+        with suppress(InputError):  # which is told once the image is asked for
+            highest = max(highest, int(encoded.read(index, spec).max()))
+        if highest > 1:
+            break
+    return highest
 
 
 def _named(name: str, request: Request) -> Images:
@@ -192,7 +236,7 @@ def _found(spec: DatasetSpec, split: str) -> Encoded:
     """A split of a data set with a name, where it is at hand or on the hub."""
     folder = folder_of(spec.name)
     if folder.is_dir():
-        return open_split(folder, split, spec)
+        return open_named(folder, split, spec)
     if spec.hub is None:
         raise InputError(f"{spec.name} is a local folder only: put it at {folder} (set {HOME} to its parent)")
     try:

@@ -28,7 +28,7 @@ FORMS = (
 )
 
 BRACES = re.compile(r"\{(\d{1,6})\.\.(\d{1,6})\}")
-SUFFIXES = (".npz", ".csv", ".tsv", ".parquet", ".tar")
+SUFFIXES = (".npz", ".csv", ".tsv", ".jsonl", ".parquet", ".tar")
 
 NAMES = ["cifar10", "cifar10-jpeg", "cifar100", "digits", "fashion-mnist", "imagenet", "imagenet32", "mnist", "svhn"]
 DATASETS: Registry[DatasetSpec] = Registry(

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from randsmooth.data.dataset_spec import DatasetSpec
 from randsmooth.data.decode import Content, Encoded, check_swelling
 from randsmooth.data.labels import NONE, USUAL, WAY, ColumnNames, check_names, labels_of, no_labels
+from randsmooth.data.splits import WHOLE, rows_of_splits, split_column
 from randsmooth.documents import parse_json, refused, shown
 from randsmooth.errors import InputError
 from randsmooth.extras import needs
@@ -66,6 +67,29 @@ def _encoded(rows: int, column: pa.ChunkedArray | None, names: Any, source: str,
     return Encoded(labels, check_names(names, source) if names else classes, source, content)
 
 
+def splits_of_rows(dataset: Any, columns: ColumnNames) -> dict[str, Any]:
+    """The name of each split in a column of a `datasets.Dataset` that is about splits -> its rows; WHOLE alone: none.
+
+    Raises:
+        InputError: the columns cannot be understood.
+    """
+    stored = [name for name in dataset.column_names if name in dataset.features]
+    about = split_column(stored, (columns.image, columns.label))
+    if not about:
+        return {WHOLE: dataset}
+    table = dataset.select_columns(about).with_format("arrow")[:]
+    cells = {
+        name: named(table.column(name).to_pylist(), getattr(dataset.features[name], "names", None)) for name in about
+    }
+    rows = rows_of_splits(cells, "the datasets.Dataset")
+    return {word: dataset.select(each) if word != WHOLE else dataset for word, each in rows.items()}
+
+
+def named(cells: list[Any], names: Sequence[str] | None) -> list[Any]:
+    """The cells of a column by their names, where numbers stand for `names`."""
+    return [names[cell] if names and isinstance(cell, int) and 0 <= cell < len(names) else cell for cell in cells]
+
+
 def holds_files(feature: Any) -> bool:
     """Whether a column of `datasets` holds compressed images, not their pixels."""
     import datasets
@@ -75,25 +99,52 @@ def holds_files(feature: Any) -> bool:
 
 def read_parquet(files: Sequence[Path], columns: ColumnNames = USUAL) -> Encoded:
     """One split from its Parquet shards, in order. Raises InputError naming a file that cannot be used."""
+    return parquet_splits(files, columns, ())[WHOLE]
+
+
+def parquet_splits(
+    files: Sequence[Path], columns: ColumnNames = USUAL, about: Sequence[str] | None = None
+) -> dict[str, Encoded]:
+    """The splits that a column of Parquet shards says, by its own names; WHOLE alone where there is none.
+
+    Args:
+        files: the shards, in order.
+        columns: those that hold images and labels.
+        about: the columns that are about splits; None: those with such a name.
+
+    Raises:
+        InputError: a file that cannot be used, or columns that are not clear.
+    """
     source = str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
     schemas = []
     for file in files:
         with _opened(file) as parquet:
             whole = parquet.schema_arrow
-        image, label = columns.find(whole.names, str(file))
+        told = split_column(whole.names, (columns.image, columns.label)) if about is None else about
+        image, label = columns.find([name for name in whole.names if name not in told], str(file))
         if not _holds_bytes(whole.field(image).type):
             holds = f"the column {shown(repr(image))} of {file} holds {shown(whole.field(image).type)}"
             raise InputError(f"{holds}; expected struct<bytes: binary, path: string>: {WAY}")
-        schemas.append(pa.schema([whole.field(name) for name in (image, label) if name is not None], whole.metadata))
+        kept = [name for name in (image, label, *told) if name is not None]
+        schemas.append(pa.schema([whole.field(name) for name in kept], whole.metadata))
     if any(schema != schemas[0] for schema in schemas):
         raise InputError(f"{source} have different columns, fetch them again")
     if sum(file.stat().st_size for file in files) > HELD_BYTES:
-        return _mapped(files, image, label, source)
+        return _mapped(files, image, label, told, source)
     batches = [batch for file in files for batch in _batches(file, schemas[0].names)]
     table = pa.Table.from_batches(batches, schemas[0])
-    cells = pc.struct_field(table.column(image), "bytes")
-    column = None if label is None else table.column(label)
-    return _encoded(len(table), column, _classes(table.schema, label, source), source, lambda row: cells[row].as_py())
+    names = _classes(table.schema, label, source)
+    images = pc.struct_field(table.column(image), "bytes")
+    splits = {WHOLE: list(range(len(table)))}
+    if told:
+        cells = {each: named(table.column(each).to_pylist(), _classes(table.schema, each, source)) for each in told}
+        splits = rows_of_splits(cells, source)
+
+    def encoded(rows: list[int]) -> Encoded:
+        column = None if label is None else table.column(label).take(pa.array(rows, pa.int64()))
+        return _encoded(len(rows), column, names, source, lambda row: images[rows[row]].as_py())
+
+    return {word: encoded(rows) for word, rows in splits.items()}
 
 
 def _opened(file: Path) -> pq.ParquetFile:
@@ -126,15 +177,19 @@ def _library(what: str, failed: str) -> Iterator[Any]:
         raise InputError(f"{failed}: {shown(error.__cause__ or error)}") from error
 
 
-def _mapped(files: Sequence[Path], image: str, label: str | None, source: str) -> Encoded:
+def _mapped(
+    files: Sequence[Path], image: str, label: str | None, about: Sequence[str], source: str
+) -> dict[str, Encoded]:
     """Files too large for memory: `datasets` writes their rows to its cache once, from where they are mapped."""
     with _library(
         f"reading more than {HELD_BYTES:,} bytes of Parquet files", f"{source} cannot be read, fetch it again"
     ) as datasets:
         of = {"data_files": [str(file.resolve()) for file in files], "split": "train"}  # which is what it calls them
-        columns = [name for name in (image, label) if name is not None]
+        columns = [name for name in (image, label, *about) if name is not None]
         found = datasets.load_dataset("parquet", **of, columns=columns, batch_size=ROWS)
-    return from_rows(found, source, ColumnNames(image, label or NONE))
+    named_columns = ColumnNames(image, label or NONE)
+    splits = splits_of_rows(found, named_columns) if about else {WHOLE: found}
+    return {word: from_rows(rows, source, named_columns) for word, rows in splits.items()}
 
 
 def _holds_bytes(kind: pa.DataType) -> bool:

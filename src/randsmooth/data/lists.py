@@ -1,0 +1,156 @@
+"""Lists of image files and their labels: CSV files, and the JSON lines that Hugging Face puts beside images."""
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from randsmooth.data.decode import Encoded
+from randsmooth.data.labels import USUAL, ColumnNames, from_texts, no_labels
+from randsmooth.data.notes import tell
+from randsmooth.data.splits import WHOLE, rows_of_splits, split_column
+from randsmooth.data.walking import images_below
+from randsmooth.documents import parse_json, refused, shown
+from randsmooth.errors import InputError
+
+# Of the cells of a line, by suffix; a list whose first line has one of the others instead is read with that one.
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+OTHERS = (",", ";", "\t", "|")
+JSON_LINES = ".jsonl"
+SUFFIXES = (*DELIMITERS, JSON_LINES)
+
+
+@dataclass(frozen=True)
+class List:
+    """The rows of a list of images, of which each split is a part.
+
+    Attributes:
+        path: of the list; paths in it are relative to its folder.
+        lines: where each row stands, from 1 on.
+        files, labels: the cells of each row; no text where a row has no label.
+        splits: the list's own name of each split -> its rows; WHOLE alone: it has no splits.
+    """
+
+    path: Path
+    lines: list[int]
+    files: list[str]
+    labels: list[str]
+    splits: dict[str, list[int]]
+
+    def images(self, rows: Sequence[int]) -> Encoded:
+        """The images of some rows, in their order; names of classes are numbered over all rows.
+
+        Raises:
+            InputError: a file that is missing, or a label that is none; the message names the line.
+        """
+        places = self._places(rows)
+        # A split may lack its labels, as of a competition; the others number the classes.
+        labelled = [each for each in self.splits.values() if any(self.labels[row] for row in each)]
+        kept = sorted(row for each in labelled for row in each)
+        found, classes = from_texts(
+            [self.labels[row] for row in kept], lambda index: self._where(kept[index]), str(self.path)
+        )
+        labels = no_labels(len(self.labels))
+        labels[torch.tensor(kept, dtype=torch.int64)] = found
+        own = labels[torch.tensor(rows, dtype=torch.int64)]
+        return Encoded(own, classes, str(self.path), places.__getitem__, places)
+
+    def _places(self, rows: Sequence[int]) -> list[Path]:
+        """The files of some rows: where their paths lead, or the only ones below the folder that are called so."""
+        folder = self.path.parent
+        places = [folder / self.files[row] for row in rows]
+        missing = [k for k, place in enumerate(places) if "\0" in str(place) or not place.is_file()]
+        if not missing:
+            return places
+        called = dict[str, set[Path]]()
+        for image in images_below(folder):
+            for name in (image.name, image.stem):
+                called.setdefault(name, set()).add(image)
+        for k in missing:
+            row = rows[k]
+            name = self.files[row].replace("\\", "/")
+            found = {folder / name} if "\0" not in name and (folder / name).is_file() else called.get(name, set())
+            if len(found) != 1:
+                how = "no image file" if not found else f"{len(found)} images"
+                way = f"paths are relative to {folder}, the folder of the list"
+                raise InputError(f"{self._where(row)}: {how} at {shown(places[k])}; {way}")
+            places[k] = next(iter(found))
+        example = f"{self.files[rows[missing[0]]]} is {places[missing[0]].relative_to(folder)}"
+        tell(f"{self.path}: names that are no paths were found below {folder}, as {example}")
+        return places
+
+    def _where(self, row: int) -> str:
+        return f"line {self.lines[row]} of {self.path}"
+
+
+def read_list(path: Path, columns: ColumnNames = USUAL) -> List:
+    """Read the list at `path`: a CSV file whose first line names the columns, or one JSON object a line.
+
+    Labels are whole numbers, or names, which are numbered in alphabetical order.
+
+    Raises:
+        InputError: it is damaged, no such column, or a row of another length; the message names the line.
+    """
+    with refused(f"{path} is no list in UTF-8", (csv.Error, UnicodeDecodeError)):
+        rows = list(_json_rows(path) if path.suffix.lower() == JSON_LINES else _csv_rows(path))
+    names = rows[0][1] if rows else []
+    if len(rows) < 2:
+        raise InputError(f"no images in {path}: its first line must name the columns, such as path,label")
+    for number, row in rows:
+        if len(row) != len(names):
+            raise InputError(f"{path}, line {number} has {len(row)} cells; expected {len(names)}, as in line 1")
+    about = split_column(names, (columns.image, columns.label))
+    image, label = columns.find([name for name in names if name not in about], str(path))
+    cells = {name: [row[place] for _, row in rows[1:]] for place, name in enumerate(names)}
+    labels = [""] * (len(rows) - 1) if label is None else cells[label]
+    splits = {WHOLE: list(range(len(labels)))}
+    if about:
+        splits = rows_of_splits({name: cells[name] for name in about}, str(path))
+    return List(path, [number for number, _ in rows[1:]], cells[image], labels, splits)
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The lines of a CSV file that hold something, with their numbers, the names of the columns first."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        delimiter = _delimiter(path, file.readline())
+        file.seek(0)
+        reader = csv.reader(file, delimiter=delimiter, strict=True)
+        for row in reader:
+            if row:
+                yield reader.line_num, [cell.strip() for cell in row]
+
+
+def _delimiter(path: Path, header: str) -> str:
+    """What stands between the cells of a file whose first line is `header`.
+
+    Raises:
+        InputError: it could be one of several.
+    """
+    usual = DELIMITERS[path.suffix.lower()]
+    found = [each for each in OTHERS if each in header]
+    if usual in found or not found:
+        return usual
+    if len(found) > 1:
+        raise InputError(
+            f"{path}: the first line, {shown(repr(header.strip()))}, has several delimiters: use {usual!r}"
+        )
+    return found[0]
+
+
+def _json_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The values of each line, in the order of the first line's keys, which are the first row."""
+    names: list[str] = []
+    with path.open(encoding="utf-8-sig") as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            values = parse_json(line, f"line {number} of {path}")
+            if not isinstance(values, dict) or (names and set(values) != set(names)):
+                expected = shown(", ".join(names)) or "an object"
+                raise InputError(f"{path}, line {number} has other keys than the first: expected {expected}")
+            if not names:
+                names = list(values)
+                yield 0, names
+            yield number, ["" if values[name] is None else str(values[name]).strip() for name in names]

@@ -1,0 +1,222 @@
+"""The splits of a data set: the words that data have for them, and the one choice of the split that is meant."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TypeVar
+
+from randsmooth.data.notes import tell
+from randsmooth.documents import shown
+from randsmooth.errors import InputError
+
+T = TypeVar("T")
+
+# In place of a word: the data say nothing of splits.
+WHOLE = ""
+
+# What data call their splits, in small letters. A folder with a short name may be a class.
+WORDS = {
+    "train": ("train", "training", "trn", "trainval"),
+    "validation": ("validation", "valid", "val", "dev", "eval", "evaluation"),
+    "test": ("test", "testing", "tst"),
+}
+SHORT_WORDS = {"tr": "train", "va": "validation", "te": "test"}
+KINDS = {word: kind for kind, words in WORDS.items() for word in words}
+
+# The kinds that are taken for each of our splits, the first that is there. Training data never stand in.
+RANKS = {"train": ("train",), "test": ("test", "validation")}
+
+# What is said beside the word for a split, as in "training_set" and "val2017".
+FILLERS = {"set", "split", "data", "dataset", "image", "images", "img", "imgs", "photos", "pictures", "samples"}
+YEAR = re.compile(r"(19|20)\d\d")
+BOUNDARY = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|[\W_]+")
+
+# Columns of a table that say which split a row is of, in small letters.
+SPLIT_COLUMNS = {"set", "subset", "usage", "phase", "fold", "stage"}
+ABOUT_SPLITS = {"split", "splits", "partition"}  # words in the name of such a column
+
+
+def _tokens(name: str) -> list[str]:
+    return [token for token in BOUNDARY.split(name) if token]
+
+
+def _kind(token: str, *, short: bool = False) -> str | None:
+    """The kind of split that one word is for, also with "set" at its end."""
+    token = token.casefold()
+    plain = token if token in KINDS else token.removesuffix("set")
+    return KINDS.get(plain) or (SHORT_WORDS.get(token) if short else None)
+
+
+def split_of(name: str, *, short: bool = False) -> str | None:
+    """Return the kind of split that `name` says, with nothing else in it; None where it is another name.
+
+    Args:
+        name: of a folder or a split, or a cell of a column of splits.
+        short: whether "tr", "va" and "te" count, too.
+
+    Example:
+        >>> split_of("Training_set"), split_of("val2017"), split_of("trains")
+        ('train', 'validation', None)
+    """
+    telling = [token for token in _tokens(name) if token.casefold() not in FILLERS and not YEAR.fullmatch(token)]
+    return _kind(telling[0], short=short) if len(telling) == 1 else None
+
+
+def split_in(stem: str) -> str | None:
+    """Return the kind of split that the name of a file has in it; None where it has none, or two.
+
+    Example:
+        >>> split_in("cifar10-test-000"), split_in("part-000")
+        ('test', None)
+    """
+    found = {kind for token in _tokens(stem) if (kind := _kind(token))}
+    return found.pop() if len(found) == 1 else None
+
+
+def array_parts(name: str, columns: Iterable[str]) -> tuple[str, str]:
+    """Return the word for a split in the name of an array, and the name without it.
+
+    Args:
+        name: of the array.
+        columns: usual names of columns, which may be glued to the word.
+
+    Example:
+        >>> array_parts("x_test", "xy"), array_parts("trainX", "xy"), array_parts("yval", "xy")
+        (('test', 'x'), ('train', 'X'), ('val', 'y'))
+        >>> array_parts("x", "xy")
+        ('', 'x')
+    """
+    usual = {column.casefold() for column in columns}
+    words, rest = list[str](), list[str]()
+    for token in _tokens(name):
+        word, column = _unglued(token, usual)
+        if word:
+            words.append(word)
+        if column and column.casefold() not in ("set", "split"):
+            rest.append(column)
+    return (words[0], "_".join(rest)) if len(words) == 1 else (WHOLE, name)
+
+
+def _unglued(token: str, columns: set[str]) -> tuple[str, str]:
+    """The word for a split and the column that one part of a name is made of; either may be empty."""
+    small = token.casefold()
+    if _kind(small, short=True):
+        return small, ""
+    for word in sorted([*KINDS, *SHORT_WORDS], key=len, reverse=True):
+        if small.startswith(word) and small.removeprefix(word) in columns:
+            return word, token[len(word) :]
+        if small.endswith(word) and small.removesuffix(word) in columns:
+            return word, token[: -len(word)]
+    return "", token
+
+
+Kind = Callable[[str], str | None]
+either_length: Kind = partial(split_of, short=True)
+
+
+def chosen(found: Mapping[str, T], asked: str | None, source: object, kind: Kind = either_length) -> dict[str, T]:
+    """Return "train" and "test" -> what there is of them, the split `asked` for among them.
+
+    A validation split stands in where there is no test split, with a `Note`.
+
+    Args:
+        found: the data's own name of each split -> what there is of it; WHOLE alone: the data have no splits.
+        asked: "train" or "test"; None: the training split, or else what there is.
+        source: names the data in errors.
+        kind: tells "train", "validation" or "test" from a name.
+
+    Raises:
+        InputError: the split is not there, or two are called so.
+
+    Example:
+        >>> chosen({"Training": 1, "Testing": 2}, "test", "photos")
+        {'train': 1, 'test': 2}
+        >>> chosen({"test": 1, "testing": 2}, "test", "photos")
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: photos has several splits for test: test, testing; keep one of them, ...
+    """
+    if set(found) == {WHOLE}:
+        return {asked or "train": found[WHOLE]}
+    names = {split: _names(found, split, kind) for split in RANKS}
+    wanted = asked or next((split for split in names if names[split]), "train")
+    if not names[wanted]:
+        there = shown(", ".join(found)) or "none"
+        raise InputError(f"no split {wanted!r} in {shown(source)}; splits there: {there}")
+    if len(names[wanted]) > 1:
+        several = shown(", ".join(names[wanted]))
+        way = "keep one of them, or give that one alone"
+        raise InputError(f"{shown(source)} has several splits for {wanted}: {several}; {way}")
+    taken = names[wanted][0]
+    if kind(taken) == "validation":
+        tell(f"{shown(source)} has no test split: its validation split {shown(taken)!r} is taken as {wanted}")
+    return {split: found[own[0]] for split, own in names.items() if len(own) == 1}
+
+
+def _names(found: Iterable[str], split: str, kind: Kind) -> list[str]:
+    """The names in `found` that are for `split`, of the first kind that is there."""
+    for wanted in RANKS[split]:
+        if names := [name for name in found if kind(name) == wanted]:
+            return names
+    return []
+
+
+def split_column(names: Iterable[str], taken: Iterable[str | None]) -> list[str]:
+    """Return the columns, apart from those `taken` for images and labels, whose names are about splits.
+
+    Example:
+        >>> split_column(["path", "label", "split_type", "size"], ["label"])
+        ['split_type']
+    """
+    others = [name for name in names if name not in set(taken)]
+    small = {name: {token.casefold() for token in _tokens(name)} for name in others}
+    return [name for name in others if small[name] & ABOUT_SPLITS or name.casefold() in SPLIT_COLUMNS]
+
+
+def rows_of_splits(columns: Mapping[str, Sequence[object]], source: str) -> dict[str, list[int]]:
+    """Return the data's own name of each split -> its rows, as columns about splits say; WHOLE alone: they say nothing.
+
+    Args:
+        columns: name -> the cells of a column whose name is about splits.
+        source: names the table in errors.
+
+    Raises:
+        InputError: a cell is no word for a split, or two columns say different things.
+
+    Example:
+        >>> rows_of_splits({"split": ["train", "TEST", "train"]}, "a.csv")
+        {'train': [0, 2], 'TEST': [1]}
+    """
+    found = dict[str, dict[str, list[int]]]()
+    for column, cells in columns.items():
+        rows = _rows(cells)
+        odd = [word for word in rows if split_of(word, short=True) is None]
+        if odd and (len(odd) < len(rows) or {token.casefold() for token in _tokens(column)} & ABOUT_SPLITS):
+            place = f"the column {shown(repr(column))} of {source} has {shown(repr(odd[0]))}"
+            way = "expected words such as train, val and test, or rename the column if it is about something else"
+            raise InputError(f"{place} in row {rows[odd[0]][0] + 1}: {way}")
+        if rows and not odd:
+            found[column] = rows
+            _tell_empty(column, cells, rows, source)
+    if len(found) > 1 and any(rows != next(iter(found.values())) for rows in found.values()):
+        both = shown(", ".join(found))
+        raise InputError(f"the columns {both} of {source} say different splits: keep one of them")
+    total = max(map(len, columns.values()), default=0)
+    return next(iter(found.values()), {WHOLE: list(range(total))})
+
+
+def _rows(cells: Sequence[object]) -> dict[str, list[int]]:
+    """Each text of a column -> its rows; empty cells are left out."""
+    rows = dict[str, list[int]]()
+    for row, cell in enumerate(cells):
+        text = "" if cell is None else str(cell).strip()
+        if text:
+            rows.setdefault(text, []).append(row)
+    return rows
+
+
+def _tell_empty(column: str, cells: Sequence[object], rows: Mapping[str, Sequence[int]], source: str) -> None:
+    """Give a `Note` of the rows that are in no split."""
+    named = {row for each in rows.values() for row in each}
+    if left := [row for row in range(len(cells)) if row not in named]:
+        number = "1 row" if len(left) == 1 else f"{len(left):,} rows"
+        tell(f"{source}: left out {number} without a {column}, the first of them row {left[0] + 1}")
