@@ -15,6 +15,9 @@ def test_the_list_names_every_object_and_what_is_missing_is_told_as_commands(cli
     assert code == 0 and len(out.splitlines()) >= 45
     assert any(line.startswith("acr/table2") and "certificates of 21 models" in line for line in out.splitlines())
     assert any(line.startswith("acr/figure2") and "needs nothing" in line for line in out.splitlines())
+    assert "acr/icml-table6 is acr/table4" in out
+    for name, text in (("acr/table1", "arXiv v1"), ("macer/table2", "ICLR 2020"), ("cat-rs/table4", "submission")):
+        assert text in cli.done("reproduce", name).out.splitlines()[1], name
     code, out, _ = cli("reproduce", "cat-rs/table7", "--scale", "cpu")
     assert code == 0 and "missing: 4 of 4 models" in out
     assert "randsmooth train cifar10 --preset cat-rs/cat-rs/m=1 --sigma 0.5 --epochs 8 --take 20000" in out
@@ -85,6 +88,9 @@ def test_bad_input(cli: Run, clone: Path) -> None:
         "": "--list prints them all",
         "acr/tabel2": "did you mean 'acr/table2'",
         "acr/table4": "settings, which randsmooth methods --presets lists",
+        "acr/icml-table6": "settings, which randsmooth methods --presets lists",
+        "acr/icml-table7": "settings, which randsmooth methods --presets lists",
+        "acr/icml-table1": "acr/icml-table6, acr/icml-table7 are known here. Take the number in the first version",
         "acr/c1 --scale tiny --run --workers 0": "--workers 0",
         f"{clone} --run": "a folder goes alone, without --from and --run, or behind a table",
         __file__: "is no folder; a log lies in one, as FOLDER/DATASET-sigmaSIGMA/METHOD.tsv",

@@ -51,7 +51,7 @@ def test_the_header_of_a_kept_table_is_valid_and_wrong_ones_are_not() -> None:
 
 def test_how_a_denoiser_was_trained_is_valid() -> None:
     settings = training.DenoiserSettings(sigma=0.25, epochs=3)
-    recipe = resolve_denoiser("digits", settings, data.describe("digits"), device="cpu").model_dump(mode="json")
+    recipe = resolve_denoiser("digits", settings, data.describe("digits"), device="cpu")[0].model_dump(mode="json")
     check("provenance", recipe)
     assert {*SCHEMAS["provenance"]["properties"]} == {*recipe, "versions"}
 

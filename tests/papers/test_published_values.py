@@ -9,7 +9,7 @@ import pandas as pd
 from models.refusing import check_refusals
 from randsmooth.noise import Gaussian
 from randsmooth.papers import published
-from randsmooth.papers.published_values import ACCURACY, cells
+from randsmooth.papers.published_values import ACCURACY, OBJECTS, TEXTS, cells
 
 ROW = ["paper", "object", "version", "dataset", "sigma", "method", "setting"]
 
@@ -38,6 +38,14 @@ def test_every_object_has_all_its_cells_once() -> None:
     counted = (table["paper"] + "/" + table["object"]).value_counts().to_dict()
     assert counted == {name: int(cells) for name, cells in (pair.split() for pair in CELLS.split(","))}
     assert not table.duplicated([*ROW, "metric"]).any() and table["value"].notna().all()
+
+
+def test_the_text_that_is_named_is_the_one_that_all_cells_were_read_in() -> None:
+    versions = {(cell.paper, cell.version) for cell in cells()}
+    assert versions == {("acr", "arxiv-v1"), ("macer", "iclr"), ("cat-rs", "submission")}
+    for (paper, _), words in zip(sorted(versions), ("arXiv v1", "submission", "ICLR"), strict=True):
+        assert words in TEXTS[paper]
+    assert {thing.text for thing in OBJECTS} == set(TEXTS.values())
 
 
 def test_cells_typed_again() -> None:

@@ -1,6 +1,7 @@
 """From settings to a recipe: what overrides what, what is scaled, what is said and what is refused."""
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ from randsmooth import data
 from randsmooth.cli.settings import pairs, read_config, validate
 from randsmooth.cli.verbs.train import Train
 from randsmooth.errors import InputError
-from randsmooth.training import Recipe, TrainingSettings, resolve, train
+from randsmooth.training import DenoiserSettings, Recipe, TrainingSettings, resolve, train
+from randsmooth.training.recipe import resolve_denoiser
 
 
 def ask(
@@ -69,7 +71,8 @@ def test_all_that_is_measured_in_epochs_is_scaled_together() -> None:
         recipe, notes = ask(epochs=epochs)
         hyper = recipe.hyperparameters
         assert (recipe.lr_milestones, hyper["E_t"], hyper["reweight_every"]) == expected, epochs
-        assert len(notes) == (epochs != 150) and all(f"epochs 150 -> {epochs}" in note for note in notes)
+        assert [note for note in notes if "falls" not in note] == notes[: epochs != 150]
+        assert all(f"epochs 150 -> {epochs}" in note for note in notes[:1])
         for key in ("m", "p_t", "T", "eps", "discard_noises", "reweight_noises"):  # not in epochs
             assert hyper[key] == whole.hyperparameters[key]
         assert (recipe.lr, recipe.batch) == (whole.lr, whole.batch)
@@ -82,6 +85,29 @@ def test_all_that_is_measured_in_epochs_is_scaled_together() -> None:
         assert 1 <= recipe.lr_milestones[0] < recipe.lr_milestones[1] < epochs
     recipe, _ = ask("imagenet", epochs=9, set={"p_A_from": "models/gaussian"})
     assert (recipe.hyperparameters["E_t"], recipe.lr_milestones) == (0, (3, 6))  # epoch 0 stays the first
+
+
+# epochs -> the number of epochs that are advised where the learning rate falls after the first.
+FALLS = {1: None, 2: 5, 3: 5, 4: 5, 5: None, 150: None}
+OF_DENOISERS = {1: None, 2: 6, 5: 6, 6: None, 90: None}
+
+
+def advised(notes: list[str]) -> int | None:
+    """The number of epochs in the note on a learning rate that falls early."""
+    said = [found for note in notes if (found := re.search(r"learning rate falls .* for (\d+) epochs", note))]
+    return int(said[0][1]) if said else None
+
+
+def test_a_learning_rate_that_falls_after_the_first_epoch_is_told() -> None:
+    for epochs, enough in FALLS.items():
+        assert advised(ask(method="gaussian", epochs=epochs)[1]) == enough, epochs
+    assert advised(ask(method="gaussian", epochs=3, set={"lr_milestones": [1]})[1]) is None  # as it was asked for
+    for epochs, enough in OF_DENOISERS.items():
+        settings = DenoiserSettings(sigma=0.5, epochs=epochs)
+        recipe, notes = resolve_denoiser("mnist", settings, data.DATASETS["mnist"], device="cpu")
+        assert advised(notes) == enough and recipe.epochs == epochs
+        goes_on = settings.replace(start="denoiser")
+        assert advised(resolve_denoiser("mnist", goes_on, data.DATASETS["mnist"], device="cpu")[1]) is None
 
 
 # What is asked of the preset, and what is said to be unlike it.

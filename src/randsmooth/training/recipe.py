@@ -1,8 +1,9 @@
 """Everything that decides the weights of a training run: what a user chose, and what the preset supplies."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from itertools import count
 from typing import Any, ClassVar, NamedTuple
 
 from pydantic import Field
@@ -24,6 +25,7 @@ from randsmooth.training.settings import DenoiserSettings, Reading, TrainingPrec
 HOW = ("device", "compile")
 WITHOUT_NOISE = "gaussian"  # the method that can train at sigma 0
 DENOISER = "denoised-smoothing"  # the method of every denoiser
+EARLIEST_FALL = 2  # epochs before the learning rate falls, or a run learns little
 ABSENT = "nothing"  # stands for a setting that one of two recipes does not have
 
 
@@ -197,8 +199,33 @@ def resolve(
     recipe = Recipe(**chosen, **schedule.stretched(epochs).model_dump() | steps)
     _check(recipe, method.m)
     notes = _notes(preset, spec, recipe, {"arch": preset.arch or spec.arch, **usual}, like)
+    if "lr_milestones" not in settings.set:
+        notes += early_fall(epochs, lambda epochs: schedule.stretched(epochs).lr_milestones)
     named = settings.sigma is not None or noise is not None
     return recipe, [*notes, *([] if named else [f"sigma={sigma:g}, as none was named"])]
+
+
+def early_fall(epochs: int, milestones: Callable[[int], Sequence[int]]) -> list[str]:
+    """A note where the learning rate of a short run falls after its first epoch; none where it falls later, or never.
+
+    Args:
+        epochs: of the run.
+        milestones: those of the schedule in a run of so many epochs.
+
+    Example:
+        >>> usual = Optimisation(epochs=150, lr=0.1, lr_milestones=(50, 100))
+        >>> print(*early_fall(3, lambda epochs: usual.stretched(epochs).lr_milestones))
+        the learning rate falls after the first of 3 epochs, before the network has learnt much: ...
+        >>> early_fall(5, lambda epochs: usual.stretched(epochs).lr_milestones)
+        []
+    """
+    if min(milestones(epochs), default=epochs) >= min(EARLIEST_FALL, epochs):
+        return []
+    enough = next(more for more in count(epochs) if min(milestones(more), default=0) >= EARLIEST_FALL)
+    return [
+        f"the learning rate falls after the first of {epochs} epochs, before the network has learnt much: "
+        f"train for {enough} epochs or more"
+    ]
 
 
 def _check_takes(method: Method, name: str, noise: Noise) -> None:
@@ -250,10 +277,17 @@ def _notes(preset: Preset, spec: DatasetSpec, recipe: Recipe, usual: Mapping[str
     return [*notes, *([f"unlike the preset: {different}"] if different else [])]
 
 
-def resolve_denoiser(dataset: str, settings: DenoiserSettings, spec: DatasetSpec, *, device: str) -> DenoiserRecipe:
-    """The recipe of a denoiser's run on `dataset`, which `spec` describes."""
-    # After a third and two thirds of the run, as in the authors' code: 30 and 60 of 90 epochs.
-    thirds = {third * settings.epochs // 3 for third in (1, 2)} - {0}
+def resolve_denoiser(
+    dataset: str, settings: DenoiserSettings, spec: DatasetSpec, *, device: str
+) -> tuple[DenoiserRecipe, list[str]]:
+    """The recipe of a denoiser's run on `dataset`, which `spec` describes, and notes for the user."""
     fixed: dict[str, Any] = {"dataset": dataset, "device": device, "method": DENOISER, "preset": SOURCE}
     fixed["hyperparameters"] = dataclasses.asdict(OBJECTIVES[settings.objective]())
-    return DenoiserRecipe(**settings.model_dump(), **fixed, lr_milestones=tuple(sorted(thirds)))
+    recipe = DenoiserRecipe(**settings.model_dump(), **fixed, lr_milestones=_thirds(settings.epochs))
+    begun = settings.start is not None  # and has learnt already
+    return recipe, [] if begun else early_fall(settings.epochs, _thirds)
+
+
+def _thirds(epochs: int) -> tuple[int, ...]:
+    """A third and two thirds of the run, as in the authors' code: 30 and 60 of 90 epochs."""
+    return tuple(sorted({third * epochs // 3 for third in (1, 2)} - {0}))

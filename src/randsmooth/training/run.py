@@ -188,7 +188,8 @@ def _resolved(
             "x + noise in torch, or an estimator on noisy rows, and certify that"
         )
     if isinstance(settings, DenoiserSettings):
-        return resolve_denoiser(name, settings, spec, device=device), [], spec, own
+        recipe_of_denoiser, notes = resolve_denoiser(name, settings, spec, device=device)
+        return recipe_of_denoiser, notes, spec, own
     if not spec.classes:
         raise InputError(
             f"{spec.name} has no labels, and training needs them: name their column (--label-column), or sort the "

@@ -18,7 +18,7 @@ from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, shortened
 from randsmooth.launch import Grid, Step
-from randsmooth.papers.published_values import OBJECTS, find_object, named
+from randsmooth.papers.published_values import ALIASES, OBJECTS, TEXTS, find_object, named
 from randsmooth.progress import clock, console
 
 if TYPE_CHECKING:
@@ -221,7 +221,10 @@ def reproduce(settings: Reproduce) -> None:
     Train and certify everything that it needs, at the smallest size: randsmooth reproduce acr/table3 --scale tiny --run
     """
     if settings.show:
-        its = [{"object": t.name, "title": t.title, "models": len(t.rows()), "trains": t.needs_models} for t in OBJECTS]
+        its = [
+            {"object": t.name, "title": t.title, "models": len(t.rows()), "trains": t.needs_models, "text": t.text}
+            for t in OBJECTS
+        ]
         settings.answer(objects_plan(settings.scale) if settings.plan else listing(), lambda: its)
         return
     folder = settings.source if settings.object is None else Path(settings.object)
@@ -248,7 +251,12 @@ def reproduce(settings: Reproduce) -> None:
         note("once they have ended, the same command without --slurm draws what there is")
     else:
         result = reproduction.reproduce(name, **how, run_missing=settings.run, workers=workers, progress=console)
-        content = {"object": name, "files": [*map(str, result.files)], "missing": result.missing[0]}
+        content = {
+            "object": name,
+            "text": result.object.text,
+            "files": [*map(str, result.files)],
+            "missing": result.missing[0],
+        }
         content |= {"commands": [step.command() for step in result.steps], "failed": dict(result.failed)}
         settings.answer("\n".join(described(result)).split("\n"), lambda: content)
         for sentence in [*(result.made.notes if result.made else []), *result.skipped]:
@@ -290,13 +298,18 @@ def listing() -> Iterator[str]:
         what = "models and certificates" if thing.needs_models else "certificates"
         needs = f"{what} of {rows} model{'s' * (rows != 1)}" if rows else "nothing"
         yield f"{thing.name:16} {thing.title}; needs {needs}"
+    yield ""
+    for paper, text in TEXTS.items():
+        yield f"{paper}: numbered, and with the figures, as in {text}"
+    yield f"as ICML 2025 numbers them: {', '.join(f'{name} is {own}' for name, own in ALIASES.items())}"
 
 
 def described(result: papers.Reproduction) -> Iterator[str]:
     """What a person reads of it, with line breaks in its tables."""
     from randsmooth.papers.output import to_text
 
-    yield from (f"{result.object.name}: {result.object.title}", "")
+    yield f"{result.object.name}: {result.object.title}"
+    yield from (f"numbered, and with the figures, as in {result.object.text}", "")
     if result.made is not None:
         yield from map(to_text, result.made.tables.values())
         yield from [f"{result.agreed}\n"] * bool(result.agreed)
