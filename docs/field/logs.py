@@ -12,9 +12,16 @@ from typing import Any
 import numpy as np
 
 from randsmooth import certificates
-from randsmooth.certificates import Certificates, in_repository, infer, log_at_alpha, path_facts, possible_budgets
+from randsmooth.certificates import (
+    Certificates,
+    PredictionLog,
+    in_repository,
+    infer,
+    log_at_alpha,
+    path_facts,
+    possible_budgets,
+)
 from randsmooth.certificates.logs.inferred import COMMON_ALPHA, ROUNDED, split_at_repository
-from randsmooth.certificates.logs.tsv import PredictionLog
 from randsmooth.data.registry import HOME
 from randsmooth.errors import InputError
 from randsmooth.noise import Gaussian
