@@ -463,6 +463,8 @@ class Items(Source):
         if not isinstance(image, Tensor | np.ndarray):
             raise InputError(f"{where} holds a {type(image).__name__}; expected a tensor, an array or a PIL image")
         array = as_array(image, where)
+        if array.dtype.kind not in "biuf":
+            raise InputError(f"{where} holds an array of {array.dtype}; expected numbers of one shape")
         if self.features:
             return array
         first: NDArray[Any] = images_first(array[None], where, 1 if array.ndim == 2 else None)[0]

@@ -19,8 +19,9 @@ from randsmooth.data.images import Device, Images, Request, StreamedImages, Tens
 from randsmooth.data.labels import USUAL, ColumnNames, check_labels
 from randsmooth.data.lists import read_list
 from randsmooth.data.registry import DATASETS, HOME, dataset_path, folder_of, not_had, shards
+from randsmooth.data.saved_to_disk import from_disk, is_saved
 from randsmooth.data.splits import chosen, split_in, split_of
-from randsmooth.data.tables import from_disk, from_hub, from_rows, holds_files, is_saved, parquet_splits, splits_of_rows
+from randsmooth.data.tables import from_hub, from_rows, holds_files, parquet_splits, splits_of_rows
 from randsmooth.data.tars import tar_splits
 from randsmooth.documents import refused, shown
 from randsmooth.errors import InputError, check_known
@@ -196,11 +197,12 @@ def _from_datasets(source: Any, request: Request, folder: str | None = None) -> 
     name = folder if folder else f"{shown(own)} (datasets)" if own else "a datasets.Dataset"
     items = replace(request, split=split)
     if taken.format["type"] != "custom":  # which gives other items than it stores
-        image, _ = request.columns.find(taken.features, name)
+        image, label = request.columns.find(taken.features, name)
         if holds_files(taken.features[image]):
             encoded = {each: from_rows(splits[each], name, request.columns, follow=folder is None) for each in splits}
             return _images(infer(name, encoded, request.fit), split, encoded[split], request)
         stored = {"dtype": kind} if (kind := getattr(taken.features[image], "dtype", None)) else {}
+        taken = taken.select_columns([column for column in (image, label) if column is not None])  # no others decoded
         taken = taken.with_format("numpy", columns=[image], output_all_columns=True, **stored)
     return from_items(Items(taken, name, request.columns), items)
 

@@ -1,4 +1,4 @@
-"""Images in tables: Parquet files, and what the library `datasets` holds: objects, folders it saved, the hub."""
+"""Images in tables: Parquet files, and what the library `datasets` holds: objects and the hub."""
 
 import urllib.error
 import urllib.request
@@ -25,7 +25,6 @@ DAMAGED = (OSError, ValueError, KeyError, OverflowError, MemoryError, pa.ArrowEx
 HELD_BYTES = 2**28  # of Parquet files that are held in memory; larger ones are mapped from disk
 ROWS, BUFFER = 64, 2**20  # rows, and bytes of a column, that are read at a time: a small file may repeat a large image
 
-SAVED = ("state.json", "dataset_dict.json")  # what save_to_disk writes beside one data set, or beside its splits
 TIMEOUT_SECONDS = 5.0
 
 
@@ -167,12 +166,14 @@ def _batches(file: Path, names: list[str]) -> Iterator[pa.RecordBatch]:
 
 
 @contextmanager
-def _library(what: str, failed: str) -> Iterator[Any]:
+def library(what: str, failed: str) -> Iterator[Any]:
     """The library `datasets`, without which `what` cannot be; an error of it becomes one that begins with `failed`."""
     with needs(what):
         import datasets
     try:
         yield datasets
+    except InputError:
+        raise
     except Exception as error:  # its own errors have no other base class in common
         raise InputError(f"{failed}: {shown(error.__cause__ or error)}") from error
 
@@ -181,7 +182,7 @@ def _mapped(
     files: Sequence[Path], image: str, label: str | None, about: Sequence[str], source: str
 ) -> dict[str, Encoded]:
     """Files too large for memory: `datasets` writes their rows to its cache once, from where they are mapped."""
-    with _library(
+    with library(
         f"reading more than {HELD_BYTES:,} bytes of Parquet files", f"{source} cannot be read, fetch it again"
     ) as datasets:
         of = {"data_files": [str(file.resolve()) for file in files], "split": "train"}  # which is what it calls them
@@ -204,22 +205,6 @@ def _classes(schema: pa.Schema, label: str | None, source: str) -> list[Any] | N
     for key in ("info", "features", label, "names"):
         found = found.get(key) if isinstance(found, dict) else None
     return found if isinstance(found, list) else None
-
-
-def is_saved(folder: Path) -> bool:
-    """Whether `save_to_disk` of the library `datasets` wrote this folder."""
-    return any((folder / name).is_file() for name in SAVED)
-
-
-def from_disk(folder: Path) -> Any:
-    """The Dataset or DatasetDict in a folder that `save_to_disk` wrote.
-
-    Raises:
-        InputError: the library is missing, or cannot read it.
-    """
-    failed = f"{folder} cannot be read as a data set of the library datasets"
-    with _library(f"{folder}, a data set of the library datasets,", failed) as datasets:
-        return datasets.load_from_disk(str(folder))
 
 
 def from_hub(spec: DatasetSpec, split: str) -> Encoded:
