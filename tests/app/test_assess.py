@@ -7,8 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
+from sklearn.datasets import load_wine
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 
 import randsmooth as rs
@@ -179,12 +185,51 @@ def test_what_cannot_be_assessed_is_refused() -> None:
     table: list[tuple[dict[str, Any], str]] = [
         ({"dataset": (x[:19], y[:19])}, "20 images with labels or more"),
         ({"dataset": x}, "images without labels"),
+        ({"dataset": x.flatten(1)}, "60 rows without labels"),
         ({"radius": 0.0}, "radius=0"),
         ({"sigmas": [0.25], "noise": Uniform(1.0)}, "give one of them"),
         ({"n": 5}, "n=5"),
     ]
     for options, part in table:
         assert part in refusal(rs.assess, model, **{"dataset": (x, y), **options}), part
+
+
+def test_rows_of_features_are_assessed_in_their_own_deviations() -> None:
+    """A plane through two columns: what is proved stays below the distance to it, in deviations of the columns."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"grams": rng.normal(0.0, 1000.0, 400), "metres": rng.normal(0.0, 0.01, 400)})
+    target = (table.grams / 1000.0 + table.metres / 0.01 > 0.0).to_numpy().astype(int)
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=100.0)).fit(table, target)
+    found = rs.assess(model, table.assign(target=target), n=500, take=30)
+    assert [each.noise.text.partition("-")[0] for each in found.candidates] == ["gaussian"] * 4
+    assert [each.noise.scale for each in found.candidates] == [0.1, 0.25, 0.5, 1.0]
+    assert found.noise.norm == "deviations" and found.clean.value > 0.97 and not found.failed
+    std = table.std(ddof=0)
+    weights = model[-1].coef_[0] * std / model[0].scale_
+    margin = np.abs(model.decision_function(table)) / np.linalg.norm(weights)
+    assert (found.table.radius <= margin[found.table.idx] + 1e-6).all()
+    assert found.right > 20 and found.certified[found.reach / 2].value > 0.5
+    page = assessment_page(found, command="randsmooth assess", predict="randsmooth predict new.png")
+    told = page[page.index("<main>") :]
+    for part in ("standard deviations of each feature", "one feature by 0.50 of its standard deviation"):
+        assert part in told, part
+    if found.changed:
+        assert '<th scope="row"><bdi>grams</bdi></th>' in told
+    for word in ("pixel", "image", "camera", "predict new.png", "network"):
+        assert word not in told, word
+    assert found.to_dict()["norm"] == "deviations"
+    given = rs.assess(model, table.assign(target=target), sigmas=["0.5std"], n=200, take=20)
+    assert [each.noise.scale for each in given.candidates] == [0.5]
+
+
+@pytest.mark.slow
+def test_a_forest_gets_its_page() -> None:
+    wine = load_wine(as_frame=True)
+    forest = RandomForestClassifier(5, random_state=0).fit(wine.data[::2], wine.target[::2])
+    found = rs.assess(forest, wine.frame[1::2], sigmas=["0.25std"], n=100, take=20)
+    page = assessment_page(found)
+    assert found.clean.value > 0.85 and "RandomForestClassifier" in page and found.columns == tuple(wine.data.columns)
+    assert "<th>rows of 20</th>" in page
 
 
 @pytest.mark.slow

@@ -23,11 +23,13 @@ from randsmooth.certification import Run
 from randsmooth.errors import InputError
 from randsmooth.launch import plan
 from randsmooth.metrics import Estimate
-from randsmooth.noise import ANoise, Gaussian, Noise, noise_said
+from randsmooth.noise import ANoise, Gaussian, InDeviations, Noise, noise_said
+from randsmooth.noise.gaussian import STD
 from randsmooth.progress import Progress, Reporter, chosen_progress
 from randsmooth.urls import name_of
 
 SIGMAS = (0.06, 0.12, 0.25, 0.5)
+DEVIATIONS = (0.1, 0.25, 0.5, 1.0)  # of each feature, the sigmas where inputs are features
 LEAST = 20  # images, of which some choose the noise and the others are certified
 CLEAN = 1000  # images, at most, on which the network alone is tried
 PILOT, PILOT_N0, PILOT_N = 64, 20, 200  # images that choose the noise, and samples of each
@@ -63,23 +65,24 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Assessment:
-    """What `assess` found.
+    """What `assess` found. Where inputs are features, "images" below are rows of these.
 
     Attributes:
         name: what to call the model.
         images: how many the data set has.
-        shape: (C, H, W) of each.
+        shape: (C, H, W) of each, or (d,) of features.
         clean: accuracy of the network alone, without noise.
         candidates: the noises that were tried, on images other than those that were certified.
         chosen: the candidate under whose noise the images were certified, see `choose`.
         guess: accuracy that is no better than guessing: the share of the largest class (see `guessing`).
-        radius: the change that matters, in pixels in [0, 1]: what `expected` goes up to.
+        radius: the change that matters, in the units of the noise's radii: what `expected` goes up to.
         table: the certificates, under the noise that promised the most.
         attempts: attacks on right and certified images, by their rows in the table.
         pictures: the images (C, H, W) that were attacked, by the same.
         seconds_each: time of an answer with its certificate.
         seconds_all: time of a certification of all images with 100,000 samples, by rule.
         notes: on the run.
+        columns: the names of the features, where the data name them.
 
     Example:
         >>> from torch import nn
@@ -103,6 +106,17 @@ class Assessment:
     seconds_each: float
     seconds_all: dict[str, float]
     notes: tuple[str, ...]
+    columns: tuple[str, ...] = ()
+
+    @property
+    def features(self) -> bool:
+        """Whether inputs are features of any scale, and no images."""
+        return not data.is_image(self.shape)
+
+    @property
+    def inputs(self) -> str:
+        """What to call the inputs."""
+        return "rows" if self.features else "images"
 
     @property
     def noise(self) -> Noise:
@@ -147,7 +161,7 @@ class Assessment:
         right, some = int((self.table.correct & (self.table.radius > 0.0)).sum()), len(self.attempts)
         few = f"at most {ATTACKED}, and as many as {SECONDS:g} seconds allow, since a search takes thousands of answers"
         chosen = f", chosen by chance ({few})" if some < right else ""
-        return f"{some} of the {right} images that are right and certified{chosen}"
+        return f"{some} of the {right} {self.inputs} that are right and certified{chosen}"
 
     @property
     def failed(self) -> list[int]:
@@ -183,7 +197,7 @@ def assess(
     model: object,
     dataset: Any = None,
     *,
-    sigmas: Sequence[float] | None = None,
+    sigmas: Sequence[float | str] | None = None,
     noise: ANoise | None = None,
     radius: float = 0.5,
     take: int = 100,
@@ -202,10 +216,12 @@ def assess(
     certified under it, so that this choice takes nothing from their certificates.
 
     Args:
-        model, dataset: as for `certify`; the images need labels.
-        sigmas: to be tried; default: 0.06, 0.12, 0.25 and 0.5, and the one that the model was trained with.
+        model, dataset: as for `certify`; images, or features, which need labels.
+        sigmas: to be tried; default: 0.06, 0.12, 0.25 and 0.5, and the one that the model was trained with. Of features
+            "0.1std", "0.25std", "0.5std" and "1std", standard deviations of each feature over the training split.
         noise: another noise than Gaussian, which is then the only one; default: that of the model, if it names one.
-        radius: the change that matters, in pixels in [0, 1] and the norm of the noise.
+        radius: the change that matters, in the norm of the noise: in pixels in [0, 1], under "0.25std" and the like in
+            standard deviations of each feature.
         take: certify so many images, two thirds of them all at most.
         n: samples of each; default: 200 to 10,000, as many as take half a minute, or three if `radius` needs more.
         alpha, seed: as for `certify`.
@@ -229,8 +245,11 @@ def assess(
         raise InputError(f"radius={radius:g}, take={take}: give a radius above 0 that matters, and images to certify")
     settings, show = CertificationSettings(alpha=alpha, seed=seed, n=n or BUDGETS[0]), chosen_progress(progress)
     run = Run.of(model, dataset, settings, **options)
-    noises = _noises(run.trained, sigmas, noise)
-    run = run.on(settings.replace(noise=noises[0]))  # which opens the images
+    opening = _noises(run.trained, sigmas, noise, SIGMAS)
+    run = run.on(settings.replace(noise=opening[0]))  # which opens the images
+    features = run.images.spec.features
+    usual = tuple(f"{share:g}{STD}" for share in DEVIATIONS) if features else SIGMAS
+    noises = _learned(run, _noises(run.trained, sigmas, noise, usual))
     chosen, others = _split(run.images, take, seed)
     pilots = [run.on(settings.replace(n0=PILOT_N0, n=PILOT_N, noise=each), others) for each in noises]
     clean = _clean(pilots[0], show)
@@ -258,9 +277,9 @@ def assess(
     whole = {rule: total * (found["samples"].middle / len(table) * sample + beside) for rule, found in rules}
     name = name_of(model) if isinstance(model, str | Path) else type(model).__name__
     shape = run.images.spec.shape
-    return Assessment(
-        name, total, shape, clean, tuple(tried), best, guess, radius, table, *attacks, seconds, whole, tuple(run.notes)
-    )
+    notes, columns = tuple(run.notes), run.images.spec.columns
+    facts = (name, total, shape, clean, tuple(tried), best, guess, radius, table, *attacks, seconds, whole, notes)
+    return Assessment(*facts, columns)
 
 
 def choose(candidates: Sequence[Candidate], guess: float) -> Candidate:
@@ -288,8 +307,10 @@ def _line(tried: Candidate) -> str:
     return f"{tried.noise.text}: accuracy {tried.accuracy}, {expected}"
 
 
-def _noises(trained: dict[str, Any], sigmas: Sequence[float] | None, noise: ANoise | None) -> list[Noise]:
-    """Those to be tried, ascending; each settings of its own validate it."""
+def _noises(
+    trained: dict[str, Any], sigmas: Sequence[float | str] | None, noise: ANoise | None, usual: Sequence[float | str]
+) -> list[Noise]:
+    """Those to be tried, ascending; each settings of its own validate it. `usual` are the sigmas without others."""
     if noise is not None:
         if sigmas is not None:
             raise InputError(f"sigma={list(sigmas)} and noise={noise}: give one of them")
@@ -297,8 +318,17 @@ def _noises(trained: dict[str, Any], sigmas: Sequence[float] | None, noise: ANoi
     own = noise_said(trained)
     if sigmas is None and own is not None and not isinstance(own, Gaussian):
         return [own]
-    given = sorted({*(sigmas or SIGMAS), *([own.sigma] if sigmas is None and isinstance(own, Gaussian) else [])})
-    return [CertificationSettings(sigma=sigma).smoothing for sigma in given]
+    given = [*(sigmas or usual), *([own.sigma] if sigmas is None and isinstance(own, Gaussian) else [])]
+    made = {CertificationSettings(sigma=sigma).smoothing for sigma in given}  # type: ignore[arg-type]
+    return sorted(made, key=lambda each: each.times if isinstance(each, InDeviations) else each.scale)
+
+
+def _learned(run: Run, noises: Sequence[Noise]) -> list[Noise]:
+    """The noises, of which those in standard deviations of the features know these."""
+    if not any(isinstance(each, InDeviations) for each in noises):
+        return list(noises)
+    deviations = data.deviations(run.loaded("train"))
+    return [each.learned(deviations) if isinstance(each, InDeviations) else each for each in noises]
 
 
 Chosen = tuple[tuple[int, ...], str]
@@ -306,10 +336,10 @@ Chosen = tuple[tuple[int, ...], str]
 
 def _split(images: data.Images, take: int, seed: int) -> tuple[Chosen, Chosen]:
     """Positions of images to certify, evenly spread, and of others to choose the noise by; each with their words."""
-    total = len(images)
-    if images.spec.features or not images.labelled or total < LEAST:
-        what = "features" if images.spec.features else "images" if images.labelled else "images without labels"
-        raise InputError(f"assess takes {LEAST} images with labels or more; {images.spec.name} has {total} {what}")
+    total, inputs = len(images), "rows" if images.spec.features else "images"
+    if not images.labelled or total < LEAST:
+        what = inputs if images.labelled else f"{inputs} without labels"
+        raise InputError(f"assess takes {LEAST} {inputs} with labels or more; {images.spec.name} has {total} {what}")
     size = min(take, 2 * total // 3)
     chosen = data.take(total, size).tolist()
     left = np.setdiff1d(np.arange(total), chosen)

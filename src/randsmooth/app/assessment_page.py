@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from randsmooth import metrics
 from randsmooth.app.assessing import PILOT_N, PLAN_N, Assessment
-from randsmooth.app.page import down, filled, in_norm, said, ticks
+from randsmooth.app.page import down, filled, in_norm, said, ticks, unit_of_features
 from randsmooth.atomic import write_atomically
 from randsmooth.bounds import most_failures
 from randsmooth.certificates import write_parquet
@@ -21,6 +21,7 @@ from randsmooth.report.charts import BASELINE, PALETTE, Look
 
 FILES = PAGE, FIGURE, TABLE = "assessment.html", "assessment.png", "certificates.parquet"
 POINTS = 200  # of each curve
+SHOWN = 5  # features of the nearest change, those that move most
 RHO = 0.001  # probability with which more certificates may be false than is said
 TONES = ("clean", "asked", "proved", "attacked")  # of the lines of the figure, as the style sheet has them
 ALIKE = 0.9  # share of the answers
@@ -106,16 +107,24 @@ def figure(found: Assessment) -> Axes:
     band: dict[str, Any] = {"low": 100.0 * low, "high": 100.0 * high}
     few = f" (by {found.chosen.n:,} samples, to {down(found.chosen.farthest)})" if found.reach < found.radius else ""
     once = f"once under {said(found.noise)}: {percent(found.chosen.accuracy)}"
+    model = "model" if found.features else "network"
     lines = [
-        Line(f"network alone: {percent(found.clean)}", ends, alone, look=Look(BASELINE, "dash")),
+        Line(f"{model} alone: {percent(found.clean)}", ends, alone, look=Look(BASELINE, "dash")),
         Line(once, ends, noisy, look=Look(PALETTE[4], "dot")),
         Line(f"right and certified{few}", x, 100.0 * shares, "step", look=Look(PALETTE[0], "solid"), **band),
     ]
     if found.attempts:
         lines.append(_under_attack(found, x, shares[0]))
     across = f"{in_norm(found.noise)} norm of the change"
+    if found.features:
+        across = f"change ({unit_of_features(found.noise)})"
     return Axes(
-        f"{found.name} on {table.header.dataset}", across, "images (%)", lines, y_range=(0.0, 102.0), x_range=(0.0, end)
+        f"{found.name} on {table.header.dataset}",
+        across,
+        f"{found.inputs} (%)",
+        lines,
+        y_range=(0.0, 102.0),
+        x_range=(0.0, end),
     )
 
 
@@ -135,8 +144,8 @@ def _mark(found: Assessment) -> tuple[float, str]:
     ((row, tried),) = found.attempts.items()
     if row in found.changed:
         distance = found.changed[row]
-        return distance, f"one image attacked: changed at {distance:.2f}"
-    return tried.farthest, f"one image attacked: unchanged to {down(tried.farthest)}"
+        return distance, f"one attacked: changed at {distance:.2f}"
+    return tried.farthest, f"one attacked: unchanged to {down(tried.farthest)}"
 
 
 def _in_percent(axes: Axes) -> dict[str, Any]:
@@ -167,4 +176,14 @@ def _attacked(found: Assessment) -> dict[str, Any]:
     row = min(changed, key=lambda each: changed[each])
     tried = found.attempts[row]
     best = tried.inside if row in found.failed or tried.outside is None else tried.outside
-    return {"changed": len(changed), "row": row, "best": best, "radius": float(found.table.radius[row])}
+    facts = {"changed": len(changed), "row": row, "best": best, "radius": float(found.table.radius[row])}
+    return facts | {"moved": _moved(found, row, best.point) if found.features else []}
+
+
+def _moved(found: Assessment, row: int, point: NDArray[np.float32]) -> list[tuple[str, float, float]]:
+    """The features that a change moves most, counted as its length is: each with its name, before and after."""
+    before, after = found.pictures[row].ravel(), point.ravel()
+    unit = getattr(found.noise, "unit", np.ones(found.shape)).ravel()
+    order = np.argsort(-np.abs(after - before) / unit, kind="stable")[:SHOWN]
+    names = found.columns or tuple(f"feature {place}" for place in range(len(before)))
+    return [(names[place], float(before[place]), float(after[place])) for place in order.tolist()]

@@ -19,7 +19,7 @@ from randsmooth.certificates import ARITHMETICS, BATCH_MATTERS
 from randsmooth.certification import Watched
 from randsmooth.escape import printable, setting, shortened
 from randsmooth.extras import versions
-from randsmooth.noise import NORMS, OWN_UNITS, Gaussian, Noise, linf_radius, round_down
+from randsmooth.noise import NORMS, OWN_UNITS, Gaussian, Noise, PerFeature, linf_radius, round_down
 from randsmooth.progress import clock
 from randsmooth.report import web
 
@@ -252,7 +252,9 @@ def down(radius: float) -> str:
 
 
 def said(noise: Noise) -> str:
-    """The noise itself: "σ = 0.5", "uniform=0.6"."""
+    """The noise itself: "σ = 0.5", "uniform=0.6", "σ = 0.25 standard deviations of each feature"."""
+    if isinstance(noise, PerFeature):
+        return f"σ = {noise.times:g} {NORMS[noise.norm].label}"
     return f"σ = {noise.sigma:g}" if isinstance(noise, Gaussian) else noise.text
 
 
@@ -303,6 +305,39 @@ def examples(noise: Noise, radius: float, d: int) -> str:
     )
 
 
+def unit_of_features(noise: Noise) -> str:
+    """The norm of a change of features, and what it counts in.
+
+    Example:
+        >>> unit_of_features(Gaussian(0.5))
+        "L2 norm, in the features' own units"
+    """
+    if noise.norm == "l0":
+        return "features that change"
+    counted = f"in {NORMS[noise.norm].label}" if noise.norm in OWN_UNITS else "in the features' own units"
+    return f"{in_norm(noise).removeprefix('weighted ')} norm, {counted}"
+
+
+def examples_of_features(noise: Noise, radius: float, d: int) -> str:
+    """Changes of `d` features that are smaller than `radius`.
+
+    Example:
+        >>> examples_of_features(PerFeature(np.ones(25), times=0.5), 0.5, 25)
+        'one feature by 0.5 of its standard deviation, or each of the 25 by 0.1 of its own'
+        >>> examples_of_features(Gaussian(0.5), 0.5, 25)
+        'one feature by 0.5, or each of the 25 by 0.1'
+    """
+    if noise.norm == "l0":
+        return f"{radius:.0f} features, to any values"
+    if noise.norm == "linf":
+        return f"each of the {d} features by {down(radius)}"
+    every = down(float(linf_radius(radius, d)) if noise.norm != "l1" else radius / d)
+    if noise.norm not in OWN_UNITS:
+        return f"one feature by {down(radius)}, or each of the {d} by {every}"
+    of, own = ("its standard deviation", "its own") if isinstance(noise, PerFeature) else ("that of the noise", "it")
+    return f"one feature by {down(radius)} of {of}, or each of the {d} by {every} of {own}"
+
+
 def share_down(share: float) -> str:
     """A lower bound on a probability, not above it, with as many digits as tell it from 1.
 
@@ -316,5 +351,19 @@ def share_down(share: float) -> str:
 
 HELPERS: dict[str, Any] = {
     each.__name__: each
-    for each in (amplified, clock, picture, down, examples, in_norm, said, setting, share_down, versions, within)
+    for each in (
+        amplified,
+        clock,
+        picture,
+        down,
+        examples,
+        examples_of_features,
+        in_norm,
+        said,
+        setting,
+        share_down,
+        unit_of_features,
+        versions,
+        within,
+    )
 }  # of the templates

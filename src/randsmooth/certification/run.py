@@ -372,7 +372,8 @@ class Run:
         answers = torch.cat([self.smoothed.engine.ask(x).argmax(dim=1).cpu() for x in asked])
         right, total = int((answers == self.images.labels_at(some)).sum()), len(some)
         guess = 1 / self.smoothed.engine.classes
-        said = f"without noise the model is right about {right} of {total} of these images ({right / total:.1%})"
+        inputs = "rows" if self.images.spec.features else "images"
+        said = f"without noise the model is right about {right} of {total} of these {inputs} ({right / total:.1%})"
         doubt = ""
         if total >= TOO_FEW and right <= (guess + NEAR * (1 - guess)) * total:
             numbered = ", ".join(f"{place} {shown(name)}" for place, name in enumerate(self.images.spec.classes[:3]))

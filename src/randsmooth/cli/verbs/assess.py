@@ -17,17 +17,28 @@ from randsmooth.cli.settings import Argument, Given, option, words
 from randsmooth.cli.verbs.certify import suspicions
 from randsmooth.cli.what_to_certify import base_classifier, check_sources, default_out
 from randsmooth.noise import round_down
+from randsmooth.noise.gaussian import STD
 from randsmooth.progress import console
+
+
+def _sigmas(given: Any) -> Any:
+    """Numbers, and numbers of standard deviations, such as 0.25std, which stay texts."""
+    listed = words(given)
+    return [each if str(each).endswith(STD) else float(each) for each in listed] if isinstance(listed, list) else listed
+
+
+def _written(sigma: float | str) -> str:
+    return sigma if isinstance(sigma, str) else f"{sigma:g}"
 
 
 class Assess(Answered, Identified):
     """Settings of `randsmooth assess`.
 
     Attributes:
-        sigma: Standard deviations of Gaussian noise to try, such as 0.12,0.25. (default: 0.12,0.25,0.5, and that of the
-            model's training)
-        radius: The change that matters to you, in units of pixels in [0, 1]: the noise is chosen by the mean certified
-            accuracy up to there.
+        sigma: Standard deviations of Gaussian noise to try, such as 0.12,0.25. (default: 0.06,0.12,0.25,0.5, and that
+            of the model's training; of features 0.1std,0.25std,0.5std,1std, deviations of each)
+        radius: The change that matters to you, in units of pixels in [0, 1], of features in standard deviations of
+            each: the noise is chosen by the mean certified accuracy up to there.
         split: train or test.
         take: Certify this many images, evenly spread, two thirds of all at most; others choose the noise.
         n: Samples of each. (default: 200 to 10,000, as many as take half a minute, or three if --radius needs more)
@@ -36,7 +47,7 @@ class Assess(Answered, Identified):
     """
 
     data: Argument[str | None] = option(DATASET + " (default: the data set by whose name the model was trained)")
-    sigma: Annotated[list[float] | None, BeforeValidator(words), Given(kind=str, metavar="S,S,...")] = None
+    sigma: Annotated[list[float | str] | None, BeforeValidator(_sigmas), Given(kind=str, metavar="S,S,...")] = None
     noise: NoiseNamed = certification_option("noise")
     radius: float = 0.5
     split: str = "test"
@@ -78,12 +89,13 @@ def assess(settings: Assess) -> None:
         if settings.denoiser is None:
             how["model_args"] = settings.model_arg
         else:
-            one = settings.sigma[0] if settings.sigma else None  # which a diffusion model must know
+            numbers = [each for each in settings.sigma or () if isinstance(each, float)]
+            one = numbers[0] if numbers else None  # which a diffusion model must know
             model = base_classifier(settings.model, settings.model_arg, settings.denoiser, one)
         found = app.assess(model, settings.data, **how, progress=console, keep=keep)
         places = [settings.model, *([settings.data] if settings.data else [])]
         words = words_of("assess", places, settings, {"model", "data", "sigma", "overwrite", "format"})
-        words += ["--sigma", ",".join(f"{sigma:g}" for sigma in settings.sigma)] if settings.sigma else []
+        words += ["--sigma", ",".join(map(_written, settings.sigma))] if settings.sigma else []
         others = set(Assess.model_fields) - {"model_arg", "denoiser", "identity", "num_classes", "device"}
         use = [*words_of("predict", [settings.model, "new.png"], settings, others), "--like", str(out / TABLE)]
         use += ["--dataset", settings.data] if settings.data else []
