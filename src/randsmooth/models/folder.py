@@ -3,6 +3,7 @@
 import hashlib
 import json
 import pkgutil
+import re
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,6 +18,7 @@ from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from randsmooth.atomic import make_folder, naming, sync_folder, write_atomically
+from randsmooth.contents import check_itself
 from randsmooth.documents import parse_json, read_file, shown
 from randsmooth.errors import InputError
 from randsmooth.escape import markdown, setting
@@ -28,6 +30,10 @@ from randsmooth.urls import fetched, is_url
 
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
 HASH, DIGEST = "weights", "digest"  # keys of config.json: hashes of the file of weights, and of config.json itself
+PIPELINE = "model_index.json"  # of diffusers
+TRANSFORMERS = {"model_type", "architectures", "transformers_version"}  # keys of a config.json of theirs
+TIMM = {"architecture", "pretrained_cfg"}
+OPENED_ALONE = r"\.(onnx|xml|pt2?|torchscript)$"  # files that are models by themselves
 DAMAGED = "save or download the model again"
 M = TypeVar("M", bound=nn.Module)
 
@@ -166,13 +172,14 @@ def read(folder: Path | str) -> Stored:
     Raises:
         InputError: a file is missing, cut short, not ours, or not as it was written; weights are not finite.
     """
-    folder = local(folder)
+    named, folder = str(folder), local(folder)
     path = folder / WEIGHTS
-    kind, config = _read_config(folder / CONFIG)
+    kind, config = _read_config(folder / CONFIG, named)
     if not path.is_file():
         unfinished = (folder / "checkpoint.pt").is_file()
         way_out = "training is not finished, go on with --resume" if unfinished else f"{DAMAGED}, as safetensors"
         raise InputError(f"{path} is missing: {way_out}; pickles are never loaded")
+    check_itself(path)
     try:
         content = path.read_bytes()
         if config.pop(HASH) != f"sha256:{hashlib.sha256(content).hexdigest()}":
@@ -223,12 +230,20 @@ def here(name: str, files: list[str], written: str) -> Path:
         raise InputError(f"{told}: check the name, or {way}") from error
 
 
-def _read_config(path: Path) -> tuple[str, dict[str, Any]]:
-    """The kind of model and its arguments, with the hash of its weights."""
+def _read_config(path: Path, named: str) -> tuple[str, dict[str, Any]]:
+    """The kind of model and its arguments, with the hash of its weights; `named` is how the folder was given."""
     if not path.is_file():
-        raise InputError(f"{path} is missing: not a randsmooth model folder, or its saving was interrupted")
+        raise InputError(f"{path} is missing: {_without_config(path.parent, named)}")
+    check_itself(path)
     config = parse_json(read_file(path), path)
     keys = set(config) if isinstance(config, dict) else set()
+    if keys & TRANSFORMERS:
+        beside = sorted(each.name for each in path.parent.glob("*.onnx"))
+        way = f", or {named}/{beside[0]}" if beside else ""
+        raise InputError(f"{named} holds a model of transformers, as save_pretrained writes it: give hf:{named}{way}")
+    if keys & TIMM:
+        way = named if Path(named).is_dir() else f"hf-hub:{named}"
+        raise InputError(f"{named} holds a model of timm: give timm:{way}")
     kind = next((KINDS[key] for key in keys if key in KINDS), None)
     if kind is None or not keys >= {HASH, DIGEST}:
         found = shown(", ".join(sorted(keys)) or type(config).__name__)
@@ -236,6 +251,15 @@ def _read_config(path: Path) -> tuple[str, dict[str, Any]]:
     if config.pop(DIGEST) != _digest(config):
         raise InputError(f"{path} is not as it was written, its digest differs: {DAMAGED}")
     return kind, config
+
+
+def _without_config(folder: Path, named: str) -> str:
+    """What a folder without a configuration of ours is, and what of it can be given."""
+    if (folder / PIPELINE).is_file():
+        return f"the folder holds a diffusion model of diffusers, which is a denoiser, --denoiser {named}"
+    files = sorted(each.name for each in folder.glob("*") if re.search(OPENED_ALONE, each.name))
+    way = f"; name one of its files: {shown(', '.join(f'{named}/{name}' for name in files))}" if files else ""
+    return f"not a randsmooth model folder, or its saving was interrupted{way}"
 
 
 def _digest(content: dict[str, Any]) -> str:

@@ -13,6 +13,7 @@ from typing import Any, Self
 import torch
 from torch import nn
 
+from randsmooth.contents import check_itself
 from randsmooth.documents import parse_json, read_file, refused, shown
 from randsmooth.errors import InputError
 from randsmooth.extras import needs
@@ -140,6 +141,9 @@ def from_transformers(source: Path | str, *, classes: Sequence[str] | None = Non
     """
     named = str(source)
     folder = here(named.removeprefix("hf:"), FILES, "hf:FOLDER")
+    for pattern in FILES:
+        for file in folder.glob(pattern):
+            check_itself(file)
     steps, network = steps_of(folder), _network(folder, named)
     labels = network.config.id2label
     with refused(f"{folder / CONFIG} does not name its classes from 0 on in id2label", (KeyError, TypeError)):

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from pydantic import Secret
 
+from randsmooth.contents import check_itself, is_pickle, what_it_is
 from randsmooth.documents import shown
 from randsmooth.errors import CODE, InputError, unknown
 from randsmooth.urls import fetched, is_url
@@ -27,15 +28,21 @@ NAMES_A_SECRET = re.compile(r"token|secret|passw|credential|api_?key", re.IGNORE
 UNUSED = {"checkpoint.pt", "teacher.pt", "history.csv"}  # files of a training run that no model is made of
 DEMOS = ("demo", "demo-amplify")  # models of digits that come with the package, in folders beside this file
 
-CHECKPOINT = r"(?i)\.(pth|tar|ckpt|pkl|pickle|bin|th)$"
+CHECKPOINT = r"(?i)\.(pth|tar|ckpt|pkl|pickle|joblib|bin|th|safetensors|npz|npy|h5)$"
+UNPICKLING = """import joblib
+
+
+def make():
+    return joblib.load({path!r})  # which runs what the file says
+"""
 OPENING = """import randsmooth
-import torch
+import {module}
 from my_code import MyNetwork
 
 
 def make():
     model = MyNetwork()
-    held = torch.load({path!r}, map_location="cpu", weights_only=True)
+    held = {load}
     model.load_state_dict(held.get("state_dict", held))
     # model = randsmooth.wrap(model, mean=[...], std=[...])  # if it was trained on normalised images
     return model.eval()
@@ -94,7 +101,7 @@ def check_place(folder: Path | str) -> None:
 
 
 def check_file(source: str) -> None:
-    """Raise InputError unless the file that `source` names, before any :NAME in it, is there.
+    """Raise InputError unless the file that `source` names, before any :NAME in it, is there, and no pointer to it.
 
     Example:
         >>> check_file("nofile.onnx")
@@ -104,6 +111,7 @@ def check_file(source: str) -> None:
     path = source.rpartition(":")[0] if re.search(r"\.py:\w", source) else source
     if not Path(path).is_file():
         raise InputError(f"no file at {path}")
+    check_itself(Path(path))
 
 
 _TRANSFORMERS, _TIMM, _CODE = "hub:from_transformers", "hub:from_timm", "sources:from_code"
@@ -136,12 +144,28 @@ def form_of(source: Path | str) -> Form:
     """
     name = "" if Path(source).is_dir() else str(source)
     found = next((form for form in FORMS if re.fullmatch(form.pattern, name, re.IGNORECASE | re.DOTALL)), None)
-    if found is None and re.search(CHECKPOINT, name) and Path(name).is_file():
-        raise weights_alone(name)
+    if re.search(CHECKPOINT, name):
+        check_file(name)
+        raise no_model(name)
     if found is None:
         forms = ", ".join(f"{form.written} ({form.what})" for form in FORMS)
         raise InputError(f"{shown(str(source))} names no model: expected one of: {forms}")
     return found
+
+
+def no_model(path: Path | str, reason: str = "") -> InputError:
+    """The error for a file that is no model by itself: what it is, and where that can be said the lines that open it.
+
+    Args:
+        path: of the file.
+        reason: why it is none, in parentheses, where it may hold weights.
+    """
+    path = Path(path)
+    if path.suffix == ".joblib" or is_pickle(path):
+        return pickled(path)
+    if path.suffix != ".safetensors" and (kind := what_it_is(path)):
+        return InputError(f"{path} {kind}. A model of another form is opened by code: file.py:NAME")
+    return weights_alone(path, reason)
 
 
 def weights_alone(path: Path | str, reason: str = "") -> InputError:
@@ -151,10 +175,28 @@ def weights_alone(path: Path | str, reason: str = "") -> InputError:
         >>> print(str(weights_alone("model.pth")).splitlines()[-1].strip())
         return model.eval()
     """
+    place = str(Path(path).absolute())
+    module, load = "torch", f'torch.load({place!r}, map_location="cpu", weights_only=True)'
+    if Path(path).suffix == ".safetensors":
+        module, load = "safetensors.torch", f"safetensors.torch.load_file({place!r})"
     return InputError(
         f"{shown(str(path))} holds weights, not the network that they are of{reason}: write these lines into "
         "a new file, open_model.py, with your network's class, and give open_model.py:make. (Of the networks of "
-        f"papers, `randsmooth import` makes a model folder.){CODE}{OPENING.format(path=str(Path(path).absolute()))}"
+        f"papers, `randsmooth import` makes a model folder.){CODE}{OPENING.format(module=module, load=load)}"
+    )
+
+
+def pickled(path: Path | str) -> InputError:
+    """The error for a pickle, such as scikit-learn's users make of an estimator, with lines that open it.
+
+    Example:
+        >>> print(str(pickled("forest.pkl")).splitlines()[0])
+        forest.pkl is a pickle, which can run code and is never loaded: if you trust it, write these lines into ...
+    """
+    return InputError(
+        f"{shown(str(path))} is a pickle, which can run code and is never loaded: if you trust it, write these lines "
+        f"into a new file, open_model.py, and give open_model.py:make.{CODE}"
+        f"{UNPICKLING.format(path=str(Path(path).absolute()))}"
     )
 
 

@@ -9,9 +9,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from randsmooth.contents import what_it_is
 from randsmooth.data.dataset_spec import is_image
 from randsmooth.documents import parse_json, shown
-from randsmooth.errors import InputError, check_known, unknown
+from randsmooth.errors import InputError, article, check_known, unknown
 from randsmooth.extras import needs
 from randsmooth.models.adapters.foreign_model import ForeignModel
 from randsmooth.models.sources import check_file
@@ -83,6 +84,8 @@ class GraphFile(ForeignModel):
     def __init__(self, path: Path | str, *, output: str | None = None, layout: str | None = None) -> None:
         self.path, self.provenance = str(path), dict[str, Any]()
         check_file(self.path)
+        if kind := what_it_is(Path(path)):
+            raise InputError(f"{path} {kind}; expected {article(self.form)}")
         with needs(self.path):
             try:
                 inputs, outputs = self._read()

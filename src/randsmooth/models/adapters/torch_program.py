@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 import zipfile
 from pathlib import Path
@@ -11,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, fx, nn
 
+from randsmooth.contents import PROGRAM, is_of_program, what_it_is
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.models.archives import check_archive
-from randsmooth.models.sources import weights_alone
+from randsmooth.models.sources import no_model
 
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
@@ -78,7 +80,7 @@ def scripted(source: Path | str) -> torch.jit.ScriptModule:
         return module
     except (RuntimeError, ValueError) as error:
         why = f"it is no TorchScript file that can be run, as torch.jit.script(model).save writes: {_last_line(error)}"
-        raise weights_alone(source, f" ({why})") from error
+        raise no_model(source, f" ({why})") from error
 
 
 def exported(source: Path | str) -> Any:
@@ -89,6 +91,10 @@ def exported(source: Path | str) -> Any:
     """
     import torch.export
 
+    kind = what_it_is(Path(source))
+    if kind and kind != PROGRAM:
+        raise InputError(f"{source} {kind}; expected a program of torch.export.save")
+    logging.getLogger("torch.export").setLevel(logging.ERROR)  # or it says with a traceback why it fails
     try:
         _check_plain(source)
         return torch.export.load(str(source))
@@ -101,6 +107,8 @@ def _check_plain(source: Path | str) -> None:
     """Raise InputError where an archive's weights or constants are pickled objects, or compiled code."""
     with Path(source).open("rb") as file, zipfile.ZipFile(file) as archive:
         check_archive(file, Path(source).stat().st_size)
+        if not any(map(is_of_program, archive.namelist())):
+            raise InputError("it holds tensors alone, as torch.save writes them")
         for name in archive.namelist():
             if "aotinductor" in name:
                 raise InputError("it is compiled by AOTInductor: give the program itself")

@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
+from randsmooth.contents import check_itself, what_it_is
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.models.registry import build
@@ -65,6 +66,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
     """
     if not path.is_file():
         raise InputError(f"no checkpoint at {path}: give a file that torch.save or safetensors wrote")
+    check_itself(path)
     try:
         with path.open("rb") as file:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
@@ -72,6 +74,8 @@ def read_checkpoint(path: Path) -> Checkpoint:
         key, state = _state_dict(held)
         network, mean, std = _unwrapped({name: _plain(name, tensor) for name, tensor in state.items()})
     except Exception as error:  # from damaged bytes, unpickling may raise anything
+        if kind := what_it_is(path):
+            raise InputError(f"{path} {kind}; expected a file of torch.save or safetensors") from error
         reason = str(error).strip().partition("\n")[0]
         raise InputError(f"{path} cannot be imported ({shown(reason or type(error).__name__)}): {WAY_OUT}") from error
     facts = held if key else {}

@@ -1,0 +1,141 @@
+"""What a file is by its content, where that is something else than its name says: a web page, a pointer, an archive."""
+
+import re
+import zipfile
+from pathlib import Path
+
+from randsmooth.documents import shown
+from randsmooth.errors import InputError
+
+HEAD = 4096  # bytes that are looked at
+TITLE = re.compile(rb"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
+PAGE = re.compile(rb"<(!doctype html|html|head|body)\b", re.IGNORECASE)
+AGAIN = "fetch the file itself, by the link that downloads it"
+PROGRAM = "is a program of torch.export, which `randsmooth certify` takes as NET.pt2"
+# How other kinds of files begin, and what to do with one.
+BEGINNINGS: tuple[tuple[bytes, str], ...] = (
+    (b"\x1f\x8b", "is packed by gzip: unpack it, `gunzip FILE`"),
+    (b"BZh", "is packed by bzip2: unpack it, `bunzip2 FILE`"),
+    (b"\xfd7zXZ", "is packed by xz: unpack it, `unxz FILE`"),
+    (b"\x28\xb5\x2f\xfd", "is packed by zstd: unpack it, `unzstd FILE`"),
+    (b"7z\xbc\xaf", "is a 7z archive: unpack it"),
+    (b"Rar!", "is a rar archive: unpack it"),
+    (b"\x89HDF", "is an HDF5 file, as Keras writes them"),
+    (b"\x93NUMPY", "is an array of NumPy (.npy)"),
+    (b"PAR1", "is a Parquet file"),
+    (b"\x89PNG", "is a picture"),
+    (b"\xff\xd8\xff", "is a picture"),
+    (b"%PDF", "is a PDF"),
+)
+
+
+def check_itself(path: Path) -> None:
+    """Raise InputError where what lies at `path` stands for a file, or for its download, and is not the file itself.
+
+    Those are: nothing, a pointer of Git LFS or git-annex, and the page or the message of a server.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "net.pth"
+        ...     _ = path.write_text("version https://git-lfs.github.com/spec/v1")
+        ...     check_itself(path)
+        Traceback (most recent call last):
+        ...
+        randsmooth.errors.InputError: ...net.pth is a pointer of Git LFS, not the file itself: `git lfs pull` fetches it
+    """
+    if path.is_file() and (instead := _instead(_head(path))):
+        raise InputError(f"{path} {instead}")
+
+
+def what_it_is(path: Path) -> str:
+    """What a file is that nobody could read as what its name says, after its name; empty where that is not known.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "net.pth"
+        ...     _ = path.write_bytes(b"%PDF-1.7")
+        ...     what_it_is(path)
+        'is a PDF'
+    """
+    head = _head(path)
+    if instead := _instead(head):
+        return instead
+    for beginning, words in BEGINNINGS:
+        if head.startswith(beginning):
+            return words
+    if head[257:262] == b"ustar":
+        return "is a tar archive: unpack it, `tar xf FILE`, and give the file in it"
+    if is_pickle(path):
+        way = "save torch.save(model.state_dict(), 'weights.pth')"
+        return f"is a plain pickle, as pickle.dump and joblib write, which can run code and is never loaded: {way}"
+    if path.suffix != ".safetensors" and re.fullmatch(rb"\{\s*[\"}].*", head[8:10], re.DOTALL):
+        return "is a file of safetensors: let its name end in .safetensors"
+    if head.lstrip().startswith((b"{", b"[")):
+        return "is JSON, which is text"
+    if head.startswith(b"PK\3\4"):
+        return _in_archive(path) if zipfile.is_zipfile(path) else "is cut short: copy or download it again"
+    return ""
+
+
+def is_pickle(path: Path) -> bool:
+    """Whether a file begins as what pickle.dump writes today; torch.save's begin with an older protocol.
+
+    Example:
+        >>> import pickle, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "net.pkl"
+        ...     _ = path.write_bytes(pickle.dumps([1, 2]))
+        ...     is_pickle(path)
+        True
+    """
+    return re.match(rb"\x80[\3-\5]", _head(path)) is not None
+
+
+def is_of_program(name: str) -> bool:
+    """Whether the entry called `name` of a zip file holds a program of torch.export.
+
+    Example:
+        >>> is_of_program("archive/models/model.json"), is_of_program("archive/data.pkl")
+        (True, False)
+    """
+    return name.endswith(("serialized_exported_program.json", "models/model.json"))
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(HEAD)
+
+
+def _instead(head: bytes) -> str:
+    """What is there in place of a file that begins with `head`; empty for a file itself."""
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not head:
+        return "is empty: copy or download it again"
+    if start.startswith(b"version https://git-lfs"):
+        return "is a pointer of Git LFS, not the file itself: `git lfs pull` fetches it"
+    if start.startswith((b"/annex/objects/", b"../.git/annex", b".git/annex")):
+        return "is a pointer of git-annex, not the file itself: `git annex get FILE` fetches it"
+    if start.startswith(b"<") and PAGE.search(start):
+        title = TITLE.search(start)
+        called = f" ({shown(title[1].decode(errors='replace').strip())})" if title is not None else ""
+        return f"is a web page{called}, as servers send in place of a file: {AGAIN}"
+    if start.startswith(b"<") and b"<Error>" in start:
+        return f"is the error message of a server: {AGAIN}"
+    return ""
+
+
+def _in_archive(path: Path) -> str:
+    """What a zip file is, by the names in it."""
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+    if names and all(name.endswith(".npy") for name in names):
+        return "is a file of arrays of NumPy (.npz), not of tensors"
+    if any(name.endswith("/data.pkl") for name in names) and not any("constants.pkl" in name for name in names):
+        return ""  # of torch.save, as it should be
+    if any(name.endswith("/constants.pkl") for name in names):
+        return "is a TorchScript module, which `randsmooth certify` takes as NET.pt"
+    if any(map(is_of_program, names)):
+        return PROGRAM
+    return f"is a zip archive of {shown(', '.join(names[:3]))}: unpack it, and give the file in it"

@@ -1,0 +1,183 @@
+"""What a file or a folder is comes before what it lacks, by whatever name and at whatever door it is given."""
+
+import json
+import pickle
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+import safetensors.torch
+import torch
+from torch import nn
+
+import randsmooth as rs
+from models.graphs import linear
+from models.refusing import check_refusals, refusal
+from randsmooth.models import Classifier, check_folder, import_checkpoint, save
+
+STATE = nn.Linear(4, 2).state_dict()
+PAGE = "<!DOCTYPE html><html><head><title>Drive - Virus scan warning</title></head></html>"
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
+STORED = "<?xml version='1.0' encoding='UTF-8'?><Error><Code>AccessDenied</Code></Error>"
+
+# What lies there in place of a file, and what every door says of it.
+INSTEAD = {
+    PAGE: "is a web page (Drive - Virus scan warning)",
+    POINTER: "is a pointer of Git LFS | `git lfs pull`",
+    "/annex/objects/SHA256E-s3--ab.pth\n": "is a pointer of git-annex | `git annex get",
+    STORED: "is the error message of a server",
+    "": "is empty",
+}
+DOORS = ("pth", "pth.tar", "ckpt", "bin", "safetensors", "pkl", "joblib", "pt", "pt2", "onnx", "xml", "py:make", "npz")
+
+
+def test_what_lies_there_in_place_of_a_file_is_named_at_every_door(tmp_path: Path) -> None:
+    for content, said in INSTEAD.items():
+        for door in DOORS:
+            path = tmp_path / f"net.{door.partition(':')[0]}"
+            path.write_text(content)
+            given = f"{path}:make" if door.endswith(":make") else str(path)
+            doors: list[Callable[[], object]] = [lambda: rs.load_model(given)]  # noqa: B023
+            if door in ("pth", "safetensors", "pt"):
+                doors.append(lambda: import_checkpoint(path, "digits"))  # noqa: B023
+            for ask in doors:
+                message = refusal(ask)
+                assert str(path) in message
+                assert [word for word in said.split(" | ") if word not in message] == [], message
+
+
+def packed(path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("checkpoint.pth.tar", b"tensors")
+
+
+def taped(path: Path) -> None:
+    inner = path.with_name("checkpoint.pth.tar")
+    torch.save(STATE, inner)
+    with tarfile.open(path, "w") as archive:
+        archive.add(inner, "checkpoint.pth.tar")
+
+
+def halved(path: Path) -> None:
+    torch.save(STATE, path)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def arrays(path: Path) -> None:
+    with path.open("wb") as file:
+        np.savez(file, w=np.zeros(3))
+
+
+# How a file is made that is no checkpoint of torch, and what `import` says of it.
+OTHERS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "zip": (packed, "is a zip archive of checkpoint.pth.tar | unpack it"),
+    "tar": (taped, "is a tar archive | unpack it"),
+    "cut": (halved, "is cut short"),
+    "npz": (arrays, "is a file of arrays of NumPy"),
+    "pickle": (lambda path: path.write_bytes(pickle.dumps(STATE)), "is a plain pickle | torch.save("),
+    "gzip": (lambda path: path.write_bytes(b"\x1f\x8b\x08"), "is packed by gzip | gunzip"),
+    "safetensors": (lambda path: safetensors.torch.save_file(STATE, path), "of safetensors | .safetensors"),
+    "json": (lambda path: path.write_text('{"message": "Not Found"}'), "is JSON"),
+}
+
+
+def test_a_checkpoint_of_another_kind_is_called_what_it_is(tmp_path: Path) -> None:
+    for name, (make, said) in OTHERS.items():
+        path = tmp_path / f"{name}.pth"
+        make(path)
+        message = refusal(import_checkpoint, path, "digits")
+        assert [word for word in said.split(" | ") if word not in message] == [], message
+        assert "weights_only" not in message
+
+
+def test_no_door_repeats_the_advice_to_run_what_a_file_says(tmp_path: Path) -> None:
+    for suffix in ("pth", "pt", "pt2", "ckpt", "onnx", "pkl"):
+        for name, (make, _) in OTHERS.items():
+            path = tmp_path / f"{name}.{suffix}"
+            make(path)
+            for ask in (lambda: rs.load_model(path), lambda: import_checkpoint(path, "digits")):  # noqa: B023
+                assert "weights_only=False" not in refusal(ask)
+                assert "Re-running" not in refusal(ask)
+
+
+def test_a_file_of_tensors_named_as_a_program_prints_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    torch.save(STATE, tmp_path / "net.pt2")
+    arrays(tmp_path / "arrays.pt2")
+    check_refusals(
+        [
+            (lambda: rs.load_model(tmp_path / "net.pt2"), "no exported program | tensors alone"),
+            (lambda: rs.load_model(tmp_path / "arrays.pt2"), "arrays of NumPy"),
+        ]
+    )
+    assert capfd.readouterr() == ("", "")
+
+
+def test_lines_that_open_a_file_read_what_is_in_it(tmp_path: Path) -> None:
+    safetensors.torch.save_file(STATE, tmp_path / "net.safetensors")
+    torch.save(STATE, tmp_path / "net.pth")
+    joblib.dump({"a": 1}, tmp_path / "forest.joblib")
+    (tmp_path / "forest.pkl").write_bytes(pickle.dumps({"a": 1}))
+    for name, call in {
+        "net.safetensors": "safetensors.torch.load_file(",
+        "net.pth": "torch.load(",
+        "forest.joblib": "joblib.load(",
+        "forest.pkl": "joblib.load(",
+    }.items():
+        message = refusal(rs.load_model, tmp_path / name)
+        assert f"{call}{str(tmp_path / name)!r}" in message
+        compile(message.partition("# open_model.py\n")[2], "open_model.py", "exec")
+
+
+def test_a_checkpoint_in_a_folder_is_no_model_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("runs").mkdir()
+    torch.save(STATE, "runs/net.pth.tar")
+    check_refusals(
+        [
+            (lambda: rs.load_model("runs/net.pth.tar"), "holds weights"),
+            (lambda: rs.load_model("runs/none.pth"), "no file at runs/none.pth"),
+        ]
+    )
+
+
+def test_folders_of_other_programs_are_called_what_they_are(tmp_path: Path) -> None:
+    table = {
+        "vit": ({"model_type": "vit", "architectures": ["ViTForImageClassification"]}, "transformers | give hf:"),
+        "resnet": ({"architecture": "resnet18", "pretrained_cfg": {}}, "timm | give timm:"),
+        "other": ({"layers": 3}, "it holds layers"),
+    }
+    for name, (config, said) in table.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "config.json").write_text(json.dumps(config))
+        check_refusals([(lambda: rs.load_model(folder), f"{said} | {folder}")])  # noqa: B023
+        check_refusals([(lambda: check_folder(folder), said)])  # noqa: B023
+    linear(tmp_path / "vit" / "model.onnx")
+    check_refusals([(lambda: rs.load_model(tmp_path / "vit"), "or | vit/model.onnx")])
+    (tmp_path / "ddpm").mkdir()
+    (tmp_path / "ddpm" / "model_index.json").write_text("{}")
+    (tmp_path / "graphs").mkdir()
+    linear(tmp_path / "graphs" / "net.onnx")
+    check_refusals(
+        [
+            (lambda: rs.load_model(tmp_path / "ddpm"), "diffusers | --denoiser"),
+            (lambda: rs.load_model(tmp_path / "graphs"), "config.json is missing | graphs/net.onnx"),
+        ]
+    )
+
+
+def test_pointers_in_a_model_folder_are_named(tmp_path: Path) -> None:
+    save(Classifier(arch="small-cnn", classes=["cat", "dog"], shape=(1, 8, 8)), tmp_path)
+    (tmp_path / "model.safetensors").write_text(POINTER)
+    check_refusals([(lambda: rs.load_model(tmp_path), "model.safetensors is a pointer of Git LFS")])
+    (tmp_path / "config.json").write_text(PAGE)
+    check_refusals([(lambda: rs.load_model(tmp_path), "config.json is a web page")])
+    theirs = tmp_path / "vit"
+    theirs.mkdir()
+    (theirs / "config.json").write_text('{"model_type": "vit"}')
+    (theirs / "model.safetensors").write_text(POINTER)
+    check_refusals([(lambda: rs.load_model(f"hf:{theirs}"), "model.safetensors is a pointer of Git LFS")])
