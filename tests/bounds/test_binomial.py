@@ -3,6 +3,7 @@
 import itertools
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import stats
@@ -50,6 +51,16 @@ def test_bounds_broadcast_and_rise_with_the_count() -> None:
 def test_two_sided_p_value_is_scipys() -> None:
     for k, n in [(0, 1), (1, 1), (5, 10), (6, 10), (9, 10), (40, 100), (5100, 10_000)]:
         assert bounds.two_sided_p_value(k, n) == pytest.approx(stats.binomtest(k, n, 0.5).pvalue, abs=1e-12), (k, n)
+
+
+def test_two_sided_p_value_of_many_samples_is_that_of_many_digits() -> None:
+    for n in (10**6, 10**9, 4 * 10**9, 10**12):
+        for off in (0, 1, 1000, math.isqrt(n) // 2, math.isqrt(n), 3 * math.isqrt(n)):
+            with mpmath.workdps(40):
+                z = (off - mpmath.mpf(1) / 2) * 2 / mpmath.sqrt(n)
+                expected = float(min(1, mpmath.erfc(z / mpmath.sqrt(2))))  # with an error of about 1 / n
+            for k in (n // 2 - off, n // 2 + off):
+                assert bounds.two_sided_p_value(k, n) == pytest.approx(expected, rel=1000.0 / n + 1e-9), (k, n)
 
 
 def test_smallest_n_is_the_first_that_certifies() -> None:
