@@ -7,14 +7,18 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+from scipy import stats
 from torch import Tensor, nn
 
 from randsmooth import SmoothedClassifier
 from randsmooth.certificates import ABSTAIN
-from randsmooth.noise import Ablation, Splitting, Stream
+from randsmooth.noise import Ablation, Laplace, Noise, Splitting, Stream, Uniform
+from randsmooth.noise.fine import grid
+from randsmooth.noise.streams import fill
 
 STREAM = Stream(5, "leaks")
 OTHER_NAN = float(np.uint32(0x7FC00123).view(np.float32))
+WIDTHS = (1e-3, 0.3, 0.5, 1.0, 30.0)
 VALUES = (1.0, -1.0, 0.0, math.inf, -math.inf, math.nan, OTHER_NAN)
 
 
@@ -116,3 +120,61 @@ def test_a_classifier_of_signs_keeps_its_class_within_the_radius() -> None:
 
     assert count(Ablation) == 0
     assert count(ByProduct) == 50, "the control: -0.0 where a negative number is hidden"
+
+
+class Float32Uniform(Uniform):
+    """The control: noise of 2^24 values, added in float32."""
+
+    def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
+        fill(out, stream, "uniform")
+        out -= 0.5
+        out *= 2.0 * self.lam
+        out += x
+
+
+class ReadsGrid(nn.Module):
+    """Class 1 where a quarter of a copy's numbers, as multiples of 2^-24, are odd."""
+
+    def forward(self, copies: Tensor) -> Tensor:
+        odd = (copies.flatten(1).double() * 2**24).remainder(2.0) == 1.0
+        return nn.functional.one_hot((odd.float().mean(dim=1) > 0.25).long(), 2).float()
+
+
+def test_a_classifier_of_the_grid_keeps_its_class_within_the_radius() -> None:
+    x = torch.full((1, 8, 8), 0.5)
+    near = x + 2.0**-24
+
+    def classes(noise: Noise) -> tuple[float, int, int]:
+        smoothed = SmoothedClassifier(ReadsGrid().eval(), noise=noise, num_classes=2, n0=50, n=5000, seed=0)
+        certified = smoothed.certify(x[None])
+        return float(certified.radius[0]), int(certified.predict[0]), int(smoothed.predict(near[None])[0])
+
+    radius, here, there = classes(Float32Uniform(1.0))
+    assert radius > 0.99 and float((near - x).abs().sum()) < 1e-5 and here != there, "the control"
+    for noise in (Uniform(1.0), Laplace(1.0)):
+        radius, here, there = classes(noise)
+        assert radius > 0.99 and here == there, noise
+
+
+def test_copies_lie_on_one_grid_whatever_the_input() -> None:
+    rng = np.random.default_rng(0)
+    for noise, width in itertools.chain(((Uniform(w), w) for w in WIDTHS), ((Laplace(w), w) for w in WIDTHS)):
+        copies = torch.empty(200, 50)
+        for scale in (1e-7, 1.0, 100.0):
+            noise.draw(copies, torch.tensor(scale * rng.random(50)).float(), STREAM)
+            steps = copies.double() * grid(width)
+            assert torch.equal(steps, steps.round()), (noise, scale)
+        assert copies.unique().numel() > 5000, noise
+
+
+def test_rounding_is_finer_than_what_is_seen() -> None:
+    """Many copies, of which parts are drawn together, have the law of the noise to far below a step of 8 bits."""
+    for noise, law in ((Uniform(0.6), stats.uniform(-0.6, 1.2)), (Laplace(0.3), stats.laplace(0.0, 0.3))):
+        copies = torch.empty(3000, 100)
+        noise.draw(copies, torch.linspace(0.0, 1.0, 100), STREAM)
+        offsets = (copies - torch.linspace(0.0, 1.0, 100)).double().numpy().ravel()
+        assert stats.kstest(offsets, law.cdf).pvalue > 0.001, noise
+        assert np.unique(copies.numpy().ravel()).size > 100_000, noise
+        few = torch.empty(1400, 100)  # ends within a part
+        noise.draw(few, torch.linspace(0.0, 1.0, 100), STREAM)
+        assert torch.equal(few, copies[:1400]), noise

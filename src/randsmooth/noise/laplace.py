@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from randsmooth.noise.base import Floats, Noise, below, both, in_place
+from randsmooth.noise.fine import add_and_round, in_parts
 from randsmooth.noise.norms import check_length
-from randsmooth.noise.streams import Stream, fill
+from randsmooth.noise.streams import Stream
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -46,7 +47,9 @@ class Laplace(Noise):
         check_length("b", self.b)
 
     def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
-        """As `Noise.draw`: each number is an exponential one, with a sign of its own.
+        """As `Noise.draw`: noise is the difference of two exponential numbers; x + noise is rounded to a grid.
+
+        The grid does not depend on x (see `randsmooth.noise.fine`).
 
         Example:
             >>> import torch
@@ -56,18 +59,13 @@ class Laplace(Noise):
             >>> round(float(noisy.abs().mean()), 1)
             0.5
         """
-        signs, noisy = replace(stream, name=f"{stream.name}/signs"), in_place(out)  # two: fewer numbers begin alike
-        fill(out, stream, "exponential")
-        factor: Any
-        if out.device.type == "cpu":
-            packed = np.frombuffer(signs.numpy().bytes(-(-out.numel() // 8)), np.uint8)
-            factor = np.unpackbits(packed, count=out.numel()).reshape(noisy.shape).astype(np.float32)
-        else:
-            factor = out.new_empty(out.shape).random_(0, 2, generator=signs.torch(out.device))
-        factor -= 0.5
-        factor *= 2.0 * self.b
-        noisy *= factor
-        noisy += in_place(x)
+        others = replace(stream, name=f"{stream.name}/others")
+        pairs = zip(in_parts(out, stream, "exponential"), in_parts(out, others, "exponential"), strict=True)
+        for (rows, numbers), (_, less) in pairs:
+            noise = in_place(numbers)
+            noise -= in_place(less)
+            noise *= self.b
+            add_and_round(rows, numbers, x, self.b)
 
     def radius(self, q: ArrayLike, q_next: ArrayLike | None = None) -> Floats:
         """The larger of -b log(q + q_next) and b/2 log((1 - q) / q_next); with q alone -b log(2 q).

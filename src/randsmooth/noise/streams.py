@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from secrets import randbits
@@ -93,12 +94,22 @@ def fill(out: Tensor, stream: Stream, law: str) -> None:
         >>> torch.equal(short, long[:2])
         True
     """
+    filled_by(stream, law, out.device)(out)
+
+
+def filled_by(stream: Stream, law: str, device: torch.device) -> Callable[[Tensor], None]:
+    """What fills one tensor on `device` after the other with numbers of `stream`, see `fill`; all are different."""
     in_numpy, in_torch = LAWS[law]
-    if out.device.type == "cpu":
+    if device.type != "cpu":
+        generator = stream.torch(device)
+        return lambda out: getattr(out, in_torch)(generator=generator)
+    draw = getattr(stream.numpy(), in_numpy)
+
+    def fill_on_cpu(out: Tensor) -> None:
         numbers = out.numpy()
-        getattr(stream.numpy(), in_numpy)(out=numbers, dtype=numbers.dtype)
-    else:
-        getattr(out, in_torch)(generator=stream.torch(out.device))
+        draw(out=numbers, dtype=numbers.dtype)
+
+    return fill_on_cpu
 
 
 def fresh_seed() -> int:

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from randsmooth.noise.base import Floats, Noise, below, both, check_shape, in_place
+from randsmooth.noise.fine import add_and_round, in_parts
 from randsmooth.noise.norms import check_length
-from randsmooth.noise.streams import Stream, fill
+from randsmooth.noise.streams import Stream
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -74,7 +75,7 @@ class Uniform(OfShares):
     proves_apart: ClassVar[tuple[str, ...]] = ("linf",)
 
     def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
-        """As `Noise.draw`; the noise is in [-lam, lam], of 2^24 values.
+        """As `Noise.draw`; x + noise is rounded to a grid that does not depend on x (see `randsmooth.noise.fine`).
 
         Example:
             >>> import torch
@@ -84,11 +85,11 @@ class Uniform(OfShares):
             >>> bool(((noisy >= 0.25) & (noisy <= 0.75)).all())
             True
         """
-        fill(out, stream, "uniform")
-        noisy = in_place(out)
-        noisy -= 0.5
-        noisy *= 2.0 * self.lam
-        noisy += in_place(x)
+        for rows, numbers in in_parts(out, stream, "uniform"):
+            noise = in_place(numbers)
+            noise -= 0.5
+            noise *= 2.0 * self.lam
+            add_and_round(rows, numbers, x, self.lam)
 
     def convert(self, norm: str, r: ArrayLike, *, shape: Sequence[int] = ()) -> Floats:
         """As `Noise.convert`; in L-infinity 2 lam (1 - (1 - h)^(1/d)) for h = r / (2 lam) = (1 - q - q_next) / 2.
