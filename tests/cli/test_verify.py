@@ -138,6 +138,26 @@ def test_what_is_not_ours_is_said_to_be_unknown(cli: Run, tmp_path: Path) -> Non
         assert (code, one["state"]) == (1, "refused") and "is a pipe" in one["finding"]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="there are no pipes")
+def test_a_folder_may_hold_pipes_and_links_to_nothing(cli: Run, files: Path) -> None:
+    """None is waited for, none ends the work; what is called as ours is refused."""
+    for name in ("config.yaml", "notes", "x.tsv"):
+        os.mkfifo(files / f"pipe-{name}")
+        (files / f"link-{name}").symlink_to(files / "nothing")
+    (files / ".#config.yaml").symlink_to("me@there.12")  # a lock of an editor
+    (files / "loop.yaml").symlink_to("loop.yaml")
+    code, told = states(cli, files)
+    odd = {name: state for name, state in told.items() if name.startswith(("pipe", "link", "loop"))}
+    assert code == 1 and told.keys() - odd.keys() == VERIFIED | READ
+    assert odd == {
+        **dict.fromkeys(("pipe-config.yaml", "link-config.yaml", "pipe-x.tsv", "link-x.tsv", "loop.yaml"), "refused"),
+        **dict.fromkeys(("pipe-notes", "link-notes"), "unknown"),
+    }
+    for name in ("pipe-notes", "link-notes"):
+        code, (one,) = found(cli, files / name)
+        assert code == 1 and name in one["finding"]
+
+
 def test_notes_are_told_in_the_answer_and_not_beside_it(cli: Run, files: Path) -> None:
     table = read(files / "a.parquet")
     write_parquet(replace(table, header=table.header.replace(notes=("Peer reviewed.",))), files / "a.parquet")

@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import os
 import tomllib
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -190,6 +191,47 @@ def test_noises_are_made_from_words_and_from_facts(tmp_path: Path) -> None:
     check_refusals((partial(make_noise, text), words) for text, words in BAD)
     facts: tuple[dict[str, Any], ...] = ({"name": "uniform"}, {"name": "uniform", "b": 1.0}, {"name": "nothing"}, {})
     check_refusals((partial(noise_from, each), "") for each in facts)
+
+
+def npy(header: str, numbers: bytes = b"") -> bytes:
+    """A file of NumPy's that says `header` of itself."""
+    return b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") + header.encode() + numbers
+
+
+SHAPED = "{'descr': '<f8', 'fortran_order': False, 'shape': %s}\n"
+# What a file for --noise gaussian=FILE.npy may hold, and words of the refusal. None may take the memory it announces.
+STRANGE: list[tuple[bytes, str]] = [
+    (npy(SHAPED % "(10000000000,)", bytes(80)), "cannot be read as an array | np.save"),
+    (npy(SHAPED % "(100000, 100000)"), "cannot be read as an array"),
+    (npy(SHAPED % "(-1,)", bytes(8)), "cannot be read as an array"),
+    (npy("(" * 5000), "cannot be read as an array"),
+    (npy("{'descr': '<f8'"), "cannot be read as an array"),
+    (npy(SHAPED.replace("<f8", "|O") % "(1,)", bytes(8)), "cannot be read as an array"),
+    (npy(SHAPED.replace("<f8", "<U1") % "(1,)", b"1\0\0\0"), "holds <U1 | expected numbers"),
+    (npy(SHAPED.replace("<f8", "<c16") % "(1,)", bytes(16)), "holds complex128"),
+    (npy(SHAPED % "(2097152,)", bytes(2**24)), "holds 2,097,152 numbers"),
+    (npy(SHAPED % "()", bytes(8)), "std must have a number"),
+    (npy(SHAPED % "(0,)"), "std must have a number"),
+    (npy(SHAPED % "(1,)", b"\xff" * 8), "from 1e-06 to 1e+06"),
+    (npy(SHAPED % "(1,)", np.float64(1e300).tobytes()), "from 1e-06 to 1e+06"),
+    (b"\x93NUMPY\x09\0", "cannot be read as an array"),
+    (b"PK\3\4", "cannot be read as an array"),
+    (b"", "cannot be read as an array"),
+]
+
+
+def test_a_file_of_deviations_is_read_or_refused(tmp_path: Path) -> None:
+    path = tmp_path / "std.npy"
+    for content, words in STRANGE:
+        path.write_bytes(content)
+        check_refusals([(partial(make_noise, f"gaussian={path}"), words)])
+    with path.open("wb") as file:
+        np.savez(file, std=np.ones(3))
+    check_refusals([(partial(make_noise, f"gaussian={path}"), "several arrays")])
+    if os.name == "posix":
+        path.unlink()
+        os.mkfifo(path)
+        check_refusals([(partial(make_noise, f"gaussian={path}"), "no file at")])
 
 
 def test_inputs_that_do_not_fit_are_refused() -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 UNIT = Gaussian(1.0)
+MOST_COORDINATES = 2**20  # of an input; the header of a table holds a number for each
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +66,8 @@ class GaussianPerCoordinate(Noise):
 
     def __post_init__(self) -> None:
         try:
-            std = np.array(self.std, np.float32)
+            with np.errstate(over="ignore"):  # what is too large for float32 is refused below
+                std = np.array(self.std, np.float32)
         except (TypeError, ValueError):
             raise InputError(f"std={shown(self.std)} must be numbers, one for each coordinate of an input") from None
         bad = np.argwhere(~((std >= LENGTHS[0]) & (std <= LENGTHS[1]))).tolist()
@@ -99,13 +101,25 @@ class GaussianPerCoordinate(Noise):
 
     @classmethod
     def parse(cls, value: str) -> GaussianPerCoordinate:
-        """From the array in an .npy file."""
+        """From the array in an .npy file, which is mapped: its header may announce any number of numbers.
+
+        Raises:
+            InputError: there is no such file, or it holds something else than standard deviations.
+        """
+        path, way = Path(value), "write one by np.save, a standard deviation for each coordinate"
+        if not path.is_file():  # nor a pipe, which may have no end
+            raise InputError(f"no file at {shown(repr(value))}: {way}")
         try:
-            std = np.load(Path(value), allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            said = f"{shown(repr(value))} cannot be read as an array ({shown(error)})"
-            raise InputError(f"{said}: write one by np.save, a standard deviation for each coordinate") from error
-        return cls(std)
+            std = np.load(path, mmap_mode="r", allow_pickle=False)
+        except Exception as error:  # a damaged header makes NumPy raise whatever Python's parser does
+            said = f"{shown(repr(value))} cannot be read as an array ({shown(error) or type(error).__name__})"
+            raise InputError(f"{said}: {way}") from error
+        if not isinstance(std, np.ndarray) or std.dtype.kind not in "iuf":
+            held = std.dtype if isinstance(std, np.ndarray) else "several arrays"
+            raise InputError(f"{shown(repr(value))} holds {shown(held)}; expected numbers: {way}")
+        if std.size > MOST_COORDINATES:
+            raise InputError(f"{shown(repr(value))} holds {std.size:,} numbers; expected at most {MOST_COORDINATES:,}")
+        return cls(np.asarray(std))
 
     def of(self, shape: Sequence[int]) -> GaussianPerCoordinate:
         super().of(shape)

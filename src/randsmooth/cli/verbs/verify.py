@@ -19,6 +19,7 @@ from randsmooth.cli.options import Answered
 from randsmooth.cli.output import FAILURE
 from randsmooth.cli.settings import Argument, read_config, read_document, validate
 from randsmooth.cli.verbs import DATA_VERBS, VERBS
+from randsmooth.documents import shown
 from randsmooth.errors import ForeignFile, InputError, Note, check_known
 from randsmooth.models.sources import shipped
 from randsmooth.urls import Place, fetched, with_urls
@@ -70,10 +71,10 @@ def examined(path: Path) -> Found:
     """What `path` is, and what of it could be checked."""
     kind = None
     try:
-        if not path.exists():
+        if not (path.exists() or path.is_symlink()):
             raise InputError(f"no file at {path}")
-        if not (path.is_file() or path.is_dir()):
-            raise InputError(f"{path} is a pipe or a device; expected a file or a folder")
+        if why := not_to_be_read(path):
+            raise (InputError if is_called_ours(path) else ForeignFile)(f"{path} {why}")
         kind = kind_of(path)
         if kind is None:
             raise ForeignFile("of no kind that is checked here")
@@ -100,9 +101,35 @@ def _named(files: list[Place]) -> list[Path]:
 
 
 def below(folder: Path) -> list[Path]:
-    """The model folders and files of a known kind in `folder` at any depth, itself among them, sorted."""
+    """The model folders and files of a known kind in `folder` at any depth, itself among them, sorted.
+
+    Among them are links to nothing, pipes and devices, but for hidden ones: nobody knows what they hold.
+    """
     paths = sorted([folder, *folder.rglob("*")])
-    return [path for path in paths if path.name not in MODEL and not is_scrap(path) and kind_of(path)]
+    return [path for path in paths if not is_scrap(path) and _is_listed(path)]
+
+
+def _is_listed(path: Path) -> bool:
+    if not_to_be_read(path):
+        return not path.name.startswith(".")  # as locks of editors are
+    try:
+        return path.name not in MODEL and kind_of(path) is not None
+    except OSError:  # which `examined` tells
+        return True
+
+
+def not_to_be_read(path: Path) -> str:
+    """Why what lies at `path` must not be opened: reading a pipe may never end; empty where it can be."""
+    if path.is_file() or path.is_dir():
+        return ""
+    if path.is_symlink():
+        return f"is a link to {shown(path.readlink())}, where there is nothing"
+    return "is a pipe or a device; expected a file or a folder"
+
+
+def is_called_ours(path: Path) -> bool:
+    """Whether the name alone says that it is of a kind in KINDS."""
+    return path.name in MODEL or path.suffix in CALLED
 
 
 def _lines(found: list[Found]) -> Iterator[str]:
@@ -163,4 +190,5 @@ KINDS: dict[str, tuple[Callable[[Path], bool], str]] = {
     "OpenVINO IR": (lambda path: path.suffix == ".xml" and path.with_suffix(".bin").exists(), f"{HERE}:check_graph"),
     "log": (_is_log, TABLE),
 }
+CALLED = {".parquet", ".partial", ".pt", ".yaml", ".yml", ".onnx", ".xml", *LOGS}  # suffixes of these kinds
 UNSIGNED = {"configuration", "ONNX file", "OpenVINO IR", "log"}
