@@ -15,6 +15,7 @@ import randsmooth as rs
 from data.making import Pixels, png, random_images, refuses, tar, write_folder, write_parquet
 from models.refusing import refusal
 from randsmooth import data
+from randsmooth.errors import Note
 
 LABELS = [2, 0, 1, 2, 0, 1]
 PIXELS = random_images(len(LABELS), (3, 12, 10))  # not square
@@ -197,12 +198,22 @@ def test_labels_by_extension(tmp_path: Path) -> None:
     assert (named.labels.tolist(), named.spec.classes) == (LABELS, ("a", "b", "c"))
 
 
+def test_folders_in_a_tar_file_are_no_labels(tmp_path: Path) -> None:
+    members = [(f"{'ab'[k % 2]}/{k}.png", png(each)) for k, each in enumerate(PIXELS)]
+    (tmp_path / "mine.tar").write_bytes(tar([*members, ("__MACOSX/._0.png", b"\0\5\x16\7")]))
+    with pytest.warns(Note, match=r"mine.tar has no labels, and 2 folders, such as a: store 0001.cls"):
+        assert len(data.load(str(tmp_path / "mine.tar"), "test")) == 6
+
+
 def test_an_unknown_source_is_told_the_forms(tmp_path: Path) -> None:
-    (tmp_path / "mine.xyz").write_text("")
+    for name in ("mine.xyz", "x.npy", "mine.zip"):
+        (tmp_path / name).write_text("")
     forms = ("a folder (of class folders", "WebDataset", "save_to_disk", ".npz, .csv, .parquet or .tar")
     for source, told in (
         (5, "dataset=5 is of the type int"),
         (tmp_path / "mine.xyz", "mine.xyz"),
+        (tmp_path / "x.npy", "np.savez('mine.npz', x=np.load('x.npy')"),
+        (tmp_path / "mine.zip", "unpack it"),
         ("mine.npz", "no file at mine.npz"),
         (tmp_path / "nowhere", "no folder at"),
         ("nonsense", "unknown data set 'nonsense'"),

@@ -9,7 +9,7 @@ import pytest
 import torch
 from PIL import Image, features
 
-from data.making import Pixels, png, random_images, refuses, write_folder
+from data.making import Pixels, png, random_images, refuses, write_folder, write_parquet
 from models.refusing import refusal
 from randsmooth import data
 from randsmooth.errors import Note
@@ -125,6 +125,32 @@ def test_a_list_beside_the_images_gives_their_labels(tmp_path: Path) -> None:
         assert not data.load(str(place), "test").labelled
     write_list(tmp_path / "metadata.csv" / "test", "metadata.csv", ["file_name,label", "no.png,cat"])
     refuses(("line 2", "no.png"), tmp_path / "metadata.csv" / "test", "test")
+    # It may be a stranger's, and opens nothing outside of its folder.
+    (tmp_path / "secret.png").write_bytes(png(PIXELS[0]))
+    for outside in (tmp_path / "secret.png", "../../secret.png", "..\\..\\secret.png"):
+        write_list(tmp_path / "metadata.csv" / "test", "metadata.csv", ["file_name,label", f"{outside},cat"])
+        refuses(("line 2", "no image file"), tmp_path / "metadata.csv" / "test", "test")
+
+
+def test_a_list_beside_images_may_say_splits(tmp_path: Path) -> None:
+    write_folder(tmp_path, PIXELS, ["."] * 6)
+    rows = [f"{k:03d}.png,{name},{('train', 'test')[k % 2]}" for k, name in enumerate(NAMES)]
+    write_list(tmp_path, "metadata.csv", ["file_name,label,split", *rows])
+    test = data.load(str(tmp_path), "test")
+    assert (test.labels.tolist(), test.spec.sizes) == ([0, 1, 1], {"train": 3, "test": 3})
+    write_folder(tmp_path / "parts" / "test", PIXELS, ["."] * 6)
+    write_list(tmp_path / "parts" / "test", "metadata.csv", ["file_name,label,split", *rows])
+    refuses(("a split by its name", "a list in it says splits"), tmp_path / "parts", "test")
+
+
+def test_parquet_files_of_any_name_in_a_folder(tmp_path: Path) -> None:
+    for k in range(2):
+        write_parquet(tmp_path / f"part-{k}.parquet", PIXELS[3 * k : 3 * k + 3], NAMES[3 * k : 3 * k + 3])
+    (tmp_path / "notes.txt").write_text("")
+    with pytest.warns(Note, match=r"left out of .*: 1 file of a kind that is not read \(1 .txt\), notes.txt"):
+        assert all_there(tmp_path)
+    (tmp_path / "more.tar").write_bytes(b"")
+    refuses(("Parquet and tar files", "part-0.parquet", "more.tar"), tmp_path, "test")
 
 
 def test_a_list_beside_the_one_folder_of_images_is_named(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import io
 import json
 import tarfile
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,6 +15,7 @@ import torch
 from fuzz.formats import lying_png, parquet, picture, read_table, with_columns
 from fuzz.harness import Files, Reader
 from randsmooth.data import describe, load, read_image
+from randsmooth.errors import Note
 
 TRAIN, TEST = "set/train.parquet", "set/test.parquet"
 KINDS = {"png": "PNG", "jpg": "JPEG", "bmp": "BMP", "webp": "WEBP", "tif": "TIFF", "ppm": "PPM"}
@@ -131,6 +133,39 @@ class Paths(Shelf):
         images = {f"{k}.png": picture(k, mode="L") for k in range(3)}
         rows = "".join(f"{k}.png,{k}\n" for k in range(3)), "".join(f'"{k}.png",{"ab"[k % 2]}\n' for k in range(3))
         return [images | {"set.csv": f"path,label\n{each}".encode()} for each in rows]
+
+
+class Lists(Shelf):
+    """JSON lines, of paths and of names without suffix."""
+
+    name, place, split, target = "data-jsonl", "set.jsonl", "test", "set.jsonl"
+
+    def read(self, folder: Path) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Note)  # of how the files were found
+            return super().read(folder)
+
+    def valid(self) -> list[Files]:
+        images = {f"{k}.png": picture(k, mode="L") for k in range(3)}
+        rows = [{"path": f"{k}.png", "label": k} for k in range(3)]
+        bare = [{"file_name": str(k), "label": "ab"[k % 2], "split": "test"} for k in range(3)]
+        return [images | {"set.jsonl": "\n".join(map(json.dumps, each)).encode()} for each in (rows, bare)]
+
+
+class Beside(Shelf):
+    """A folder of images beside a list with their labels."""
+
+    name, place, split, target = "data-beside", "set", "test", "set/metadata.csv"
+
+    def read(self, folder: Path) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Note)  # of how the files were found
+            return super().read(folder)
+
+    def valid(self) -> list[Files]:
+        images = {f"set/{k}.png": picture(k, mode="L") for k in range(3)}
+        rows = "".join(f"{k}.png,{k}\n" for k in range(3)), "".join(f'"{k}.png",{"ab"[k % 2]}\n' for k in range(3))
+        return [images | {"set/metadata.csv": f"file_name,label\n{each}".encode()} for each in rows]
 
 
 class Tar(Shelf):

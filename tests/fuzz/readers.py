@@ -10,6 +10,14 @@ _ALL: tuple[Reader, ...] = (
     *(certificates.Counts(), certificates.CountLines()),
     *(models.Folder(), models.DenoiserFolder(), models.Graph(), models.Foreign()),
     *(models.Checkpoint(), models.RunConfig(), models.TeacherPredictions()),
-    *(images.Images(), images.Folders(), images.Arrays(), images.Paths(), images.Tar()),
+    *(
+        images.Images(),
+        images.Folders(),
+        images.Arrays(),
+        images.Paths(),
+        images.Tar(),
+        images.Lists(),
+        images.Beside(),
+    ),
 )
 READERS: dict[str, Reader] = {each.name: each for each in _ALL}

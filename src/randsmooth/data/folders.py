@@ -1,6 +1,5 @@
 """Folders of images: of splits, of classes, flat ones, and of Parquet or tar files."""
 
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,12 +11,12 @@ from randsmooth.data.dataset_spec import SPLITS, DatasetSpec
 from randsmooth.data.decode import Encoded
 from randsmooth.data.labels import NONE, USUAL, ColumnNames, check_names, in_class_order, no_labels
 from randsmooth.data.lists import SUFFIXES as LISTS
-from randsmooth.data.lists import read_list
+from randsmooth.data.lists import List, read_list
 from randsmooth.data.notes import tell
 from randsmooth.data.registry import unknown_form
-from randsmooth.data.splits import split_in, split_of
-from randsmooth.data.tables import read_parquet
-from randsmooth.data.tars import read_tars
+from randsmooth.data.splits import WHOLE, split_in, split_of
+from randsmooth.data.tables import parquet_splits, read_parquet
+from randsmooth.data.tars import read_tars, tar_splits
 from randsmooth.data.walking import LeftOut, images_below, is_system, scan
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
@@ -79,10 +78,13 @@ def own_classes(root: Path) -> Encoded:
     return encoded
 
 
-def flat(folder: Path, columns: ColumnNames = USUAL) -> Encoded:
+def flat(folder: Path, columns: ColumnNames = USUAL) -> dict[str, Encoded]:
     """The images in a folder in the order of their names, without labels; or in that of a list beside them, with its.
 
     What is left out is told in a `Note`.
+
+    Returns:
+        The name of each split, as the list says, -> its images; WHOLE alone where nothing is said of splits.
 
     Raises:
         InputError: folders of images beside them, or a list of Hugging Face's that cannot be read.
@@ -92,15 +94,20 @@ def flat(folder: Path, columns: ColumnNames = USUAL) -> Encoded:
     if beside is not None:
         mixed = f"{folder} holds {paths[0].name} beside folders of images, as {beside.name}"
         raise InputError(f"{mixed}: put all into folders")
-    listed = None if columns.label == NONE else _listed(folder, paths, columns)
-    left = LeftOut(folder, [] if listed is None else [Path(listed.name)])
+    listed = None if columns.label == NONE else _list_beside(folder, paths, columns)
+    left = LeftOut(folder, [] if listed is None else [listed.path])
     scan(folder, left)
     left.tell()
-    return of_files(paths, no_labels(len(paths))) if listed is None else listed
+    if listed is None:
+        return {WHOLE: of_files(paths, no_labels(len(paths)))}
+    return {word: listed.images(rows) for word, rows in listed.splits.items()}
 
 
-def _listed(folder: Path, paths: list[Path], columns: ColumnNames) -> Encoded | None:
-    """The images as the one list beside them says; None, with a `Note`, where there is none that can be read."""
+def _list_beside(folder: Path, paths: list[Path], columns: ColumnNames) -> List | None:
+    """The one list beside the images at `paths`; None, with a `Note`, where it cannot be read.
+
+    It may come from a stranger, so that it opens no file of another folder.
+    """
     lists = lists_in(folder)
     meant = [path for path in lists if path.stem == METADATA] or lists
     if len(meant) != 1:
@@ -108,18 +115,18 @@ def _listed(folder: Path, paths: list[Path], columns: ColumnNames) -> Encoded | 
     (path,) = meant
     try:
         listed = read_list(path, columns)
-        encoded = listed.images(range(len(listed.files)))
+        places = listed.places(range(len(listed.files)), among=paths)
     except InputError as error:
         if path.stem == METADATA:
             raise
         tell(f"{path.name} beside the images of {folder} is not read for labels: {error}")
         return None
-    named = {Path(os.path.normpath(name)) for name in encoded.names}
-    if missing := [each for each in paths if Path(os.path.normpath(each)) not in named]:
+    named = set(places)
+    if missing := [each for each in paths if each not in named]:
         some = f"{len(missing):,} of {len(paths):,} images, the first of them {missing[0].name}"
         tell(f"{path} does not name {some}: these are left out")
     tell(f"the labels of {folder} are those of {path.name}")
-    return encoded
+    return listed
 
 
 def lists_in(folder: Path) -> list[Path]:
@@ -213,39 +220,52 @@ def open_files(files: list[Path], train: list[Path], columns: ColumnNames = USUA
         return read_tars(files, columns) if files[0].suffix == TAR else read_parquet(_whole(files), columns)
     images, _ = scan(files[0])
     if images:
-        return flat(files[0], columns)
+        found = flat(files[0], columns)
+        if set(found) != {WHOLE}:
+            way = f"give {files[0]} alone for them, or take that column out"
+            raise InputError(f"{files[0]} is a split by its name, and a list in it says splits: {way}")
+        return found[WHOLE]
     if train and train[0].is_dir() and train != files:
         return image_folder(files[0], tuple(class_folders(train[0])))
     return own_classes(files[0])
 
 
-def open_whole(folder: Path, columns: ColumnNames = USUAL) -> Encoded:
-    """The images of a folder without splits: tar files, class folders, or only images.
+def open_whole(folder: Path, columns: ColumnNames = USUAL) -> dict[str, Encoded]:
+    """The images of a folder whose files and folders are not called like splits.
+
+    Returns:
+        The name of each split, as what is in the files says, -> its images; WHOLE alone where nothing is said.
 
     Raises:
         InputError: there are none, or images beside folders of images, or one folder that may be a class or not.
     """
-    shards = sorted(path for path in folder.glob(f"*{TAR}") if path.is_file())
+    parquets = [path for paths in _parquets(folder).values() for path in _whole(paths)]
+    tars = [path for paths in _tars(folder).values() for path in paths]
+    if parquets and tars:
+        raise InputError(
+            f"{folder} holds Parquet and tar files, as {parquets[0].name} and {tars[0].name}: give one kind"
+        )
+    if files := sorted(parquets or tars):
+        _tell_beside_files(folder, files)
+        return parquet_splits(files, columns) if parquets else tar_splits(files, columns)
     images, _ = scan(folder)
-    if shards:
-        _tell_beside_tars(folder, shards)
-        return read_tars(shards, columns)
     if images:
         return flat(folder, columns)
     _check_one_folder(folder, class_folders(folder))
     encoded = own_classes(folder)
     if not len(encoded):
         raise unknown_form(f"no data set in {folder}")
-    return encoded
+    return {WHOLE: encoded}
 
 
-def _tell_beside_tars(folder: Path, shards: list[Path]) -> None:
-    left = LeftOut(folder, shards)
+def _tell_beside_files(folder: Path, files: list[Path]) -> None:
+    """Give a `Note` of what lies beside Parquet or tar files."""
+    left = LeftOut(folder, files)
     scan(folder, left)
     left.tell()
     if paths := images_below(folder):
         place = paths[0].relative_to(folder)
-        tell(f"left out of {folder}: {_images(len(paths))} beside its tar files, the first of them {place}")
+        tell(f"left out of {folder}: {_images(len(paths))} beside {files[0].name}, the first of them {place}")
 
 
 def _check_one_folder(folder: Path, classes: Mapping[str, Path]) -> None:

@@ -1,6 +1,7 @@
 """Lists of image files and their labels: CSV files, and the JSON lines that Hugging Face puts beside images."""
 
 import csv
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,7 +46,7 @@ class List:
         Raises:
             InputError: a file that is missing, or a label that is none; the message names the line.
         """
-        places = self._places(rows)
+        places = self.places(rows)
         # A split may lack its labels, as of a competition; the others number the classes.
         labelled = [each for each in self.splits.values() if any(self.labels[row] for row in each)]
         kept = sorted(row for each in labelled for row in each)
@@ -57,32 +58,55 @@ class List:
         own = labels[torch.tensor(rows, dtype=torch.int64)]
         return Encoded(own, classes, str(self.path), places.__getitem__, places)
 
-    def _places(self, rows: Sequence[int]) -> list[Path]:
-        """The files of some rows: where their paths lead, or the only ones below the folder that are called so."""
+    def places(self, rows: Sequence[int], among: Sequence[Path] | None = None) -> list[Path]:
+        """Return the files of some rows: where their paths lead, or the only ones below the folder that are called so.
+
+        Args:
+            rows: which ones.
+            among: the only files that may be meant; None: any.
+
+        Raises:
+            InputError: a row names none, or a name without folder or suffix several; the message names the line.
+        """
         folder = self.path.parent
-        places = [folder / self.files[row] for row in rows]
-        missing = [k for k, place in enumerate(places) if "\0" in str(place) or not place.is_file()]
-        if not missing:
-            return places
-        called = dict[str, set[Path]]()
-        for image in images_below(folder):
-            for name in (image.name, image.stem):
-                called.setdefault(name, set()).add(image)
-        for k in missing:
-            row = rows[k]
-            name = self.files[row].replace("\\", "/")
-            found = {folder / name} if "\0" not in name and (folder / name).is_file() else called.get(name, set())
-            if len(found) != 1:
-                how = "no image file" if not found else f"{len(found)} images"
+        cells = [self.files[row].replace("\0", " ") for row in rows]
+        if among is None:
+            found = [folder / cell if (folder / cell).is_file() else None for cell in cells]
+        else:
+            allowed = {_plain(path): path for path in among}
+            found = [allowed.get(_plain(folder / cell)) for cell in cells]
+        odd = [place for place, path in enumerate(found) if path is None]
+        if among is None and any("/" not in cells[place] for place in odd):
+            among = images_below(folder)
+        named = self._named(among or [])
+        for place in odd:
+            cell = cells[place].replace("\\", "/")  # as Windows divides folders
+            meant = named.get(str(_plain(folder / cell))) or named.get(cell, set())
+            if len(meant) != 1:
+                how = f"{len(meant)} images" if meant else "no image file"
                 way = f"paths are relative to {folder}, the folder of the list"
-                raise InputError(f"{self._where(row)}: {how} at {shown(places[k])}; {way}")
-            places[k] = next(iter(found))
-        example = f"{self.files[rows[missing[0]]]} is {places[missing[0]].relative_to(folder)}"
-        tell(f"{self.path}: names that are no paths were found below {folder}, as {example}")
-        return places
+                raise InputError(f"{self._where(rows[place])}: {how} at {shown(folder / cells[place])}; {way}")
+            (found[place],) = meant
+        files = [path for path in found if path is not None]
+        if odd:
+            example = f"{cells[odd[0]]} is {files[odd[0]].relative_to(folder)}"
+            tell(f"{self.path}: names that are no paths were found below {folder}, as {example}")
+        return files
+
+    def _named(self, images: Sequence[Path]) -> dict[str, set[Path]]:
+        """The images by their paths, names, and names without suffix."""
+        found = dict[str, set[Path]]()
+        for image in images:
+            for name in (str(_plain(image)), image.name, image.stem):
+                found.setdefault(name, set()).add(image)
+        return found
 
     def _where(self, row: int) -> str:
         return f"line {self.lines[row]} of {self.path}"
+
+
+def _plain(path: Path) -> Path:
+    return Path(os.path.normpath(path))
 
 
 def read_list(path: Path, columns: ColumnNames = USUAL) -> List:

@@ -138,7 +138,7 @@ def _splits(path: Path, request: Request) -> dict[str, Encoded]:
     if path.is_dir():
         found = splits_in(path)
         if not found:
-            return {request.called: open_whole(path, columns)}
+            return chosen(open_whole(path, columns), request.split, path)
         files = chosen(found, request.split, path, split_in)
         return {split: open_files(each, files.get("train", []), columns) for split, each in files.items()}
     if kind == ".tar":

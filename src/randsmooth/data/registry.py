@@ -93,6 +93,25 @@ def not_had(spec: DatasetSpec, error: InputError) -> InputError:
     return InputError(f"{there}, and {error}. Or {way}, and set {HOME} to the parent of that folder")
 
 
+# How data in files of other kinds come into one that is read, by suffix.
+WAYS = {
+    ".npy": "np.savez('mine.npz', x=np.load('x.npy'), y=np.load('y.npy'))",
+    ".pt": "np.savez('mine.npz', x=x.numpy(), y=y.numpy()) of what torch.load gives",
+    ".pth": "np.savez('mine.npz', x=x.numpy(), y=y.numpy()) of what torch.load gives",
+    ".mat": "np.savez('mine.npz', x=x, y=y) of what scipy.io.loadmat gives, as (N, H, W, C)",
+    ".h5": "np.savez('mine.npz', x=x, y=y) of what h5py gives",
+    ".hdf5": "np.savez('mine.npz', x=x, y=y) of what h5py gives",
+    ".pkl": "np.savez('mine.npz', x=x, y=y) of what pickle gives, where you trust it",
+    ".pickle": "np.savez('mine.npz', x=x, y=y) of what pickle gives, where you trust it",
+    ".txt": "call it .csv with a first line such as path,label",
+    ".zip": "unpack it",
+    ".gz": "unpack it",
+    ".tgz": "unpack it",
+    ".7z": "unpack it",
+    ".rar": "unpack it",
+}
+
+
 def unknown_form(what: str) -> InputError:
     """The error for something that is no data set, with the forms that exist."""
     return InputError(f"{what}; a data set is {FORMS}")
@@ -130,7 +149,9 @@ def dataset_path(dataset: str) -> Path:
     if path.is_dir() or (file and not missing and shards(path)):
         return path
     if path.is_file():
-        raise unknown_form(f"{path} is of no form that is read as a data set")
+        way = WAYS.get(path.suffix.lower())
+        done = "" if way is None else f": {way}"
+        raise unknown_form(f"{path} is of no form that is read as a data set{done}")
     if len(path.parts) > 1 or file:
         there = f"no {'file' if file else 'folder'} at {[*missing, path][0]}"
         raise unknown_form(f"{there}: give the path of one, or one of {', '.join(DATASETS)}")

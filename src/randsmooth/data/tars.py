@@ -89,6 +89,10 @@ def _read(shards: Sequence[Path], columns: ColumnNames) -> tuple[list[_Sample], 
 def _encoded(samples: Sequence[_Sample], cells: Sequence[str], source: str) -> Encoded:
     names = [sample.name for sample in samples]
     labels, classes = from_texts(cells, lambda index: f"image {index} ({names[index]})", source)
+    folders = sorted({str(PurePosixPath(sample.key).parent) for sample in samples})
+    if not any(cells) and len(folders) > 1:
+        way = "store 0001.cls beside 0001.jpg, or unpack it where folders are classes"
+        tell(f"{source} has no labels, and {len(folders):,} folders, such as {shown(folders[0])}: {way}")
     return Encoded(labels, classes, source, lambda index: samples[index].image.read(), names)
 
 
