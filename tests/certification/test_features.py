@@ -191,7 +191,7 @@ def test_what_cannot_be_done_with_features_is_refused() -> None:
     images, pixels = np.abs(x).reshape(30, 1, 2, 2).clip(0, 1), (255 * np.abs(x)).astype(np.uint8)
     smoothed = rs.SmoothedClassifier(lambda z: z, sigma=0.5, n=100)
     rows: list[tuple[Any, str]] = [
-        (lambda: certify(holes), "NaN | image 7 of x"),
+        (lambda: certify(holes), "NaN | row 7 of x"),
         (lambda: certify(x.astype(str)), "<U32 | numbers | OneHotEncoder"),
         (lambda: certify(x * 1e39), "too large for float32"),
         (lambda: certify(pixels), "(30, 4) | x.reshape(N, C, H, W)"),

@@ -229,7 +229,14 @@ def fitted(x: Pixels, fit: Fit | None, where: Where) -> Pixels:
 
 
 def from_arrays(
-    x: Any, y: Any, name: str, request: Request, *, source: str = "arrays", as_features: bool = False
+    x: Any,
+    y: Any,
+    name: str,
+    request: Request,
+    *,
+    source: str = "arrays",
+    as_features: bool = False,
+    where: Where | None = None,
 ) -> TensorImages:
     """Images in an array (N, C, H, W), (N, H, W, C) or (N, H, W), uint8 or float in [0, 1], with labels (N,) or None.
 
@@ -240,22 +247,17 @@ def from_arrays(
         name: what to call x in errors.
         request: what is asked of them.
         source: what to call the data set.
+        where: what to call an image in errors; default: its number.
 
     Raises:
         InputError: values, shapes or labels that cannot be used; the message names the first image that has them.
     """
-
-    def where(index: int) -> str:
-        return f"image {index} of {name}"
-
-    columns, pixels, labels = (
-        column_names(x),
-        as_array(x, name),
-        None if y is None else as_array(y, "the array of labels"),
-    )
+    pixels = as_array(x, name)
+    labels = None if y is None else as_array(y, "the array of labels")
     if labels is not None and (labels.ndim == 0 or labels.shape[:1] != pixels.shape[:1]):
         raise InputError(f"{name} has the shape {pixels.shape}, and the labels {labels.shape}: give one label an image")
     as_features = as_features or are_features(pixels)
+    where = where or (lambda index: f"{'row' if as_features else 'image'} {index} of {name}")
     if not as_features:
         pixels = images_first(pixels, name, None if labels is None else len(labels))
     check_kind(pixels.shape, name, as_features, request.fit)
@@ -271,7 +273,6 @@ def from_arrays(
         ready = np.ascontiguousarray(fitted(check_values(pixels, name, where), request.fit, where))
     sizes, classes = {request.called: len(ready)}, names or numbered(found)
     spec = own(source, sizes, ready.shape[1:], classes, named=names is not None, fit=request.fit)
-    spec = replace(spec, columns=columns if as_features else ())
     there = torch.from_numpy(ready if ready.flags.writeable else ready.copy())
     return TensorImages(spec, request.called, there, found, request.device)
 
@@ -283,27 +284,6 @@ def check_kind(shape: Sequence[int], name: str, as_features: bool, fit: Fit | No
         raise InputError(f"{name} has the shape {tuple(shape)}; inputs of three axes are images in [0, 1]: give {way}")
     if as_features and fit is not None:
         raise InputError(f"{name} has the shape {tuple(shape)}: resize and crop are for images, so leave them out")
-
-
-def from_table(frame: Any, request: Request) -> TensorImages:
-    """A DataFrame of numbers: a column of labels by its usual name or the one that is asked for, the others features.
-
-    Raises:
-        InputError: no column is known to hold the labels, or another holds something else than numbers.
-    """
-    names = [str(name) for name in frame.columns]
-    label = request.columns.label_among(names, "the DataFrame")
-    kept = np.array([name != label for name in names])
-    columns = zip(names, frame.dtypes, kept, strict=True)
-    if wrong := [name for name, kind, keep in columns if keep and kind.kind not in "biuf"]:
-        way = "encode it, drop it, or name it as label_column"
-        raise InputError(f"the DataFrame holds no numbers in the column {shown(repr(wrong[0]))}: {way}")
-    x = frame.loc[:, kept]
-    labels = None if label is None else frame.loc[:, ~kept].iloc[:, 0]
-    found = from_arrays(x.to_numpy(np.float64, na_value=np.nan), labels, "the DataFrame", request)
-    return TensorImages(
-        replace(found.spec, columns=column_names(x)), found.split, found.pixels, found.labels, found.device
-    )
 
 
 def column_names(x: Any) -> tuple[str, ...]:
@@ -525,8 +505,6 @@ def from_object(source: Any, request: Request) -> Images:
         return from_arrays(source[0], source[1], "x", request)
     if isinstance(source, np.ndarray | Tensor) or hasattr(source, "toarray"):
         return from_arrays(source, None, "x", request)
-    if hasattr(source, "columns") and hasattr(source, "iloc"):
-        return from_table(source, request)
     called = f"the {type(source).__name__}"
     if isinstance(source, DataLoader):
         whole = isinstance(source.sampler, SequentialSampler | RandomSampler)

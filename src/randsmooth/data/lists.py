@@ -117,14 +117,8 @@ def read_list(path: Path, columns: ColumnNames = USUAL) -> List:
     Raises:
         InputError: it is damaged, no such column, or a row of another length; the message names the line.
     """
-    with refused(f"{path} is no list in UTF-8", (csv.Error, UnicodeDecodeError)):
-        rows = list(_json_rows(path) if path.suffix.lower() == JSON_LINES else _csv_rows(path))
-    names = rows[0][1] if rows else []
-    if len(rows) < 2:
-        raise InputError(f"no images in {path}: its first line must name the columns, such as path,label")
-    for number, row in rows:
-        if len(row) != len(names):
-            raise InputError(f"{path}, line {number} has {len(row)} cells; expected {len(names)}, as in line 1")
+    rows = read_rows(path)
+    names = rows[0][1]
     about = split_column(names, (columns.image, columns.label))
     image, label = columns.find([name for name in names if name not in about], str(path))
     cells = {name: [row[place] for _, row in rows[1:]] for place, name in enumerate(names)}
@@ -133,6 +127,28 @@ def read_list(path: Path, columns: ColumnNames = USUAL) -> List:
     if about:
         splits = rows_of_splits({name: cells[name] for name in about}, str(path))
     return List(path, [number for number, _ in rows[1:]], cells[image], labels, splits)
+
+
+def read_rows(path: Path) -> list[tuple[int, list[str]]]:
+    """Return the rows of a list with their lines, the names of the columns first.
+
+    Raises:
+        InputError: it is damaged, holds no rows, or a row of another length; the message names the line.
+    """
+    rows = list(rows_of(path))
+    if len(rows) < 2:
+        raise InputError(f"no images in {path}: its first line must name the columns, such as path,label")
+    names = rows[0][1]
+    for number, row in rows:
+        if len(row) != len(names):
+            raise InputError(f"{path}, line {number} has {len(row)} cells; expected {len(names)}, as in line 1")
+    return rows
+
+
+def rows_of(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows as `read_rows` returns them, as far as they are asked for, of whatever length."""
+    with refused(f"{path} is no list in UTF-8", (csv.Error, UnicodeDecodeError)):
+        yield from _json_rows(path) if path.suffix.lower() == JSON_LINES else _csv_rows(path)
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:

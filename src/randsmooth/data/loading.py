@@ -14,6 +14,7 @@ from torch import Tensor
 from randsmooth.data.arrays import Items, fitted, from_items, from_object, read_npz
 from randsmooth.data.dataset_spec import SPLITS, DatasetSpec, Fit, one_shape, own, refitted
 from randsmooth.data.decode import WHITE, Encoded, channels_of, check_brightest, form
+from randsmooth.data.feature_tables import from_table, is_feature_table, read_feature_table
 from randsmooth.data.folders import open_files, open_named, open_whole, splits_in
 from randsmooth.data.images import Device, Images, Request, StreamedImages, TensorImages, numbered, renumbered, take
 from randsmooth.data.labels import USUAL, ColumnNames, check_labels
@@ -115,6 +116,9 @@ def _loaded(dataset: Any, request: Request) -> Images:
     if isinstance(dataset, str | Path):
         with refused(f"{shown(dataset)} cannot be read", OSError):
             return _from_path(dataset_path(str(dataset)), request)
+    frame, *labels = dataset if isinstance(dataset, tuple) and len(dataset) == 2 else (dataset,)
+    if hasattr(frame, "columns") and hasattr(frame, "iloc"):
+        return from_table(frame, request, *labels)
     if type(dataset).__module__.partition(".")[0] == "datasets":  # which is not loaded for this question
         return _from_datasets(dataset, request)
     return from_object(dataset, request)
@@ -125,6 +129,8 @@ def _from_path(path: Path, request: Request) -> Images:
         return _from_datasets(from_disk(path), request, path.resolve().name)
     if path.suffix.lower() == ".npz" and not path.is_dir():
         return read_npz(path, request)
+    if not path.is_dir() and is_feature_table(path, request.columns):
+        return read_feature_table(path, request)
     splits = _splits(path, request)
     _number_alike(splits, path)
     name = path.resolve().name if path.is_dir() else path.name

@@ -1,0 +1,138 @@
+"""Tables of features: DataFrames, and CSV files whose cells are numbers; each row is an input."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from randsmooth.data.arrays import column_names, from_arrays
+from randsmooth.data.images import Request, TensorImages
+from randsmooth.data.labels import IMAGE_NAMES, ColumnNames, Where
+from randsmooth.data.lists import DELIMITERS, read_rows, rows_of
+from randsmooth.data.notes import tell
+from randsmooth.data.splits import WHOLE, chosen, rows_of_splits, split_column
+from randsmooth.data.walking import SUFFIXES
+from randsmooth.documents import shown
+from randsmooth.errors import InputError
+
+MISSING = ("", "na", "nan", "null", "none")  # cells without a value, in small letters
+LOOKED_AT = 20  # rows that tell a table of features from a list of images
+
+
+def is_feature_table(path: Path, columns: ColumnNames) -> bool:
+    """Return whether `path` is a CSV file of numbers, and not of paths to images.
+
+    That is where no column is asked for as that of the images, none with a usual name holds anything but numbers, and
+    no cell looks like an image file.
+    """
+    if path.suffix.lower() not in DELIMITERS or columns.image is not None:
+        return False
+    (names, *rows) = [row for _, row in islice(rows_of(path), 1 + LOOKED_AT)] or [[]]
+    if not rows or any(len(row) != len(names) for row in rows):
+        return False
+    usual = {name for group in IMAGE_NAMES for name in group}
+    cells = {name: [row[place] for row in rows] for place, name in enumerate(names)}
+    if any(Path(cell).suffix.lower() in SUFFIXES for row in rows for cell in row):
+        return False
+    return all(_numbers(cells[name]) is not None for name in names if name in usual)
+
+
+def read_feature_table(path: Path, request: Request) -> TensorImages:
+    """The rows of a CSV file as features; a column of labels, and perhaps one of splits, beside columns of numbers.
+
+    Raises:
+        InputError: a column that is not clear, or holds something else than numbers; the message names the line.
+    """
+    import pandas as pd  # here, since it takes long to load
+
+    (_, names), *rows = read_rows(path)
+    cells = {place: [row[place] for _, row in rows] for place in range(len(names))}
+    if names[0] == "" and len(set(cells[0])) == len(rows) and all(cell.isdigit() for cell in cells[0]):
+        tell(f"{path}: the first column has no name and numbers the rows; it is left out")  # as pandas writes an index
+        del cells[0]
+    if nameless := [place for place in cells if not names[place]]:
+        raise InputError(f"{path} has no name for column {nameless[0] + 1}: write one into its first line")
+    parts = {place: _numbers(column) for place, column in cells.items()}
+    series = [pd.Series(_texts(cells[place]) if part is None else part) for place, part in parts.items()]
+    frame = pd.concat(series, axis=1)
+    frame.columns = pd.Index([names[place] for place in cells])
+    lines = [number for number, _ in rows]
+    return from_table(frame, request, None, str(path), lambda row: f"line {lines[row]} of {path}", path.name)
+
+
+def from_table(
+    frame: Any,
+    request: Request,
+    labels: Any = None,
+    name: str = "the DataFrame",
+    where: Where | None = None,
+    called: str = "arrays",
+) -> TensorImages:
+    """A DataFrame of numbers: a column of labels by its usual name or the one that is asked for, the others features.
+
+    A column that says "train" or "test" of each row is heard.
+
+    Args:
+        frame: the table.
+        request: what is asked of it.
+        labels: (N,) where the table does not hold them.
+        name: what to call the table in errors.
+        where: what to call a row in errors.
+        called: what to call the data set.
+
+    Raises:
+        InputError: no column is known to hold the labels, or another holds something else than numbers.
+    """
+    where = where or (lambda row: f"row {row} of {name}")
+    names = [str(each) for each in frame.columns]
+    about = [each for each in split_column(names, (request.columns.label,)) if names.count(each) == 1]
+    cells = {each: frame[each].tolist() for each in about}
+    said = [each for each in about if WHOLE not in rows_of_splits({each: cells[each]}, name)]
+    label = None
+    if labels is None:
+        label = request.columns.label_among([each for each in names if each not in said], name)
+    kept = np.array([each != label and each not in said for each in names])
+    x = frame.loc[:, kept]
+    _check_numbers(x, name, where)
+    if label is not None:
+        labels = frame.loc[:, [each == label for each in names]].iloc[:, 0]
+    values = x.to_numpy(np.float64, na_value=np.nan)
+    found = from_arrays(values, labels, name, request, source=called, as_features=True, where=where)
+    whole = replace(found.spec, columns=column_names(x))
+    images = TensorImages(whole, found.split, found.pixels, found.labels, found.device)
+    if not said:
+        return images
+    rows = chosen(rows_of_splits({each: cells[each] for each in said}, name), request.split, name)
+    split = request.split or next(iter(rows))
+    part = images.subset(torch.tensor(rows[split]))
+    spec = replace(whole, sizes={each: len(of) for each, of in rows.items()})
+    return TensorImages(spec, split, part.pixels, part.labels, part.device)
+
+
+def _check_numbers(x: Any, name: str, where: Where) -> None:
+    """Raise InputError where a column of a table holds something else than numbers."""
+    for place, kind in enumerate(x.dtypes):
+        if kind.kind in "biuf":
+            continue
+        cells = x.iloc[:, place].tolist()
+        odd = next((row for row, cell in enumerate(cells) if _numbers([str(cell)]) is None), 0)
+        said = f"the column {shown(repr(str(x.columns[place])))} of {name} holds no numbers"
+        example = f"{shown(repr(cells[odd]))} in {where(odd)}" if cells else "nothing"
+        raise InputError(f"{said}, as {example}: encode it, drop it, or name it as label_column (--label-column)")
+
+
+def _numbers(cells: Sequence[str]) -> list[float] | None:
+    """The numbers that cells hold, NaN of those without a value; None where a cell holds something else."""
+    try:
+        return [float("nan") if cell.casefold() in MISSING else float(cell) for cell in cells]
+    except ValueError:
+        return None
+
+
+def _texts(cells: Sequence[str]) -> list[str | None]:
+    """Cells that hold texts, None of those without a value."""
+    return [cell or None for cell in cells]
