@@ -37,6 +37,10 @@ def test_a_csv_of_numbers_is_the_data_frame(tmp_path: Path) -> None:
     assert counted.spec.columns == ("x", "mass")
     pair = data.load((ROWS[["mass", "x"]], ROWS.species), "test")
     assert pair.spec.columns == ("mass", "x") and pair.labels.tolist() == [1, 2, 1, 0]
+    numbered = written(tmp_path, ROWS.assign(species=[0, 2, 0, 1]), "numbered.csv")
+    assert data.load(numbered, "test", label_column="species").labels.tolist() == [0, 2, 0, 1]
+    holes = written(tmp_path, ROWS.assign(species=["0", "", "0", "1"]), "holes.csv")
+    refuses(("line 3 of", "no label"), holes, label_column="species")
     unlabelled = data.load(written(tmp_path, ROWS[["x", "mass"]], "unlabelled.csv"), "test", label_column="none")
     assert not unlabelled.labelled
 

@@ -11,7 +11,7 @@ import torch
 
 from randsmooth.data.arrays import column_names, from_arrays
 from randsmooth.data.images import Request, TensorImages
-from randsmooth.data.labels import IMAGE_NAMES, ColumnNames, Where
+from randsmooth.data.labels import IMAGE_NAMES, NUMBER, ColumnNames, Where
 from randsmooth.data.lists import DELIMITERS, read_rows, rows_of
 from randsmooth.data.notes import tell
 from randsmooth.data.splits import WHOLE, chosen, rows_of_splits, split_column
@@ -56,9 +56,7 @@ def read_feature_table(path: Path, request: Request) -> TensorImages:
         del cells[0]
     if nameless := [place for place in cells if not names[place]]:
         raise InputError(f"{path} has no name for column {nameless[0] + 1}: write one into its first line")
-    parts = {place: _numbers(column) for place, column in cells.items()}
-    series = [pd.Series(_texts(cells[place]) if part is None else part) for place, part in parts.items()]
-    frame = pd.concat(series, axis=1)
+    frame = pd.concat([pd.Series(_values(column)) for column in cells.values()], axis=1)
     frame.columns = pd.Index([names[place] for place in cells])
     lines = [number for number, _ in rows]
     return from_table(frame, request, None, str(path), lambda row: f"line {lines[row]} of {path}", path.name)
@@ -133,6 +131,9 @@ def _numbers(cells: Sequence[str]) -> list[float] | None:
         return None
 
 
-def _texts(cells: Sequence[str]) -> list[str | None]:
-    """Cells that hold texts, None of those without a value."""
-    return [cell or None for cell in cells]
+def _values(cells: Sequence[str]) -> list[int] | list[float] | list[str | None]:
+    """What the cells of a column hold: whole numbers, numbers, or texts, None where there is no value."""
+    if all(NUMBER.fullmatch(cell) for cell in cells):
+        return [int(cell) for cell in cells]
+    numbers = _numbers(cells)
+    return [cell or None for cell in cells] if numbers is None else numbers
