@@ -151,8 +151,9 @@ class Graph(Reader):
     def read(self, folder: Path) -> Any:
         model = OnnxModel(folder / GRAPH)
         engine = Engine(model, sigma=0.5, device=torch.device("cpu"), batch=BATCH, backend="onnx")
-        engine.prepare(model.shape)
-        counts = count_classes(engine, torch.full(model.shape, 0.5), [("fuzz", BATCH)])
+        shape = model.shape or (1, 8, 8)  # of a file that leaves it free
+        engine.prepare(shape)
+        counts = count_classes(engine, torch.full(shape, 0.5), [("fuzz", BATCH)])
         return {"identity": weights_hash(model), "shape": model.shape, "counts": counts}
 
     def tells(self, meant: Any, read: Any) -> bool:

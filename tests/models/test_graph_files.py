@@ -34,8 +34,8 @@ def test_what_is_no_classifier_of_images_is_named(tmp_path: Path, capfd: pytest.
     table: list[tuple[bytes, str]] = [
         *((raw, "is no ONNX file that can be run") for raw in (b"\xff" * 1000, b"\x0a", b"\x07", b"hello")),
         *((raw, "is no ONNX file that can be run") for raw in (b"\x3a\x7f\x00", b"\x3a\x02\x09\x00", graph()[:-20])),
-        (graph("float[n, 1, h, w] x"), "'h', 'w' | fixed numbers"),
-        (graph("float[n, d] x"), "expected one | (N, C, H, W) | (N, d) | such a batch as example"),
+        (graph("float[n, a, b, c] x"), "'a', 'b', 'c' | where the channels are | layout=NCHW"),
+        (graph("float[n] x"), "expected one | (N, C, H, W) | (N, d) | such an example"),
         (graph("float[n, 1, 2, 2] x, float[n, 1, 2, 2] more"), "expected one float32 or uint8 batch"),
         (graph(op="Cast <to = 7>", gives="int64 z"), "z, int64 | expected logits"),
         (graph().replace(b"Flatten", b"Fl\x1b[2Jn"), "is no ONNX file that can be run"),

@@ -18,7 +18,7 @@ from randsmooth.data import DatasetSpec, Images
 from randsmooth.data.dataset_spec import Fit, own
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
-from randsmooth.models import Classifier, Denoised, ForeignModel
+from randsmooth.models import Classifier, Denoised, ForeignModel, GraphFile
 from randsmooth.noise import Noise, Stream, noise_said
 
 MOST_CLASSES = 100_000  # class names to have ready for an ONNX file that does not say how many classes it has
@@ -275,6 +275,8 @@ def check_fit(model: object, spec: DatasetSpec, noise: Noise | None = None) -> N
     if width not in (None, spec.num_classes) and not more:
         raise InputError(f"the model has {width} classes and {spec.name} has {spec.num_classes}: {way}")
     taken = {tuple(spec.shape), tuple(spec.shape if noise is None else noise.shape(spec.shape))}
+    if shape is not None and len(shape) == 1 and data.is_image(spec.shape):
+        raise _takes_rows(model, shape[0], spec)
     if shape is not None and tuple(shape) not in taken:
         raise InputError(f"the model takes inputs of shape {tuple(shape)}, and {spec.name}'s are {spec.shape}: {way}")
     own = {name: place for place, name in enumerate(_known(model, "classes") or ())}
@@ -283,6 +285,16 @@ def check_fit(model: object, spec: DatasetSpec, noise: Noise | None = None) -> N
             said = f"class {place} of {spec.name} is {shown(repr(name))}, which the model numbers {own[name]}"
             numbers = shown(", ".join(f"{k} {each}" for each, k in own.items()))
             raise InputError(f"{said}: give the labels as the model's numbers ({numbers})")
+
+
+def _takes_rows(model: object, length: int, spec: DatasetSpec) -> InputError:
+    """The error for a model of rows of `length` numbers that is asked about the images of `spec`."""
+    numbers, way = math.prod(spec.shape), "give a model for images, or rows of its own data"
+    if numbers == length:
+        named = "--model-arg layout=rows" if isinstance(model, GraphFile) else "rs.wrap(model, layout='rows')"
+        way = f"{named} takes the numbers of an image, by channel, row and column, for a row"
+    said = f"the model takes rows of {length} numbers, and {spec.name} has images {spec.shape}, of {numbers} numbers"
+    return InputError(f"{said}: {way}")
 
 
 def _known(model: object, name: str) -> Any:

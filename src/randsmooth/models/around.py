@@ -19,7 +19,7 @@ CHANNELS: dict[int | str, str] = {
     3: "a grey channel repeated as red, green and blue",
     "bgr": "channels in the order blue, green, red",
 }
-INTERPOLATIONS, LAYOUTS = ("bilinear", "bicubic"), ("NCHW", "NHWC")
+INTERPOLATIONS, LAYOUTS = ("bilinear", "bicubic"), ("NCHW", "NHWC", "rows")
 SMALLEST = 1e-30  # a probability below is taken for it, so that its logarithm is finite
 AFTER: dict[str, tuple[str, Callable[[Tensor], Tensor]]] = {
     "add": ("a softmax over the logits", lambda logits: logits.softmax(dim=1)),
@@ -188,7 +188,7 @@ def wrap(
         crop: the middle (H, W), or a side of a square.
         scale: 255 for models that take pixels in [0, 255].
         mean, std: of what is normalised, (scale * x - mean) / std: a number for each channel, or one for all.
-        layout: "NHWC" for a model whose images are (B, H, W, C).
+        layout: "NHWC" for a model whose images are (B, H, W, C), "rows" for one that takes rows (B, C * H * W).
         answer: of a model that answers with several things, the name or the place of the logits among them. Default:
             its `logits`, if it has some, as the networks of transformers have.
         binary: for a model of two classes that answers with one number an image: "logit", above 0 for the second class,
@@ -220,6 +220,8 @@ def wrap(
         before.append(normalise_step(mean, std, 1.0 if scale is None else scale))
     if layout == "NHWC":
         before.append(Step("channels on the last axis", lambda x: x.permute(0, 2, 3, 1).contiguous()))
+    if layout == "rows":
+        before.append(Step("its numbers in one row, by channel, row and column", lambda x: x.flatten(1)))
     after = list[Step]()
     if binary is not None:
         after.append(Step(f"two logits of one {binary}", partial(two_logits, of=binary)))

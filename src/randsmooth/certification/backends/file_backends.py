@@ -50,6 +50,8 @@ class Onnx(Backend):
     def answer(self, noisy: Tensor) -> Tensor:
         try:
             found = in_batches(self._run, noisy.cpu(), self.model.batch)
+        except InputError:
+            raise
         except Exception as error:  # ONNX Runtime's exceptions have no other common base class
             raise refused(noisy, error) from error
         return as_logits(found, self.model).to(self.device)
@@ -173,5 +175,5 @@ class Python(Backend):
 
 
 def as_logits(answer: Tensor, model: ForeignModel) -> Tensor:
-    """Logits as they are; labels (B,) as votes. Errors as `votes`."""
-    return votes(answer, model.num_classes, model.kind) if model.labels else answer
+    """Logits as they are; labels (B,) or (B, 1) as votes. Errors as `votes`."""
+    return votes(answer.flatten(), model.num_classes, model.kind) if model.labels else answer

@@ -173,7 +173,8 @@ def check_graph(path: Path) -> str:
     quantised = not onnx and model.provenance.get("quantised")
     weights = "its weights are those that it was written with" if quantised else "it has no digest"
     runtime = "ONNX Runtime" if onnx else "OpenVINO"
-    return f"{model.kind} for images of shape {model.shape}; {weights}, and {runtime} opens it"
+    taken = "inputs of free size" if model.shape is None else f"images of shape {model.shape}"
+    return f"{model.kind} for {taken}; {weights}, and {runtime} opens it"
 
 
 # Kind -> whether a path is of it, by its name or first bytes; and the function that says in a sentence what is right in

@@ -9,15 +9,15 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth.contents import what_it_is
-from randsmooth.data.dataset_spec import is_image
+from randsmooth.contents import check_itself, what_it_is
 from randsmooth.documents import parse_json, shown
 from randsmooth.errors import InputError, article, check_known, unknown
 from randsmooth.extras import needs
 from randsmooth.models.adapters.foreign_model import ForeignModel
 from randsmooth.models.sources import check_file
 
-LAYOUTS = ("NCHW", "NHWC")
+LAYOUTS = ("NCHW", "NHWC", "rows")
+ROWS = "the base classifier takes rows: of each noisy image its numbers by channel, row and column"
 CHANNELS = (1, 3, 4)  # an axis of this length, and no other, is taken for the one of the channels
 UINT8 = (
     "the base classifier takes 8-bit images: it rounds each noisy pixel to the nearest of k/255 and clips it to [0, 1] "
@@ -56,14 +56,16 @@ class GraphFile(ForeignModel):
     Args:
         path: of the file.
         output: the name of the output with the logits. Default: the first that has floats and two axes, else the first.
-        layout: "NCHW" or "NHWC". Default: what the file says, else what its axes show.
+        layout: "NCHW" or "NHWC", the order of the axes of images, or "rows" for a file that takes rows of their
+            numbers. Default: what the file says, else what its axes show.
 
     Attributes:
         path: of the file.
         input, dtype, layout: name of its input, its type, "float32", "float16", "float64" or "uint8", and the order of
             its axes, "NCHW" or "NHWC"; of features, whose order is their own, "NCHW".
         output, place: name and place, among the outputs, of the one that is read.
-        shape: (C, H, W) of an image, or that of other inputs.
+        shape: (C, H, W) of an image, or that of other inputs; None where the file leaves a side free or takes rows.
+        row: how many numbers are in a row, of the layout "rows", where the file says it; else None.
         batch: N where the file fixes it, else None.
         num_classes: K where the file says it, else None.
         provenance: how its model was trained and quantised, where `randsmooth quantise` wrote the file; else {}.
@@ -78,7 +80,7 @@ class GraphFile(ForeignModel):
     """
 
     form: ClassVar[str]  # "ONNX file"
-    shape: tuple[int, ...]
+    row: int | None
     stated: str | None = None  # the layout of the input, where the file says it
 
     def __init__(self, path: Path | str, *, output: str | None = None, layout: str | None = None) -> None:
@@ -105,23 +107,48 @@ class GraphFile(ForeignModel):
         """The files with its weights beside the one at `path`, by the names that it gives them."""
 
     def _take(self, ports: Sequence[Port], layout: str | None) -> None:
-        """Learn how images go in, in a `layout` or, without one, in that which the channels show; else InputError."""
+        """Learn how inputs go in, in a `layout` or, without one, in that which the axes show; else InputError.
+
+        Sides that the file leaves free are those of the data, which have one size.
+        """
         check_known("layout", LAYOUTS, *filter(None, [layout]))
-        port = ports[0] if len(ports) == 1 and ports[0].dtype in TAKEN else Port([], "", ())
-        sides = tuple(side for side in port.axes[1:] if isinstance(side, int) and side > 0)
-        if not sides or len(sides) != len(port.axes) - 1:
-            found = shown(", ".join(f"{port.dtype} {[*port.axes]}" for port in ports))
-            expected = "one float32 or uint8 batch, images (N, C, H, W) or features (N, d), fixed numbers but for N"
-            way = "export it again with such a batch as example"
-            raise InputError(f"{self.path} takes {found}; expected {expected}: {way}")
-        images = is_image(sides)
-        if not images and (layout == "NHWC" or port.dtype == "uint8"):
-            raise InputError(f"{self.path} takes {port.dtype} {[*port.axes]}, no images: give floats, and no layout")
-        last = images and sides[2] in CHANNELS and sides[0] not in CHANNELS
-        self.input, self.dtype, self.layout = port.names[0], port.dtype, layout or ("NHWC" if last else "NCHW")
+        found = shown(", ".join(f"{port.dtype} {[*port.axes]}" for port in ports))
+        if len(ports) != 1 or ports[0].dtype not in TAKEN or len(ports[0].axes) < 2:
+            expected = "one float32 or uint8 batch, images (N, C, H, W) or features (N, d)"
+            raise InputError(f"{self.path} takes {found}; expected {expected}: export it again with such an example")
+        port = ports[0]
+        sides = tuple(side if isinstance(side, int) and side > 0 else None for side in port.axes[1:])
+        of_images = "NCHW" if layout is None else layout
+        fits = {"rows": len(sides) == 1, "NHWC": len(sides) == 3, "NCHW": len(sides) == 3 or port.dtype != "uint8"}
+        if not fits[of_images]:
+            way = "give the layout of its input, or none"
+            raise InputError(f"{self.path} takes {found}, which is not {of_images} of {port.dtype}: {way}")
+        if len(sides) == 3 and layout is None:
+            layout = self._layout_of(port)
+        self.input, self.dtype, self.layout = port.names[0], port.dtype, layout or "NCHW"
         self.batch = port.axes[0] if isinstance(port.axes[0], int) else None
-        self.shape = sides if self.layout == "NCHW" else (sides[2], sides[0], sides[1])
-        self.notes = (UINT8,) if self.dtype == "uint8" else ()
+        self.row = sides[0] if self.layout == "rows" else None
+        known = tuple(side for side in sides if side is not None)
+        if len(known) < len(sides) or self.layout == "rows":
+            self.shape = None
+        else:
+            self.shape = (known[2], known[0], known[1]) if self.layout == "NHWC" else known
+        said = {"uint8": UINT8}.get(self.dtype), {"rows": ROWS}.get(self.layout)
+        self.notes = tuple(note for note in said if note is not None)
+
+    def _layout_of(self, port: Port) -> str:
+        """The layout of images that the axes of an input show, by their lengths and else by their names."""
+        _, first, _, last = port.axes
+        if last in CHANNELS and first not in CHANNELS:
+            return "NHWC"
+        if isinstance(first, int):
+            return "NCHW"
+        named = {"NCHW": "channel" in str(first).lower(), "NHWC": "channel" in str(last).lower()}
+        if named["NCHW"] == named["NHWC"]:
+            found = shown(repr([*port.axes]))
+            way = "give layout=NCHW or layout=NHWC (--model-arg layout=NCHW)"
+            raise InputError(f"{self.path} takes {found}, which does not say where the channels are: {way}")
+        return "NCHW" if named["NCHW"] else "NHWC"
 
     def _give(self, ports: Sequence[Port], output: str | None) -> None:
         """Choose the output that is named, else the first that has floats and two axes, else the first."""
@@ -130,15 +157,25 @@ class GraphFile(ForeignModel):
         if not found or not ports:
             raise unknown(f"output of {self.path}", output, [name for port in ports for name in port.names])
         self.place, chosen = found[0], ports[found[0]]
-        self.output, self.labels = chosen.names[0], len(chosen.axes) == 1 and chosen.dtype in WHOLE
+        of_labels = len(chosen.axes) == 1 or tuple(chosen.axes[1:]) == (1,)  # as ArgMax gives them
+        self.output, self.labels = chosen.names[0], of_labels and chosen.dtype in WHOLE
         if chosen.dtype not in FLOATS and not self.labels:
             given = f"{shown(self.output)}, {chosen.dtype}"
             raise InputError(f"{self.path} gives {given}; expected logits (N, K) in floats")
         classes = chosen.axes[1] if len(chosen.axes) == 2 else None
-        self.num_classes = classes if isinstance(classes, int) else None
+        self.num_classes = classes if isinstance(classes, int) and classes > 1 else None
 
     def prepared(self, images: NDArray[np.float32]) -> np.ndarray:
-        """Images (B, C, H, W) float32, or other inputs, as the graph takes them."""
+        """Images (B, C, H, W) float32, or other inputs, as the graph takes them.
+
+        Raises:
+            InputError: the graph takes rows of another length than images have numbers.
+        """
+        if self.layout == "rows":
+            shape, images = images.shape[1:], images.reshape(len(images), -1)
+            if self.row not in (None, images.shape[1]):
+                has = f"inputs of shape {shape} have {images.shape[1]} numbers"
+                raise InputError(f"{self.path} takes rows of {self.row} numbers, and {has}: is it for another size?")
         if self.layout == "NHWC":
             images = images.transpose(0, 2, 3, 1)
         if self.dtype == "uint8":
@@ -276,6 +313,7 @@ def _external(path: Path) -> list[str]:
         if Path(name).is_absolute() or ".." in Path(name).parts or not within or not there.is_file():
             way = "save the model with its weights beside it"
             raise InputError(f"{path} keeps weights in {shown(repr(name))}, no file in its own folder: {way}")
+        check_itself(there)
     return names
 
 
