@@ -12,6 +12,7 @@ import torch
 
 from data.making import png, random_images, refuses, tar, write_folder, write_parquet
 from randsmooth import data
+from randsmooth.data import tables
 from randsmooth.data.splits import array_parts, split_in, split_of
 from randsmooth.errors import Note
 
@@ -220,12 +221,27 @@ def test_what_a_column_cannot_say(tmp_path: Path) -> None:
     assert len(data.load(str(write("set", ["a", "b", "c"])), "test")) == 3  # which is about something else
     with pytest.warns(Note, match="left out 1 row without a set, the first of them row 2"):
         assert data.load(str(write("set", ["test", "", "test"])), "test").labels.tolist() == [0, 2]
+    # It may be the labels, which nobody can know.
+    (tmp_path / "mine.csv").write_text("path,stage\n0.png,early\n1.png,late\n")
+    refuses(("path, stage", "--label-column"), tmp_path / "mine.csv", "test")
     (tmp_path / "mine.csv").write_text("path,label,split,subset\n0.png,0,test,train\n1.png,1,train,test\n")
     refuses(("columns split, subset", "keep one"), tmp_path / "mine.csv", "test")
     # A competition hides the labels of its test rows.
     (tmp_path / "mine.csv").write_text("path,label,split\n0.png,cat,train\n1.png,ant,train\n2.png,,test\n")
     assert not data.load(str(tmp_path / "mine.csv"), "test").labelled
     assert data.load(str(tmp_path / "mine.csv"), "train").spec.classes == ("ant", "cat")
+
+
+def test_large_parquet_files_are_split_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("datasets")
+    path = write_column(tmp_path, {"train": "train", "TEST": "test"})
+    monkeypatch.setattr(tables, "HELD_BYTES", 0)
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    assert is_split(data.load(str(path), "test"), "test") and is_split(data.load(str(path), "train"), "train")
+    table = pq.read_table(path)
+    stages = table.set_column(table.column_names.index("Subset"), "stage", pa.array(["a", "b"] * 4))
+    pq.write_table(stages.drop_columns("label"), path)
+    refuses(("image, stage", "--label-column"), path, "test")
 
 
 def test_folders_of_splits(tmp_path: Path) -> None:

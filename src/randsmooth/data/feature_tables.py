@@ -14,7 +14,7 @@ from randsmooth.data.images import Request, TensorImages
 from randsmooth.data.labels import IMAGE_NAMES, NUMBER, ColumnNames, Where
 from randsmooth.data.lists import DELIMITERS, read_rows, rows_of
 from randsmooth.data.notes import tell
-from randsmooth.data.splits import WHOLE, chosen, rows_of_splits, split_column
+from randsmooth.data.splits import chosen, rows_of_splits, saying, split_column
 from randsmooth.data.walking import SUFFIXES
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
@@ -89,7 +89,7 @@ def from_table(
     names = [str(each) for each in frame.columns]
     about = [each for each in split_column(names, (request.columns.label,)) if names.count(each) == 1]
     cells = {each: frame[each].tolist() for each in about}
-    said = [each for each in about if WHOLE not in rows_of_splits({each: cells[each]}, name)]
+    said = saying(cells, name)
     label = None
     if labels is None:
         label = request.columns.label_among([each for each in names if each not in said], name)

@@ -11,7 +11,7 @@ import torch
 from randsmooth.data.decode import Encoded
 from randsmooth.data.labels import USUAL, ColumnNames, from_texts, no_labels
 from randsmooth.data.notes import tell
-from randsmooth.data.splits import WHOLE, rows_of_splits, split_column
+from randsmooth.data.splits import WHOLE, rows_of_splits, saying, split_column
 from randsmooth.data.walking import images_below
 from randsmooth.documents import parse_json, refused, shown
 from randsmooth.errors import InputError
@@ -119,13 +119,14 @@ def read_list(path: Path, columns: ColumnNames = USUAL) -> List:
     """
     rows = read_rows(path)
     names = rows[0][1]
-    about = split_column(names, (columns.image, columns.label))
-    image, label = columns.find([name for name in names if name not in about], str(path))
     cells = {name: [row[place] for _, row in rows[1:]] for place, name in enumerate(names)}
+    about = split_column(names, (columns.image, columns.label))
+    said = saying({name: cells[name] for name in about}, str(path))
+    image, label = columns.find([name for name in names if name not in said], str(path))
     labels = [""] * (len(rows) - 1) if label is None else cells[label]
     splits = {WHOLE: list(range(len(labels)))}
-    if about:
-        splits = rows_of_splits({name: cells[name] for name in about}, str(path))
+    if said:
+        splits = rows_of_splits({name: cells[name] for name in said}, str(path))
     return List(path, [number for number, _ in rows[1:]], cells[image], labels, splits)
 
 

@@ -172,6 +172,16 @@ def split_column(names: Iterable[str], taken: Iterable[str | None]) -> list[str]
     return [name for name in others if small[name] & ABOUT_SPLITS or name.casefold() in SPLIT_COLUMNS]
 
 
+def saying(columns: Mapping[str, Sequence[object]], source: str) -> list[str]:
+    """Return those of the `columns` that say splits; arguments and errors as of `rows_of_splits`.
+
+    Example:
+        >>> saying({"set": ["train", "test"], "stage": ["early", "late"]}, "a.csv")
+        ['set']
+    """
+    return [name for name, cells in columns.items() if WHOLE not in rows_of_splits({name: cells}, source)]
+
+
 def rows_of_splits(columns: Mapping[str, Sequence[object]], source: str) -> dict[str, list[int]]:
     """Return the data's own name of each split -> its rows, as columns about splits say; WHOLE alone: they say nothing.
 

@@ -2,7 +2,7 @@
 
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from randsmooth.data.dataset_spec import DatasetSpec
 from randsmooth.data.decode import Content, Encoded, check_swelling
 from randsmooth.data.labels import NONE, USUAL, WAY, ColumnNames, check_names, labels_of, no_labels
-from randsmooth.data.splits import WHOLE, rows_of_splits, split_column
+from randsmooth.data.splits import WHOLE, rows_of_splits, saying, split_column
 from randsmooth.documents import parse_json, refused, shown
 from randsmooth.errors import InputError
 from randsmooth.extras import needs
@@ -80,8 +80,12 @@ def splits_of_rows(dataset: Any, columns: ColumnNames) -> dict[str, Any]:
     cells = {
         name: named(table.column(name).to_pylist(), getattr(dataset.features[name], "names", None)) for name in about
     }
-    rows = rows_of_splits(cells, "the datasets.Dataset")
-    return {word: dataset.select(each) if word != WHOLE else dataset for word, each in rows.items()}
+    said = saying(cells, "the datasets.Dataset")
+    if not said:
+        return {WHOLE: dataset}
+    rows = rows_of_splits({name: cells[name] for name in said}, "the datasets.Dataset")
+    others = dataset if dataset.format["type"] == "custom" else dataset.remove_columns(said)
+    return {word: others.select(each) for word, each in rows.items()}
 
 
 def named(cells: list[Any], names: Sequence[str] | None) -> list[Any]:
@@ -98,52 +102,63 @@ def holds_files(feature: Any) -> bool:
 
 def read_parquet(files: Sequence[Path], columns: ColumnNames = USUAL) -> Encoded:
     """One split from its Parquet shards, in order. Raises InputError naming a file that cannot be used."""
-    return parquet_splits(files, columns, ())[WHOLE]
+    return _of_rows(files, columns, [], {})[WHOLE]
 
 
-def parquet_splits(
-    files: Sequence[Path], columns: ColumnNames = USUAL, about: Sequence[str] | None = None
-) -> dict[str, Encoded]:
+def parquet_splits(files: Sequence[Path], columns: ColumnNames = USUAL) -> dict[str, Encoded]:
     """The splits that a column of Parquet shards says, by its own names; WHOLE alone where there is none.
 
     Args:
         files: the shards, in order.
         columns: those that hold images and labels.
-        about: the columns that are about splits; None: those with such a name.
 
     Raises:
         InputError: a file that cannot be used, or columns that are not clear.
     """
-    source = str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
+    with _opened(files[0]) as parquet:
+        schema = parquet.schema_arrow
+    about = split_column(schema.names, (columns.image, columns.label))
+    if not about:
+        return _of_rows(files, columns, [], {})
+    source = _called(files)
+    table = pa.Table.from_batches([batch for file in files for batch in _batches(file, about)])
+    cells = {each: named(table.column(each).to_pylist(), _classes(schema, each, source)) for each in about}
+    said = saying(cells, source)
+    return _of_rows(files, columns, said, rows_of_splits({each: cells[each] for each in said}, source) if said else {})
+
+
+def _called(files: Sequence[Path]) -> str:
+    return str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
+
+
+def _of_rows(
+    files: Sequence[Path], columns: ColumnNames, said: Sequence[str], splits: Mapping[str, list[int]]
+) -> dict[str, Encoded]:
+    """The images of Parquet shards, of each of the `splits` that the columns `said` name; WHOLE: of all rows."""
+    source = _called(files)
     schemas = []
     for file in files:
         with _opened(file) as parquet:
             whole = parquet.schema_arrow
-        told = split_column(whole.names, (columns.image, columns.label)) if about is None else about
-        image, label = columns.find([name for name in whole.names if name not in told], str(file))
+        image, label = columns.find([name for name in whole.names if name not in said], str(file))
         if not _holds_bytes(whole.field(image).type):
             holds = f"the column {shown(repr(image))} of {file} holds {shown(whole.field(image).type)}"
             raise InputError(f"{holds}; expected struct<bytes: binary, path: string>: {WAY}")
-        kept = [name for name in (image, label, *told) if name is not None]
-        schemas.append(pa.schema([whole.field(name) for name in kept], whole.metadata))
+        schemas.append(pa.schema([whole.field(name) for name in (image, label) if name is not None], whole.metadata))
     if any(schema != schemas[0] for schema in schemas):
         raise InputError(f"{source} have different columns, fetch them again")
     if sum(file.stat().st_size for file in files) > HELD_BYTES:
-        return _mapped(files, image, label, told, source)
+        return _mapped(files, image, label, splits, source)
     batches = [batch for file in files for batch in _batches(file, schemas[0].names)]
     table = pa.Table.from_batches(batches, schemas[0])
     names = _classes(table.schema, label, source)
     images = pc.struct_field(table.column(image), "bytes")
-    splits = {WHOLE: list(range(len(table)))}
-    if told:
-        cells = {each: named(table.column(each).to_pylist(), _classes(table.schema, each, source)) for each in told}
-        splits = rows_of_splits(cells, source)
 
     def encoded(rows: list[int]) -> Encoded:
         column = None if label is None else table.column(label).take(pa.array(rows, pa.int64()))
         return _encoded(len(rows), column, names, source, lambda row: images[rows[row]].as_py())
 
-    return {word: encoded(rows) for word, rows in splits.items()}
+    return {word: encoded(rows) for word, rows in (splits or {WHOLE: list(range(len(table)))}).items()}
 
 
 def _opened(file: Path) -> pq.ParquetFile:
@@ -179,18 +194,17 @@ def library(what: str, failed: str) -> Iterator[Any]:
 
 
 def _mapped(
-    files: Sequence[Path], image: str, label: str | None, about: Sequence[str], source: str
+    files: Sequence[Path], image: str, label: str | None, splits: Mapping[str, list[int]], source: str
 ) -> dict[str, Encoded]:
     """Files too large for memory: `datasets` writes their rows to its cache once, from where they are mapped."""
     with library(
         f"reading more than {HELD_BYTES:,} bytes of Parquet files", f"{source} cannot be read, fetch it again"
     ) as datasets:
         of = {"data_files": [str(file.resolve()) for file in files], "split": "train"}  # which is what it calls them
-        columns = [name for name in (image, label, *about) if name is not None]
+        columns = [name for name in (image, label) if name is not None]
         found = datasets.load_dataset("parquet", **of, columns=columns, batch_size=ROWS)
-    named_columns = ColumnNames(image, label or NONE)
-    splits = splits_of_rows(found, named_columns) if about else {WHOLE: found}
-    return {word: from_rows(rows, source, named_columns) for word, rows in splits.items()}
+    parts = {word: found.select(rows) for word, rows in splits.items()} or {WHOLE: found}
+    return {word: from_rows(part, source, ColumnNames(image, label or NONE)) for word, part in parts.items()}
 
 
 def _holds_bytes(kind: pa.DataType) -> bool:
