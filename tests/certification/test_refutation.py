@@ -16,12 +16,12 @@ from torch.nn import functional as F
 
 from certification.half_spaces import IMAGES, SIDE, SIGMA, SIGNED, HalfSpace, around_the_plane, true_table
 from models.refusing import check_refusals
-from randsmooth import ABSTAIN, SmoothedClassifier, certify
+from randsmooth import ABSTAIN, SmoothedClassifier, certify, data
 from randsmooth.attacks import ball_of, within_ball
 from randsmooth.certification import attack
 from randsmooth.certification.refutation import inside, predict_anywhere
 from randsmooth.data import TensorImages
-from randsmooth.noise import Ablation, Gaussian, GaussianPerCoordinate, Laplace, Noise, Splitting, Uniform
+from randsmooth.noise import Ablation, Gaussian, GaussianPerCoordinate, Laplace, Noise, Splitting, Stream, Uniform
 
 
 def test_half_spaces_hold_inside_of_their_radius_and_change_outside_and_forged_radii_fail() -> None:
@@ -272,3 +272,40 @@ def test_under_every_noise_true_radii_hold_and_inflated_ones_are_refuted() -> No
 @pytest.mark.slow
 def test_under_every_noise_labels_alone_show_it() -> None:
     check_edges(SeenLabels, **QUICK)
+
+
+def linear_model_of_digits() -> nn.Module:
+    """Ridge regression on what splitting noise shows of the training digits."""
+    images = data.load("digits", "train")
+    x, y = images.batch(torch.arange(len(images)))
+    seen = (x + Splitting(0.5).offsets(x, 4, Stream(0, "train"))).flatten(0, 1).flatten(1)
+    targets = F.one_hot(y, 10).float().repeat(4, 1) - 0.1
+    linear = nn.Linear(64, 10)
+    gram = seen.T @ seen + 10.0 * torch.eye(64)
+    linear.weight.data = torch.linalg.solve(gram, seen.T @ targets).T.contiguous()
+    linear.bias.data.zero_()
+    return nn.Sequential(nn.Flatten(), linear).eval()
+
+
+def test_exact_tables_with_radii_16_times_as_long_are_refuted() -> None:
+    """Radii of so many pixels from black to white that steps beyond [0, 1], where nothing changes, find nothing."""
+    model = linear_model_of_digits()
+    table = certify(model, "digits", noise="splitting=0.5", rule="exact", take=40)
+    forged = replace(table, radius=16.0 * table.radius)
+    for gradient_free, least in ((False, 18), (True, 12)):
+        found = attack(model, forged, take=20, gradient_free=gradient_free, steps=10)
+        assert len(found) == 20 and found.failed.sum() >= least, (gradient_free, found.failed.sum())
+        assert (found.points >= 0.0).all() and (found.points <= 1.0).all()
+    held = attack(model, table, take=20, steps=10)
+    assert not held.changed.any()
+
+
+def test_steps_of_l1_in_a_box_end_where_the_box_and_the_ball_allow_most() -> None:
+    ball, x = ball_of("l1"), torch.tensor([[0.0, 0.9, 0.5, 1.0]])
+    box = (0.0 - x, 1.0 - x)
+    gradient, none = torch.tensor([[1.0, 4.0, -3.0, 2.0]]), torch.zeros(1, 4)
+    for eps, expected in ((0.05, [0, 0.05, 0, 0]), (0.4, [0, 0.1, -0.3, 0]), (9.0, [1.0, 0.1, -0.5, 0])):
+        moved = ball.moved(none, gradient, eps, 1.0, box)
+        torch.testing.assert_close(moved, torch.tensor([expected], dtype=torch.float32))
+    back = ball.moved(torch.tensor([[0.4, 0.0, 0.0, 0.0]]), gradient, 0.4, 0.5, box)
+    torch.testing.assert_close(back, torch.tensor([[0.2, 0.1, -0.1, 0.0]]))  # what is worth the least is taken back

@@ -9,6 +9,7 @@ from randsmooth.attacks.shared import unit, within_ball
 from randsmooth.errors import check_known
 
 SPARSE = 100  # numbers of which one takes part in a step of the L1 norm
+Box = tuple[Tensor, Tensor]  # the least and the most that each number may change by, both (B, ...) or (1, ...)
 FAR = 100.0  # how far a pixel of a few is moved at a time: farther than all others together reach
 
 
@@ -40,9 +41,10 @@ class Ball:
         std = self.std.to(v)
         return within_ball(v / std, eps) * std
 
-    def moved(self, v: Tensor, gradient: Tensor, eps: float, share: float) -> Tensor:
-        """Changes `v` after a step of a `share` of `eps` up the gradient, within the ball."""
-        return self.within(v + self.step(gradient, share * eps), eps)
+    def moved(self, v: Tensor, gradient: Tensor, eps: float, share: float, box: Box | None = None) -> Tensor:
+        """Changes `v` after a step of a `share` of `eps` up the gradient, within the ball and, if any, the box."""
+        moved = self.within(v + self.step(gradient, share * eps), eps)
+        return moved if box is None else moved.clamp(*box)
 
     def start(self, random: Tensor, eps: float) -> Tensor:
         """Changes to begin a search from, other than none."""
@@ -69,6 +71,23 @@ class Sum(Ball):
         largest = rows.abs().topk(-(-rows.shape[1] // SPARSE), dim=1)
         steps = torch.zeros_like(rows).scatter(1, largest.indices, rows.gather(1, largest.indices).sign())
         return (eps * steps / largest.values.shape[1]).view_as(gradient)
+
+    def moved(self, v: Tensor, gradient: Tensor, eps: float, share: float, box: Box | None = None) -> Tensor:
+        """As of `Ball`; in a box the numbers of the largest gradient move as far as it allows, one after the other.
+
+        What is then too much for the ball is taken back where that costs least.
+        """
+        if box is None:
+            return super().moved(v, gradient, eps, share)
+        least, most = box
+        room = torch.where(gradient > 0.0, most - v, v - least)
+        added = _taken(room.clamp_min(0.0), gradient.abs(), share * eps)
+        moved = v + gradient.sign() * added
+
+        sizes = moved.abs()
+        too_much = (sizes.flatten(1).sum(dim=1, keepdim=True) - eps).clamp_min(0.0)
+        worth = moved.sign() * gradient
+        return moved - moved.sign() * _taken(sizes, -worth, too_much)
 
     def within(self, v: Tensor, eps: float) -> Tensor:
         """The nearest point of the ball: all numbers shrunk alike. Source: Duchi et al. 2008, figure 1."""
@@ -105,12 +124,13 @@ class Pixels(Ball):
     def within(self, v: Tensor, eps: float) -> Tensor:
         return self._of_largest(v, math.floor(eps))
 
-    def moved(self, v: Tensor, gradient: Tensor, eps: float, share: float) -> Tensor:
+    def moved(self, v: Tensor, gradient: Tensor, eps: float, share: float, box: Box | None = None) -> Tensor:
         """One pixel after another is changed, those first whose gradient is largest; none is changed back."""
         same = _pixels(v).eq(0.0)
         left = math.floor(eps) - int((~same).sum(dim=1).max())
         steps = max(1, math.ceil(share * eps))
-        return v + self.step(_apart(gradient, same), min(steps, left)) if left > 0 else v
+        moved = v + self.step(_apart(gradient, same), min(steps, left)) if left > 0 else v
+        return moved if box is None else moved.clamp(*box)
 
     def start(self, random: Tensor, eps: float) -> Tensor:
         """Half of the pixels, so that a search has others to choose."""
@@ -127,6 +147,16 @@ class Pixels(Ball):
         sizes = _pixels(v)
         largest = sizes.topk(min(number, sizes.shape[1]), dim=1).indices
         return _apart(v, torch.zeros_like(sizes).scatter(1, largest, 1.0))
+
+
+def _taken(room: Tensor, order: Tensor, amount: float | Tensor) -> Tensor:
+    """How much of each `room` (B, ...) is taken for `amount` in all, a number or (B, 1): the highest `order` first."""
+    rooms = room.flatten(1)
+    ordered = order.flatten(1).argsort(dim=1, descending=True)
+    sizes = rooms.gather(1, ordered)
+    left = amount - (sizes.cumsum(dim=1) - sizes)
+    taken = torch.minimum(left.clamp_min(0.0), sizes)
+    return torch.zeros_like(rooms).scatter(1, ordered, taken).view_as(room)
 
 
 def _apart(v: Tensor, kept: Tensor) -> Tensor:

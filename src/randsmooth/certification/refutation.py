@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from randsmooth import data, models
-from randsmooth.attacks import Ball, ball_of, noisy_logits
+from randsmooth.attacks import Ball, Box, ball_of, noisy_logits
 from randsmooth.attacks.shared import climb, mean_cross_entropy, unit
 from randsmooth.certificates import ABSTAIN, Certificates, CertificationSettings
 from randsmooth.certification.algorithm import count_classes
@@ -308,6 +308,14 @@ class BallSearch:
         """The balls of the norm that the noise certifies in."""
         return ball_under(self.engine.settings.smoothing)
 
+    def box(self, image: Tensor) -> Box | None:
+        """How far each number of an image (C, H, W) may move, (1, C, H, W), where the noise is for some inputs only."""
+        domain = self.engine.settings.smoothing.domain
+        if domain is None:
+            return None
+        least, most = domain
+        return (least - image)[None], (most - image)[None]
+
     def copies_of(self, point: Tensor, stream: Stream) -> Tensor:
         """(m, *seen) noisy copies of a point (C, H, W), as the network sees them."""
         noise, all_of_them = self.engine.settings.smoothing, self.engine.settings.counts_all
@@ -339,7 +347,8 @@ class Search(BallSearch):
     there: along the gradient in L2, by the numbers of the largest gradient in L1, pixel after pixel in L0. The first
     start is the image, the others lie on the sphere around it. The end points are compared on further noise, and the
     worst one is returned, so that PREDICT tests one point per image. Pixels are not clamped: a certificate also holds
-    outside [0, 1].
+    outside [0, 1]. Splitting noise alone is about inputs in [0, 1], beyond which nothing changes: there every step stays
+    within, and in L1 moves the numbers of the largest gradient as far as they may go.
 
     The gradient is that by the noisy copy. It is the gradient by x where noise is added; where x is split or hidden it
     tells how what is seen would have to change.
@@ -364,7 +373,7 @@ class Search(BallSearch):
         around, v = image[None], torch.cat([torch.zeros_like(image)[None], ball.start(random, eps)])
         for step in range(self.steps):
             gradient = self._gradient(around + v, classes, self._stream(SEARCH, address, step))
-            v = ball.moved(v, gradient, eps, 2.0 / self.steps)
+            v = ball.moved(v, gradient, eps, 2.0 / self.steps, self.box(image))
         with torch.no_grad():
             losses = mean_cross_entropy(self._logits(self._stream(CHOOSE, address), around + v), classes)
         return self.placed(image + v[losses.argmax()], x, eps)
@@ -427,7 +436,8 @@ class GradientFreeSearch(BallSearch):
 
     def _walk(self, image: Tensor, far: Tensor, y: int, eps: float, number: tuple[int, ...]) -> Iterator[Tensor]:
         """Changes of length `eps`: towards the nearest points found on the edge, and along its normal."""
-        ball, direction, normal = self.ball, far - image, torch.zeros_like(image)
+        ball, box, none = self.ball, self.box(image), torch.zeros_like(image)[None]
+        direction, normal = far - image, none[0]
         for step in range(max(1, self.steps // 2)):
             to_edge = self._to_edge(image, direction, y, (*number, step))
             if to_edge is None:
@@ -437,7 +447,7 @@ class GradientFreeSearch(BallSearch):
             normal = 0.5 * normal + unit(slopes(answers != y, copies, image.shape)[None])[0]
             direction = to_edge + ball.step(normal[None], ball.length(to_edge) / (step + 1) ** 0.5)[0]
         if normal.any():
-            yield ball.step(normal[None], eps)[0]
+            yield ball.moved(none, normal[None], eps, 1.0, box)[0]
 
     def _to_edge(self, image: Tensor, direction: Tensor, y: int, number: tuple[int, ...]) -> Tensor | None:
         """From the image to the first point along `direction` that is found to be of another class; None if none is."""

@@ -62,6 +62,7 @@ class Noise(ABC):
         help: what a copy is and what that certifies, in one sentence.
         tight: whether a classifier by one coordinate (L0: by whether it sees some pixels) changes sides just beyond the
             radius.
+        domain: the least and the most that a number of an input may be, where the noise is not about any number.
         additive: whether copies are x plus numbers that do not depend on x; then those of a batch are drawn at once.
         implied: further norms that `convert` knows.
         proves_apart: of these, those whose radii have a proof of their own, and do not follow from those in `norm`.
@@ -79,6 +80,7 @@ class Noise(ABC):
     help: ClassVar[str]
     tight: ClassVar[bool] = False
     additive: ClassVar[bool] = False
+    domain: ClassVar[tuple[float, float] | None] = None
     implied: ClassVar[tuple[str, ...]] = ()
     proves_apart: ClassVar[tuple[str, ...]] = ()
 
