@@ -347,8 +347,8 @@ class Search(BallSearch):
     there: along the gradient in L2, by the numbers of the largest gradient in L1, pixel after pixel in L0. The first
     start is the image, the others lie on the sphere around it. The end points are compared on further noise, and the
     worst one is returned, so that PREDICT tests one point per image. Pixels are not clamped: a certificate also holds
-    outside [0, 1]. Splitting noise alone is about inputs in [0, 1], beyond which nothing changes: there every step stays
-    within, and in L1 moves the numbers of the largest gradient as far as they may go.
+    outside [0, 1]. Splitting noise alone is about inputs in [0, 1], beyond which nothing changes: there every step
+    stays within, and in L1 moves the numbers of the largest gradient as far as they may go.
 
     The gradient is that by the noisy copy. It is the gradient by x where noise is added; where x is split or hidden it
     tells how what is seen would have to change.
