@@ -17,6 +17,7 @@ from models.refusing import refusal
 from nasty import NASTY
 from randsmooth import data
 from randsmooth.app import Limits, Served, write_space
+from randsmooth.app.guard import CALLS, NAMED, Guard
 from randsmooth.app.live_certificates import as_data, shown
 from randsmooth.app.live_certificates import refusal as page_of_refusal
 from randsmooth.documents import parse_yaml
@@ -108,10 +109,11 @@ def test_a_space_holds_the_model_without_pickles(folder: Path, tmp_path: Path) -
 
 @pytest.mark.skipif(find_spec("gradio") is None, reason="Gradio is not installed")
 def test_only_what_the_page_says_is_let_through(served: Served) -> None:
-    from randsmooth.app.web_app import CALLS, NAMED, Guarded, make_app
+    from randsmooth.app.web_app import make_app
 
     app = make_app(served)
-    guarded, uploads = Guarded(app, served), app.GRADIO_CACHE
+    uploads = app.GRADIO_CACHE
+    guarded = Guard(None, Path(uploads), served, [])
     assert [number for number, function in app.fns.items() if function.fn is not None] == [0]
 
     def file(path: object, **more: object) -> dict[str, Any]:

@@ -5,11 +5,14 @@ import shutil
 import socket
 import sys
 import tempfile
+from collections.abc import Collection
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from randsmooth.app.guard import Guard, names_of
 from randsmooth.app.live_certificates import Limits, Served
+from randsmooth.app.uploads import emptying, folder_of_uploads
 from randsmooth.atomic import make_folder
 from randsmooth.certificates import CertificationSettings
 from randsmooth.certification.opening import under_noise
@@ -23,12 +26,20 @@ from randsmooth.models.folder import CARD, CONFIG, WEIGHTS, local, read
 from randsmooth.report import web
 
 THREADS = 8  # of the server, for visitors that only wait or read
+SESSIONS = 32  # whose state is kept beside those that run or wait; the app itself keeps none
 
 MODEL, DENOISER = "model", "denoiser"
 TORCH_FOR_CPUS = "--extra-index-url https://download.pytorch.org/whl/cpu"
 
 
-def serve(served: Served, *, host: str | None = "127.0.0.1", port: int | None = None, wait: bool = True) -> Any:
+def serve(
+    served: Served,
+    *,
+    host: str | None = "127.0.0.1",
+    port: int | None = None,
+    public_names: Collection[str] = (),
+    wait: bool = True,
+) -> Any:
     """Start the app, and go on until it is interrupted.
 
     Nothing is sent anywhere: no analytics, and pages load from this server alone. Files are limited in size and deleted
@@ -39,6 +50,8 @@ def serve(served: Served, *, host: str | None = "127.0.0.1", port: int | None = 
         host: where to listen: this machine alone, by default; "0.0.0.0" for all who can reach it. None: where the
             environment says, as in a Space.
         port: where to listen; default: the first free one from 7860 on, or what the environment says.
+        public_names: names under which visitors reach it, such as that of a server before it, beside its address, the
+            name of this machine and localhost. A request that names another host is refused, but in a Space.
         wait: whether to go on until it is interrupted, or to return the running app, which `close()` ends.
 
     Raises:
@@ -52,13 +65,25 @@ def serve(served: Served, *, host: str | None = "127.0.0.1", port: int | None = 
     if not isinstance(served, Served):
         raise InputError(f"{shown(repr(served))} cannot be served as it is: serve(Served.of(model, name))")
     check_address(host, port)
-    from randsmooth.app.web_app import Guarded, gradio, make_app
+    from randsmooth.app.web_app import gradio, make_app
 
     gr = gradio()
     from starlette.middleware import Middleware
-    from starlette.middleware.base import BaseHTTPMiddleware
 
+    names = names_of(host, socket.gethostname(), public_names)
+    uploads = folder_of_uploads()
     app = make_app(served)
+    forget = app.upload_file_set.difference_update
+    around = {"middleware": [Middleware(Guard, uploads, served, names)], "lifespan": emptying(uploads, forget)}
+    _launch(app, gr, served, host=host, port=port, around=around)
+    if wait:
+        app.block_thread()
+    return app
+
+
+def _launch(app: Any, gr: Any, served: Served, *, host: str | None, port: int | None, around: dict[str, Any]) -> None:
+    """Start the server, with what stands around the app."""
+    limits = served.limits
     app.launch(
         server_name=host,
         server_port=port,
@@ -66,7 +91,8 @@ def serve(served: Served, *, host: str | None = "127.0.0.1", port: int | None = 
         quiet=True,
         share=False,
         show_error=False,
-        max_file_size=int(served.limits.upload_mb * 2**20),
+        max_file_size=int(limits.upload_mb * 2**20),
+        state_session_capacity=SESSIONS + limits.queue + limits.at_once,
         max_threads=THREADS,
         enable_monitoring=False,
         ssr_mode=False,
@@ -75,11 +101,8 @@ def serve(served: Served, *, host: str | None = "127.0.0.1", port: int | None = 
         footer_links=[],
         theme=gr.themes.Default(font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]),
         css=web.asset(__package__, "page.css") + web.asset(__package__, "app.css"),  # in the colours of Gradio's theme
-        app_kwargs={"middleware": [Middleware(BaseHTTPMiddleware, dispatch=Guarded(app, served))]},
+        app_kwargs=around,
     )
-    if wait:
-        app.block_thread()
-    return app
 
 
 def check_address(host: str | None, port: int | None) -> None:

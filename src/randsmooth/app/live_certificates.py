@@ -35,7 +35,8 @@ class Limits(FrozenRecord):
 
     Attributes:
         samples: the most samples n that one image may take.
-        seconds: that one certificate may take; it is then shown as it is, which is as valid.
+        seconds: that one certificate may take, with the reading of its image; it is then shown as it is, which is as
+            valid.
         upload_mb: megabytes of a file.
         pixels: of an image, as its file says.
         queue: visitors who may wait; others are asked to come again.
@@ -185,17 +186,19 @@ class Served:
         if path.stat().st_size > self.limits.upload_mb * 2**20:
             raise InputError(f"the file is larger than the {self.limits.upload_mb:g} MB that are read")
         with opened_file(path) as stream:
-            _, height, width = form(stream, "the file")
-        if height * width > self.limits.pixels:
-            most = f"{self.limits.pixels:,}"
-            raise InputError(f"the image has {height} x {width} pixels, more than the {most} that are read")
+            form(stream, "the file", most=self.limits.pixels)
         try:
             return data.read_picture(path, self.spec)[0]
         except InputError as error:  # which need not tell strangers where files are kept
             raise InputError(str(error).replace(str(path), "the file")) from None
 
-    def watched(self, x: Tensor, sigma: float, n: int) -> Iterator[Moment]:
+    def watched(self, x: Tensor, sigma: float, n: int, *, began: float | None = None) -> Iterator[Moment]:
         """The certificate of an image (C, H, W) at every look, until n samples or the limit of time.
+
+        Args:
+            x: the image.
+            sigma, n: of the noise, and how many samples it may take.
+            began: when its time began, by `time.monotonic`; default: now.
 
         Raises:
             InputError: a sigma or n beyond the limits.
@@ -204,15 +207,17 @@ class Served:
             raise InputError(f"n={n} samples: choose from {LEAST} to {self.limits.samples:,}")
         if self.fixed and sigma != self.usual:
             raise InputError(f"sigma={sigma:g}: this model is for {self.settings.smoothing.text} alone")
-        smoothed, start, history = self.smoothed(sigma), time.monotonic(), list[tuple[int, float]]()
+        start = time.monotonic()
+        began = start if began is None else began
+        smoothed, history = self.smoothed(sigma), list[tuple[int, float]]()
         looks = watch(smoothed, x, n=n)
         look: Watched | None = next(looks)
         while look is not None:
-            taken = time.monotonic() - start
+            now = time.monotonic()
             history.append((look.samples, look.radius))
-            late = taken > self.limits.seconds
+            late = now - began > self.limits.seconds
             following = None if late else next(looks, None)
-            rate = look.samples / max(1e-9, taken)
+            rate = look.samples / max(1e-9, now - start)
             yield Moment(look, tuple(history), smoothed.settings.replace(n=n), following is None, late, rate)
             look = following
 

@@ -38,6 +38,10 @@ with warnings.catch_warnings(action="ignore"):  # of a PIL that has not heard of
 # Pixels of one image, as its header says and after scaling; ImageNet's largest image has 61 million.
 MOST_PIXELS = 2**26
 
+# Scans of one JPEG: programs write about ten, and a few more stand in the thumbnails of its head.
+MOST_SCANS = 50
+START_OF_SCAN = b"\xff\xda"
+
 _one_at_a_time = Lock()  # all threads share the filters of warnings
 
 # Modes of PIL by what they hold. What is in none of them is refused by name.
@@ -252,6 +256,8 @@ def check_brightest(value: int, what: str, way: str) -> None:
 def decode(stream: IO[bytes], spec: DatasetSpec, where: str, draws: Sequence[float] | None = None) -> NDArray[np.uint8]:
     """One image in the form that `spec` asks for: (C, H, W) uint8. `where` names the image in an InputError."""
     with _image(stream, where) as image:
+        if image.format == "JPEG":
+            _check_scans(stream, where)
         return channels_first(_fitted(image, spec, where, draws))
 
 
@@ -261,15 +267,19 @@ def channels_first(image: Image.Image) -> NDArray[np.uint8]:
     return pixels[None] if pixels.ndim == 2 else pixels.transpose(2, 0, 1)
 
 
-def form(stream: IO[bytes], where: str) -> tuple[str, int, int]:
-    """PIL mode, height and width, upright, of one image, from its header alone. InputError if there is no header."""
-    with _image(stream, where) as image:
+def form(stream: IO[bytes], where: str, *, most: int = MOST_PIXELS) -> tuple[str, int, int]:
+    """PIL mode, height and width, upright, of one image, from its header alone.
+
+    Raises:
+        InputError: there is no header, or it says more than `most` pixels.
+    """
+    with _image(stream, where, most) as image:
         turned = 5 <= _orientation(image) <= 8  # which exchanges height and width
         return image.mode, *(image.size if turned else image.size[::-1])
 
 
 @contextmanager
-def _image(stream: IO[bytes], where: str) -> Iterator[Image.Image]:
+def _image(stream: IO[bytes], where: str, most: int = MOST_PIXELS) -> Iterator[Image.Image]:
     """The image in `stream`, of a size that can be decoded. Whatever a decoder raises becomes an InputError.
 
     The caller decodes it, in parallel with others. Only TIFF is decoded here: PIL reads its tags again while it
@@ -281,7 +291,7 @@ def _image(stream: IO[bytes], where: str) -> Iterator[Image.Image]:
                 image = Image.open(stream, formats=FORMATS)
             except UnidentifiedImageError as error:
                 raise InputError(f"{where} cannot be decoded: it is none of {', '.join(FORMATS)}") from error
-            _check_pixels(image.width, image.height, where)
+            _check_pixels(image.width, image.height, where, most)
             if image.format == "TIFF":
                 image.load()
             elif "exif" in image.info:
@@ -290,9 +300,20 @@ def _image(stream: IO[bytes], where: str) -> Iterator[Image.Image]:
             yield image
 
 
-def _check_pixels(width: int, height: int, where: str) -> None:
-    if width * height > MOST_PIXELS:
-        raise InputError(f"{where} is not decoded: {height} x {width} pixels are more than the {MOST_PIXELS:,} read")
+def _check_pixels(width: int, height: int, where: str, most: int = MOST_PIXELS) -> None:
+    if width * height > most:
+        raise InputError(f"{where} is not decoded: {height} x {width} pixels are more than the {most:,} read")
+
+
+def _check_scans(stream: IO[bytes], where: str) -> None:
+    """Raise InputError for a JPEG of so many scans that a small file takes long: each goes over all pixels."""
+    place = stream.tell()
+    stream.seek(0)
+    scans = stream.read().count(START_OF_SCAN)  # which compressed data hold nowhere
+    stream.seek(place)
+    if scans > MOST_SCANS:
+        way = f"are more than the {MOST_SCANS} read: save it again"
+        raise InputError(f"{where} is not decoded: {scans:,} scans of a progressive JPEG {way}")
 
 
 def _fitted(image: Image.Image, spec: DatasetSpec, where: str, draws: Sequence[float] | None) -> Image.Image:

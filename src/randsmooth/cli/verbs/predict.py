@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from randsmooth import app, certificates, certification, data, models
 from randsmooth.certificates import CertificationSettings
 from randsmooth.cli.options import Answered, Identified, Model, Resized, Smoothed, certification_option, words_of
 from randsmooth.cli.output import Answers, note, show_answers, writing
-from randsmooth.cli.settings import Argument, as_given
+from randsmooth.cli.settings import Argument, Given, Listed, as_given
 from randsmooth.cli.what_to_certify import base_classifier, check_sources
 from randsmooth.data.registry import check_dataset, is_source
 from randsmooth.errors import InputError
@@ -297,6 +297,8 @@ class Serve(Smoothed, Resized, Model):
         title: What to call the model on the page. (default: its name)
         host: Where to listen: 127.0.0.1: for this machine alone; 0.0.0.0: for all.
         port: Where to listen. (default: the first free one from 7860 on)
+        public_name: A name under which visitors reach the app, such as that of a server before it, beside its address
+            and localhost; requests that name another host are refused. Repeatable.
         most_samples: The most samples n of one image.
         seconds: Seconds that one certificate may take; what it has come to is then shown.
         upload_mb: Megabytes of a file.
@@ -310,6 +312,7 @@ class Serve(Smoothed, Resized, Model):
     precision: str = certification_option("precision", "32")
     host: str = "127.0.0.1"
     port: int | None = None
+    public_name: Annotated[list[str], Listed, Given(kind=list[str], metavar="NAME")] = []
     most_samples: int = 100_000
     seconds: float = 60.0
     upload_mb: float = 5.0
@@ -334,7 +337,7 @@ def serve(settings: Serve) -> None:
     same = settings.model_dump(include={"denoiser", "dataset", "sigma", "noise", "alpha"})
     more = settings.model_dump(include={"backend", "precision", "device", "num_classes", "resize", "crop"})
     if settings.space is not None:
-        given = settings.model_dump(include={"model_arg", "host", "port", *more}, exclude_defaults=True)
+        given = settings.model_dump(include={"model_arg", "host", "port", "public_name", *more}, exclude_defaults=True)
         if given:
             raise InputError(f"{as_given(next(iter(given)), Serve)} is not for a Space, which runs a model folder")
         app.write_space(settings.model, settings.space, title=title, limits=limits, **same)
@@ -349,7 +352,7 @@ def serve(settings: Serve) -> None:
     served = app.Served.of(model, title, limits=limits, **same, **more)
     if settings.host not in LOOPBACK:
         note(f"everybody who can reach {settings.host} can use this app, and this machine's time")
-    running = app.serve(served, host=settings.host, port=settings.port, wait=False)
+    running = app.serve(served, host=settings.host, port=settings.port, public_names=settings.public_name, wait=False)
     say(f"{title} at {running.local_url}; Ctrl-C ends it")
     try:
         running.block_thread()
