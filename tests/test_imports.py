@@ -12,6 +12,7 @@ ROOT = Path(randsmooth.__file__).parent
 # Modules at the top that any room may import, and that import at most a few of each other.
 LEAVES = {
     *("frozen_record", "errors", "escape", "extras", "progress", "atomic", "documents", "registry", "urls", "contents"),
+    "children",
 }
 
 # Of these the ones about files, here and at URLs, each built on those before it, may import each other.

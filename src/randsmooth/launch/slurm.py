@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from randsmooth.atomic import write_atomically
+from randsmooth.children import SAFE_PATH
 from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import InputError
 from randsmooth.extras import needs
@@ -74,8 +75,7 @@ class Resources:
     def __post_init__(self) -> None:
         seconds(self.time)
         for word in map(str, [*vars(self).values(), *self.setup, *self.extra.values()]):
-            if any(ord(letter) < 32 for letter in word):  # each is a line of the batch script
-                raise InputError(f"{word!r} must be one line of printable characters")
+            check_one_line(word)
         for name in self.extra:
             if not re.fullmatch(r"[a-z][a-z-]*", name):
                 raise InputError(f"--slurm-arg {name}=...: expected the long name of a parameter of sbatch, as exclude")
@@ -93,7 +93,7 @@ class Resources:
             "time": self.minutes,
             "gpus_per_node": self.gpus,
             "cpus_per_task": self.cpus,
-            "setup": [f"unset {LEVEL}", *self.setup, *threads],
+            "setup": [f"unset {LEVEL}", f"export {SAFE_PATH}=1", *self.setup, *threads],
             "teardown": AGAIN_IF_KILLED,
             "signal_delay_s": min(WARNING, self.minutes * 10),  # Slurm may warn a minute earlier
             "stderr_to_stdout": True,
@@ -101,6 +101,18 @@ class Resources:
             "srun_args": [f"--cpus-per-task={self.cpus}"] if self.cpus else [],  # which srun does not take over
             "additional_parameters": {"requeue": True, **self.extra},
         }
+
+
+def check_one_line(word: str) -> None:
+    """Raise InputError for what would be more than one line of a batch script, of which a shell would run the rest.
+
+    Example:
+        >>> check_one_line("runs/many\\ntouch here")
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: 'runs/many\\ntouch here' must be one line of printable characters
+    """
+    if any(ord(letter) < 32 for letter in word):
+        raise InputError(f"{word!r} must be one line of printable characters")
 
 
 def seconds(time: str) -> int:
@@ -213,8 +225,10 @@ class Jobs:
             at_once: how many of an array may run at once. (default: as many as Slurm lets)
 
         Raises:
-            InputError: Slurm refuses, or does not answer. What was submitted before that is remembered.
+            InputError: the folder cannot stand in a batch script; Slurm refuses, or does not answer. What was submitted
+                before that is remembered.
         """
+        check_one_line(str(self.folder.absolute()))
         known, queued, new = self.read(), self.alive(), dict[str, str]()
         todo = [chain for chain in chains if chain.name not in queued and chain.missing()]
         for needed, group in groupby(todo, key=lambda chain: sorted(chain.needs)):

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from randsmooth.children import without_current_folder
 from randsmooth.errors import InputError, Note
 from randsmooth.escape import printable, shortened
 from randsmooth.extras import needs
@@ -97,7 +98,7 @@ class Workers:
         here = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         while todo := [name for name in units if name in left() and name not in failed]:
             try:
-                with self.at_hand(device) as count:
+                with without_current_folder(), self.at_hand(device) as count:
                     job, given = joblib.delayed(attempt), (self.place(device), str(Path.cwd()), here)
                     said = joblib.Parallel(n_jobs=count, batch_size=1)(job(units[name], *given) for name in todo)
                 failed |= {name: error for name, error in zip(todo, said, strict=True) if error}

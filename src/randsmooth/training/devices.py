@@ -30,6 +30,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from randsmooth import models
 from randsmooth.atomic import write_atomically
+from randsmooth.children import without_current_folder
 from randsmooth.documents import refused, shown
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import FrozenRecord
@@ -279,7 +280,8 @@ def launch(number: int, work: Callable[[], object], callback: object) -> None:
         main = sys.modules["__main__"]
         sys.modules["__main__"] = ModuleType("__main__")  # without a file, which a started process would run again
         try:
-            context = spawn(be_a_rank, (number, place, told), number, join=False)
+            with without_current_folder():
+                context = spawn(be_a_rank, (number, place, told), number, join=False)
         finally:
             sys.modules["__main__"] = main
         try:
