@@ -128,8 +128,11 @@ def _instead(head: bytes) -> str:
 
 def _in_archive(path: Path) -> str:
     """What a zip file is, by the names in it."""
-    with zipfile.ZipFile(path) as archive:
-        names = archive.namelist()
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+    except Exception:  # of a damaged directory Python's reader raises whatever comes
+        return "is a damaged zip archive: copy or download it again"
     if names and all(name.endswith(".npy") for name in names):
         return "is a file of arrays of NumPy (.npz), not of tensors"
     if any(name.endswith("/data.pkl") for name in names) and not any("constants.pkl" in name for name in names):

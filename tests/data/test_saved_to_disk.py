@@ -117,6 +117,7 @@ def test_a_folder_names_files_of_itself_alone(tmp_path: Path) -> None:
     rows.append((partial(load, tmp_path / "splits", "test"), "'../other'"))
     states: list[tuple[str, dict[str, Any]]] = [
         ("none", {"_data_files": []}),
+        ("twice", {"_data_files": [{"filename": ARROW}] * 2}),
         ("no list", {"_data_files": 5}),
         ("not there", {"_data_files": [{"filename": "b.arrow"}]}),
         ("in another order", {"_indices_data_files": [{"filename": "indices.arrow"}]}),
@@ -185,7 +186,7 @@ def small(folder: Path) -> Path:
 
 
 def test_a_flipped_bit_ends_no_process(tmp_path: Path) -> None:
-    flips(small(tmp_path / "a"), 61)
+    flips(small(tmp_path / "a"), 131)
 
 
 @pytest.mark.slow

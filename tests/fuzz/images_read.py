@@ -5,15 +5,17 @@ import json
 import tarfile
 import warnings
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.ipc
 import torch
 
 from fuzz.formats import lying_png, parquet, picture, read_table, with_columns
-from fuzz.harness import Files, Reader
+from fuzz.harness import Files, Reader, written
 from randsmooth.data import describe, load, read_image
 from randsmooth.errors import Note
 
@@ -186,3 +188,42 @@ class Tar(Shelf):
                     archive.addfile(info, io.BytesIO(members[name]))
             made.append({"set.tar": buffer.getvalue()})
         return made
+
+
+class Saved(Shelf):
+    """A folder of `save_to_disk`, with images as files or as arrays."""
+
+    name, split, target = "data-saved", "test", "set/"
+
+    def fault(self, read: Any) -> str:
+        """Classes of arrays are as many as there are labels."""
+        return super().fault(read | {"classes": read["classes"] or range(100)})
+
+    def valid(self) -> list[Files]:
+        return [saved(arrays=False), saved(arrays=True)]
+
+    def bombs(self) -> list[Files]:
+        """Packed numbers; and files elsewhere."""
+        files = saved(arrays=True)
+        table = pa.ipc.open_stream(files[ARROW]).read_all()
+        rows = table.slice(0, 1).take(pa.array([0] * 200_000))
+        buffer = io.BytesIO()
+        with pa.ipc.new_stream(buffer, rows.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+            writer.write_table(rows.combine_chunks())
+        state = json.loads(files["set/state.json"]) | {"_data_files": [{"filename": "../../../../../dev/zero"}]}
+        return [files | {ARROW: buffer.getvalue()}, files | {"set/state.json": json.dumps(state).encode()}]
+
+
+ARROW = "set/data-00000-of-00001.arrow"
+
+
+@cache
+def saved(*, arrays: bool) -> Files:
+    import datasets
+
+    kind = datasets.Array3D((3, 8, 8), "uint8") if arrays else datasets.Image()
+    images = np.random.default_rng(0).integers(0, 256, (4, 3, 8, 8), dtype=np.uint8)
+    cells = list(images) if arrays else [{"bytes": picture(k), "path": None} for k in range(4)]
+    kinds = {"image": kind, "label": datasets.ClassLabel(names=["a", "b"])}
+    made = datasets.Dataset.from_dict({"image": cells, "label": [0, 1, 0, 1]}, datasets.Features(kinds))
+    return written(lambda folder: made.save_to_disk(folder / "set"))

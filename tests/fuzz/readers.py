@@ -2,7 +2,9 @@
 
 from fuzz import certificates_read as certificates
 from fuzz import images_read as images
+from fuzz import libraries_read as libraries
 from fuzz import models_read as models
+from fuzz import settings_read as settings
 from fuzz.harness import Reader
 
 _ALL: tuple[Reader, ...] = (
@@ -18,6 +20,9 @@ _ALL: tuple[Reader, ...] = (
         images.Tar(),
         images.Lists(),
         images.Beside(),
+        images.Saved(),
     ),
+    *(libraries.TransformersFolder(), libraries.DiffusionFolder(), libraries.Script(), libraries.Program()),
+    *(settings.Grids(), settings.Deviations()),
 )
 READERS: dict[str, Reader] = {each.name: each for each in _ALL}

@@ -20,7 +20,7 @@ from randsmooth.data.images import Device, Images, Request, StreamedImages, Tens
 from randsmooth.data.labels import USUAL, ColumnNames, check_labels
 from randsmooth.data.lists import read_list
 from randsmooth.data.registry import DATASETS, HOME, dataset_path, folder_of, not_had, shards
-from randsmooth.data.saved_to_disk import from_disk, is_saved
+from randsmooth.data.saved_to_disk import Rows, from_disk, is_saved
 from randsmooth.data.splits import chosen, split_in, split_of
 from randsmooth.data.tables import from_hub, from_rows, holds_files, parquet_splits, splits_of_rows
 from randsmooth.data.tars import tar_splits
@@ -210,7 +210,8 @@ def _from_datasets(source: Any, request: Request, folder: str | None = None) -> 
         stored = {"dtype": kind} if (kind := getattr(taken.features[image], "dtype", None)) else {}
         taken = taken.select_columns([column for column in (image, label) if column is not None])  # no others decoded
         taken = taken.with_format("numpy", columns=[image], output_all_columns=True, **stored)
-    return from_items(Items(taken, name, request.columns), items)
+    rows = Rows(taken, name) if folder else taken
+    return from_items(Items(rows, name, request.columns), items)
 
 
 def _brightest(spec: DatasetSpec, encoded: Encoded) -> int:

@@ -23,6 +23,20 @@ PLAIN = {"Value", "ClassLabel", "List", "LargeList", "Sequence", *(f"Array{axes}
 HEADER, COMPRESSION, DICTIONARY = 2, 3, 1
 
 
+class Rows:
+    """Rows of a data set that was read from a folder: what their decoder raises of a damaged one names it."""
+
+    def __init__(self, rows: Any, name: str) -> None:
+        self.rows, self.name = rows, name
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: int) -> Any:
+        with refused(f"row {index} of {self.name} is damaged"):
+            return self.rows[index]
+
+
 def is_saved(folder: Path) -> bool:
     """Whether `save_to_disk` of the library `datasets` wrote this folder."""
     return any((folder / name).is_file() for name in (STATE, SPLITS))
@@ -54,9 +68,12 @@ def _split(folder: Path, datasets: Any) -> Any:
         raise InputError(f"{folder} keeps an order of rows beside its files: save it anew, after flatten_indices()")
     if not isinstance(files, list) or not all(isinstance(file, dict) for file in files):
         raise InputError(f"{folder / STATE} names no files of Arrow")
-    tables = [_table(_inside(folder, file.get("filename"))) for file in files]
-    if not tables:
+    paths = [_inside(folder, file.get("filename")) for file in files]
+    if not paths:
         raise InputError(f"no images in {folder}: {STATE} names no file")
+    if len({*paths}) < len(paths):
+        raise InputError(f"{folder / STATE} names a file twice")
+    tables = [_table(path) for path in paths]
     features = datasets.Features.from_dict(_undecoded(_settings(folder / INFO).get("features")))
     whole = pa.concat_tables(tables)
     if whole.column_names != list(features):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -110,7 +111,8 @@ class GaussianPerCoordinate(Noise):
         if not path.is_file():  # nor a pipe, which may have no end
             raise InputError(f"no file at {shown(repr(value))}: {way}")
         try:
-            std = np.load(path, mmap_mode="r", allow_pickle=False)
+            with warnings.catch_warnings(action="ignore"):  # of files of Python 2
+                std = np.load(path, mmap_mode="r", allow_pickle=False)
         except Exception as error:  # a damaged header makes NumPy raise whatever Python's parser does
             said = f"{shown(repr(value))} cannot be read as an array ({shown(error) or type(error).__name__})"
             raise InputError(f"{said}: {way}") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import warnings
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,9 +77,10 @@ def scripted(source: Path | str) -> torch.jit.ScriptModule:
         InputError: it holds something else, such as a checkpoint, or is damaged.
     """
     try:
-        module: torch.jit.ScriptModule = torch.jit.load(str(source), map_location="cpu")
+        with warnings.catch_warnings(action="ignore"):  # that TorchScript is no longer developed
+            module: torch.jit.ScriptModule = torch.jit.load(str(source), map_location="cpu")
         return module
-    except (RuntimeError, ValueError) as error:
+    except Exception as error:  # the reader raises whatever a damaged part makes it
         why = f"it is no TorchScript file that can be run, as torch.jit.script(model).save writes: {_last_line(error)}"
         raise no_model(source, f" ({why})") from error
 
