@@ -44,7 +44,7 @@ def check_itself(path: Path) -> None:
         ...
         randsmooth.errors.InputError: ...net.pth is a pointer of Git LFS, not the file itself: `git lfs pull` fetches it
     """
-    if path.is_file() and (instead := _instead(_head(path))):
+    if path.is_file() and (instead := stands_for(_head(path))):
         raise InputError(f"{path} {instead}")
 
 
@@ -60,7 +60,7 @@ def what_it_is(path: Path) -> str:
         'is a PDF'
     """
     head = _head(path)
-    if instead := _instead(head):
+    if instead := stands_for(head):
         return instead
     for beginning, words in BEGINNINGS:
         if head.startswith(beginning):
@@ -108,8 +108,13 @@ def _head(path: Path) -> bytes:
         return file.read(HEAD)
 
 
-def _instead(head: bytes) -> str:
-    """What is there in place of a file that begins with `head`; empty for a file itself."""
+def stands_for(head: bytes) -> str:
+    """What is there in place of a file that begins with `head`, after its name; empty for a file itself.
+
+    Example:
+        >>> stands_for(b"<!DOCTYPE html><title>404</title>")
+        'is a web page (404), as servers send in place of a file: fetch the file itself, by the link that downloads it'
+    """
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if not head:
         return "is empty: copy or download it again"

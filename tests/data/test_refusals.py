@@ -221,7 +221,7 @@ def test_what_a_named_set_must_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     # The last: a footer that reads, before data that does not.
     for damaged in (b"", whole[: len(whole) // 2], whole[:-30], whole[:4] + b"\xff" * 396 + whole[400:]):
         file.write_bytes(damaged)
-        refuses(("train.parquet", "fetch it again"), "mnist")
+        refuses(("train.parquet", "again"), "mnist")
 
 
 def test_positions() -> None:
@@ -231,3 +231,28 @@ def test_positions() -> None:
     assert torch.equal(x, again) and torch.equal(y, labels) and len(images.batch([])[0]) == 0
     with pytest.raises(IndexError):
         images.batch(torch.tensor([364]))
+
+
+INSTEAD = {
+    "a web page (Sign in)": b"<!DOCTYPE html><html><head><title>Sign in</title></head></html>",
+    "a pointer of Git LFS": b"version https://git-lfs.github.com/spec/v1\noid sha256:0000\nsize 200\n",
+    "empty": b"",
+}
+
+
+def test_what_stands_for_a_file_is_named(tmp_path: Path) -> None:
+    """What a browser, `git clone` or a full disk leaves in place of images and of files of them."""
+    write_folder(tmp_path / "photos", DIGITS, ["a", "b", "a", "b"])
+    for what, content in INSTEAD.items():
+        (tmp_path / "photos" / "b" / "001.png").write_bytes(content)
+        refuses((f"001.png) is {what}",), tmp_path / "photos")
+        (tmp_path / "set").mkdir(exist_ok=True)
+        for name in ("x.npz", "x.csv", "x.parquet", "x.tar", "set/train.parquet", "set/train-000.tar"):
+            (tmp_path / name).write_bytes(content)
+            refuses((f"{name} is {what}",), tmp_path / name if name[0] == "x" else tmp_path / "set")
+            (tmp_path / name).unlink()
+
+
+def test_names_of_images_without_suffix_are_no_features(tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text("image_id,label\n0,1\n1,0\n")
+    refuses(("image_id, label", "--image-column"), tmp_path / "labels.csv")

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError, features
 from torch import Generator, Tensor
 
+from randsmooth.contents import HEAD, stands_for
 from randsmooth.data.dataset_spec import RESIZE, DatasetSpec, Fit, Sides
 from randsmooth.data.labels import NO_LABEL, Classes
 from randsmooth.documents import refused
@@ -290,6 +291,9 @@ def _image(stream: IO[bytes], where: str, most: int = MOST_PIXELS) -> Iterator[I
             try:
                 image = Image.open(stream, formats=FORMATS)
             except UnidentifiedImageError as error:
+                stream.seek(0)
+                if instead := stands_for(stream.read(HEAD)):
+                    raise InputError(f"{where} {instead}") from error
                 raise InputError(f"{where} cannot be decoded: it is none of {', '.join(FORMATS)}") from error
             _check_pixels(image.width, image.height, where, most)
             if image.format == "TIFF":

@@ -1,5 +1,6 @@
 """Tables of features: DataFrames, and CSV files whose cells are numbers; each row is an input."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
@@ -20,19 +21,22 @@ from randsmooth.documents import shown
 from randsmooth.errors import InputError
 
 MISSING = ("", "na", "nan", "null", "none")  # cells without a value, in small letters
+OF_IMAGES = {"image", "img", "file", "filename", "path"}  # words in the name of a column of images, in small letters
 LOOKED_AT = 20  # rows that tell a table of features from a list of images
 
 
 def is_feature_table(path: Path, columns: ColumnNames) -> bool:
     """Return whether `path` is a CSV file of numbers, and not of paths to images.
 
-    That is where no column is asked for as that of the images, none with a usual name holds anything but numbers, and
-    no cell looks like an image file.
+    That is where no column is asked for as that of the images, none is called so (image_id), none with a usual name
+    holds anything but numbers, and no cell looks like an image file.
     """
     if path.suffix.lower() not in DELIMITERS or columns.image is not None:
         return False
     (names, *rows) = [row for _, row in islice(rows_of(path), 1 + LOOKED_AT)] or [[]]
     if not rows or any(len(row) != len(names) for row in rows):
+        return False
+    if any(OF_IMAGES & set(re.split(r"[\W_]+", name.casefold())) for name in names):
         return False
     usual = {name for group in IMAGE_NAMES for name in group}
     cells = {name: [row[place] for row in rows] for place, name in enumerate(names)}

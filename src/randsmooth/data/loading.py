@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from randsmooth.contents import check_itself
 from randsmooth.data.arrays import Items, fitted, from_items, from_object, read_npz
 from randsmooth.data.dataset_spec import SPLITS, DatasetSpec, Fit, one_shape, own, refitted
 from randsmooth.data.decode import WHITE, Encoded, channels_of, check_brightest, form
@@ -127,6 +128,7 @@ def _loaded(dataset: Any, request: Request) -> Images:
 def _from_path(path: Path, request: Request) -> Images:
     if path.is_dir() and is_saved(path):
         return _from_datasets(from_disk(path), request, path.resolve().name)
+    check_itself(path)
     if path.suffix.lower() == ".npz" and not path.is_dir():
         return read_npz(path, request)
     if not path.is_dir() and is_feature_table(path, request.columns):

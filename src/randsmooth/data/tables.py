@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from randsmooth.contents import check_itself
 from randsmooth.data.dataset_spec import DatasetSpec
 from randsmooth.data.decode import Content, Encoded, check_swelling
 from randsmooth.data.labels import NONE, USUAL, WAY, ColumnNames, check_names, labels_of, no_labels
@@ -163,6 +164,7 @@ def _of_rows(
 
 def _opened(file: Path) -> pq.ParquetFile:
     """The file, of which no rows are read yet. Raises InputError where it is no Parquet file."""
+    check_itself(file)
     with refused(f"{file} is no readable Parquet file, fetch it again", DAMAGED):
         return pq.ParquetFile(file, page_checksum_verification=True, buffer_size=BUFFER, pre_buffer=False)
 

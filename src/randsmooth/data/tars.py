@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from randsmooth.contents import check_itself
 from randsmooth.data.decode import Encoded, opened
 from randsmooth.data.labels import NONE, USUAL, ColumnNames, from_texts
 from randsmooth.data.notes import tell
@@ -99,6 +100,7 @@ def _encoded(samples: Sequence[_Sample], cells: Sequence[str], source: str) -> E
 def _samples(shard: Path) -> dict[str, dict[str, _Part]]:
     """The samples of a shard: key -> extension -> part. Folders and hidden files are left out."""
     samples = dict[str, dict[str, _Part]]()
+    check_itself(shard)
     wrong = refused(f"{shard} cannot be read as a tar file: fetch it again, or unpack it if it is compressed")
     with wrong, tarfile.open(shard, "r:") as archive:  # uncompressed only, in which a member can be read by itself
         length = shard.stat().st_size
