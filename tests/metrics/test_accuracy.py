@@ -12,6 +12,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from metrics.conftest import Make
@@ -55,7 +56,7 @@ def test_a_summary_has_the_usual_radii_unless_others_are_asked_for(log: Make) ->
     assert list(metrics.summarise(table).accuracy) == metrics.usual_radii([table])
     assert list(metrics.summarise(table, [0.3]).accuracy) == [0.3]
     assert str(metrics.Estimate(0.2278, 0.127, 0.3341, 20)) == "0.228 (0.127 to 0.334, 20 images)"
-    assert str(metrics.mean([1.0], (0.0, 1.0))) == "1.000 (0.024 to 1.000, 1 image)"
+    assert str(metrics.mean([1.0], (0.0, 1.0))) == "1.000 (0.025 to 1.000, 1 image)"
 
 
 def test_a_label_aware_table_does_not_tell_abstention(log: Make) -> None:
@@ -81,17 +82,51 @@ def test_what_makes_no_sense_is_refused(log: Make, counted: Make) -> None:
         assert "0.2 to 0.7" in refusal(partial(metrics.mean, [0.2, 0.7], ends))
 
 
-def test_share_and_wilson_are_the_closed_formula_and_cover() -> None:
+def test_an_interval_of_a_share_is_clopper_and_pearsons() -> None:
     for k, n in [(0, 1), (1, 1), (0, 50), (50, 50), (1, 50), (17, 50), (6875, 10_000)]:
-        a, b, c = 1.0 + Z**2 / n, -2.0 * k / n - Z**2 / n, (k / n) ** 2  # of the roots of (p - k/n)^2 = z^2 p (1-p) / n
-        root = math.sqrt(max(0.0, b * b - 4.0 * a * c))
-        ends = max(0.0, (-b - root) / (2.0 * a)), min(1.0, (-b + root) / (2.0 * a))
+        low = stats.beta.ppf(0.025, k, n - k + 1) if k else 0.0
+        high = stats.beta.ppf(0.975, k + 1, n - k) if k < n else 1.0
         estimate = metrics.share(np.arange(n) < k)
         assert (estimate.value, estimate.images) == (k / n, n)
-        assert (estimate.low, estimate.high) == pytest.approx(ends, abs=1e-12), (k, n)
-        assert [float(end) for end in metrics.wilson(k, n)] == pytest.approx(ends, abs=1e-12), (k, n)
-    low, high = metrics.wilson(np.random.default_rng(0).binomial(200, 0.3, size=20_000), 200)
-    assert np.mean((low <= 0.3) & (high >= 0.3)) == pytest.approx(0.95, abs=0.02)
+        assert (estimate.low, estimate.high) == pytest.approx((low, high), abs=1e-12), (k, n)
+        assert [float(end) for end in metrics.share_interval(k, n)] == pytest.approx([low, high], abs=1e-12)
+    assert "k=3 of n=2" in refusal(lambda: metrics.share_interval(3, 2))
+
+
+def wilson(k: NDArray[np.int64], n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The control: Wilson's score interval at 95%, which no share between 0 and 1 is sure to lie in."""
+    p = k / n
+    half = Z * np.sqrt(p * (1.0 - p) / n + Z * Z / (4.0 * n * n)) / (1.0 + Z * Z / n)
+    centre = (p + Z * Z / (2.0 * n)) / (1.0 + Z * Z / n)
+    return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
+
+
+def test_intervals_of_shares_hold_near_0_and_1_too() -> None:
+    """Exactly, by the probabilities of all counts."""
+    least = {"exact": 1.0, "Wilson": 1.0}
+    for images in (20, 100, 500, 10_000):
+        k = np.arange(images + 1)
+        each = {"exact": metrics.share_interval(k, images), "Wilson": wilson(k, images)}
+        expected = np.array([0.02, 0.1, 0.17, 0.5, 1.0, 3.0, 8.0])
+        for p in [*(expected / images), *(1.0 - expected / images), 0.5]:
+            chances = stats.binom.pmf(k, images, p)
+            for name, (low, high) in each.items():
+                least[name] = min(least[name], chances[(low <= p) & (p <= high)].sum())
+    assert least["exact"] >= 0.95 - 1e-9
+    assert least["Wilson"] < 0.86
+
+
+def test_the_best_of_equal_tables_is_covered_once_the_choice_is_allowed_for() -> None:
+    rng, images, p = np.random.default_rng(0), 500, 0.8
+    for tables, too_high in ((10, 0.02), (20, 0.025), (40, 0.03)):
+        best = rng.binomial(images, p, (1000, tables)).max(axis=1)
+        found = [metrics.share(np.arange(images) < k) for k in best.tolist()]
+        chosen = [metrics.share_if_chosen(one, tables) for one in found]
+        assert np.mean([one.value for one in found]) > p + too_high
+        assert np.mean([not one.low <= p <= one.high for one in chosen]) <= 0.05
+        assert np.mean([not one.low <= p <= one.high for one in found]) > 0.15  # the control: its own interval
+    assert metrics.share_if_chosen(found[0], 1) == found[0]
+    assert "tables=0" in refusal(lambda: metrics.share_if_chosen(found[0], 0))
 
 
 def test_p_a_is_the_labels_share_and_a_log_gives_back_that_of_right_images(counted: Make, log: Make) -> None:
@@ -154,7 +189,7 @@ def test_the_band_covers_the_whole_p_a_curve(counted: Make, log: Make) -> None:
         def whole(rng: np.random.Generator, pointwise: bool, images: int = images) -> bool:
             table = counted(rng.integers(0, n + 1, images), n=n)
             hits = np.rint(metrics.p_a_curve(table, grid) * images)
-            ends = metrics.wilson(hits, images) if pointwise else metrics.p_a_band(table, grid)
+            ends = metrics.share_interval(hits, images) if pointwise else metrics.p_a_band(table, grid)
             return bool(np.all((ends[0] <= truth) & (truth <= ends[1])))
 
         assert rate(lambda rng: whole(rng, False)) >= LEAST

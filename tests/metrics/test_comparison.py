@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from scipy import special
 
 from metrics.conftest import Make
+from metrics.skewed import near_unseen
 from models.refusing import refusal
 from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates, from_radii
 from randsmooth.metrics.comparison import reach
+from randsmooth.metrics.paired import gains
 from randsmooth.noise import Gaussian
 from randsmooth.report import what_acr_hides
 
@@ -215,6 +217,61 @@ def test_nine_methods_that_seldom_differ_are_covered() -> None:
             acr = [one.acr for one in compared if one.acr]
             inside.append(len(acr) == 9 and all(one.low <= 0.15 * share <= one.high for one in acr))
         assert np.mean(inside) >= 0.94, (share, images)
+
+
+def shifted(images: int, gain: float, lost: float, methods: int, rng: np.random.Generator) -> list[Floats]:
+    """Radii of a baseline and of methods that gain a little on every image, but for a share of the images lost."""
+    farthest = Gaussian(SIGMA).largest_radius(N, ALPHA)
+    b = np.clip(rng.normal(0.6, 0.4, images), -0.1, farthest - 0.1)
+    farther = 2.0 * gain * rng.random((methods, images)) * (b >= 0.0)
+    return [b, *np.where(rng.random((methods, images)) < lost, -0.1, b + farther)]
+
+
+def families(images: int, gain: float, lost: float, runs: int, methods: int = 1) -> dict[str, float]:
+    """How often a family claims anything false, ACR alone does, and the control does: its intervals at the same z."""
+    whole = shifted(1_000_000, gain, lost, methods, np.random.default_rng(9))
+    mean = [float((np.maximum(a, 0.0) - np.maximum(whole[0], 0.0)).mean()) for a in whole[1:]]
+    ordered = [np.sort(radii) for radii in whole]
+    rng, false = np.random.default_rng(0), dict.fromkeys(["any", "acr", "acr, near"], 0)
+    for seed in range(runs):
+        tables = [of_radii(radii) for radii in shifted(images, gain, lost, methods, rng)]
+        wrong = dict.fromkeys(false, False)
+        compared = metrics.compare([(table, tables[0]) for table in tables[1:]], draws=DRAWS, seed=seed)
+        for one, table, its_mean, own in zip(compared, tables[1:], mean, ordered[1:], strict=True):
+            curve, acr = one.curve, one.acr
+            assert curve is not None and acr is not None
+            true = (np.searchsorted(ordered[0], curve.radii) - np.searchsorted(own, curve.radii)) / len(own)
+            near = near_unseen(*gains(table, tables[0]), one.scope.critical)
+            for name, low, high in (("acr", acr.low, acr.high), ("acr, near", *near)):
+                wrong[name] |= bool(low > 0.0 >= its_mean or high < 0.0 <= its_mean)
+            wrong["any"] |= wrong["acr"] or bool(np.any(curve.above & (true < -1e-4) | curve.below & (true > 1e-4)))
+        false = {name: count + wrong[name] for name, count in false.items()}
+    return {name: count / runs for name, count in false.items()}
+
+
+def test_few_runs_bear_out_that_rare_losses_make_no_false_claim() -> None:
+    found = families(100, gain=0.004, lost=0.008, runs=40)
+    assert found["any"] <= 0.05
+    assert found["acr, near"] > 0.2  # the control
+
+
+@pytest.mark.slow
+def test_none_of_a_familys_claims_is_false_where_a_few_images_lose_all() -> None:
+    controls = dict[int, float]()
+    for images, gain, lost, runs in [
+        (100, 0.004, 0.008, 800),
+        (100, 0.0015, 0.003, 400),
+        (500, 0.004, 0.008, 400),
+        (500, 0.0015, 0.003, 400),
+        (10_000, 0.004, 0.008, 60),
+        (10_000, 0.0015, 0.003, 60),
+        (10_000, 0.00007, 0.00013, 60),
+    ]:
+        for methods in (1, 4) if images < 10_000 else (1,):
+            found = families(images, gain, lost, runs // methods, methods)
+            assert found["any"] <= 0.05, (images, lost, methods, found)
+            controls[images] = max(controls.get(images, 0.0), found["acr, near"])
+    assert min(controls.values()) > 0.15, controls
 
 
 HITS = [600, 900, 1000]

@@ -57,10 +57,12 @@ def test_the_difference_of_acrs_is_paired(counted: Make, log: Make) -> None:
     first, second = (counted(rng.integers(0, 1001, 200)) for _ in range(2))
     gap = metrics.acr_difference(first, second)
     assert gap.value == pytest.approx(metrics.acr(first).value - metrics.acr(second).value, abs=1e-12)
-    hits = rng.integers(500, 1000, 200)
-    gap, alone = metrics.acr_difference(counted(hits + 1), counted(hits)), metrics.acr(counted(hits))
-    assert gap.low > 0.0  # a small gain on every image shows, though each ACR alone is far less certain
-    assert gap.high - gap.low < (alone.high - alone.low) / 10
+    hits = rng.integers(500, 950, 5000)
+    gap, alone = metrics.acr_difference(counted(hits + 50), counted(hits)), metrics.acr(counted(hits))
+    assert gap.low > 0.0  # a gain on every image shows, though each ACR alone is less certain
+    assert gap.high - gap.low < (alone.high - alone.low) / 2.0
+    small = metrics.acr_difference(counted(hits[:200] + 1), counted(hits[:200]))
+    assert small.low < 0.0 < small.value  # one image of 200 that loses all would outweigh it
     wrong = metrics.acr_difference(log([(0, 0, 1.0), (1, 0, 9.0)]), log([(0, 0, 0.5), (1, -1, 0.0)]))
     assert wrong.value == 0.25
 
@@ -149,7 +151,7 @@ def test_an_envelope_is_the_best_of_the_tables_themselves(log: Make) -> None:
     for r, share, low, high, best in zip(found.radii, found.share, found.low, found.high, found.best, strict=True):
         each = [metrics.certified_accuracy(table, float(r)).value for table in tables]
         assert share == max(each) and each[best] == share and low <= share <= high
-        ends = [metrics.wilson(round(40 * one), 40, level=1 - 0.05 / 3) for one in each]
+        ends = [metrics.share_interval(round(40 * one), 40, level=1 - 0.05 / 3) for one in each]
         assert (low, high) == pytest.approx((max(e[0] for e in ends), max(e[1] for e in ends)))
     grid = np.linspace(0, 5, 77)
     each = [metrics.certified_accuracy(tables[0], r).value for r in grid.tolist()]
@@ -163,9 +165,25 @@ def test_the_interval_covers_the_best_though_it_was_chosen(log: Make) -> None:
         tables = [log([(0, int(wrong), 1.0) for wrong in rng.random(images) < 0.5]) for _ in range(10)]
         found = metrics.envelope(tables, [0.5])
         missed += not found.low[0] <= 0.5 <= found.high[0]
-        low, high = metrics.wilson(round(images * found.share[0]), images)
+        low, high = metrics.share_interval(round(images * found.share[0]), images)
         alone += not low <= 0.5 <= high
     assert missed <= 0.05 * 300 + 10 < 0.1 * 300 < alone
+
+
+def test_an_envelope_of_tables_that_certify_next_to_nothing_is_covered(log: Make) -> None:
+    """Four tables that certify 0.12% of all images, beside Wilson's ends at the same level, the control."""
+    rng, images, share, missed, by_wilson = np.random.default_rng(0), 100, 0.0012, 0, 0
+    z = float(stats.norm.isf(0.05 / 4 / 2))
+    for _ in range(200):
+        hits = rng.random((4, images)) < share
+        found = metrics.envelope([log([(0, int(not hit), 1.0) for hit in row]) for row in hits], [0.5])
+        missed += not found.low[0] <= share <= found.high[0]
+        p = hits.mean(axis=1)
+        centre = (p + z * z / (2.0 * images)) / (1.0 + z * z / images)
+        half = z * np.sqrt(p * (1.0 - p) / images + (z / images) ** 2 / 4.0) / (1.0 + z * z / images)
+        by_wilson += bool((centre - half).max() > share)
+    assert missed <= 0.05 * 200
+    assert by_wilson > 0.2 * 200
 
 
 def test_what_has_no_envelope_is_refused(log: Make) -> None:

@@ -101,7 +101,7 @@ def figure(found: Assessment) -> Axes:
     end = 1.1 * min(max([far, *changed.values(), *marked]), 3.0 * far)
     x = np.linspace(0.0, end, POINTS)
     shares = metrics.certified_shares(table, x)
-    low, high = metrics.wilson(np.round(shares * len(table)), len(table))
+    low, high = metrics.share_interval(np.round(shares * len(table)), len(table))
     high = np.where(x > metrics.farthest(table), 0.0, high)  # beyond what so many samples can certify
     ends, (alone, noisy) = np.array([0.0, end]), ([100.0 * e.value] * 2 for e in (found.clean, found.chosen.accuracy))
     band: dict[str, Any] = {"low": 100.0 * low, "high": 100.0 * high}

@@ -45,7 +45,8 @@ from .estimate import LEVEL as LEVEL
 from .estimate import Estimate as Estimate
 from .estimate import mean as mean
 from .estimate import share as share
-from .estimate import wilson as wilson
+from .estimate import share_if_chosen as share_if_chosen
+from .estimate import share_interval as share_interval
 from .measured import MeasuredAccuracy as MeasuredAccuracy
 from .measured import left_open as left_open
 from .measured import measured_accuracy as measured_accuracy

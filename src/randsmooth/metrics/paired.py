@@ -13,7 +13,16 @@ from randsmooth import bounds
 from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
 from randsmooth.errors import InputError
 from randsmooth.metrics.accuracy import certified, certified_shares, check_radius, labelled, largest_possible, p_a
-from randsmooth.metrics.estimate import LEVEL, Estimate, Floats, Ints, mean, paired_shares, require_images, wilson
+from randsmooth.metrics.estimate import (
+    LEVEL,
+    Estimate,
+    Floats,
+    Ints,
+    mean,
+    paired_shares,
+    require_images,
+    share_interval,
+)
 from randsmooth.noise import NORMS, OWN_UNITS
 
 SAME = ", so they cannot be compared image by image; certify both with the same --dataset, --split, --take or --skip"
@@ -176,9 +185,8 @@ def mcnemar(only_a: int, only_b: int) -> float:
 def fresh_difference(only_a: int, only_b: int, images: int) -> Estimate:
     """(only_a - only_b) / images with a 95% interval for the difference over fresh images.
 
-    It is that of the mean of N numbers that are 1, -1 or 0 (see `paired_shares`), and as long as few images differ it
-    contains 0 exactly where `mcnemar` gives 0.05 or more. It allows for another number of discordant pairs in another
-    sample.
+    It is that of the mean of N numbers that are 1, -1 or 0 (see `paired_shares`), and it contains 0 exactly where
+    `mcnemar` gives 0.05 or more. It allows for another number of discordant pairs in another sample.
 
     Raises:
         InputError: a count below 0, no image, or more pairs than images.
@@ -211,7 +219,8 @@ class Envelope:
         radii: (M,) those asked for.
         share: (M,) share of images that the best table certifies at each radius.
         low, high: (M,) pointwise 95% interval of the largest of the tables' true shares, corrected for the number of
-            tables, since the largest of several estimates is too high on average.
+            tables, since the largest of several estimates is too high on average. It is exact (see `share_interval`),
+            also where few images are certified.
         best: (M,) which table has the largest share, the first of equals; -1 where none certifies an image.
 
     Example:
@@ -262,7 +271,7 @@ def envelope(tables: Sequence[CertificatesLike], radii: ArrayLike | None = None)
     check_radius(*x.tolist())
     shares = np.stack([certified_shares(table, x) for table in given])  # (tables, M)
     images = len(given[0])
-    low, high = wilson(np.rint(shares * images), images, level=1.0 - (1.0 - LEVEL) / len(given))
+    low, high = share_interval(np.rint(shares * images), images, level=1.0 - (1.0 - LEVEL) / len(given))
     best = np.where(shares.max(axis=0) > 0.0, shares.argmax(axis=0), -1)
     return Envelope(x, shares.max(axis=0), low.max(axis=0), high.max(axis=0), best)
 

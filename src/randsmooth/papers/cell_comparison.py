@@ -9,7 +9,7 @@ import pandas as pd
 from scipy import special
 
 from randsmooth import metrics
-from randsmooth.metrics.estimate import wilson
+from randsmooth.metrics.estimate import share_interval
 from randsmooth.papers.find_certificates import CertificateFile
 from randsmooth.papers.published_values import ACCURACY, PaperRow, named
 from randsmooth.report.sheet import gathered
@@ -97,7 +97,7 @@ def _explained(row: PaperRow, found: CertificateFile, metric: str, here: float, 
         low, high = here - half, here + half
     elif metric.startswith(ACCURACY) and not same:
         small = here if fewer == len(found.table) else there
-        ends = (100.0 * float(end) for end in wilson(fewer * small / 100.0, fewer, level=CHANCE))
+        ends = (100.0 * float(end) for end in share_interval(fewer * small / 100.0, fewer, level=CHANCE))
         low, high = (here + shift(end - small, 0.0) for shift, end in zip((min, max), ends, strict=True))
     return bool(max(low - there, there - high) <= rounding(row, metric) + EXACT)
 

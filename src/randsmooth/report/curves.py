@@ -76,9 +76,9 @@ def p_a_chart(known: Mapping[int, Certificates], looks: Sequence[Look]) -> Axes:
 
 
 def _line(row: int, table: Certificates, x: Floats, shares: Floats, look: Look) -> Line:
-    """A falling staircase in percent, from where the shares are known, with its pointwise 95% band (Wilson)."""
+    """A falling staircase in percent, from where the shares are known, with its pointwise 95% band."""
     x, shares = x[~np.isnan(shares)], shares[~np.isnan(shares)]
-    low, high = metrics.wilson(np.rint(shares * len(table)), len(table))
+    low, high = metrics.share_interval(np.rint(shares * len(table)), len(table))
     band: dict[str, Any] = {"low": 100.0 * low, "high": 100.0 * high}
     return Line(table.name, x, 100.0 * shares, "step", look=look, row=row, hover="%{y:.1f}%", **band)
 

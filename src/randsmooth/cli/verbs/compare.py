@@ -71,7 +71,7 @@ class Compare(Answered, Compared):
 def evaluate(settings: Evaluate) -> None:
     """Print the metrics of certificate files, one row a file: ACR, certified accuracies, abstention.
 
-    Every figure comes with the number of images and a 95% interval (Wilson for shares, Gaffke for ACR).
+    Every figure comes with the number of images and a 95% interval (Clopper-Pearson for shares, Gaffke for ACR).
 
     Example: randsmooth evaluate gaussian.parquet amplify.parquet --radii 0,0.5,1 --format md
     """

@@ -64,10 +64,11 @@ def _leading(by_acr: Sequence[tuple[Certificates, str]]) -> Iterator[str]:
     said = gathered((_ahead(first, table), f"{table.name} {printed}") for table, printed in rest)
     tied, apart = [f"{first.name} {figure}", *said.get(False, [])], said.get(None, [])
     tested = len(by_acr) - len(apart)
-    none, highest = ("neither", "higher") if tested == 2 else ("none", "highest")
+    highest = "higher" if tested == 2 else "highest"
     if tested > 1:
-        leads = f"{none} has the {highest} ACR beyond chance ({', '.join(tied)})"
-        leads = f"{first.name} has the {highest} ACR ({figure})" if len(tied) == 1 else leads
+        leads = f"it cannot be told with {len(first):,} images which has the {highest} ACR ({', '.join(tied)})"
+        if len(tied) == 1:
+            leads = f"{first.name} has the {highest} ACR ({figure})"
         yield f"Of {tested} tables{' that can be paired' * bool(apart)}, {leads}."
     if apart:
         yield f"ACR is not compared between {tied[0]} and {', '.join(apart)}: no test pairs their images."
@@ -112,7 +113,7 @@ def what_acr_hides(first: Certificates, second: Certificates, compared: Comparis
     ends = {end: word for x in found.verdict.crossings for end, word in zip((x.low, x.high), x.words, strict=False)}
     below, above = (_stretch(curve, where, ends) for where in (curve.below, curve.above))
     surprising = below or above if shown == 0 else below if shown > 0 else above  # ACR alone would not tell it
-    said = f"the ACR of {a} ({acr_a}) and that of {b} ({acr_b}) do not differ beyond chance"
+    said = f"which of {a} and {b} has the higher ACR ({acr_a} and {acr_b}) cannot be told with {found.images:,} images"
     if shown:
         said = f"{_of(a)} ACR is {'higher' if shown > 0 else 'lower'} than {_of(b)} ({acr_a} against {acr_b})"
     elif acr_a == acr_b:

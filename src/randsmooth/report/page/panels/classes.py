@@ -39,7 +39,7 @@ def _count(table: Certificates, present: NDArray[np.int64], keep: NDArray[np.boo
 
 
 def _cells(hits: NDArray[np.int64], totals: NDArray[np.int64]) -> list[list[int] | None]:
-    low, high = metrics.wilson(hits, np.maximum(totals, 1))
+    low, high = metrics.share_interval(hits, np.maximum(totals, 1))
     tenths = np.rint(1000 * np.stack([hits / np.maximum(totals, 1), low, high], axis=1)).astype(int)
     return [row.tolist() if total else None for row, total in zip(tenths, totals, strict=True)]
 
