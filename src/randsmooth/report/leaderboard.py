@@ -239,6 +239,24 @@ class Setting(NamedTuple):
     words: str
     rows: list[BoardRow]
 
+    @property
+    def of_the_first(self) -> str:
+        """What a reader must know of the figures of the first table, as it was chosen; empty of a single table."""
+        if len(self.rows) == 1:
+            return ""
+        entry = self.rows[0].entry
+        name = shortened(printable(entry.table.name))
+        said = (
+            f"{name} is the first of {len(self.rows)} by these very images, so that its figures are too high on average"
+        )
+        if entry.smoothed is None:
+            return f"{said}."
+        chosen = metrics.share_if_chosen(entry.smoothed, len(self.rows))
+        printed = column("", [chosen])
+        low, high = printed.ends[0]
+        figure = f"its smoothed accuracy of {printed.figures[0]}% has the 95% interval {low} to {high}%"
+        return f"{said}; with the choice allowed for, {figure}."
+
 
 Columns = Mapping[str, Sequence[float]]
 """Radii of the columns by their norm."""
@@ -469,18 +487,19 @@ def _long(text: str) -> str:
 
 def to_json(at: Columns, groups: Sequence[Setting]) -> str:
     """For programs: a list of records at full precision in the page's order, one a line (see `by_setting`)."""
-    records = [escape.to_json(_record(row, at, group.words), indent=None) for group in groups for row in group.rows]
+    records = [escape.to_json(_record(row, at, group), indent=None) for group in groups for row in group.rows]
     return "[\n" + ",\n".join(records) + "\n]\n"
 
 
-def _record(row: BoardRow, at: Columns, setting: str) -> dict[str, Any]:
+def _record(row: BoardRow, at: Columns, group: Setting) -> dict[str, Any]:
     entry, header, judged = row.entry, row.entry.header, row.against
+    chosen = entry.smoothed and metrics.share_if_chosen(entry.smoothed, len(group.rows))
     known = {key: None if text == NOT_RECORDED else text for key, text in entry.facts.items()}
     at_radii = zip(at[entry.table.norm], row.at_radii, strict=True)
     return {
         "name": entry.table.name,
         "file": entry.file,
-        "setting": setting,
+        "setting": group.words,
         **{key: getattr(header, key) for key in ("dataset", "split", "rule")},
         **{key: known[key] for key in ("method", "settings", "repository")},
         **{key: getattr(header, key) for key in ("sigma", "n0", "n", "alpha", "label_aware")},
@@ -492,6 +511,7 @@ def _record(row: BoardRow, at: Columns, setting: str) -> dict[str, Any]:
         "images": len(entry.table),
         "p_A": [{"at_least": x, **asdict(share)} for x, share in entry.p_a.items()],
         "smoothed_accuracy": entry.smoothed and asdict(entry.smoothed),
+        "smoothed_accuracy_if_chosen": chosen and {**asdict(chosen), "tables": len(group.rows)},
         "certified_accuracy": [{"radius": r, **(asdict(found) if found else {"value": None})} for r, found in at_radii],
         "acr": entry.acr and asdict(entry.acr),
         "against": judged and {"baseline": judged.b, "words": judged.words, "judged_together": asdict(judged.scope)},

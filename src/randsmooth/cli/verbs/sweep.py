@@ -145,7 +145,18 @@ def ranking(path: Path) -> Iterator[str]:
             accuracy, radius = ((record[key] or {}).get("value") for key in ("smoothed_accuracy", "acr"))
             shown = "-" if accuracy is None else f"{accuracy:.1%}", "-" if radius is None else f"{radius:.3f}"
             yield f"  {record['file']:{width}}  {shown[0]:>8}  {shown[1]:>6}"
+        if len(records) > 1:
+            yield f"  {of_the_first(records)}"
         yield ""
+
+
+def of_the_first(records: Sequence[dict[str, Any]]) -> str:
+    """What a reader must know of the first of several tables: that these images chose it."""
+    said = f"The first of {len(records)} was chosen by these images and looks too good"
+    chosen = records[0]["smoothed_accuracy_if_chosen"]
+    if chosen is None:
+        return f"{said}."
+    return f"{said}; allowing for that, its accuracy is {chosen['low']:.1%} to {chosen['high']:.1%} (95%)."
 
 
 def answer_plan(settings: Sweep | Reproduce, steps: Iterable[Step]) -> None:
