@@ -57,7 +57,7 @@ def mean_interval(
         (0.18, 1.56)
         >>> low, high = mean_interval(np.zeros(300), (0.0, 1.0), 1.96)  # 1 - 0.025^(1/300) = 0.0122
         >>> float(low), float(high.round(4))
-        (0.0, 0.0123)
+        (0.0, 0.0122)
     """
     x = np.asarray(values, np.float64)
     c = np.ones_like(x) if counts is None else np.asarray(counts, np.float64)
@@ -292,9 +292,9 @@ def mean(values: ArrayLike, bounds: tuple[float, float]) -> Estimate:
 
     Example:
         >>> print(mean([0.0, 0.5, 1.0, 1.5], (0.0, 2.0)))
-        0.750 (0.176 to 1.564, 4 images)
+        0.750 (0.178 to 1.560, 4 images)
         >>> print(mean([0.0] * 300, (0.0, 2.0)))
-        0.000 (0.000 to 0.025, 300 images)
+        0.000 (0.000 to 0.024, 300 images)
     """
     values = np.asarray(values, np.float64)
     require_images(len(values))

@@ -266,7 +266,7 @@ def write_comparison(
         >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     write_comparison([table.renamed("gaussian")], Path(folder) / "report.html")
-        ['gaussian: 50.0% at radius 0, ACR 0.189 (0.005 to 0.668), on 2 images.']
+        ['gaussian: 50.0% at radius 0, ACR 0.189 (0.005 to 0.667), on 2 images.']
     """
     content = page_content(tables, **options)
     summary = sentences(content.sheet)
