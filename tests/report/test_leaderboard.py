@@ -12,6 +12,7 @@ import pytest
 from models.refusing import check_refusals, refusal
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
+from randsmooth.cli.verbs.sweep import ranking
 from randsmooth.report import leaderboard_page, measure, write_leaderboard
 from randsmooth.report.leaderboard import LEVELS, STEPS, Entry, by_setting, curves_of, to_json, usual_radii
 from report.browser import opened
@@ -73,6 +74,25 @@ def test_marks_are_given_within_a_setting_and_never_for_acr(log: Make) -> None:
     _, (group,) = by_setting(measured([log([0.3, 0.3], "a", **LOGGED), log([0.2, 0.2], "b", **LOGGED)]), [0.25, 2.0])
     assert [row.cells[5].mark for row in group.rows] == ["best", ""]
     assert not any(row.cells[6].mark or row.cells[0].mark for row in group.rows)  # equal figures
+
+
+def test_of_the_first_of_several_the_choice_is_allowed_for(make: Make, tmp_path: Path) -> None:
+    entries = measured([make(name, seed=seed) for seed, name in enumerate("abc")] + [make("d", sigma=1.0)])
+    _, (group, alone) = by_setting(entries)
+    first = group.rows[0].entry
+    assert first.smoothed is not None
+    chosen = metrics.share_if_chosen(first.smoothed, 3)
+    assert chosen.low < first.smoothed.low <= first.smoothed.high < chosen.high
+    said = f"{100.0 * chosen.low:.1f} to {100.0 * chosen.high:.1f}%"
+    assert group.of_the_first.startswith(f"{first.table.name} is the first of 3 ") and said in group.of_the_first
+    assert alone.of_the_first == ""
+    assert Read(leaderboard_page(entries)).text.count(said) == 1
+    write_leaderboard(entries, tmp_path / "board.html")
+    record = json.loads((tmp_path / "board.json").read_text())[0]
+    assert record["smoothed_accuracy_if_chosen"] == {**asdict(chosen), "tables": 3}
+    printed = [line for line in ranking(tmp_path / "board.json") if "looks too good" in line]
+    (line,) = printed  # after the setting with several tables alone
+    assert "first of 3" in line and f"{chosen.low:.1%} to {chosen.high:.1%}" in line
 
 
 def test_what_does_not_tell_p_a_is_empty_last_and_explained(make: Make, log: Make) -> None:
