@@ -100,7 +100,7 @@ BAD = {
 
 def test_what_cannot_be_opened_is_named_with_the_way_out(cli: Run, zoo: Path) -> None:
     Path("text.pt2").write_text("no zip")
-    Path("net.pth").write_bytes(b"")
+    Path("net.pth").write_bytes(b"weights")
     cli.refuses(BAD, "certify", *ON_DIGITS)
 
 

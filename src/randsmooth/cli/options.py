@@ -117,7 +117,8 @@ class OneModel(Settings):
             exported program (.pt2), or code that makes the model: `package.module:NAME`, `file.py:NAME`. Or demo or
             demo-amplify, which come with randsmooth and know handwritten digits.
         model_arg: Argument of what makes or opens the model, such as depth=20, read as YAML reads it. Repeatable. Of
-            secret:NAME=VALUE, and of names such as token, tables hold a hash.
+            secret:NAME=VALUE, and of names such as token, tables hold a hash. argv:NAME=VALUE is an option of the
+            command line that code of yours reads.
     """
 
     model: Argument[str]

@@ -1,19 +1,14 @@
-"""How a model is named on the command line and in Python: the forms, what opens each, its arguments, and code.
+"""How a model is named on the command line and in Python: the forms, what opens each, and its arguments.
 
 Nothing heavy is loaded until something is opened.
 """
 
 import hashlib
-import importlib.util
 import inspect
 import pkgutil
 import re
-import sys
-import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from pydantic import Secret
@@ -114,7 +109,7 @@ def check_file(source: str) -> None:
     check_itself(Path(path))
 
 
-_TRANSFORMERS, _TIMM, _CODE = "hub:from_transformers", "hub:from_timm", "sources:from_code"
+_TRANSFORMERS, _TIMM, _CODE = "hub:from_transformers", "hub:from_timm", "by_code:from_code"
 # In this order: the first whose pattern a source matches opens it.
 FORMS = (
     Form("hf:user/name or hf:FOLDER", "an image classifier of transformers", "hf:.*", None, _TRANSFORMERS),
@@ -241,12 +236,6 @@ def open_source(source: Path | str, **model_args: Any) -> Any:
     return opener(source, **given)
 
 
-def importable(folder: Path) -> None:
-    """Let what is in `folder` be imported."""
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
-
-
 def secret_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments, with those in `pydantic.Secret` that their user marks by "secret:NAME", or that are called so.
 
@@ -303,58 +292,3 @@ def check_arguments(called: Callable[..., Any], given: Mapping[str, Any], what: 
         names = shown(", ".join([*signature.parameters][first:]) or "none")
         way = "give each with --model-arg NAME=VALUE; a function that itself takes images is returned by another"
         raise InputError(f"{what} takes the arguments {names} ({error}): {way}") from error
-
-
-def from_code(source: str, **model_args: Any) -> Any:
-    """What "package.module:NAME" or "path/file.py:NAME" names, or returns when called with `model_args`.
-
-    The current folder is looked in too, and a file's own.
-
-    Raises:
-        InputError: the code cannot be imported, has no such name, or what it names fails.
-    """
-    from randsmooth.models.base_classifier import is_model
-
-    place, _, name = str(source).rpartition(":")
-    importable(Path.cwd())
-    with _naming_fault(f"{place} cannot be imported"):
-        in_file = place.lower().endswith(".py")
-        module = _module_in(Path(place).resolve()) if in_file else pkgutil.resolve_name(f"{place}:")
-    found, where = module, module.__file__ or module.__name__
-    for part in name.split("."):
-        if not hasattr(found, part):
-            names = [each for each, value in vars(module).items() if callable(value) and each[0] != "_"]
-            raise unknown(f"name in {where}", name, names)
-        found = getattr(found, part)
-    if not is_model(found) and callable(found):
-        check_arguments(found, model_args, f"{where}:{name}")
-        with _naming_fault(f"{where}:{name} failed"):
-            return found(**model_args)
-    if model_args:
-        raise InputError(f"{where}:{name} is a model, not a function, so it takes no arguments; got {[*model_args]}")
-    return found
-
-
-def _module_in(file: Path) -> ModuleType:
-    """The module in `file`, under a name of its own: a file may be called like a package that it imports."""
-    importable(file.parent)
-    name = f"{file.stem}_{hashlib.sha256(str(file).encode()).hexdigest()[:8]}"
-    spec = importlib.util.spec_from_file_location(name, file)
-    assert spec is not None and spec.loader is not None  # of a file that ends in .py
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # where dataclasses and pickle look for it
-    spec.loader.exec_module(module)
-    return module
-
-
-@contextmanager
-def _naming_fault(fault: str) -> Iterator[None]:
-    """Turn whatever a user's code raises into an InputError with the place in that code."""
-    try:
-        yield
-    except InputError:
-        raise
-    except Exception as error:
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        reason = f"{type(error).__name__}: {shown(error)}"
-        raise InputError(f"{fault} ({reason}, in {where.filename}, line {where.lineno})") from error
