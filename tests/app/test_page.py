@@ -16,7 +16,7 @@ from models.refusing import refusal
 from nasty import NASTY
 from randsmooth.app import Explanation, explanation_page
 from randsmooth.app.page import examples
-from randsmooth.noise import Gaussian, linf_radius
+from randsmooth.noise import Gaussian, linf_radius, printed_radius
 from untrained import untrained
 
 # What a reader would see: whether anything is wider than the window, and all pictures are there.
@@ -54,6 +54,30 @@ def test_the_page_says_the_answer_and_a_radius_that_is_certified_or_that_there_i
     assert "<h1>No answer is certified</h1>" in page and "abstains" in page
     assert 'class="ruler"' not in page  # there is no distance to draw
     assert "L2 norm below" not in page and "nothing to attack" in page and "An attack</h2>" not in page
+
+
+def test_one_radius_is_one_number_on_its_page_and_no_point_of_the_ball_lies_beyond_it() -> None:
+    for level in (0.54, 0.55, 0.56):
+        found = explained(level=level)
+        radius = printed_radius(found.radius)
+        words = re.sub(r"<[^>]+>", " ", explanation_page(found).partition("<main>")[2])
+        said = re.findall(r"norm below ([\d.]+\d)|lies between ([\d.]+\d)|Inside the ball: L2 ([\d.]+)", words)
+        stated = {number for numbers in said for number in numbers if number}
+        assert found.attempts is not None and found.attempts.inside.distance <= found.radius
+        assert stated == {radius} and len([*filter(any, said)]) == 3, (level, said)
+        single = re.search(r"a single value by (\d+) of 255 levels", words)
+        assert single is not None and int(single[1]) / 255 < float(radius)
+
+
+def test_images_of_one_split_are_not_called_training_images(tmp_path: Path) -> None:
+    digits = rs.data.load("digits", "test")
+    x, y = digits.batch(list(range(20)))
+    model, image = Brightness().eval(), torch.full((1, 8, 8), 0.7)
+    labels = np.minimum(y.numpy(), 1)
+    for training, words in (("digits", "training images of digits"), ((x.numpy(), labels), "20 images of")):
+        found = rs.explain(model, image, sigma=0.5, n=200, seed=0, attack=False, training=training)
+        page = re.sub(r"<[^>]+>", " ", explanation_page(found))
+        assert words in page and ("training images of" in page) == (training == "digits")
 
 
 def test_an_abstention_says_whether_more_samples_may_help() -> None:

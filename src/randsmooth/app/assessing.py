@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 from randsmooth import data, metrics
 from randsmooth.app.explaining import TESTS, attempt
 from randsmooth.app.image_certificate import Attempts, radius_by_samples
-from randsmooth.app.page import down
 from randsmooth.certificates import ABSTAIN, Certificates, CertificationSettings, JournalRow
 from randsmooth.certification import Run
 from randsmooth.errors import InputError
 from randsmooth.launch import plan
 from randsmooth.metrics import Estimate
-from randsmooth.noise import ANoise, Gaussian, InDeviations, Noise, noise_said
+from randsmooth.noise import ANoise, Gaussian, InDeviations, Noise, noise_said, printed_radius
 from randsmooth.noise.gaussian import STD
 from randsmooth.progress import Progress, Reporter, chosen_progress
 from randsmooth.urls import name_of
@@ -83,6 +82,7 @@ class Assessment:
         seconds_all: time of a certification of all images with 100,000 samples, by rule.
         notes: on the run.
         columns: the names of the features, where the data name them.
+        split: that of the images; empty of data that have one alone.
 
     Example:
         >>> from torch import nn
@@ -107,6 +107,7 @@ class Assessment:
     seconds_all: dict[str, float]
     notes: tuple[str, ...]
     columns: tuple[str, ...] = ()
+    split: str = ""
 
     @property
     def features(self) -> bool:
@@ -147,7 +148,7 @@ class Assessment:
     @property
     def reach(self) -> float:
         """The radius that matters, or what so many samples can prove if that is less."""
-        return self.radius if self.radius <= self.chosen.farthest else float(down(self.chosen.farthest))
+        return self.radius if self.radius <= self.chosen.farthest else float(printed_radius(self.chosen.farthest))
 
     @property
     def least(self) -> int | None:
@@ -279,7 +280,8 @@ def assess(
     shape = run.images.spec.shape
     notes, columns = tuple(run.notes), run.images.spec.columns
     facts = (name, total, shape, clean, tuple(tried), best, guess, radius, table, *attacks, seconds, whole, notes)
-    return Assessment(*facts, columns)
+    split = run.images.split if len(run.images.spec.sizes) > 1 else ""
+    return Assessment(*facts, columns, split)
 
 
 def choose(candidates: Sequence[Candidate], guess: float) -> Candidate:

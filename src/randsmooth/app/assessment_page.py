@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 from randsmooth import metrics
 from randsmooth.app.assessing import PILOT_N, PLAN_N, Assessment
-from randsmooth.app.page import down, filled, in_norm, said, ticks, unit_of_features
+from randsmooth.app.page import filled, in_norm, said, ticks, unit_of_features
 from randsmooth.atomic import write_atomically
 from randsmooth.bounds import most_failures
 from randsmooth.certificates import write_parquet
 from randsmooth.certification.run import NEAR
 from randsmooth.escape import printable, shortened
 from randsmooth.metrics import Estimate
+from randsmooth.noise import printed_radius
 from randsmooth.report import Axes, Line, draw
 from randsmooth.report.charts import BASELINE, PALETTE, Look
 
@@ -105,7 +106,11 @@ def figure(found: Assessment) -> Axes:
     high = np.where(x > metrics.farthest(table), 0.0, high)  # beyond what so many samples can certify
     ends, (alone, noisy) = np.array([0.0, end]), ([100.0 * e.value] * 2 for e in (found.clean, found.chosen.accuracy))
     band: dict[str, Any] = {"low": 100.0 * low, "high": 100.0 * high}
-    few = f" (by {found.chosen.n:,} samples, to {down(found.chosen.farthest)})" if found.reach < found.radius else ""
+    few = (
+        f" (by {found.chosen.n:,} samples, to {printed_radius(found.chosen.farthest)})"
+        if found.reach < found.radius
+        else ""
+    )
     once = f"once under {said(found.noise)}: {percent(found.chosen.accuracy)}"
     model = "model" if found.features else "network"
     lines = [
@@ -145,7 +150,7 @@ def _mark(found: Assessment) -> tuple[float, str]:
     if row in found.changed:
         distance = found.changed[row]
         return distance, f"one attacked: changed at {distance:.2f}"
-    return tried.farthest, f"one attacked: unchanged to {down(tried.farthest)}"
+    return tried.farthest, f"one attacked: unchanged to {printed_radius(tried.farthest)}"
 
 
 def _in_percent(axes: Axes) -> dict[str, Any]:

@@ -214,7 +214,8 @@ def nearest(x: Tensor, y: int, images: Images, noise: Noise | None = None, progr
         (pixels,), _ = images.batch(chosen[best : best + 1])
         return Neighbour(int(chosen[best]), int(labels[best]), float(apart[best]), pixels.cpu().numpy())
 
-    return Neighbours(images.spec.name, images.split, len(chosen), len(images), first(~here), first(here))
+    split = images.split if len(images.spec.sizes) > 1 else ""
+    return Neighbours(images.spec.name, split, len(chosen), len(images), first(~here), first(here))
 
 
 def attempt(

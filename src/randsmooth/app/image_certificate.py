@@ -88,7 +88,7 @@ class Neighbours:
     """The images of a split around one image.
 
     Attributes:
-        dataset, split: where they are from.
+        dataset, split: where they are from; an empty split of data that have one alone.
         compared: how many images were compared, evenly spread over the `total` of the split.
         other: the nearest of another class; None if there is none.
         same: the nearest of its class that is not the same image; None if there is none.

@@ -19,7 +19,7 @@ from randsmooth.certificates import ARITHMETICS, BATCH_MATTERS
 from randsmooth.certification import Watched
 from randsmooth.escape import printable, setting, shortened
 from randsmooth.extras import versions
-from randsmooth.noise import NORMS, OWN_UNITS, Gaussian, Noise, PerFeature, linf_radius, round_down
+from randsmooth.noise import NORMS, OWN_UNITS, Gaussian, Noise, PerFeature, linf_radius, printed_radius, round_down
 from randsmooth.progress import clock
 from randsmooth.report import web
 
@@ -64,7 +64,7 @@ def explanation_page(explained: Explanation, *, command: str | None = None) -> s
         chart=_growth_chart(explained, end) if end > 0.0 else None,
         seconds=float(explained.certified.seconds[0]) / (look.samples + s.n0),
         vote=vote_of(look, explained.classes),
-        largest=str(round_down(s.smoothing.largest_radius(s.n, s.alpha), 3)),
+        largest=printed_radius(s.smoothing.largest_radius(s.n, s.alpha)),
         notes=[] if engine.mixes else [("note", BATCH_MATTERS)],
         backend=f"{engine.backend.name}, {ARITHMETICS[engine.backend.precision]}, {engine.device.type}",
         command=command,
@@ -246,11 +246,6 @@ def ruler(radius: float, distances: Sequence[tuple[str, float]]) -> dict[str, An
     return {"centre": round(centre, 2), "radius": unit * radius, "height": height, "marks": placed, "ticks": scale}
 
 
-def down(radius: float) -> str:
-    """A radius for a sentence: never more than is certified."""
-    return str(round_down(radius, 2 if radius >= 0.1 else 4))
-
-
 def said(noise: Noise) -> str:
     """The noise itself: "σ = 0.5", "uniform=0.6", "σ = 0.25 standard deviations of each feature"."""
     if isinstance(noise, PerFeature):
@@ -274,13 +269,14 @@ def within(noise: Noise, radius: float) -> str:
     if noise.norm == "l0":
         return f"in at most {radius:.0f} places"
     units = f", in {NORMS[noise.norm].label}," if noise.norm in OWN_UNITS else ""
-    return f"with {in_norm(noise).removeprefix('weighted ')} norm below {down(radius)}{units}"
+    return f"with {in_norm(noise).removeprefix('weighted ')} norm below {printed_radius(radius)}{units}"
 
 
 def examples(noise: Noise, radius: float, d: int) -> str:
     """Changes that are smaller, of an image of `d` values in 255 steps from black to white; "" if the place matters.
 
     In L2 a change of all d values by c has the norm c sqrt(d), one by c the norm c, and k from black to white sqrt(k).
+    They are smaller than the radius as it is printed.
 
     Example:
         >>> from randsmooth.noise import Ablation, Gaussian, Uniform
@@ -293,6 +289,7 @@ def examples(noise: Noise, radius: float, d: int) -> str:
         return f"{radius:.0f} pixels, to any colours"
     if noise.norm not in ("l1", "l2"):
         return ""
+    radius = float(printed_radius(radius))
     wholly = min(d, math.ceil(radius if noise.norm == "l1" else radius**2) - 1)
     few = f"{wholly} values from black to white" if wholly > 1 else "a single value from black to white"
     if not wholly:
@@ -323,19 +320,19 @@ def examples_of_features(noise: Noise, radius: float, d: int) -> str:
 
     Example:
         >>> examples_of_features(PerFeature(np.ones(25), times=0.5), 0.5, 25)
-        'one feature by 0.5 of its standard deviation, or each of the 25 by 0.1 of its own'
+        'one feature by 0.50 of its standard deviation, or each of the 25 by 0.10 of its own'
         >>> examples_of_features(Gaussian(0.5), 0.5, 25)
-        'one feature by 0.5, or each of the 25 by 0.1'
+        'one feature by 0.50, or each of the 25 by 0.10'
     """
     if noise.norm == "l0":
         return f"{radius:.0f} features, to any values"
     if noise.norm == "linf":
-        return f"each of the {d} features by {down(radius)}"
-    every = down(float(linf_radius(radius, d)) if noise.norm != "l1" else radius / d)
+        return f"each of the {d} features by {printed_radius(radius)}"
+    every = printed_radius(float(linf_radius(radius, d)) if noise.norm != "l1" else radius / d)
     if noise.norm not in OWN_UNITS:
-        return f"one feature by {down(radius)}, or each of the {d} by {every}"
+        return f"one feature by {printed_radius(radius)}, or each of the {d} by {every}"
     of, own = ("its standard deviation", "its own") if isinstance(noise, PerFeature) else ("that of the noise", "it")
-    return f"one feature by {down(radius)} of {of}, or each of the {d} by {every} of {own}"
+    return f"one feature by {printed_radius(radius)} of {of}, or each of the {d} by {every} of {own}"
 
 
 def share_down(share: float) -> str:
@@ -355,10 +352,10 @@ HELPERS: dict[str, Any] = {
         amplified,
         clock,
         picture,
-        down,
         examples,
         examples_of_features,
         in_norm,
+        printed_radius,
         said,
         setting,
         share_down,

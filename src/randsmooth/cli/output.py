@@ -86,7 +86,7 @@ def writing(paths: Sequence[Path], *, overwrite: bool) -> Iterator[None]:
 
 def show_answers(answers: Answers, format: str) -> None:
     """Print answers about images, one a line, as text, CSV or JSON; an abstention has no label and radius 0."""
-    from randsmooth.noise import round_down
+    from randsmooth.noise import printed_radius
 
     if format == "json":
         say(to_json(answers, indent=1))
@@ -94,7 +94,7 @@ def show_answers(answers: Answers, format: str) -> None:
         say(to_csv([list(answers[0]), *(list(answer.values()) for answer in answers)]), end="")
     else:
         for answer in answers:
-            radius = round_down(answer["radius"], 4)
+            radius = printed_radius(answer["radius"])
             image, label = (answer[key] and shortened(printable(answer[key]), LONG) for key in ("image", "label"))
             norm = f" ({answer['norm'].upper()})" if "norm" in answer else ""
             say(f"{image}  abstains" if label is None else f"{image}  {label}  radius {radius}{norm}")

@@ -436,6 +436,20 @@ def round_down(r: float, digits: int) -> Decimal:
     return Decimal(float(r)).quantize(Decimal(1).scaleb(-digits), ROUND_DOWN)
 
 
+def printed_radius(r: float) -> str:
+    """A radius as a person reads it, in every answer and on every page: two decimals, or four of one below 0.1.
+
+    It is never more than is certified.
+
+    Example:
+        >>> printed_radius(0.6982), printed_radius(0.06982), printed_radius(0.62)
+        ('0.69', '0.0698', '0.62')
+    """
+    digits = 2 if r >= 0.1 else 4
+    written = Decimal(repr(float(r)))  # 0.62, of which the nearest float is a little less
+    return str(written.quantize(Decimal(1).scaleb(-digits), ROUND_DOWN))
+
+
 def linf_radius(r: ArrayLike, d: int) -> Floats:
     """L-infinity radius r / sqrt(d) that follows from the L2 radius r in d dimensions.
 

@@ -16,7 +16,7 @@ from randsmooth.cli.output import FAILURE, note, writing
 from randsmooth.cli.settings import Argument, Given, option, words
 from randsmooth.cli.verbs.certify import suspicions
 from randsmooth.cli.what_to_certify import base_classifier, check_sources, default_out
-from randsmooth.noise import round_down
+from randsmooth.noise import printed_radius
 from randsmooth.noise.gaussian import STD
 from randsmooth.progress import console
 
@@ -115,7 +115,7 @@ def lines(found: app.Assessment) -> Iterator[str]:
         yield f"under noise   {each.accuracy}  {each.noise.text}{mark}"
     most, n = found.chosen.farthest, found.chosen.n
     for r, accuracy in found.certified.items():
-        few = f"-, since {n:,} samples prove at most {round_down(most, 3)}"
+        few = f"-, since {n:,} samples prove at most {printed_radius(most)}"
         yield f"certified     {accuracy if r <= most else few}  at radius {r:g}"
     inside, changed = len(found.failed), len(found.changed)
     yield f"attacked      {found.attacked}"

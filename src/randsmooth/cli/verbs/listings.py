@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -206,6 +206,20 @@ def list_(settings: List) -> None:
     settings.answer((f"{name:15} {words}" for name, words in said.items()), lambda: said)
 
 
+def splits_in_words(sizes: Mapping[str, int]) -> str:
+    """How many images data have, by split where there are several.
+
+    Data of one split are used for training and for tests alike, so that neither name is theirs.
+
+    Example:
+        >>> splits_in_words({"train": 60_000, "test": 10_000}), splits_in_words({"train": 20})
+        ('60,000 train, 10,000 test', '20, in one split')
+    """
+    if len(sizes) == 1:
+        return f"{sum(sizes.values()):,}, in one split"
+    return ", ".join(f"{count:,} {split}" for split, count in sizes.items())
+
+
 def describe(settings: Describe) -> None:
     """Describe a data set: image shape, classes, normalisation, augmentation, usual architecture, origin."""
     name, how = settings.dataset, settings.model_dump(exclude={"dataset", "format"}, exclude_none=True)
@@ -219,7 +233,7 @@ def describe(settings: Describe) -> None:
     said = {
         "name": spec.name,
         "what": spec.description,
-        "images": ", ".join(f"{count:,} {split}" for split, count in spec.sizes.items()),
+        "images": splits_in_words(spec.sizes),
         "shape": " x ".join(map(str, spec.shape)) + axes,
         "classes": f"{spec.num_classes}: {classes}" if classes else "none: the images have no labels",
         "normalisation": "none" if spec.mean is None else f"mean {spec.mean}, std {spec.std} (inside the model)",

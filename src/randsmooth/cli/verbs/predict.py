@@ -18,7 +18,7 @@ from randsmooth.cli.what_to_certify import base_classifier, check_sources
 from randsmooth.data.registry import check_dataset, is_source
 from randsmooth.errors import InputError
 from randsmooth.escape import say
-from randsmooth.noise import NORMS, round_down
+from randsmooth.noise import NORMS, printed_radius
 from randsmooth.progress import console
 from randsmooth.urls import name_of
 
@@ -206,7 +206,7 @@ def explain(settings: Explain) -> None:
     label, true = names.get(explained.predict), None if y is None else names.get(y, str(y))
     judged = "" if label is None else ": right" if y == explained.predict else ": wrong"
     known = "" if true is None else f" (label {true}{judged})"
-    far = f"answer {label}{known}  radius {round_down(radius, 4)} ({NORMS[explained.noise.norm].label})"
+    far = f"answer {label}{known}  radius {printed_radius(radius)} ({NORMS[explained.noise.norm].label})"
     content = {"image": explained.name, "label": label, "true_label": true, "radius": radius, "seed": seed}
     line = f"{explained.name}  {f'abstains{known}' if label is None else far}"
     settings.answer([line, *written], lambda: content | {"written": written})
