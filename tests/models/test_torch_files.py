@@ -3,6 +3,7 @@
 import io
 import pickle
 import struct
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from torch import nn
 
 from models.refusing import refusal
 from randsmooth.models import import_checkpoint
+from randsmooth.models.adapters.torch_program import scripted
+from randsmooth.models.archives import MOST_PACKED
 from randsmooth.models.pickles import MOST_ODD_KEYS
 from randsmooth.models.torch_files import MAGIC, load_plain
 from randsmooth.training import checkpoint
@@ -179,3 +182,19 @@ def test_an_archive_whose_names_are_ambiguous_is_refused() -> None:
                 archive.writestr(name, PROTOCOL + b"K\1.")
         assert refusal(load_plain, buffer.getvalue())
     assert "no file of torch.save" in refusal(load_plain, b"")
+
+
+def test_a_program_holds_no_more_than_its_file_but_code(tmp_path: Path) -> None:
+    path = tmp_path / "net.pt"
+    with warnings.catch_warnings(action="ignore"):  # that TorchScript is no longer developed
+        torch.jit.save(torch.jit.trace(nn.Linear(4, 3), torch.zeros(2, 4)), path)
+    assert scripted(path)(torch.zeros(2, 4)).shape == (2, 3)
+    with zipfile.ZipFile(path) as whole:
+        held = {name: whole.read(name) for name in whole.namelist()}
+    for name, size in (("net/data/0", MOST_PACKED), ("net/code/more.py", MOST_PACKED + 1)):
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for other, content in held.items():
+                archive.writestr(other, content, None if "/code/" in other else zipfile.ZIP_STORED)
+            archive.writestr(name.replace("/0", "/00"), bytes(size))
+        assert path.stat().st_size < size / 100
+        assert refusal(scripted, path)

@@ -9,16 +9,22 @@ from randsmooth.errors import InputError
 END = struct.Struct("<4s4H2LH")  # signature, disks, entries, and length, place and comment of the directory
 LOCATOR = struct.Struct("<4sLQL")  # signature, disk and place of the longer record below, disks
 END64 = struct.Struct("<4sQ2H2L4Q")  # as END, with numbers of 64 bits
+MOST_PACKED = 2**24  # bytes of the code of a program, unpacked
 MOST_BEHIND = 2**16  # bytes after the end of the directory
 
 BROKEN = (zipfile.BadZipFile, ValueError, NotImplementedError, struct.error, OverflowError, OSError)
 
 
-def check_archive(file: IO[bytes], size: int) -> dict[str, int]:
+def check_archive(file: IO[bytes], size: int, packed: str = "") -> dict[str, int]:
     """Check that every reader finds the same entries in a zip file of `size` bytes, and that they take no more.
 
     Python takes the directory that ends where its end is announced, and torch the one at the place that is announced.
-    A file may have both. torch also finds names whatever their case, and packs nothing.
+    A file may have both. torch also finds names whatever their case, and packs nothing but the code of programs.
+
+    Args:
+        file: the zip file.
+        size: its bytes.
+        packed: what lies in a folder of this name may be packed, and be MOST_PACKED bytes in all; empty: none.
 
     Returns:
         The size of each entry by its name.
@@ -36,10 +42,14 @@ def check_archive(file: IO[bytes], size: int) -> dict[str, int]:
     plain = all(entry.orig_filename == entry.filename and "\\" not in entry.filename for entry in entries)
     if not plain or len({name.casefold() for name in sizes}) < len(entries):
         raise InputError("two readers may find different entries in it: a name occurs twice, or is no plain one")
-    packed = any(entry.compress_type != zipfile.ZIP_STORED for entry in entries)
-    unlike = any(entry.compress_size != entry.file_size for entry in entries)
-    if packed or unlike or sum(sizes.values()) > size:
+    code = [entry for entry in entries if packed and f"/{packed}/" in entry.filename]
+    stored = [entry for entry in entries if not packed or f"/{packed}/" not in entry.filename]
+    whole = all(entry.compress_type == zipfile.ZIP_STORED for entry in stored)
+    alike = all(entry.compress_size == entry.file_size for entry in stored)
+    if not whole or not alike or sum(entry.file_size for entry in stored) > size:
         raise InputError("what it holds is larger than the file")
+    if sum(entry.file_size for entry in code) > MOST_PACKED:
+        raise InputError(f"its code is more than {MOST_PACKED:,} bytes")
     return sizes
 
 

@@ -24,7 +24,7 @@ from randsmooth.errors import InputError
 MOST_NUMBER = 2**24  # of a configuration, besides counts of layers: the largest vocabularies have a million words
 FEWEST_TENSORS = 64  # below which a count of layers is not compared with that of the tensors
 MOST_LAYERS = re.compile(r".*(layer|depth|block|stage|repeat)s?")
-MOST = {"num_labels": 2**20, "num_train_timesteps": 100_000}  # things are made for each of them
+MOST = {"num_labels": 2**20, "num_classes": 2**20, "num_train_timesteps": 100_000}  # things are made for each of them
 MOST_IN_TABLES = 2**24  # numbers that a network makes beside its weights, such as tables of positions
 PARAMETERS_A_TENSOR, MODULES_A_TENSOR, FIRST_MODULES = 4, 32, 2_048  # most networks have less than half of these
 

@@ -76,7 +76,10 @@ def scripted(source: Path | str) -> torch.jit.ScriptModule:
     Raises:
         InputError: it holds something else, such as a checkpoint, or is damaged.
     """
+    path = Path(source)
     try:
+        with path.open("rb") as file:
+            check_archive(file, path.stat().st_size, packed="code")
         with warnings.catch_warnings(action="ignore"):  # that TorchScript is no longer developed
             module: torch.jit.ScriptModule = torch.jit.load(str(source), map_location="cpu")
         return module
