@@ -184,6 +184,12 @@ def test_validation_stands_in_for_test_and_training_never_does(tmp_path: Path, w
     assert is_split(data.load(str(path), "train"), "train")
 
 
+def test_a_description_says_that_validation_stands_in(tmp_path: Path) -> None:
+    path = write_npz(tmp_path, {"train": "train", "val": "val"})
+    with pytest.warns(Note, match="its validation split 'val' is taken as test"):
+        assert data.describe(str(path)).sizes == {"train": 4, "test": 4}
+
+
 def test_a_data_set_of_hugging_face(tmp_path: Path) -> None:
     datasets = pytest.importorskip("datasets")
     parts = dict[str, Any]()

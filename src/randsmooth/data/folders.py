@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 
 import torch
@@ -270,7 +271,7 @@ def _tell_beside_files(folder: Path, files: list[Path]) -> None:
 
 def _check_one_folder(folder: Path, classes: Mapping[str, Path]) -> None:
     """Raise InputError where the images lie in one folder which may be no class: deeper in it, or beside a list."""
-    filled = [place for place in classes.values() if images_below(place, in_class=True)]
+    filled = list(islice((place for place in classes.values() if images_below(place, in_class=True)), 2))
     if len(filled) != 1:
         return
     if lists := lists_in(folder):

@@ -146,9 +146,9 @@ def chosen(found: Mapping[str, T], asked: str | None, source: object, kind: Kind
         several = shown(", ".join(names[wanted]))
         way = "keep one of them, or give that one alone"
         raise InputError(f"{shown(source)} has several splits for {wanted}: {several}; {way}")
-    taken = names[wanted][0]
-    if kind(taken) == "validation":
-        tell(f"{shown(source)} has no test split: its validation split {shown(taken)!r} is taken as {wanted}")
+    taken = names["test"][0] if len(names["test"]) == 1 else ""
+    if asked != "train" and kind(taken) == "validation":
+        tell(f"{shown(source)} has no test split: its validation split {shown(taken)!r} is taken as test")
     return {split: found[own[0]] for split, own in names.items() if len(own) == 1}
 
 

@@ -98,26 +98,32 @@ def scan(folder: Path, left: LeftOut | None = None) -> tuple[list[Path], list[Pa
     Raises:
         InputError: something is called like an image and is no file.
     """
-    images, folders = list[Path](), list[Path]()
     if not folder.is_dir():
-        return images, folders
+        return [], []
+    images, folders = list[str](), list[str]()
     with os.scandir(folder) as entries:  # which reads no more from the disk than the names
         for entry in entries:
-            path = Path(entry.path)
             if is_system(entry.name):
                 continue
-            if path.suffix.lower() in SUFFIXES:
+            _, point, ending = entry.name.rpartition(".")
+            if point and f".{ending.lower()}" in SUFFIXES:
                 # It could be a folder, a pipe that never ends, or a link to nothing or to itself.
-                if not entry.is_file(follow_symlinks=False) and not path.is_file():
+                if not entry.is_file(follow_symlinks=False) and not Path(entry.path).is_file():
                     raise InputError(f"{entry.path} is called like an image and is no file: remove or rename it")
-                images.append(path)
+                images.append(entry.name)
             elif entry.is_dir():
-                folders.append(path)
-            elif not path.suffix and path.is_file() and _begins_as_image(path):
-                images.append(path)
+                folders.append(entry.name)
+            elif not point and Path(entry.path).is_file() and _begins_as_image(Path(entry.path)):
+                images.append(entry.name)
             elif left is not None:
-                left.add(path)
-    return sorted(images), sorted(folders)
+                left.add(Path(entry.path))
+    # Names are compared before paths are made of them: there may be a million.
+    return [folder / name for name in _in_order(images)], [folder / name for name in _in_order(folders)]
+
+
+def _in_order(names: list[str]) -> list[str]:
+    """`names` in the order in which this system compares them."""
+    return sorted(names, key=os.path.normcase)
 
 
 def _begins_as_image(path: Path) -> bool:
@@ -153,4 +159,4 @@ def images_below(folder: Path, left: LeftOut | None = None, *, in_class: bool = 
             raise InputError(f"{shown(split)} is called like a split and lies in {shown(folder.name)}: {way}")
         found += images
         waiting += folders
-    return sorted(found)
+    return found if len(seen) == 1 else sorted(found)
