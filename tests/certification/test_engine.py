@@ -194,7 +194,7 @@ def test_answers_that_cannot_be_counted_are_refused(network: nn.Module, image: t
     broken = "NaN or infinite logits for 50 of 50 noisy copies of image 17"
     check_refusals(
         [
-            *((counting(Answer(logits)), broken) for logits in ([0.0, math.nan], [math.inf, 0.0], [-math.inf, 0.0])),
+            *((counting(Answer(logits)), broken) for logits in ([0.0, math.nan], [math.inf, 0.0], [-math.inf] * 2)),
             *((counting(Answer(logits)), "expected logits (256, K)") for logits in (0.0, [[0.0, 1.0]])),
             (counting(network, precision="fp8"), "fp8"),
             (counting(Sometimes().eval()), "call to call"),
