@@ -16,7 +16,7 @@ from models.refusing import refusal
 from nasty import NASTY
 from randsmooth.app import Explanation, explanation_page
 from randsmooth.app.page import examples
-from randsmooth.noise import Gaussian, linf_radius, printed_radius
+from randsmooth.noise import Gaussian, GaussianPerCoordinate, InDeviations, linf_radius, printed_radius
 from untrained import untrained
 
 # What a reader would see: whether anything is wider than the window, and all pictures are there.
@@ -78,6 +78,18 @@ def test_images_of_one_split_are_not_called_training_images(tmp_path: Path) -> N
         found = rs.explain(model, image, sigma=0.5, n=200, seed=0, attack=False, training=training)
         page = re.sub(r"<[^>]+>", " ", explanation_page(found))
         assert words in page and ("training images of" in page) == (training == "digits")
+
+
+def test_every_length_says_the_unit_where_each_coordinate_has_its_own() -> None:
+    noise = InDeviations(0.25).learned(np.full((1, 8, 8), 0.4))
+    units = (
+        (noise, "in standard deviations of each feature"),
+        (GaussianPerCoordinate(noise.std), "in standard deviations of the noise"),
+    )
+    for each, unit in units:
+        page = explanation_page(explained(sigma=None, noise=each))
+        assert page.count(unit) >= 4, unit  # the answer, the vote, distances, and what the attack found
+        assert all(unit in part for part in re.findall(r"L2 norm (?:below )?[\d.]+.{60}", page)), unit
 
 
 def test_an_abstention_says_whether_more_samples_may_help() -> None:

@@ -80,7 +80,7 @@ def test_every_rule_certifies_under_every_noise_or_says_why_not() -> None:
                     certified(text, **how)
                 assert way_out in str(refused.value), name
                 continue
-            table = certified(text, **how)
+            table = certified(text, seed=2, **how)
             right = table.label == 3 if how.get("label_aware") else np.ones(TAKE, bool)
             assert (table.predict[right] == 3).all() and (table.predict[~right] == -1).all(), (text, how)
             largest = table.rule.farthest if how.get("bound") != "randomised" else 1.1 * table.rule.farthest

@@ -258,6 +258,16 @@ def in_norm(noise: Noise) -> str:
     return "weighted L2" if noise.norm in OWN_UNITS else NORMS[noise.norm].label
 
 
+def counted(noise: Noise) -> str:
+    """What a length counts in, to be said behind it where each coordinate has a unit of its own; else nothing.
+
+    Example:
+        >>> counted(PerFeature(np.array([0.5, 10.0]), 0.25)), counted(Gaussian(0.5))
+        (' (in standard deviations of each feature)', '')
+    """
+    return f" (in {NORMS[noise.norm].label})" if noise.norm in OWN_UNITS else ""
+
+
 def within(noise: Noise, radius: float) -> str:
     """For a sentence, which changes are no larger than a radius.
 
@@ -356,6 +366,7 @@ HELPERS: dict[str, Any] = {
         examples_of_features,
         in_norm,
         printed_radius,
+        counted,
         said,
         setting,
         share_down,

@@ -195,6 +195,7 @@ class PerFeature(GaussianPerCoordinate):
 
     times: float = 1.0
     norm: ClassVar[str] = "deviations"
+    help: ClassVar[str] = "x + N(0, diag((C std)^2)), std being that of each feature: L2 in units of std."
 
     def __post_init__(self) -> None:
         super().__post_init__()
