@@ -11,7 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Also reaches the isolated build environment, which `pip install -c` does not.
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
-.PHONY: demo demo-models docs docs-links docs-look test test-slow fuzz lint format bench bench-gpu drills field field-page packages promises release clean
+.PHONY: demo demo-models docs docs-links docs-look reference test test-slow fuzz lint format bench bench-gpu drills field field-page packages promises release clean
 
 $(VENV):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -71,6 +71,11 @@ docs: $(DOCS)
 	REPOSITORY="$(REPOSITORY)" OMP_NUM_THREADS=1 $(BIN)/sphinx-build -j 2 -n -W --keep-going --quiet -d runs/docs/doctrees docs $(SITE)
 	$(BIN)/python docs/_checks/site_checks.py $(SITE)
 	@echo "the site: $(SITE)/index.html"
+
+# docs/schemas, and docs/_reference: what the build makes of the code, as Markdown for who reads the pages without a build.
+reference: $(DEV)
+	$(BIN)/python docs/_ext/schemas.py
+	$(BIN)/python docs/_ext/plain.py
 
 # Links to other sites, which needs the network; pictures of every page in Chromium, in runs/docs/look.
 docs-links: docs

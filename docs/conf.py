@@ -28,7 +28,6 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
-    "sphinx_design",
     *sorted(path.stem for path in (HERE / "_ext").glob("*.py") if "\ndef setup(" in path.read_text()),  # ours
 ]
 exclude_patterns = ["_*", "**/_*"]

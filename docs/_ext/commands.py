@@ -2,7 +2,8 @@
 
 import inspect
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 from docutils import nodes
 from reference import parsed, restructured
@@ -38,25 +39,54 @@ def options_of(verb: Verb) -> list[str]:
     return [option for parameter in command.params for option in parameter.opts if option.startswith("--")]
 
 
+@dataclass(frozen=True)
+class Description:
+    """What a page says of a verb.
+
+    Attributes:
+        paragraphs: each with the example that ends it, or an empty text.
+        usage: the command with its arguments.
+        parameters: each as it is spelled, and what it means.
+        epilog: paragraphs behind the parameters.
+    """
+
+    paragraphs: list[tuple[str, str]]
+    usage: str
+    parameters: list[tuple[str, str]]
+    epilog: list[str]
+
+    @classmethod
+    def of(cls, name: str, verb: Verb) -> Self:
+        run = verb.load()
+        command = make_command(name.rpartition(" ")[2], run)
+        paragraphs = []
+        for paragraph in inspect.cleandoc(run.__doc__ or "").split("\n\n"):
+            text, _, example = " ".join(paragraph.split()).partition("Example: ")
+            paragraphs.append((text, example))
+        parameters = []
+        with command.make_context(f"randsmooth {name}", [], resilient_parsing=True) as context:
+            usage = " ".join([f"randsmooth {name}", *command.collect_usage_pieces(context)])
+            for parameter in command.get_params(context):
+                spelled, help = parameter.get_help_record(context) or ("", "")
+                if parameter.param_type_name == "argument":
+                    spelled = str(parameter.metavar or parameter.name)
+                parameters.append((spelled, " ".join(help.split())))
+        epilog = [" ".join(paragraph.split()) for paragraph in (command.epilog or "").split("\n\n")]
+        return cls(paragraphs, usage, parameters, [paragraph for paragraph in epilog if paragraph])
+
+
 def described(name: str, verb: Verb) -> Iterator[str]:
     """The lines of a verb's section, in reStructuredText."""
-    run = verb.load()
-    command = make_command(name.rpartition(" ")[2], run)
-    for paragraph in inspect.cleandoc(run.__doc__ or "").split("\n\n"):
-        text, _, example = " ".join(paragraph.split()).partition("Example: ")
+    said = Description.of(name, verb)
+    for text, example in said.paragraphs:
         yield from [restructured(text), ""]
         if example:
             yield from [".. code-block:: console", "", f"   {example}", ""]
-    with command.make_context(f"randsmooth {name}", [], resilient_parsing=True) as context:
-        usage = " ".join([f"randsmooth {name}", *command.collect_usage_pieces(context)])
-        yield from [".. code-block:: text", "", f"   {usage}", "", f".. program:: randsmooth {name}", ""]
-        for parameter in command.get_params(context):
-            spelled, help = parameter.get_help_record(context) or ("", "")
-            if parameter.param_type_name == "argument":
-                spelled = str(parameter.metavar or parameter.name)
-            yield from [f".. option:: {spelled}", "", f"   {restructured(' '.join(help.split()))}", ""]
-    for paragraph in (command.epilog or "").split("\n\n"):
-        yield from [restructured(" ".join(paragraph.split())), ""]
+    yield from [".. code-block:: text", "", f"   {said.usage}", "", f".. program:: randsmooth {name}", ""]
+    for spelled, help in said.parameters:
+        yield from [f".. option:: {spelled}", "", f"   {restructured(help)}", ""]
+    for paragraph in said.epilog:
+        yield from [restructured(paragraph), ""]
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -24,6 +24,39 @@ NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 Tool = Callable[[str], Any]
 
 
+# --- pages without a build -------------------------------------------------------------------------------------------
+
+DIRECTIVE = re.compile(r"^(?:```+|:::+)\{(?!toctree\b|code-cell\b|include\b)([\w-]+)\}", re.MULTILINE)
+LINK = re.compile(r"\]\(([^)#\s:]+)")
+
+
+def test_what_the_build_makes_is_committed_as_it_is_made(tool: Tool) -> None:
+    made = tool("plain").files()
+    kept = {path.name: path.read_text(encoding="utf-8") for path in (DOCS / "_reference").iterdir()}
+    assert {*made} == {*kept}
+    differ = [name for name in made if made[name] != kept[name]]
+    assert not differ, f"{differ} in docs/_reference are older than the code: run `make reference`"
+    assert "## randsmooth certify" in kept["command-line.md"] and "`--save-config FILE`" in kept["command-line.md"]
+
+
+def test_a_page_that_is_read_without_a_build_leads_to_what_the_build_puts_there(tool: Tool) -> None:
+    """To a file of docs/_reference, to the code of a room, or to what it includes."""
+    file_for = tool("plain").file_for
+    for page in sorted(DOCS.rglob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        linked = {(page.parent / link).resolve() for link in LINK.findall(text)}
+        for directive in {*DIRECTIVE.findall(text)}:
+            expected = {
+                "verbs": DOCS / "_reference" / "command-line.md",
+                "generated": DOCS / "_reference" / file_for(page),
+                "room": ROOT / "src" / "randsmooth" / page.stem.replace("index", "__init__.pyi"),
+            }
+            assert directive in expected, f"{page.name}: who reads it without a build sees nothing of {directive}"
+            assert expected[directive].exists() and expected[directive] in linked, (page.name, directive)
+        for included in re.findall(r"^```\{include\} (\S+)", text, re.MULTILINE):
+            assert (page.parent / included).resolve() in linked, page.name
+
+
 # --- tables ---------------------------------------------------------------------------------------------------------
 
 

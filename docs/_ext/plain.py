@@ -1,0 +1,86 @@
+"""What the build of the site makes, as Markdown for who reads the pages in a clone or on a code host.
+
+    python docs/_ext/plain.py      (`make reference`)
+
+writes docs/_reference: the command line, and the tables of each page that asks for some. A test holds them against
+what the build would make. Pages link to them.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+HERE = Path(__file__).parent
+DOCS = HERE.parent
+FOLDER = DOCS / "_reference"
+ASKED = re.compile(r"^```\{generated\} (.+)\n", re.MULTILINE)
+MADE = "Made by `make reference`, of the code; not to be edited."
+
+
+def files() -> dict[str, str]:
+    """The text of each file of docs/_reference by its name."""
+    tables: dict[str, list[str]] = {}
+    for page in sorted(DOCS.rglob("*.md")):
+        if asked := ASKED.findall(page.read_text(encoding="utf-8")):
+            tables.setdefault(file_for(page), []).extend(asked)
+    return {"command-line.md": command_line()} | {name: in_one(name, asked) for name, asked in tables.items()}
+
+
+def file_for(page: Path) -> str:
+    """The file that holds the tables of a page: those of the methods' pages are together."""
+    return "methods.md" if page.parent.name == "methods" else page.name
+
+
+def in_one(name: str, asked: list[str]) -> str:
+    """These tables, each below what a page asks for it by."""
+    from tables import made
+
+    parts = [f"# Tables of {name.removesuffix('.md')}", MADE]
+    for words in dict.fromkeys(asked):
+        parts += [f"## {words}", made(words).strip()]
+    return "\n\n".join(parts) + "\n"
+
+
+def command_line() -> str:
+    """Every verb with its options."""
+    from commands import every_verb
+
+    parts = ["# Command line", MADE]
+    for name, verb in every_verb().items():
+        parts += [f"## randsmooth {name}", *of_verb(name, verb)]
+    return "\n\n".join(parts) + "\n"
+
+
+def of_verb(name: str, verb: object) -> Iterator[str]:
+    """The parts of a verb's section."""
+    from commands import Description
+    from tables import table
+
+    said = Description.of(name, verb)
+    for text, example in said.paragraphs:
+        if text:
+            yield text
+        if example:
+            yield f"```console\n{example}\n```"
+    yield f"```text\n{said.usage}\n```"
+    if said.parameters:
+        rows = [(f"`{spelled}`", help) for spelled, help in said.parameters]
+        yield table(("argument or option", "what it means"), rows).strip()
+    yield from said.epilog
+
+
+def main() -> None:
+    sys.path.insert(0, str(HERE))
+    FOLDER.mkdir(exist_ok=True)
+    made = files()
+    for left in FOLDER.glob("*.md"):
+        if left.name not in made:
+            left.unlink()
+    for name, text in made.items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+        print(FOLDER / name)
+
+
+if __name__ == "__main__":
+    main()
