@@ -139,6 +139,8 @@ def test_a_model_of_one_image_at_a_time_is_asked_image_by_image() -> None:
     assert np.abs(counts(alone) - expected).sum() <= 4
     run = rs.certification.Run.of(alone, "digits", sigma=0.25, n=100, take=1)
     assert [note for note in run.notes if "image by image" in note]
+    table = rs.certify(alone, "digits", sigma=0.25, n=100, take=6, seed=0)
+    assert rs.certification.attack(alone, table, steps=1, m=10, restarts=1, n=50, take=1).gradient_free
 
 
 def test_minus_infinity_is_a_logit_like_any_other() -> None:
@@ -153,6 +155,15 @@ def test_minus_infinity_is_a_logit_like_any_other() -> None:
         broken = linear(lambda net, x: net(x).masked_fill(MASKED, wrong))  # noqa: B023
         check_refusals([(lambda: counts(broken), "NaN or infinite logits")])  # noqa: B023
     check_refusals([(lambda: counts(linear(lambda net, x: net(x) - torch.inf)), "NaN or infinite logits")])
+
+
+def test_a_model_that_openvino_cannot_convert_is_not_asked_about_its_size() -> None:
+    pytest.importorskip("openvino")
+    message = refusal(counts, linear(asking), backend="openvino")
+    assert "OpenVINO cannot convert" in message
+    assert "--resize" not in message
+    narrow = nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten(), nn.Linear(144, 10)).eval()
+    assert "--resize" in refusal(counts, narrow, backend="openvino")
 
 
 def test_an_export_of_masked_classes_is_kept(tmp_path: Path) -> None:

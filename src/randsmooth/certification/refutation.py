@@ -265,8 +265,8 @@ def make_search(
 def differentiable_copy(model: object, shape: Sequence[int], device: torch.device) -> nn.Module | None:
     """A float32 copy of the model on `device`, with gradients for its input but not for its parameters.
 
-    None where its logits have no gradient with respect to an input of `shape`: a model with a part that is no torch
-    module has none, or not the whole of it.
+    None where its logits have no gradient with respect to inputs of `shape`, several at once: a model with a part that
+    is no torch module has none, or not the whole of it.
 
     Example:
         >>> linear = nn.Sequential(nn.Flatten(), nn.Linear(4, 2))
@@ -278,8 +278,10 @@ def differentiable_copy(model: object, shape: Sequence[int], device: torch.devic
     try:
         copied = frozen(copy.deepcopy(model).to(device, torch.float32))
         with torch.enable_grad():
-            logits = copied(torch.full((1, *shape), 0.5, requires_grad=True, device=device))
-    except (TypeError, RuntimeError, NotImplementedError, AttributeError):  # cannot be copied, or run in float32
+            logits = copied(torch.full((2, *shape), 0.5, requires_grad=True, device=device))
+    except (
+        Exception
+    ):  # it cannot be copied, run in float32 or asked about two images, of which its own code may complain
         return None
     return copied if logits.requires_grad else None
 

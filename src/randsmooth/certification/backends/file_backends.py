@@ -142,7 +142,9 @@ class OpenVINO(Backend):
                 return self.convert(frozen(self.model), example_input=example, input=[shape])
         except Exception as error:  # what the converter raises for operators that it does not know has no base class
             self._check_takes(example)
-            raise InputError(f"OpenVINO cannot convert the model ({shown(error)}): use --backend torch") from error
+            raise InputError(
+                f"OpenVINO cannot convert the model ({shown(error)}); the backend torch runs it"
+            ) from error
 
     def _check_takes(self, example: Tensor) -> None:
         """Raise the error of a module that fails by itself, without OpenVINO."""
