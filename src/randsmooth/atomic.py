@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from filelock import SoftFileLease, Timeout
 from platformdirs import user_cache_dir
@@ -42,7 +43,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     with naming(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with temporary.open("wb") as file:
+            with opened_anew(temporary) as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
@@ -52,6 +53,20 @@ def write_atomically(path: Path, data: bytes) -> None:
                 temporary.unlink(missing_ok=True)
             raise
         sync_folder(path.parent)
+
+
+def opened_anew(path: Path) -> BinaryIO:
+    """A new file at `path`, to be written, in place of what is there: a link is removed, and not followed.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with opened_anew(Path(folder) / "a.txt") as file:
+        ...         file.write(b"whole")
+        5
+    """
+    path.unlink(missing_ok=True)
+    return path.open("xb")
 
 
 def make_folder(folder: Path) -> None:

@@ -22,6 +22,16 @@ Place = Path | str
 """A path, or as text a URL that fsspec knows, such as s3://bucket/gaussian.parquet. Text without :// is a path."""
 
 URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+# A user's name and password before the host; keys of S3 may hold slashes.
+USER_INFO = re.compile(r"(?:(?<=\bs3://)|(?<=\bs3a://))[^\s/@:]+:[^\s@]*@|(?<=://)[^\s/?#@]*(?:@[^\s/?#@]*)*@")
+IN_QUERY = re.compile(r"([?&;])([^=&;\s#]+)=([^&;\s#'\"]+)")
+SIGNS = re.compile(r"signature|credential|^sig$|keyid$", re.IGNORECASE)  # beside what names a secret
+HIDDEN = "***"
+# Names of secrets, in any part of a name, and as one of its words.
+SECRET = re.compile(r"token(?!i[sz]|s)|secret|passw|passphrase|credential|api_?key", re.IGNORECASE)
+SECRET_WORDS = {"pwd", "auth", "oauth", "authorization", "pat", "jwt", "bearer"}
+WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+(?![a-z])")
+
 COPIES, UNSENT = "copies", "unsent"  # folders of the cache
 WITH_COMPANIONS = (".xml", ".onnx")  # files that need others beside them, whose names begin alike
 LAST = "config.json"  # of a model folder: what is there before it is not yet a model
@@ -41,6 +51,37 @@ def is_url(place: object) -> bool:
         (True, False, False)
     """
     return isinstance(place, str) and URL.match(place) is not None
+
+
+def names_a_secret(name: str) -> bool:
+    """Whether what is called so is not to be told: a token, a password, a key.
+
+    Example:
+        >>> [names_a_secret(name) for name in ("hf_token", "pwd", "authKey", "pat", "path", "keyword", "tokenizer")]
+        [True, True, True, True, False, False, False]
+    """
+    words = [word.lower() for word in WORD.findall(name)]
+    return bool(SECRET.search(name)) or bool(SECRET_WORDS.intersection(words)) or words[-1:] == ["key"]
+
+
+def without_credentials(text: str) -> str:
+    """`text` with stars in place of what gives access in the URLs in it: names, passwords, tokens, signatures.
+
+    Example:
+        >>> without_credentials("https://me:word@host/a.csv?version=3&sig=af31")
+        'https://***@host/a.csv?version=3&sig=***'
+        >>> without_credentials("runs/me@home?token=1")
+        'runs/me@home?token=1'
+    """
+    if "://" not in text:
+        return text
+
+    def told(found: re.Match[str]) -> str:
+        mark, name, _ = found.groups()
+        hidden = names_a_secret(name) or SIGNS.search(name)
+        return f"{mark}{name}={HIDDEN}" if hidden else found[0]
+
+    return IN_QUERY.sub(told, USER_INFO.sub(f"{HIDDEN}@", text))
 
 
 def place_of(text: Place) -> Place:
@@ -110,7 +151,7 @@ def check_there(url: str) -> str:
         randsmooth.urls.StoreError: there is nothing at memory://bucket/nothing
     """
     if (kind := kind_at(url)) is None:
-        raise StoreError(f"there is nothing at {url}")
+        raise StoreError(f"there is nothing at {without_credentials(url)}")
     return kind
 
 
@@ -184,15 +225,16 @@ def delivered(out: Place, *, folder: bool = False, resume: bool = False, overwri
     """
     kind = kind_at(str(out)) if is_url(out) else "directory" if Path(out).is_dir() else None
     if kind == "directory" and not folder:
-        raise InputError(f"{out} is a folder: name the file to write, such as {out}/certificates.parquet")
+        named = without_credentials(str(out))
+        raise InputError(f"{named} is a folder: name the file to write, such as {named}/certificates.parquet")
     if kind == "file" and folder:
-        raise InputError(f"{out} is a file: name a folder")
+        raise InputError(f"{without_credentials(str(out))} is a file: name a folder")
     if not is_url(out):
         yield Path(out)
         return
     url, local = str(out).rstrip("/"), unsent_path(str(out))
     _check_writable(url, kind is not None and not (resume or overwrite))
-    with claimed(local, output=url, kind="sending"):
+    with claimed(local, output=without_credentials(url), kind="sending"):
         if resume and kind and not (local.exists() or local.with_name(local.name + ".partial").exists()):
             (shutil.copytree if folder else shutil.copyfile)(fetched(url), local)
         yield local
@@ -236,9 +278,8 @@ def _discard_others(url: str, names: set[str]) -> None:
 def _check_writable(url: str, exists: bool) -> None:
     """Write a few bytes beside `url` and remove them. InputError where that is refused, or where something `exists`."""
     if exists:
-        raise InputError(
-            f"{url} exists. To go on with it: resume=True. To begin anew: overwrite=True, or another out (--out)"
-        )
+        way = "To go on with it: resume=True. To begin anew: overwrite=True, or another out (--out)"
+        raise InputError(f"{without_credentials(url)} exists. {way}")
     with _opened(url, "written") as (fs, path):
         probe = f"{path}.probe"
         fs.pipe_file(probe, b"May randsmooth write here?\n")
@@ -253,7 +294,8 @@ def _opened(url: str, what: str) -> Iterator[tuple[Any, str]]:
     The folder of what is to be written is made, where a store has folders. What the store refuses in the block is told
     in a sentence: each protocol has errors of its own.
     """
-    with needs(f"{url} (files at URLs)"):
+    named = without_credentials(url)
+    with needs(f"{named} (files at URLs)"):
         import fsspec
 
         if _protocol(url) in ("s3", "s3a"):
@@ -263,7 +305,7 @@ def _opened(url: str, what: str) -> Iterator[tuple[Any, str]]:
         fs.invalidate_cache()
     except Exception as error:
         raise StoreError(
-            f"{shown(url)} cannot be opened: {shown(error)}; fsspec knows s3://, gs://, az://, https://, sftp:// and "
+            f"{shown(named)} cannot be opened: {_said(error)}; fsspec knows s3://, gs://, az://, https://, sftp:// and "
             "others, some by packages of their own"
         ) from error
     try:
@@ -271,15 +313,24 @@ def _opened(url: str, what: str) -> Iterator[tuple[Any, str]]:
             fs.makedirs(path.rpartition("/")[0], exist_ok=True)
         yield fs, path.rstrip("/")
     except Exception as error:
-        said = shown(error) or type(error).__name__
-        raise StoreError(
-            f"{url} could not be {what}: {said}; is there such a place, may this user do that, does the store answer?"
-        ) from error
+        asked = "is there such a place, may this user do that, does the store answer?"
+        raise StoreError(f"{named} could not be {what}: {_said(error)}; {asked}") from error
+
+
+def _said(error: Exception) -> str:
+    """What an error says, whose text may hold the URL."""
+    return shown(without_credentials(str(error))) or type(error).__name__
 
 
 def _path_in(url: str) -> PurePosixPath:
-    """The path that a URL names below its protocol; bucket or host come first, and nothing leads out of it."""
-    parts = PurePosixPath(URL.sub("", url, count=1)).parts
+    """The path that a URL names below its protocol; bucket or host come first, and nothing leads out of it.
+
+    It says nobody's name nor password, and of a query nothing: it becomes the name of a file.
+    """
+    plain = USER_INFO.sub("", url)
+    if _protocol(url) in ("http", "https"):
+        plain = re.split(r"[?#]", plain, maxsplit=1)[0]
+    parts = PurePosixPath(URL.sub("", plain, count=1)).parts
     return PurePosixPath(*(part for part in parts if part not in ("/", "..", ".")))
 
 

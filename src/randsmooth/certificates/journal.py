@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, Self
 
 import numpy as np
 
-from randsmooth.atomic import sync_folder
+from randsmooth.atomic import opened_anew, sync_folder
 from randsmooth.certificates.from_counts import whole_numbers
 from randsmooth.certificates.header import Header, Machine, check_same_run, parse_header
 from randsmooth.certificates.settings import images_planned
@@ -159,7 +159,7 @@ class Journal:
     @classmethod
     def create(cls, path: Path, header: Header) -> Self:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(b"")
+        opened_anew(path).close()
         journal = cls(path, header)._opened()
         journal._write(header.model_dump_json())
         journal.sync()
@@ -192,9 +192,11 @@ class Journal:
         """The journal at `path` with its finished rows, to go on with.
 
         Raises:
-            InputError: it belongs to a run with another header (all differences are named), or a finished line is
-                damaged.
+            InputError: it belongs to a run with another header (all differences are named), a finished line is damaged,
+                or it is a link, whose file would be written to.
         """
+        if path.is_symlink():
+            raise InputError(f"{path} is a link, and a journal is not written elsewhere: put the file there itself")
         journal = cls.read(path)
         if journal is None:  # killed while the header was being written
             return cls.create(path, header)

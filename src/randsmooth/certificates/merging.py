@@ -26,6 +26,7 @@ from randsmooth.certificates.table import (
 from randsmooth.errors import InputError, SeveralErrors, about
 from randsmooth.urls import Place, beside, delivered, is_url, kind_at, name_of, place_of, unsent_path
 
+SOME_FOLDER = "<FOLDER>/"  # stands in a command for the folder of a path, which shards do not name
 OF_A_SHARD = ("shard", "command", "data", "machines")  # facts in which the shards of one run differ
 
 
@@ -247,12 +248,20 @@ def _check_each_once(parts: Sequence[_Part], absent: Sequence[Place]) -> None:
     if faults:
         lost = np.sort(np.concatenate([np.zeros(0, np.int64), *missing]))
         faults.append(f"{len(lost):,} of {len(chosen):,} images are missing")
+        if named := sorted({word.partition(SOME_FOLDER)[2] for word in _words(parts) or () if SOME_FOLDER in word}):
+            way = f"before you run the commands, put a folder in place of {SOME_FOLDER.rstrip('/')}"
+            faults.append(f"shards do not name the folders of {', '.join(named)}: {way}")
         raise NotWhole(faults, lost.tolist(), commands)
+
+
+def _words(parts: Sequence[_Part]) -> Sequence[str] | None:
+    """The words of the command that made one of the parts, where one says it."""
+    return next((command for part in parts if (command := part.table.header.command)), None)
 
 
 def _command(parts: Sequence[_Part], shard: Shard, out: Place, flag: str) -> str:
     """The command of one shard, as those that are there were made; `--resume` begins one that is not there, too."""
-    words = next((command for part in parts if (command := part.table.header.command)), None)
+    words = _words(parts)
     if words is not None:
         return shlex.join(["randsmooth", *words, "--shard", str(shard), "--out", str(out), f"--{flag}"])
     return f"rs.certify(..., shard={str(shard)!r}, out={str(out)!r}, {flag}=True)  # the rest as for the other shards"

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from randsmooth import certificates, models
 from randsmooth.certificates import BATCH_MATTERS, NO_LABEL, Certificates, CertificationSettings, Header
+from randsmooth.certificates.merging import SOME_FOLDER
 from randsmooth.certificates.table import hashed_images, in_bytes
 from randsmooth.certification.algorithm import ESTIMATE, SELECT
 from randsmooth.certification.engine import Engine, usual_block
@@ -88,11 +89,16 @@ def without_places(value: Any) -> Any:
 
 
 def runnable_here(word: str) -> str:
-    """A word of a command without absolute paths: of one in the current folder the rest, of others the name."""
+    """A word of a command without absolute paths: of one in the current folder the rest, of others the name.
+
+    Before that stands SOME_FOLDER, so that it is not taken for what has that name in the current folder.
+    """
     found = ABSOLUTE.fullmatch(word)
-    if found is None or not Path(found["path"]).is_relative_to(Path.cwd()):
-        return str(without_places(word))
-    return found["before"] + str(Path(found["path"]).relative_to(Path.cwd()))
+    if found is None:
+        return word
+    if Path(found["path"]).is_relative_to(Path.cwd()):
+        return found["before"] + str(Path(found["path"]).relative_to(Path.cwd()))
+    return found["before"] + SOME_FOLDER + str(without_places(found["path"]))
 
 
 def describe_model(model: BaseClassifier, identity: str | None = None) -> dict[str, Any]:

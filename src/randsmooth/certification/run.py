@@ -30,7 +30,7 @@ from randsmooth.frozen_record import settings_from
 from randsmooth.models.sources import told
 from randsmooth.noise import OWN_UNITS, InDeviations
 from randsmooth.progress import Progress, Reporter, chosen_progress, silent
-from randsmooth.urls import Place, delivered, is_url, place_of
+from randsmooth.urls import Place, delivered, is_url, place_of, without_credentials
 
 SCALES = 10  # times the smallest standard deviation of a feature, the largest at which one noise suits all
 OWN = 16  # of the run's own images, at most, whose answers are hashed
@@ -283,7 +283,7 @@ class Run:
         facts["model"] = headers.describe_model(self.base, self.identity)
         named = isinstance(self.model, str | Path)
         if named and (self.model_args or (":" in str(self.model) and not is_url(str(self.model)))):
-            facts["model"] |= {"source": str(self.model)}  # which is code, or was given arguments
+            facts["model"] |= {"source": without_credentials(str(self.model))}  # which is code, or was given arguments
             facts["model"] |= {"arguments": told(self.model_args)} if self.model_args else {}
         engine.prepare(images.spec.shape, len(self.indices) * (settings.n0 + settings.n))
         if isinstance(self.base, models.ForeignModel):

@@ -17,6 +17,7 @@ from pydantic.fields import FieldInfo
 from typer.core import TyperCommand
 
 from randsmooth.cli.main import APPEARANCE
+from randsmooth.cli.options import check_no_secrets
 from randsmooth.cli.output import INTERRUPTED, on_ctrl_c
 from randsmooth.cli.settings import Given, Settings, as_given, kinds_in, read_config, validate, write_config
 from randsmooth.errors import InputError, SeveralErrors
@@ -65,6 +66,7 @@ def make_command(verb: str, run: Callable[[Any], None]) -> Any:
             with quietly() if quiet else nullcontext(), needs(f"randsmooth {verb}"):
                 chosen = validate(settings, verb, (read_config(config, verb) if config else {}) | stated)
                 if save:
+                    check_no_secrets(chosen, "--save-config")
                     write_config(chosen, verb, save)
                 _run(run, chosen)
         except InputError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from importlib import import_module
 from typing import Annotated, Any, Literal
 
@@ -18,7 +18,7 @@ from randsmooth.escape import say, to_json
 from randsmooth.extras import needs
 from randsmooth.models.sources import secret_arguments
 from randsmooth.noise import ANoise
-from randsmooth.urls import Place
+from randsmooth.urls import Place, without_credentials
 
 DATASET = "Name (see `randsmooth data list`), folder of images, or file .npz, .csv, .parquet or .tar."
 FILES = (
@@ -326,4 +326,31 @@ def words_of(verb: str, arguments: Sequence[str], settings: OneModel, left_out: 
     given |= {"model_arg": written(settings.model_arg)} if settings.model_arg else {}
     given |= {"noise": settings.noise.text} if given.get("noise") else {}  # type: ignore[attr-defined]
     options = {as_given(name, type(settings)).removeprefix("--"): value for name, value in given.items()}
-    return command_words(verb, arguments, options)
+    return [without_credentials(word) for word in command_words(verb, arguments, options)]
+
+
+def check_no_secrets(settings: Settings, what: str) -> None:
+    """Raise InputError for settings that hold a secret, which `what` would keep for others to read.
+
+    Stars in its place would be taken for the secret by whoever runs them.
+    """
+    given = settings.model_dump()
+    secret = [name for name, value in given.get("model_arg", {}).items() if isinstance(value, Secret)]
+    texts = _texts(given)
+    if not secret and (found := next((text for text in texts if without_credentials(text) != text), None)) is None:
+        return
+    named = f"the argument {secret[0]}" if secret else f"what gives access in {without_credentials(str(found))}"
+    way = "leave it out, and have it read from the environment (os.environ, a store's own variables)"
+    raise InputError(f"{what} would keep {named}, which is secret: {way}")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in nested values; of a URL that is a path's, too."""
+    if isinstance(value, Mapping):
+        for part in value.values():
+            yield from _texts(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _texts(part)
+    elif isinstance(value, str):
+        yield value

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, Note
+from randsmooth.urls import without_credentials
 
 SPLITS = ("train", "test")
 
@@ -222,6 +223,7 @@ def own(
     name: str, sizes: dict[str, int], shape: tuple[int, ...], classes: tuple[str, ...], *, named: bool, fit: Fit | None
 ) -> DatasetSpec:
     """The spec of a user's own data; where the classes are not `named`, a model may know more of them."""
+    name = without_credentials(name)
     words = f"{next(iter(sizes.values())):,} images of {name}"
     known: dict[str, Any] = {"sizes": sizes, "description": words, "fit": fit, "open_ended": not named}
     return DatasetSpec(name=name, classes=classes, shape=shape, arch=arch_for(shape), convert=True, **known)

@@ -16,10 +16,10 @@ from pydantic import Secret
 from randsmooth.contents import check_itself, is_pickle, what_it_is
 from randsmooth.documents import shown
 from randsmooth.errors import CODE, InputError, unknown
-from randsmooth.urls import fetched, is_url
+from randsmooth.urls import fetched, is_url, names_a_secret, without_credentials
 
 HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
-NAMES_A_SECRET = re.compile(r"token|secret|passw|credential|api_?key", re.IGNORECASE)
+STARS = str(Secret("-"))  # what stands for a secret in a command that is kept
 UNUSED = {"checkpoint.pt", "teacher.pt", "history.csv"}  # files of a training run that no model is made of
 DEMOS = ("demo", "demo-amplify")  # models of digits that come with the package, in folders beside this file
 
@@ -239,6 +239,9 @@ def open_source(source: Path | str, **model_args: Any) -> Any:
 def secret_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments, with those in `pydantic.Secret` that their user marks by "secret:NAME", or that are called so.
 
+    Raises:
+        InputError: one of them holds the stars that stand for a secret.
+
     Example:
         >>> secret_arguments({"depth": 20, "api_key": "abc", "secret:who": "me"})
         {'depth': 20, 'api_key': Secret('**********'), 'who': Secret('**********')}
@@ -246,8 +249,12 @@ def secret_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
     made = {}
     for name, value in given.items():
         plain = name.removeprefix("secret:")
-        hidden = not isinstance(value, Secret) and (plain != name or NAMES_A_SECRET.search(name))
-        made[plain] = Secret[Any](value) if hidden else value
+        if not isinstance(value, Secret) and (plain != name or names_a_secret(name)):
+            value = Secret[Any](value)
+        if isinstance(value, Secret) and value.get_secret_value() == STARS:
+            way = "give the value; commands and files that are kept hold stars in its place"
+            raise InputError(f"the secret argument {shown(plain)} is {STARS}: {way}")
+        made[plain] = value
     return made
 
 
@@ -263,6 +270,8 @@ def told(given: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(value, Secret):
             hashed = hashlib.sha256(repr((name, value.get_secret_value())).encode()).hexdigest()
             made[name] = f"secret sha256:{hashed[:12]}"
+        elif isinstance(value, str):
+            made[name] = without_credentials(value)
     return made
 
 

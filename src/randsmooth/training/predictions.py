@@ -27,6 +27,7 @@ from randsmooth.training.checkpoint import Stored, read_signed, write_signed
 from randsmooth.training.devices import ALONE, Ranks
 from randsmooth.training.folder import TEACHER
 from randsmooth.training.recipe import Recipe
+from randsmooth.urls import without_credentials
 
 IMAGES = 256  # that a probe asks about at a time
 AUGMENT = 1  # appended to the address of a chunk's augmentation
@@ -156,7 +157,7 @@ class SmoothedTeacher:
         recipe, augment = self.recipe, self.images.spec.augment if augmented else "none"
         noise = model.provenance.get("noise") or model.provenance["sigma"]
         facts = {"weights": models.weights_hash(model), "n": n, "sigma": noise, "seed": recipe.seed}
-        facts |= {"dataset": recipe.dataset, "take": recipe.take, "augment": augment}
+        facts |= {"dataset": without_credentials(recipe.dataset), "take": recipe.take, "augment": augment}
         return {key: str(value) for key, value in facts.items()}
 
     def _stored(self, about: dict[str, str], classes: int) -> Answers:

@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import count
 from typing import Any, ClassVar, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, field_serializer
 
 from randsmooth import methods
 from randsmooth.data import DatasetSpec
@@ -20,6 +20,7 @@ from randsmooth.noise import Noise, noise_from, noise_said
 from randsmooth.training.presets import Preset, find
 from randsmooth.training.schedule import Optimisation, scaled
 from randsmooth.training.settings import DenoiserSettings, Reading, TrainingPrecision, TrainingSettings
+from randsmooth.urls import without_credentials
 
 # Settings that change how fast a run is, not what it computes: a resumed run may use others.
 HOW = ("device", "compile")
@@ -79,6 +80,11 @@ class Recipe(Optimisation, Reading):
     batch_norm_devices: int | None = None  # that normalise a part of each batch on their own; None: none does
     asked: dict[str, str] = Field(default_factory=dict)  # hyperparameter -> weights hash of the model it names
     changed: tuple[str, ...] = ()  # settings that were changed when the run was resumed, and after which epoch
+
+    @field_serializer("dataset")
+    def _dataset_told(self, dataset: str) -> str:
+        """A recipe is kept with the model, and tells nobody what gives access to its data."""
+        return without_credentials(dataset)
 
     @cached_property
     def smoothing(self) -> Noise | None:

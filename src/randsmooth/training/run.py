@@ -36,7 +36,7 @@ from randsmooth.training.networks import new_model, other_models
 from randsmooth.training.predictions import SmoothedTeacher
 from randsmooth.training.recipe import DenoiserRecipe, Recipe, resolve, resolve_denoiser
 from randsmooth.training.settings import DenoiserSettings, TrainingSettings
-from randsmooth.urls import Place, delivered
+from randsmooth.urls import Place, delivered, without_credentials
 
 TOGETHER = 256  # images that are read at once
 SOME = 16  # images that stand for all, where hashing all would take long
@@ -121,6 +121,7 @@ def train(
     verb = "train" if kind is TrainingSettings else "train-denoiser"
     where = {"dataset": recipe.dataset, "device": device, **placement.model_dump(exclude_defaults=True)}
     written = {"verb": verb, **where, **chosen.model_dump(mode="json", exclude_none=True)}
+    written = {name: without_credentials(value) if isinstance(value, str) else value for name, value in written.items()}
     flags = {"resume": resume, "overwrite": overwrite}
     # The first rank alone opens and writes the folder.
     with delivered(out, folder=True, **flags) if ranked.leads() else nullcontext(Path(os.devnull)) as folder:

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, PositiveInt
 from randsmooth import certificates, certification, launch, metrics
 from randsmooth.certificates import Shard
 from randsmooth.certificates.settings import AskedPrecision, whole_of
-from randsmooth.cli.options import Answered, Slurm, Smoothed, Where, certification_option, words_of
+from randsmooth.cli.options import Answered, Slurm, Smoothed, Where, certification_option, check_no_secrets, words_of
 from randsmooth.cli.output import note, say_lines
 from randsmooth.cli.settings import Argument, Given, words
 from randsmooth.cli.what_to_certify import OF_THE_MODEL, ModelAndImages, WhatToCertify, default_out
@@ -128,6 +128,7 @@ def run(settings: Certify) -> certificates.Certificates:
 
 def submit(settings: Certify) -> None:
     """Submit the shards of a certification to Slurm, and say what to do next."""
+    check_no_secrets(settings, "--slurm")
     resources = settings.resources()
     if settings.shard is not None or settings.resume:
         raise InputError("--shard and --resume are not for --slurm: each task has a shard, and goes on by itself")

@@ -26,8 +26,8 @@ from randsmooth.data import DATASETS, is_at_hand
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.extras import EXTRAS, install_command, installed, installed_from
+from randsmooth.urls import without_credentials
 
-USER_INFO = re.compile(r"//[^@\s]+@")  # a name and a password in a URL; keys of S3 may hold slashes
 SHAPE = (1, 28, 28)  # of the noisy images that are timed
 
 Facts = dict[str, str]
@@ -102,9 +102,9 @@ def tidy(text: object) -> str:
 
     Example:
         >>> tidy(Path.home() / "runs"), tidy("s3://key:word@bucket/a")
-        ('~/runs', 's3://...@bucket/a')
+        ('~/runs', 's3://***@bucket/a')
     """
-    return USER_INFO.sub("//...@", str(text)).replace(str(Path.home()), "~")
+    return without_credentials(str(text)).replace(str(Path.home()), "~")
 
 
 def _cache() -> str:
