@@ -1,5 +1,6 @@
 """Everything in a folder is read, or what was left out is told with its number and place."""
 
+import shutil
 import unicodedata
 import warnings
 from pathlib import Path
@@ -92,6 +93,16 @@ def test_one_folder_that_may_be_a_class_is_asked_about(tmp_path: Path) -> None:
     refuses(("in photos alone, in the folders cat, dog", "deep/photos if these"), tmp_path / "deep", "test")
     write_folder(tmp_path / "splits" / "data" / "test", PIXELS, NAMES)
     refuses(("data/test is called like a split", "splits/data for its splits"), tmp_path / "splits", "test")
+    # As detectors have them: the labels are files of another kind, in a folder of their own.
+    for place in ("yolo", "yolo/train"):
+        write_folder(tmp_path / place, PIXELS, ["images"] * 6)
+        (tmp_path / place / "labels").mkdir()
+        (tmp_path / place / "labels" / "000.txt").write_text("0 .5 .5 .1 .1")
+        refuses(("in images alone, which is hardly a class", "rename it if it is"), tmp_path / place)
+        if place == "yolo":
+            shutil.rmtree(tmp_path / place)
+    refuses(("in images alone", "train/images where these are"), tmp_path / "yolo")
+    assert not data.load(str(tmp_path / "yolo" / "train" / "images")).labelled
     write_folder(tmp_path / "one", PIXELS, ["only"] * 6)
     assert data.load(str(tmp_path / "one"), "test").spec.classes == ("only",)
 

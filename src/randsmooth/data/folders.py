@@ -15,7 +15,7 @@ from randsmooth.data.lists import SUFFIXES as LISTS
 from randsmooth.data.lists import List, read_list
 from randsmooth.data.notes import tell
 from randsmooth.data.registry import unknown_form
-from randsmooth.data.splits import WHOLE, split_in, split_of
+from randsmooth.data.splits import FILLERS, WHOLE, split_in, split_of
 from randsmooth.data.tables import parquet_splits, read_parquet
 from randsmooth.data.tars import read_tars, tar_splits
 from randsmooth.data.walking import LeftOut, images_below, is_system, scan
@@ -69,7 +69,9 @@ def image_folder(root: Path, classes: tuple[str, ...]) -> Encoded:
 
 def own_classes(root: Path) -> Encoded:
     """A folder of class folders in their own order, with a `Note` of those without images; errors as `image_folder`."""
-    classes = tuple(class_folders(root))
+    places = class_folders(root)
+    _check_one_folder(root, places)
+    classes = tuple(places)
     encoded = image_folder(root, classes)
     filled = set(encoded.labels.tolist())
     empty = [name for label, name in enumerate(classes) if label not in filled]
@@ -252,7 +254,6 @@ def open_whole(folder: Path, columns: ColumnNames = USUAL) -> dict[str, Encoded]
     images, _ = scan(folder)
     if images:
         return flat(folder, columns)
-    _check_one_folder(folder, class_folders(folder))
     encoded = own_classes(folder)
     if not len(encoded):
         raise unknown_form(f"no data set in {folder}")
@@ -270,7 +271,7 @@ def _tell_beside_files(folder: Path, files: list[Path]) -> None:
 
 
 def _check_one_folder(folder: Path, classes: Mapping[str, Path]) -> None:
-    """Raise InputError where the images lie in one folder which may be no class: deeper in it, or beside a list."""
+    """Raise InputError where all images lie in one folder, whose name, place or folders say that it may be no class."""
     filled = list(islice((place for place in classes.values() if images_below(place, in_class=True)), 2))
     if len(filled) != 1:
         return
@@ -281,6 +282,9 @@ def _check_one_folder(folder: Path, classes: Mapping[str, Path]) -> None:
     if not images:
         way = f"give {filled[0]} if these are the classes"
         raise InputError(f"{folder} holds images in {filled[0].name} alone, in the folders {_some(folders)}: {way}")
+    if filled[0].name.casefold() in FILLERS:
+        way = f"give {filled[0]} where these are images without labels, or rename it if it is a class"
+        raise InputError(f"{folder} holds images in {filled[0].name} alone, which is hardly a class: {way}")
 
 
 def _some(folders: list[Path]) -> str:
