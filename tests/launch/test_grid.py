@@ -123,6 +123,27 @@ def test_bad_grids() -> None:
         assert said in str(error.value), changes
 
 
+def test_a_date_in_a_grid_is_the_text_that_it_is_written_as(tmp_path: Path) -> None:
+    """Folders are called by dates; where a number is expected, the refusal names it as it stands there."""
+    path, day = tmp_path / "grid.yaml", "2024-05-01"
+    (tmp_path / day).mkdir()
+    path.write_text("datasets: 2024-05-01\nmethods: gaussian\nsigmas: 0.5\n")
+    (step, *_) = steps_of(Grid.read(path), tmp_path / "out")
+    assert step.argument == day
+    for key, of in (("seeds", "seed"), ("train", "epochs"), ("certify", "n")):
+        value = day if key == "seeds" else f"{{{of}: {day}}}"
+        path.write_text(f"datasets: digits\nmethods: gaussian\nsigmas: 0.5\n{key}: {value}\n")
+        with pytest.raises(InputError, match=f"{of}='{day}'"):
+            check_steps(steps_of(Grid.read(path), tmp_path / "out"))
+
+
+def test_a_long_name_floods_no_terminal() -> None:
+    for grid in ({"methods": {"x" * 10_000: 5}}, {"train": {"x" * 10_000: []}}, {"methods": "x" * 10_000}):
+        with pytest.raises(InputError) as refused:
+            check_steps(steps_of(Grid.read(BASE | grid), Path("OUT")))
+        assert len(str(refused.value)) < 1_000
+
+
 def test_the_grids_of_the_repository_are_grids() -> None:
     root = Path(__file__).parents[2]
     ours = {"benchmarks/mnist-methods": 24, "benchmarks/mnist-at-scale": 9}

@@ -254,7 +254,7 @@ def crossed(settings: Any, where: str) -> Iterator[dict[str, Any]]:
         for part in listed(settings, where):
             yield from crossed(part, where)
     elif isinstance(settings, dict | None):
-        values = [listed(value, f"{where}: {key}") for key, value in (settings or {}).items()]
+        values = [listed(value, f"{where}: {shown(key)}") for key, value in (settings or {}).items()]
         yield from (dict(zip(settings or {}, chosen, strict=True)) for chosen in product(*values))
     else:
         raise InputError(f"{where} must hold `setting: value` lines; got {shown(repr(settings))}")
@@ -271,6 +271,6 @@ def named(value: Any, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
         if isinstance(part, str):
             yield part, {}
         elif isinstance(part, dict):
-            yield from ((name, one) for name in part for one in crossed(part[name], f"{where}: {name}"))
+            yield from ((name, one) for name in part for one in crossed(part[name], f"{where}: {shown(name)}"))
         else:
             raise InputError(f"{where} must be names, or `name: settings` lines; got {shown(repr(part))}")
