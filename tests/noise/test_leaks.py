@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 import torch
 from scipy import stats
 from torch import Tensor, nn
@@ -178,3 +179,24 @@ def test_rounding_is_finer_than_what_is_seen() -> None:
         few = torch.empty(1400, 100)  # ends within a part
         noise.draw(few, torch.linspace(0.0, 1.0, 100), STREAM)
         assert torch.equal(few, copies[:1400]), noise
+
+
+@pytest.mark.slow
+def test_all_thresholds_of_splitting_in_floats_tell_a_number_apart_as_seldom_as_is_stated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each of the 2^24 thresholds once: what is seen of two numbers differs for a share |delta| / (2 lam), to 10^-6."""
+    every = torch.arange(2**24, dtype=torch.float32)[:, None] / 2**24
+    monkeypatch.setattr("randsmooth.noise.splitting.fill", lambda out, stream, law: out.copy_(every))
+
+    def seen(lam: float, x: float) -> Tensor:
+        out = torch.empty(2**24, 1)
+        Splitting(lam).draw(out, torch.tensor([x]), STREAM)
+        return out.view(torch.int32)
+
+    for lam in (0.5, 0.1, 0.3, 2.0):
+        for x, delta in ((0.0, 1e-9), (0.5, 6e-8), (0.3, 1e-4), (0.7, 1 / 255), (0.2, 0.17), (0.1, 0.05)):
+            there = float(torch.tensor(x + delta))
+            apart = there - float(torch.tensor(x))
+            share = (seen(lam, x) != seen(lam, there)).double().mean().item()
+            assert abs(share - apart / (2.0 * lam)) < 1e-6, (lam, x, delta, share)

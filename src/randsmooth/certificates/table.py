@@ -235,8 +235,9 @@ class Certificates:
         idx: (N,) position of the image in its split.
         label: (N,) true class; NO_LABEL (-1) throughout where the images have none.
         predict: (N,) certified class, or ABSTAIN (-1).
-        radius: (N,) certified radius in the table's `norm`: L2 or L1 in units of pixels in [0, 1], or L0, the number of
-            pixels that may change; 0 where abstained.
+        radius: (N,) certified radius in the table's `norm`, 0 where abstained. `noise.NORMS[table.norm].title` says the
+            unit: of L2 and L1 that of pixels in [0, 1] or of the features, of L0 the number of pixels that may change,
+            under "0.25std" standard deviations of each feature.
         seconds: (N,) time that each image took.
         counts0: (N, K) how often each class came out in the n0 samples that picked the class; None for a log. Where
             there were none it marks the class with a 1 (see `Header.n0`).

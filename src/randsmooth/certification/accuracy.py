@@ -40,7 +40,7 @@ def measure_accuracy(
     `within` is so coarse that a fifth of all images is enough, there is no first pass: chance chooses among all.
 
     Args:
-        radius: in units of pixels in [0, 1].
+        radius: in the unit of the certificates, such as pixels in [0, 1].
         within: half of the length that the interval may have, as a share of the images: 0.01 is one point. To be
             settled beforehand: of runs at ever smaller ones, some interval misses more often than one of 20.
         out: the file of the first pass, `something.parquet`, or its URL. The second, if any, goes beside it, to

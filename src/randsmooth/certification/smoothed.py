@@ -35,7 +35,8 @@ class Certified:
 
     Attributes:
         predict: (B,) certified class, or ABSTAIN (-1).
-        radius: (B,) L2 radius within which that class cannot change, in units of pixels in [0, 1].
+        radius: (B,) radius within which that class cannot change, in the norm and the unit of the noise: L2 in units of
+            pixels in [0, 1], or of features; under "0.25std" standard deviations of each feature.
         counts0: (B, K) classes of the n0 samples that picked the class.
         counts: (B, K) classes of the other samples, that bounded its probability.
         paths: for each image, how often the picked class had come out at each look.
@@ -262,7 +263,7 @@ class Watched:
 
     Attributes:
         predict: the certified class, or ABSTAIN (-1).
-        radius: the certified L2 radius, in units of pixels in [0, 1].
+        radius: the certified radius, in the norm and the unit of the noise (see `Certified`).
         q: upper bound on 1 - p_A.
         counts0: (K,) classes of the samples that picked the class.
         counts: (K,) classes of the others so far.

@@ -70,11 +70,11 @@ def check_radius(*radii: float) -> None:
         >>> check_radius(-0.5)
         Traceback (most recent call last):
             ...
-        randsmooth.errors.InputError: radius -0.5 must be a finite number >= 0, in units of pixels in [0, 1]
+        randsmooth.errors.InputError: radius -0.5 must be a finite number >= 0, in the unit of the certificates
     """
     for r in radii:
         if not (math.isfinite(r) and r >= 0.0):
-            raise InputError(f"radius {r} must be a finite number >= 0, in units of pixels in [0, 1]")
+            raise InputError(f"radius {r} must be a finite number >= 0, in the unit of the certificates")
 
 
 def certified(table: CertificatesLike, r: float) -> NDArray[np.bool_]:

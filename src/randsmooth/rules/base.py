@@ -30,7 +30,7 @@ class Claim:
 
     Attributes:
         q: upper bound on 1 - p_A. At 1/2 or more nothing is certified, unless the runner-up is bounded too.
-        radius: that the noise certifies for it, in the noise's norm, in units of pixels in [0, 1].
+        radius: that the noise certifies for it, in the noise's norm and unit.
 
     Example:
         >>> from randsmooth.noise import Gaussian

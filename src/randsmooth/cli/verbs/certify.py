@@ -269,7 +269,8 @@ class Accuracy(Answered, Where, Smoothed, ModelAndImages):
     """Settings of `randsmooth accuracy`.
 
     Attributes:
-        radius: Radius of the certified accuracy, in units of pixels in [0, 1].
+        radius: Radius of the certified accuracy, in the unit of the noise: pixels in [0, 1]; under 0.25std standard
+            deviations of each feature.
         within: Half of the length of its 95% interval, as a share of the images: 0.01 is one point; settle it
             beforehand.
         out: Parquet file for the first pass, over all images, or its URL; the second, over some of those left open,
