@@ -138,7 +138,9 @@ def test_a_date_in_a_grid_is_the_text_that_it_is_written_as(tmp_path: Path) -> N
 
 
 def test_a_long_name_floods_no_terminal() -> None:
-    for grid in ({"methods": {"x" * 10_000: 5}}, {"train": {"x" * 10_000: []}}, {"methods": "x" * 10_000}):
+    name = "x" * 10_000
+    grids: list[dict[str, Any]] = [{"methods": {name: 5}}, {"train": {name: []}}, {"methods": name}]
+    for grid in grids:
         with pytest.raises(InputError) as refused:
             check_steps(steps_of(Grid.read(BASE | grid), Path("OUT")))
         assert len(str(refused.value)) < 1_000
