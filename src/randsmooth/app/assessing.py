@@ -19,6 +19,7 @@ from randsmooth.app.explaining import TESTS, attempt
 from randsmooth.app.image_certificate import Attempts, radius_by_samples
 from randsmooth.certificates import ABSTAIN, Certificates, CertificationSettings, JournalRow
 from randsmooth.certification import Run
+from randsmooth.certification.matching import deviations_of_numbers
 from randsmooth.errors import InputError
 from randsmooth.launch import plan
 from randsmooth.metrics import Estimate
@@ -115,6 +116,11 @@ class Assessment:
         return not data.is_image(self.shape)
 
     @property
+    def held(self) -> tuple[str, ...]:
+        """The names of the columns without noise, of which no certificate says anything."""
+        return self.table.header.smoothing.held_columns
+
+    @property
     def inputs(self) -> str:
         """What to call the inputs."""
         return "rows" if self.features else "images"
@@ -187,6 +193,7 @@ class Assessment:
         return {
             **{"model": self.name, "images": self.images, **facts, "noise": self.noise.text, "norm": self.noise.norm},
             **{"clean": asdict(self.clean), "guess": self.guess, "noises": tried, "certified": certified},
+            **({"held": list(self.held)} if self.held else {}),
             **{"radius": self.radius, "farthest": self.chosen.farthest, "least_n": self.least},
             **{"right": self.right, "wrong": self.wrong, "abstained": self.abstained},
             **{"attacked": len(rows), "failed": len(self.failed), "changed_at": distance},
@@ -329,7 +336,7 @@ def _learned(run: Run, noises: Sequence[Noise]) -> list[Noise]:
     """The noises, of which those in standard deviations of the features know these."""
     if not any(isinstance(each, InDeviations) for each in noises):
         return list(noises)
-    deviations = data.deviations(run.loaded("train"))
+    deviations = deviations_of_numbers(run.loaded("train"))
     return [each.learned(deviations) if isinstance(each, InDeviations) else each for each in noises]
 
 

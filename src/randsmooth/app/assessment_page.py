@@ -188,7 +188,10 @@ def _attacked(found: Assessment) -> dict[str, Any]:
 def _moved(found: Assessment, row: int, point: NDArray[np.float32]) -> list[tuple[str, float, float]]:
     """The features that a change moves most, counted as its length is: each with its name, before and after."""
     before, after = found.pictures[row].ravel(), point.ravel()
-    unit = getattr(found.noise, "unit", np.ones(found.shape)).ravel()
-    order = np.argsort(-np.abs(after - before) / unit, kind="stable")[:SHOWN]
     names = found.columns or tuple(f"feature {place}" for place in range(len(before)))
-    return [(names[place], float(before[place]), float(after[place])) for place in order.tolist()]
+    held = getattr(found.table.header.smoothing, "held", ())
+    free = [place for place in range(len(names)) if place not in held]
+    unit = np.broadcast_to(getattr(found.noise, "unit", 1.0), found.shape if len(free) == len(names) else (len(free),))
+    order = np.argsort(-np.abs(after - before)[free] / unit.ravel(), kind="stable")[:SHOWN]
+    most = [free[place] for place in order.tolist()]
+    return [(names[place], float(before[place]), float(after[place])) for place in most]

@@ -1,5 +1,6 @@
 from .balls import Ball as Ball
 from .balls import Box as Box
+from .balls import Holding as Holding
 from .balls import ball_of as ball_of
 from .in_training import ball_attack as ball_attack
 from .in_training import ddn as ddn

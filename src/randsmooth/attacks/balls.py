@@ -1,6 +1,7 @@
 """Balls of all norms of certificates: how long a change is, where a loss climbs most, which change of that fits."""
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -53,6 +54,10 @@ class Ball:
     def reach(self, eps: float) -> float:
         """A length above that of all changes up to `eps`, and below that of any others, where few lengths occur."""
         return eps
+
+    def keeping(self, x: Tensor, others: Tensor) -> Tensor:
+        """Inputs `others` (P, ...), with what may not change at all as it is in `x` (...)."""
+        return others
 
     def along(self, v: Tensor, eps: float) -> Tensor:
         """Changes in the direction of `v`, of length `eps`; zeros stay as they are."""
@@ -157,6 +162,64 @@ def _taken(room: Tensor, order: Tensor, amount: float | Tensor) -> Tensor:
     left = amount - (sizes.cumsum(dim=1) - sizes)
     taken = torch.minimum(left.clamp_min(0.0), sizes)
     return torch.zeros_like(rooms).scatter(1, ordered, taken).view_as(room)
+
+
+class Holding(Ball):
+    """Changes of rows (..., d) in which some numbers stay; the length of the others is that of another ball.
+
+    Args:
+        ball: of the numbers that may change.
+        held: positions of those that stay.
+
+    Example:
+        >>> ball = Holding(ball_of("l2"), [1])
+        >>> ball.length(torch.tensor([3.0, 0.0, 4.0])), ball.length(torch.tensor([3.0, 1.0, 4.0]))
+        (5.0, inf)
+    """
+
+    def __init__(self, ball: Ball, held: Sequence[int]) -> None:
+        super().__init__()
+        self.ball, self.held = ball, list(held)
+
+    def length(self, v: Tensor) -> float:
+        """That of the change; infinite where a number changes that is to stay."""
+        return math.inf if bool(v[..., self.held].ne(0.0).any()) else self.ball.length(self._free(v))
+
+    def step(self, gradient: Tensor, eps: float) -> Tensor:
+        return self._whole(self.ball.step(self._free(gradient), eps), gradient)
+
+    def within(self, v: Tensor, eps: float) -> Tensor:
+        return self._whole(self.ball.within(self._free(v), eps), v)
+
+    def moved(self, v: Tensor, gradient: Tensor, eps: float, share: float, box: Box | None = None) -> Tensor:
+        inside = None if box is None else (self._free(box[0]), self._free(box[1]))
+        return self._whole(self.ball.moved(self._free(v), self._free(gradient), eps, share, inside), v)
+
+    def start(self, random: Tensor, eps: float) -> Tensor:
+        return self._whole(self.ball.start(self._free(random), eps), random)
+
+    def reach(self, eps: float) -> float:
+        return self.ball.reach(eps)
+
+    def along(self, v: Tensor, eps: float) -> Tensor:
+        return self._whole(self.ball.along(self._free(v), eps), v)
+
+    def keeping(self, x: Tensor, others: Tensor) -> Tensor:
+        kept = others.clone()
+        kept[..., self.held] = x[..., self.held]
+        return kept
+
+    def _places(self, v: Tensor) -> list[int]:
+        return [place for place in range(v.shape[-1]) if place not in self.held]
+
+    def _free(self, v: Tensor) -> Tensor:
+        return v[..., self._places(v)]
+
+    def _whole(self, part: Tensor, v: Tensor) -> Tensor:
+        """`part` among zeros, in the shape of `v` (..., d)."""
+        out = torch.zeros_like(v)
+        out[..., self._places(v)] = part
+        return out
 
 
 def _apart(v: Tensor, kept: Tensor) -> Tensor:

@@ -285,7 +285,10 @@ def guarantee_of(header: Header) -> str:
     aware = (LABEL_AWARE if header.n0 != 0 else LABEL_TESTED) if header.label_aware else ""
     picked = "" if header.bound == "any-class" else PICKED
     noise = "Gaussian noise of this sigma" if header.distribution is None else f"the noise {header.noise_name}"
-    return rule_of(header).guarantee() + aware + (f"{FOREIGN.format(noise)}{picked}." if header.source else "")
+    held = header.smoothing.held_columns
+    only = f" It is about changes of the other columns alone: {', '.join(held)} are held fixed." if held else ""
+    foreign = f"{FOREIGN.format(noise)}{picked}." if header.source else ""
+    return rule_of(header).guarantee() + aware + only + foreign
 
 
 def parse_header(text: str | bytes, path: Path) -> Header:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-from randsmooth import models
+import numpy as np
+from numpy.typing import NDArray
+
+from randsmooth import data, models
 from randsmooth.certification.opening import check_fit
-from randsmooth.data import Images
+from randsmooth.data import DatasetSpec, Images
 from randsmooth.data.labels import composed
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.models import Around, BaseClassifier, Classifier, EstimatorModel, ForeignModel
-from randsmooth.noise import Noise
+from randsmooth.noise import HoldingFixed, Noise
 
 M = TypeVar("M", bound=BaseClassifier)
 
@@ -34,7 +37,7 @@ def matched(model: M, images: Images, noise: Noise | None = None) -> tuple[M, Im
         >>> images.spec.classes, images.labels.tolist()
         (('ant', 'bee', 'cat'), [2, 0])
     """
-    model = models.for_columns(model, images.spec.columns)
+    model = models.for_columns(model, images.spec.columns, images.spec.held)
     if images.spec.open_ended:
         if images.labelled:
             _check_numbers(model, images)
@@ -65,6 +68,30 @@ def unnamed_features(model: object) -> Iterator[str]:
         if estimator.columns is None and estimator.feature_names is not None:
             first = ", ".join(estimator.feature_names[:3])
             yield f"the features have no names: they are taken in the order of the fit, {shown(first)}, ..."
+
+
+def held_fixed(noise: Noise, spec: DatasetSpec) -> Noise:
+    """Return `noise` on the columns of numbers alone, where some of the columns hold categories.
+
+    Raises:
+        InputError: the noise holds other columns fixed.
+    """
+    held = tuple(column.place for column in spec.held)
+    names = tuple(column.name for column in spec.held)
+    if isinstance(noise, HoldingFixed):
+        if (noise.held, noise.columns) == (held, names):
+            return noise
+        theirs = f"the columns of {spec.name} that hold no numbers are {shown(', '.join(names)) or 'none'}"
+        raise InputError(
+            f"the noise holds {shown(', '.join(noise.columns))} fixed, and {theirs}: give the same columns"
+        )
+    return HoldingFixed(noise, held, names) if held else noise
+
+
+def deviations_of_numbers(images: Images) -> NDArray[np.float64]:
+    """Return the standard deviation of each coordinate over all inputs, but for columns that hold categories."""
+    found = data.deviations(images)
+    return np.delete(found, [column.place for column in images.spec.held]) if images.spec.held else found
 
 
 def questions(model: object, images: Images) -> Iterator[str]:

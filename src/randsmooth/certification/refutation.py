@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from randsmooth import data, models
-from randsmooth.attacks import Ball, Box, ball_of, noisy_logits
+from randsmooth.attacks import Ball, Box, Holding, ball_of, noisy_logits
 from randsmooth.attacks.shared import climb, mean_cross_entropy, unit
 from randsmooth.certificates import ABSTAIN, Certificates, CertificationSettings
 from randsmooth.certification.algorithm import count_classes
@@ -26,7 +26,7 @@ from randsmooth.certification.run import Run
 from randsmooth.certification.smoothed import SmoothedClassifier, enough_to_predict, top_if_clear
 from randsmooth.data import Images
 from randsmooth.errors import InputError
-from randsmooth.noise import GaussianPerCoordinate, Noise, Stream, address_of, draw
+from randsmooth.noise import GaussianPerCoordinate, HoldingFixed, Noise, Stream, address_of, draw
 from randsmooth.progress import Progress, chosen_progress
 
 PREDICT = "attack/predict"
@@ -423,7 +423,7 @@ class GradientFreeSearch(BallSearch):
         """As `Search.find`."""
         image, address = x.to(self.engine.device), address_of(x)
         self.engine.prepare(x.shape)
-        others = self.elsewhere[self.classes != y].to(image)
+        others = self.ball.keeping(image, self.elsewhere[self.classes != y].to(image))
         nearest = others[(others - image).flatten(1).norm(dim=1).argsort()]
         random = draw((self.restarts, *x.shape), 1.0, stream=Stream(self.seed, START).at(address), device=image.device)
         far_off = image + self.ball.along(random, 2.0 * eps)
@@ -487,6 +487,8 @@ def slopes(wrong: Tensor, copies: Tensor, shape: Sequence[int]) -> Tensor:
 
 def ball_under(noise: Noise) -> Ball:
     """The balls in which a noise certifies."""
+    if isinstance(noise, HoldingFixed):
+        return Holding(ball_under(noise.noise), noise.held)
     if isinstance(noise, GaussianPerCoordinate):
         return ball_of(noise.norm, torch.tensor(noise.unit, dtype=torch.float64))
     return ball_of(noise.norm)

@@ -21,7 +21,7 @@ from randsmooth.certificates.table import in_bytes
 from randsmooth.certification import header as headers
 from randsmooth.certification.algorithm import ImageEvidence, Job, Scheduler, certify_steps, uniform_number
 from randsmooth.certification.backends import Way, check_backend, one_at_a_time, slow_format
-from randsmooth.certification.matching import matched, questions, unnamed_features
+from randsmooth.certification.matching import deviations_of_numbers, held_fixed, matched, questions, unnamed_features
 from randsmooth.certification.opening import class_names, completed, opened, reading_of, words_of_noise
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.documents import shown
@@ -220,7 +220,7 @@ class Run:
 
     def loaded(self, split: str) -> data.Images:
         """A split of the data set, whose images are decoded when they are needed."""
-        return data.load(self.completed[0], split, stream=True, **self._reading)
+        return data.load(self.completed[0], split, stream=True, categories=True, **self._reading)
 
     @cached_property
     def _matched(self) -> tuple[models.BaseClassifier, data.Images]:
@@ -241,7 +241,9 @@ class Run:
         """What certifies."""
         settings, shape = self.completed[1], self.images.spec.shape
         if isinstance(settings.noise, InDeviations):
-            settings = settings.replace(noise=settings.noise.learned(data.deviations(self.loaded("train"))))
+            settings = settings.replace(noise=settings.noise.learned(deviations_of_numbers(self.loaded("train"))))
+        if self.images.spec.held:
+            settings = settings.replace(noise=held_fixed(settings.smoothing, self.images.spec))
         device = models.pick_device(self.device)
         return SmoothedClassifier(self.base, settings.of(shape), device=device, shape=shape)
 
@@ -303,6 +305,8 @@ class Run:
         yield from self._odd_units()
         yield from questions(self.base, self.images)
         yield from unnamed_features(self.base)
+        if held := [column.name for column in self.images.spec.held]:
+            yield f"no noise on {shown(', '.join(held))}: certificates are about changes of the other columns alone"
         yield from self._other_training()
         if self._reading["resize"] != self.resize or self._reading["crop"] != self.crop:
             how = (f"{name} {size}" for name in ("resize", "crop") if (size := getattr(header, name)) is not None)
@@ -341,7 +345,7 @@ class Run:
         """What to know of features: what was taken for them, and where one sigma is not the same for all."""
         if len(shape := self.images.spec.shape) == 2:
             yield f"inputs {shape} with values below 0 are taken for signals, not for grey images: no scale is checked"
-        std = data.deviations(self.images)
+        std = deviations_of_numbers(self.images)
         varying = std[std > 0]
         one_sigma = self.smoothed.settings.smoothing.norm not in OWN_UNITS
         if one_sigma and len(varying) and std.max() > SCALES * varying.min():

@@ -139,6 +139,37 @@ def written(size: int | Sides | None) -> str | None:
     return None if size is None else str(size)
 
 
+@dataclass(frozen=True)
+class Categories:
+    """A column of features that holds no numbers: each of its values is told by a code, which has no other meaning.
+
+    Attributes:
+        name: of the column.
+        place: its position among the features.
+        codes: whole numbers below 2^24, which float32 holds exactly, ascending.
+        values: what each code stands for.
+        dtype: pandas' type of the column.
+
+    Example:
+        >>> cities = Categories("city", 1, (3.0, 7.0), ("Rome", "Oslo"), object)
+        >>> cities.decoded(np.array([7.0, 3.0, 7.0])).tolist()
+        ['Oslo', 'Rome', 'Oslo']
+    """
+
+    name: str
+    place: int
+    codes: tuple[float, ...]
+    values: tuple[Any, ...]
+    dtype: Any
+
+    def decoded(self, column: NDArray[np.float64]) -> Any:
+        """The pandas Series of the values that these codes (B,) stand for; of another number that of one before it."""
+        import pandas as pd  # here, since it takes long to load
+
+        places = np.searchsorted(self.codes, column, side="right") - 1
+        return pd.Series(list(self.values), dtype=self.dtype).take(places.clip(0)).reset_index(drop=True)
+
+
 @dataclass(frozen=True, kw_only=True)
 class DatasetSpec:
     """The facts about one data set that models, training and certification need.
@@ -160,6 +191,7 @@ class DatasetSpec:
             own are; False: they are taken as the literature takes them, and other modes are refused.
         open_ended: `classes` are only those of the labels that occur, and a model may know more.
         columns: the names of features (d,), in their order; empty where the data give them none.
+        held: those of the columns that hold no numbers but categories, in the order of their places.
         files: split -> names that its files may have, the hub's own name first.
         read: gives the pixels (N, C, H, W) uint8 and the labels (N,) int64 of a split, for data that are made or
             come with a package; None: they are looked for in a folder, then on the hub.
@@ -193,6 +225,7 @@ class DatasetSpec:
     convert: bool = False
     open_ended: bool = False
     columns: tuple[str, ...] = ()
+    held: tuple[Categories, ...] = ()
     files: dict[str, tuple[str, ...]] = field(default_factory=lambda: {split: (split,) for split in SPLITS})
     read: Callable[[str], tuple[NDArray[np.uint8], NDArray[np.int64]]] | None = None
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import torch
 
 from randsmooth.data.arrays import column_names, from_arrays
+from randsmooth.data.dataset_spec import Categories
 from randsmooth.data.images import Request, TensorImages
 from randsmooth.data.labels import IMAGE_NAMES, NUMBER, ColumnNames, Where
 from randsmooth.data.lists import DELIMITERS, read_rows, rows_of
@@ -22,6 +24,7 @@ from randsmooth.errors import InputError
 
 MISSING = ("", "na", "nan", "null", "none")  # cells without a value, in small letters
 OF_IMAGES = {"image", "img", "file", "filename", "path"}  # words in the name of a column of images, in small letters
+CODE_BYTES = 3  # of a code: float32 holds all whole numbers of so many exactly
 LOOKED_AT = 20  # rows that tell a table of features from a list of images
 
 
@@ -99,12 +102,18 @@ def from_table(
         label = request.columns.label_among([each for each in names if each not in said], name)
     kept = np.array([each != label and each not in said for each in names])
     x = frame.loc[:, kept]
-    _check_numbers(x, name, where)
+    held = tuple(_categories(x, place) for place in range(x.shape[1]) if x.dtypes.iloc[place].kind not in "biuf")
+    if held and not request.categories:
+        raise _no_numbers(x, held[0], name, where)
     if label is not None:
         labels = frame.loc[:, [each == label for each in names]].iloc[:, 0]
-    values = x.to_numpy(np.float64, na_value=np.nan)
+    values = np.empty(x.shape)
+    numeric = [place for place in range(x.shape[1]) if place not in {each.place for each in held}]
+    values[:, numeric] = x.iloc[:, numeric].to_numpy(np.float64, na_value=np.nan)
+    for each in held:
+        values[:, each.place] = _coded(x.iloc[:, each.place], each)
     found = from_arrays(values, labels, name, request, source=called, as_features=True, where=where)
-    whole = replace(found.spec, columns=column_names(x))
+    whole = replace(found.spec, columns=column_names(x), held=held)
     images = TensorImages(whole, found.split, found.pixels, found.labels, found.device)
     if not said:
         return images
@@ -115,16 +124,34 @@ def from_table(
     return TensorImages(spec, split, part.pixels, part.labels, part.device)
 
 
-def _check_numbers(x: Any, name: str, where: Where) -> None:
-    """Raise InputError where a column of a table holds something else than numbers."""
-    for place, kind in enumerate(x.dtypes):
-        if kind.kind in "biuf":
-            continue
-        cells = x.iloc[:, place].tolist()
-        odd = next((row for row, cell in enumerate(cells) if _numbers([str(cell)]) is None), 0)
-        said = f"the column {shown(repr(str(x.columns[place])))} of {name} holds no numbers"
-        example = f"{shown(repr(cells[odd]))} in {where(odd)}" if cells else "nothing"
-        raise InputError(f"{said}, as {example}: encode it, drop it, or name it as label_column (--label-column)")
+def _no_numbers(x: Any, column: Categories, name: str, where: Where) -> InputError:
+    """The error for a column of a table that holds something else than numbers."""
+    cells = x.iloc[:, column.place].tolist()
+    odd = next((row for row, cell in enumerate(cells) if _numbers([str(cell)]) is None), 0)
+    example = f"{shown(repr(cells[odd]))} in {where(odd)}" if cells else "nothing"
+    said = f"the column {shown(repr(column.name))} of {name} holds no numbers, as {example}"
+    return InputError(f"{said}: encode it, drop it, or name it as label_column (--label-column)")
+
+
+def _categories(x: Any, place: int) -> Categories:
+    """The categories of a column: codes depend on the values alone, so that other values are other inputs."""
+    column = x.iloc[:, place]
+    values = {repr(value): value for value in column.tolist()}
+    codes = dict[int, Any]()
+    for text in sorted(values):
+        code = int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=CODE_BYTES).digest())
+        while code in codes:
+            code = (code + 1) % 256**CODE_BYTES
+        codes[code] = values[text]
+    ascending = sorted(codes)
+    known = tuple(codes[code] for code in ascending)
+    return Categories(str(x.columns[place]), place, tuple(map(float, ascending)), known, column.dtype)
+
+
+def _coded(column: Any, categories: Categories) -> list[float]:
+    """The codes of the values of a column."""
+    codes = {repr(value): code for code, value in zip(categories.codes, categories.values, strict=True)}
+    return [codes[repr(value)] for value in column.tolist()]
 
 
 def _numbers(cells: Sequence[str]) -> list[float] | None:

@@ -290,6 +290,7 @@ class Request:
     fit: Fit | None = None
     device: Device = "cpu"
     stream: bool = False
+    categories: bool = False
 
     @property
     def called(self) -> str:

@@ -43,6 +43,7 @@ def load(
     resize: Any = None,
     crop: Any = None,
     stream: bool = False,
+    categories: bool = False,
 ) -> Images:
     """The images of one split of a data set, in whatever form it comes (docs/data.md has an example of each).
 
@@ -62,6 +63,8 @@ def load(
         resize: the length of the shorter side, or (height, width), that every image is scaled to.
         crop: the side, or (height, width), that is then cut from the centre.
         stream: decode images when they are asked for, even if all of them would fit into memory.
+        categories: take columns of a table that hold no numbers as codes (`DatasetSpec.held`), which mean nothing by
+            themselves, for what holds them fixed; else such a column is refused.
 
     Raises:
         InputError: an unknown name, form or split, data that are missing or damaged, or images of several sizes without
@@ -79,7 +82,7 @@ def load(
     """
     check_known("split", SPLITS, split)
     columns, fit = ColumnNames(image_column, label_column), Fit.of(resize, crop)
-    return _loaded(dataset, Request(split, columns, fit, device, stream))
+    return _loaded(dataset, Request(split, columns, fit, device, stream, categories))
 
 
 def describe(

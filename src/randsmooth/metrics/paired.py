@@ -63,6 +63,10 @@ def require_one_norm(tables: Sequence[CertificatesLike]) -> None:
         said = ", ".join(f"{table.name or 'a table'} has {NORMS[table.norm].label} radii" for table in given)
         way = "report one norm at a time, or all in one that is proved of each (--norm, table.in_norm)"
         raise InputError(f"radii in different norms are never compared: {said}; {way}")
+    held = {table.header.smoothing.held_columns if table.header.names_noise else () for table in given}
+    if len(held) > 1:
+        listed = " and ".join(", ".join(columns) or "none" for columns in sorted(held))
+        raise InputError(f"the tables hold different columns fixed, {listed}: their radii are about different changes")
     if given and given[0].norm in OWN_UNITS:
         _require_one_unit(given)
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from randsmooth.data.dataset_spec import Categories
 from randsmooth.data.decode import LUMA
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, check_known
@@ -345,9 +346,9 @@ class Ensemble(Around):
         """The same, answering for `classes`; members that know other classes are refused."""
         return self._with([for_classes(member, classes) for member in self.members])
 
-    def for_columns(self, columns: Sequence[str]) -> Self:
+    def for_columns(self, columns: Sequence[str], held: Sequence[Categories] = ()) -> Self:
         """The same, taking features of these names; members that know others are refused."""
-        return self._with([for_columns(member, columns) for member in self.members])
+        return self._with([for_columns(member, columns, held) for member in self.members])
 
     def _with(self, members: Sequence[nn.Module]) -> Self:
         """The same with other members in the places of these."""

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth.data.arrays import into_unit_range
-from randsmooth.data.dataset_spec import is_image
+from randsmooth.data.dataset_spec import Categories, is_image
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, article
-from randsmooth.models.adapters.foreign_model import EstimatorModel, ForeignModel, FunctionModel, PythonModel
+from randsmooth.models.adapters.foreign_model import EstimatorModel, ForeignModel, FunctionModel, PythonModel, no_table
 from randsmooth.models.adapters.torch_program import Program, is_program
 from randsmooth.models.sources import open_source
 
@@ -105,9 +105,9 @@ class Around(nn.Module):
             return self
         return self.replace(**{self.answering: for_classes(self.get_submodule(self.answering), classes)})
 
-    def for_columns(self, columns: Sequence[str]) -> Self:
+    def for_columns(self, columns: Sequence[str], held: Sequence[Categories] = ()) -> Self:
         """The same, taking features whose names are `columns` in their order. InputError where a model knows others."""
-        parts = {name: for_columns(part, columns) for name, part in self.named_children()}
+        parts = {name: for_columns(part, columns, held) for name, part in self.named_children()}
         return self.replace(**parts)
 
     def replace(self, **modules: nn.Module) -> Self:
@@ -146,9 +146,9 @@ class ForeignPart(Around):
         """One that answers for these `classes` in their order."""
         return type(self)(self.model.for_classes(classes))
 
-    def for_columns(self, columns: Sequence[str]) -> Self:
+    def for_columns(self, columns: Sequence[str], held: Sequence[Categories] = ()) -> Self:
         """One that takes features of these names in their order."""
-        return type(self)(self.model.for_columns(columns))
+        return type(self)(self.model.for_columns(columns, held))
 
     def forward(self, x: Tensor) -> Tensor:
         """Logits or votes (B, K), float32."""
@@ -207,16 +207,23 @@ def for_classes(model: M, classes: Sequence[str]) -> M:
     return cast(M, told)  # of the model's own kind: `for_classes` returns Self
 
 
-def for_columns(model: M, columns: Sequence[str]) -> M:
+def for_columns(model: M, columns: Sequence[str], held: Sequence[Categories] = ()) -> M:
     """The model, taking features whose names are `columns`, where it knows names. InputError where it knows others.
+
+    Columns that are `held` come as codes of categories; a model that cannot be told what these stand for is refused.
 
     Example:
         >>> network = nn.Linear(2, 2)
         >>> for_columns(network, ["mass", "age"]) is network
         True
     """
-    told = model.for_columns(columns) if columns and isinstance(model, ForeignModel | Around) else model
-    return cast(M, told)
+    if not columns and not held:
+        return model
+    if isinstance(model, ForeignModel | Around):
+        return cast(M, model.for_columns(columns, held))
+    if held:
+        raise InputError(f"the model, a torch module, takes numbers alone: {no_table(held)}")
+    return model
 
 
 def notes_of(model: object) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from .gaussian import draw as draw
 from .gaussian_per_coordinate import GaussianPerCoordinate as GaussianPerCoordinate
 from .gaussian_per_coordinate import InDeviations as InDeviations
 from .gaussian_per_coordinate import PerFeature as PerFeature
+from .holding_fixed import HoldingFixed as HoldingFixed
 from .laplace import Laplace as Laplace
 from .norms import NORMS as NORMS
 from .norms import OWN_UNITS as OWN_UNITS

@@ -66,6 +66,7 @@ class Noise(ABC):
         additive: whether copies are x plus numbers that do not depend on x; then those of a batch are drawn at once.
         implied: further norms that `convert` knows.
         proves_apart: of these, those whose radii have a proof of their own, and do not follow from those in `norm`.
+        held_columns: names of the features that no copy changes, and that no radius is about (see `HoldingFixed`).
 
     Example:
         >>> from randsmooth.noise import Uniform
@@ -83,6 +84,7 @@ class Noise(ABC):
     domain: ClassVar[tuple[float, float] | None] = None
     implied: ClassVar[tuple[str, ...]] = ()
     proves_apart: ClassVar[tuple[str, ...]] = ()
+    held_columns: ClassVar[tuple[str, ...]] = ()
 
     @property
     def scale(self) -> float:

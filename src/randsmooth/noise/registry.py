@@ -66,4 +66,10 @@ def noise_from(facts: Mapping[str, Any]) -> Noise:
         >>> noise_from({"name": "uniform", "lam": 0.6})
         Uniform(lam=0.6)
     """
-    return NOISES[str(facts.get("name", ""))].from_facts({key: value for key, value in facts.items() if key != "name"})
+    own = {key: value for key, value in facts.items() if key not in ("name", "held", "columns")}
+    noise = NOISES[str(facts.get("name", ""))].from_facts(own)
+    if "held" not in facts:
+        return noise
+    from randsmooth.noise.holding_fixed import holding  # here, since it loads NumPy
+
+    return holding(facts, noise)

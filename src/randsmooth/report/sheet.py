@@ -51,7 +51,13 @@ def remarks(tables: Sequence[Certificates]) -> list[str]:
         ['The tables were made with different sigma (0.25, 0.5).']
     """
     counted = [table for table in tables if not table.is_log]
-    found = [*_image_remarks(tables), *_noise_remarks(tables), *budget_remarks(tables), *_unrecorded(tables)]
+    found = [
+        *_held_remarks(tables),
+        *_image_remarks(tables),
+        *_noise_remarks(tables),
+        *budget_remarks(tables),
+        *_unrecorded(tables),
+    ]
     for ways, why in (
         ({_size(t) for t in counted if t.header.source is None}, "Radii are about images of different sizes"),
         ({_way_of_judging(t) for t in counted}, "Tables were judged in different ways"),
@@ -63,6 +69,12 @@ def remarks(tables: Sequence[Certificates]) -> list[str]:
     found += [f"{'All tables' if len(names) == every else ', '.join(names)}: {fact}." for fact, names in said.items()]
     found += [_rule_remark(table) for table in tables if table.header.rule != "fixed" or table.header.label_aware]
     return [shortened(remark, LONG) for remark in found]
+
+
+def _held_remarks(tables: Sequence[Certificates]) -> list[str]:
+    """Which columns of features no certificate is about, where there are some."""
+    held = ", ".join(held_columns(tables))
+    return [f"Radii are about changes of the other columns alone; held fixed: {held}."] if held else []
 
 
 def _image_remarks(tables: Sequence[Certificates]) -> list[str]:
@@ -337,6 +349,12 @@ def sure_of(tables: Sequence[Certificates]) -> str:
         return "which is certain: all noisy copies of an image were counted"
     except_for = ", none where all noisy copies were counted" * any(certain)
     return f"each certificate wrong with probability at most alpha{except_for}"
+
+
+def held_columns(tables: Sequence[Certificates]) -> list[str]:
+    """The names of the columns of features that a table of these holds fixed: no certificate is about their changes."""
+    noises = [table.header.smoothing for table in tables if table.header.names_noise]
+    return sorted({name for noise in noises for name in noise.held_columns})
 
 
 def with_distinct_names(tables: Sequence[Certificates]) -> list[Certificates]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
+from randsmooth.data.dataset_spec import Categories
 from randsmooth.data.labels import composed
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
@@ -58,12 +59,18 @@ class ForeignModel(ABC):
     def weights_hash(self) -> str:
         """A hash of what decides its answers, as far as it can be read: "sha256:" and 64 hexadecimal digits."""
 
-    def for_columns(self, columns: Sequence[str]) -> Self:
+    def for_columns(self, columns: Sequence[str], held: Sequence[Categories] = ()) -> Self:
         """Itself, or a copy, that takes features whose names are `columns`, in this order.
 
+        Args:
+            columns: the names.
+            held: those of the columns that hold codes of categories, which it is to see as their values.
+
         Raises:
-            InputError: it knows other names.
+            InputError: it knows other names, or cannot take categories.
         """
+        if held:
+            raise InputError(f"the model ({self.kind}) takes numbers alone: {no_table(held)}")
         return self
 
     def for_classes(self, classes: Sequence[str]) -> Self:
@@ -265,6 +272,7 @@ class EstimatorModel(PythonModel):
         classes: the names of the K classes that its votes are for.
         feature_names: of the columns that it was fitted with; None where they had none.
         columns: those of the features that it is given, as `for_columns` was told; None: those of the fit.
+        held: those of the columns that are codes of categories, as it was told.
 
     Raises:
         InputError: it is not fitted, or no classifier.
@@ -294,6 +302,7 @@ class EstimatorModel(PythonModel):
         fitted_with = getattr(self.estimator, "feature_names_in_", None)
         self.feature_names = None if fitted_with is None else tuple(map(str, fitted_with))
         self.columns: tuple[str, ...] | None = None
+        self.held: tuple[Categories, ...] = ()
         self.kind = f"scikit-learn {self.name}"
         hashed = _hash_of(self.estimator)
         self.unreadable = "" if hashed else f"the estimator {self.name} does not say all that it holds"
@@ -315,7 +324,9 @@ class EstimatorModel(PythonModel):
         changed.num_classes = len(classes)
         return changed
 
-    def for_columns(self, columns: Sequence[str]) -> Self:
+    def for_columns(self, columns: Sequence[str], held: Sequence[Categories] = ()) -> Self:
+        if self.feature_names is None and held:
+            raise InputError(f"{self.name} was not fitted with a table: {no_table(held)}")
         if self.feature_names is None or not columns:
             return self
         known = [composed(name) for name in self.feature_names]
@@ -329,6 +340,7 @@ class EstimatorModel(PythonModel):
             raise InputError(f"{self.name} was not fitted with the column {shown(repr(more[0]))} of the data: {way}")
         changed = copy.copy(self)
         changed.columns = tuple(columns)
+        changed.held = tuple(held)
         return changed
 
     def answer(self, noisy: Tensor) -> Tensor:
@@ -347,10 +359,13 @@ class EstimatorModel(PythonModel):
             return features
         import pandas as pd  # here, since it takes long to load
 
-        if self.columns is not None:
-            places = [self.columns.index(composed(name)) for name in self.feature_names]
-            features = features[:, places]
-        return pd.DataFrame(features, columns=self.feature_names)
+        if self.columns is None:
+            return pd.DataFrame(features, columns=self.feature_names)
+        places = [self.columns.index(composed(name)) for name in self.feature_names]
+        table = pd.DataFrame(features[:, places], columns=self.feature_names)
+        for column in self.held:
+            table.isetitem(places.index(column.place), column.decoded(features[:, column.place]))
+        return table
 
     def _places_among(self, classes: Sequence[str]) -> NDArray[np.int64]:
         """The place among the data set's `classes` of each of the estimator's: by name, or else by number.
@@ -369,6 +384,12 @@ class EstimatorModel(PythonModel):
             raise InputError(f"{said}: give the names that it knows, {shown(', '.join(self.names))}")
         way = f"fit it with the names {shown(', '.join(classes))} of the data set, or 0 to {len(classes) - 1}"
         raise InputError(f"{self.name} was fitted with the class {shown(repr(missing[0]))}: {way}")
+
+
+def no_table(held: Sequence[Categories]) -> str:
+    """What to do about columns of categories that a model does not take."""
+    names = shown(", ".join(column.name for column in held))
+    return f"encode or drop {names}, or give a scikit-learn pipeline that encodes them, fitted with a DataFrame"
 
 
 class _Pickler(pickle.Pickler):

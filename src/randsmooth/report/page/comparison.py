@@ -16,7 +16,16 @@ from randsmooth.metrics import Comparison, Difference
 from randsmooth.noise import NORMS, OWN_UNITS
 from randsmooth.report import charts, curves, web
 from randsmooth.report.page.panels import PANELS, PageContent, Pictures
-from randsmooth.report.sheet import UNJUDGED, Sheet, budget_remarks, build_sheet, gathered, paired_with, sure_of
+from randsmooth.report.sheet import (
+    UNJUDGED,
+    Sheet,
+    budget_remarks,
+    build_sheet,
+    gathered,
+    held_columns,
+    paired_with,
+    sure_of,
+)
 
 
 def sentences(sheet: Sheet) -> list[str]:
@@ -198,6 +207,7 @@ def _page(content: PageContent, summary: list[str], title: str | None) -> str:
         summary=summary,
         panels=printed,
         norm=content.sheet.norm,
+        held=held_columns(content.sheet.tables),
         sure=sure_of(content.sheet.tables),
         data={"plots": plots, "panels": {name: view.data for name, view in views.items()}},
     )
