@@ -177,7 +177,7 @@ def test_few_runs_bear_out_that_rare_losses_make_no_false_sign() -> None:
 def test_rare_losses_make_no_false_sign() -> None:
     for kind, population in POPULATIONS.items():
         for images in (100, 500, 10_000):
-            runs = 2000 if images < 10_000 else 200
+            runs = 1000 if images < 10_000 else 100
             found = false_signs(kind, images, runs)
             assert found["any"] <= 0.05 + 3.0 * np.sqrt(0.05 * 0.95 / runs), (kind, images)
             if images in population.fails_near:
