@@ -21,6 +21,7 @@ from randsmooth.certificates import (
 )
 from randsmooth.certificates.logs import lines
 from randsmooth.certificates.logs.inferred import CLASSES, DATASETS
+from randsmooth.cli import certificate_files
 
 HEAD = "idx\tlabel\tpredict\tradius\tcorrect\ttime"
 ROWS = [(0, 3, 3, "0.644", 1), (20, 7, 2, "2.5e-05", 0), (40, 1, -1, "0.0", 0), (60, 9, 9, "1.91", 1)]
@@ -260,6 +261,16 @@ def test_p_a_of_images_with_sigmas_of_their_own_is_recovered_by_these(
     assert "sigma for each image" in refusal(write_tsv, table, tmp_path / "out.tsv")
     assert "several sigmas" in refusal(metrics.acr_at, table, n=1000)
     assert "no one noise" in refusal(lambda: table.smoothing)
+
+
+def test_a_given_sigma_is_that_of_the_logs_that_do_not_say_theirs(tmp_path: Path) -> None:
+    own, usual = tmp_path / "own.tsv", tmp_path / "usual.tsv"
+    own.write_text(with_columns(own_radii(SIGMAS), best_sigma=SIGMAS))
+    usual.write_text(with_columns(own_radii([0.5] * 6)))
+    tables = certificate_files.load([own, usual], sigma=0.5)
+    assert [table.header.sigma for table in tables] == [None, 0.5]
+    assert [metrics.p_a(table).share(0.99).value for table in tables] == [5 / 6, 5 / 6]
+    assert "leave sigma out" in refusal(certificate_files.load, [own], sigma=0.5)
 
 
 def test_a_sigma_that_all_images_share_is_the_logs_and_may_not_be_contradicted(tmp_path: Path) -> None:

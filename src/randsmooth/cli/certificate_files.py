@@ -40,8 +40,13 @@ def load(
         own = tables[0].header.noise_words.replace("sigma ", "sigma=")
         raise InputError(f"{tables[0].name} was certified at {own}; --sigma={sigma} is for TSV logs, which do not say")
 
+    silent = [table.sigmas is None and table.header.sigma is None for table in tables]
+
     def judged(file: Path, table: Certificates) -> Certificates:
-        whole = certificates.infer(table, file, sigma=sigma, n=n, alpha=alpha)
+        says_itself = table.sigmas is not None or table.header.sigma is not None
+        # The sigma that is given is that of the tables that do not say theirs, if there are some.
+        given = None if says_itself and any(silent) else sigma
+        whole = certificates.infer(table, file, sigma=given, n=n, alpha=alpha)
         asked = not table.is_log and (n, alpha) != (None, None)
         return in_norm(whole.at(n=n, alpha=alpha) if asked else whole, norm, dimension)
 
