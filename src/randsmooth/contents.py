@@ -75,7 +75,7 @@ def what_it_is(path: Path) -> str:
     if head.lstrip().startswith((b"{", b"[")):
         return "is JSON, which is text"
     if head.startswith(b"PK\3\4"):
-        return _in_archive(path) if zipfile.is_zipfile(path) else "is cut short: copy or download it again"
+        return _in_archive(path)
     return ""
 
 
@@ -134,6 +134,8 @@ def stands_for(head: bytes) -> str:
 def _in_archive(path: Path) -> str:
     """What a zip file is, by the names in it."""
     try:
+        if not zipfile.is_zipfile(path):
+            return "is cut short: copy or download it again"
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
     except Exception:  # of a damaged directory Python's reader raises whatever comes

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import struct
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -67,6 +68,14 @@ def halved(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
+def spanning(path: Path) -> None:
+    """An archive whose end says that it lies on several disks, of which Python's reader raises an error of its own."""
+    packed(path)
+    whole = path.read_bytes()
+    end = whole.rindex(b"PK\5\6")
+    path.write_bytes(whole[:end] + b"PK\6\7" + struct.pack("<LQL", 1, 0, 7) + whole[end:])
+
+
 def arrays(path: Path) -> None:
     with path.open("wb") as file:
         np.savez(file, w=np.zeros(3))
@@ -77,6 +86,7 @@ OTHERS: dict[str, tuple[Callable[[Path], object], str]] = {
     "zip": (packed, "is a zip archive of checkpoint.pth.tar | unpack it"),
     "tar": (taped, "is a tar archive | unpack it"),
     "cut": (halved, "is cut short"),
+    "spanning": (spanning, "is a damaged zip archive"),
     "npz": (arrays, "is a file of arrays of NumPy"),
     "pickle": (lambda path: path.write_bytes(pickle.dumps(STATE)), "is a plain pickle | torch.save("),
     "gzip": (lambda path: path.write_bytes(b"\x1f\x8b\x08"), "is packed by gzip | gunzip"),
