@@ -1,6 +1,7 @@
 """What gives access is told to nobody: tables, folders, pages, caches and kept commands hold no password or token."""
 
 import os
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -80,7 +81,12 @@ def test_what_gives_access_to_data_is_kept_nowhere(cli: Run, data_at: str, tmp_p
     train = ("train", data_at, "--sigma", 0.25, "--arch", "small-cnn", "--out", "m")
     cli.done(*train, "--epochs", 1)
     cli.done(*train, "--epochs", 1, "--resume")
-    cli.done("compare", "a-1-of-2.parquet", "--out", "page.html")
+    served = tmp_path.with_name(f"{tmp_path.name}-served")
+    for name in ("gaussian", "other"):
+        shutil.copy("a-1-of-2.parquet", served / f"{name}.parquet")
+    tables = [data_at.replace("mine.npz", f"{name}.parquet") for name in ("gaussian", "other")]
+    cli.done("compare", *tables, "--out", "page.html")
+    assert "***@" in (tmp_path / "page.html").read_text()
     assert (tmp_path / "m" / "run.yaml").exists() and [*(tmp_path / "cache").rglob("mine.npz")]
     assert holding(tmp_path, WORD, SIGN) == []
     lost = cli.refused("certify", "demo", "--dataset", data_at.replace("mine", "none"), *HOW)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from importlib import import_module
 from typing import Annotated, Any, Literal
@@ -327,6 +328,16 @@ def words_of(verb: str, arguments: Sequence[str], settings: OneModel, left_out: 
     given |= {"noise": settings.noise.text} if given.get("noise") else {}  # type: ignore[attr-defined]
     options = {as_given(name, type(settings)).removeprefix("--"): value for name, value in given.items()}
     return [without_credentials(word) for word in command_words(verb, arguments, options)]
+
+
+def as_typed(words: Sequence[str]) -> str:
+    """The command of these words as a page may tell it: without what gives access in a URL.
+
+    Example:
+        >>> as_typed(["evaluate", "s3://key:word@bucket/a b.parquet"])
+        "randsmooth evaluate 's3://***@bucket/a b.parquet'"
+    """
+    return shlex.join(["randsmooth", *map(without_credentials, words)])
 
 
 def check_no_secrets(settings: Settings, what: str) -> None:

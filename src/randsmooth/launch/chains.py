@@ -22,6 +22,7 @@ from randsmooth.errors import InputError
 from randsmooth.escape import printable, shortened
 from randsmooth.launch.workers import Workers, watched
 from randsmooth.progress import Progress
+from randsmooth.urls import without_credentials
 
 if TYPE_CHECKING:
     from randsmooth.training import Recipe
@@ -164,7 +165,7 @@ def run_words(words: Sequence[str], log: Path) -> str:
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("a", encoding="utf-8", errors="backslashreplace", buffering=1) as said:
-        said.write(f"$ {shlex.join(['randsmooth', *words])}\n")
+        said.write(f"$ {without_credentials(shlex.join(['randsmooth', *words]))}\n")
         begins = said.tell()
         try:
             with redirect_stdout(said), redirect_stderr(said):

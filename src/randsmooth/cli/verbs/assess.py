@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +10,7 @@ import typer
 from pydantic import BeforeValidator
 
 from randsmooth import app, certificates
-from randsmooth.cli.options import DATASET, Answered, Identified, NoiseNamed, certification_option, words_of
+from randsmooth.cli.options import DATASET, Answered, Identified, NoiseNamed, as_typed, certification_option, words_of
 from randsmooth.cli.output import FAILURE, note, writing
 from randsmooth.cli.settings import Argument, Given, option, words
 from randsmooth.cli.verbs.certify import suspicions
@@ -99,7 +98,7 @@ def assess(settings: Assess) -> None:
         others = set(Assess.model_fields) - {"model_arg", "denoiser", "identity", "num_classes", "device"}
         use = [*words_of("predict", [settings.model, "new.png"], settings, others), "--like", str(out / TABLE)]
         use += ["--dataset", settings.data] if settings.data else []
-        typed, predict = (shlex.join(["randsmooth", *each]) for each in (words, use))
+        typed, predict = map(as_typed, (words, use))
         app.write_assessment(found, out, command=typed, predict=predict)
     written = list(map(str, files))
     settings.answer([*lines(found), *written], lambda: found.to_dict() | {"files": written})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -15,7 +14,7 @@ from randsmooth import certificates, data, metrics, report
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates.files import OTHERS, grouped, names_of
 from randsmooth.cli import certificate_files
-from randsmooth.cli.options import Answered, Compared, Judged
+from randsmooth.cli.options import Answered, Compared, Judged, as_typed
 from randsmooth.cli.output import note, writing
 from randsmooth.cli.settings import Argument, Given, words
 from randsmooth.documents import shown
@@ -99,7 +98,7 @@ def compare(settings: Compare) -> None:
             how["pictures"] = pictures_of(tables) if settings.pictures else None
         except InputError as reason:  # the page is made without
             note(f"no pictures: {reason}")
-        command = "randsmooth " + shlex.join(sys.argv[1:])
+        command = as_typed(sys.argv[1:])
         summary = report.write_comparison(tables, settings.out, **how, command=command)
         for remark in report.remarks(tables):
             if remark not in summary:
@@ -213,7 +212,7 @@ def leaderboard(settings: Leaderboard) -> None:
     certificate_files.check_asked(settings.sigma, settings.n, settings.alpha)
     with writing(pages, overwrite=settings.overwrite):
         entries, left_out = _measured(settings)
-        command = "randsmooth " + shlex.join(sys.argv[1:])
+        command = as_typed(sys.argv[1:])
         how = {"radii": settings.radii, "title": settings.title, "command": command, "left_out": left_out}
         report.write_leaderboard(entries, settings.out, **how)
     settings.answer(map(str, pages), lambda: {"written": [*map(str, pages)]})
