@@ -41,7 +41,7 @@ def test_files_that_are_too_large_or_no_images_are_refused_without_their_path(se
     refused = {"large": path.read_bytes(), "text": b"hello", "empty": b"", "cut": b"\x89PNG\r\n\x1a\n" + b"\0" * 50}
     Image.new("L", (200, 200)).save(path)
     refused["pixels"] = path.read_bytes()
-    said = {"large": "larger than the 0.2 MB", "pixels": "more than the 10,000"}
+    said = {"large": "larger than the 0.2 MB", "pixels": "more than the 10,000", "empty": "is empty"}
     for name, content in refused.items():
         path.write_bytes(content)
         told = refusal(served.read, path)
