@@ -46,10 +46,10 @@ def mean_interval(
         low, high: (...)
 
     Source: Gaffke 2005, "Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative
-        variable". That its level holds for every distribution: Vlassis & Thomas 2026, "An exact distribution-free test
-        for means of nonnegative random variables"; that it is as short as the normal interval once N is large: Ming,
-        Ramdas, Shen, Wang & Waudby-Smith 2026. The quantile: Lugannani & Rice 1980, in Barndorff-Nielsen's
-        form, corrected by the inversion integral that it approximates.
+        variable", who conjectured that its level holds for every distribution. A proof is announced (Vlassis & Thomas
+        2026, "An exact distribution-free test for means of nonnegative random variables"), known here by citation
+        only; `tests/metrics/test_intervals.py` enumerates populations of three values. The quantile: Lugannani &
+        Rice 1980, in Barndorff-Nielsen's form, corrected by the inversion integral that it approximates.
 
     Example:
         >>> low, high = mean_interval([0.0, 0.5, 1.0, 1.5], (0.0, 2.0), 1.96)
