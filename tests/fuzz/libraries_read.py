@@ -29,7 +29,7 @@ UNET, NETWORK, SCHEDULER = (
     "unet/diffusion_pytorch_model.safetensors",
     "scheduler/scheduler_config.json",
 )
-SCRIPT, PROGRAM = "net.pt", "net.pt2"
+SCRIPT, PROGRAM = "net.ts", "net.pt2"
 SHAPE, BATCH = (1, 4, 4), 128
 
 
@@ -170,7 +170,7 @@ def small(seed: int) -> nn.Module:
 
 
 class Script(Programs):
-    """A TorchScript file."""
+    """A TorchScript file, damaged alone: what is changed with its checksums is code that somebody wrote."""
 
     name = "torchscript"
 

@@ -189,6 +189,11 @@ def test_a_program_holds_no_more_than_its_file_but_code(tmp_path: Path) -> None:
     with warnings.catch_warnings(action="ignore"):  # that TorchScript is no longer developed
         torch.jit.save(torch.jit.trace(nn.Linear(4, 3), torch.zeros(2, 4)), path)
     assert scripted(path)(torch.zeros(2, 4)).shape == (2, 3)
+    content = path.read_bytes()
+    place = content.index(b"class ") if b"class " in content else content.index(b"data.pkl") + 100
+    path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+    assert "checksum" in refusal(scripted, path)
+    path.write_bytes(content)
     with zipfile.ZipFile(path) as whole:
         held = {name: whole.read(name) for name in whole.namelist()}
     for name, size in (("net/data/0", MOST_PACKED), ("net/code/more.py", MOST_PACKED + 1)):

@@ -76,16 +76,27 @@ def scripted(source: Path | str) -> torch.jit.ScriptModule:
     Raises:
         InputError: it holds something else, such as a checkpoint, or is damaged.
     """
-    path = Path(source)
+    if zipfile.is_zipfile(source):
+        _check_script(Path(source))
     try:
-        with path.open("rb") as file:
-            check_archive(file, path.stat().st_size, packed="code")
         with warnings.catch_warnings(action="ignore"):  # that TorchScript is no longer developed
             module: torch.jit.ScriptModule = torch.jit.load(str(source), map_location="cpu")
         return module
     except Exception as error:  # the reader raises whatever a damaged part makes it
         why = f"it is no TorchScript file that can be run, as torch.jit.script(model).save writes: {_last_line(error)}"
         raise no_model(source, f" ({why})") from error
+
+
+def _check_script(path: Path) -> None:
+    """Raise InputError where a zip file swells or is damaged: torch does not look, and damage may end the process."""
+    try:
+        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+            check_archive(file, path.stat().st_size, packed="code")
+            damaged = archive.testzip()
+    except Exception as error:  # of damaged parts Python's reader raises whatever comes
+        raise InputError(f"{path} is damaged ({_last_line(error)}): copy or download it again") from error
+    if damaged is not None:
+        raise InputError(f"{path} is damaged, the checksum of its part {shown(damaged)} differs: download it again")
 
 
 def exported(source: Path | str) -> Any:
