@@ -76,8 +76,7 @@ def scripted(source: Path | str) -> torch.jit.ScriptModule:
     Raises:
         InputError: it holds something else, such as a checkpoint, or is damaged.
     """
-    if zipfile.is_zipfile(source):
-        _check_script(Path(source))
+    _check_script(Path(source))
     try:
         with warnings.catch_warnings(action="ignore"):  # that TorchScript is no longer developed
             module: torch.jit.ScriptModule = torch.jit.load(str(source), map_location="cpu")
@@ -90,6 +89,8 @@ def scripted(source: Path | str) -> torch.jit.ScriptModule:
 def _check_script(path: Path) -> None:
     """Raise InputError where a zip file swells or is damaged: torch does not look, and damage may end the process."""
     try:
+        if not zipfile.is_zipfile(path):  # which torch says
+            return
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             check_archive(file, path.stat().st_size, packed="code")
             damaged = archive.testzip()
