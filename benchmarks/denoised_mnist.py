@@ -31,13 +31,27 @@ ALPHA, N0 = 0.001, 100
 RADII = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5)
 CLASSIFIERS = ("lenet", "mlp")
 DENOISERS = {"none": "nothing", "dncnn": "DnCNN", "diffusion": "diffusion model"}
-LENET = {"lr": 0.05, "lr_milestones": [2]}  # the usual schedule, of 150 epochs, would drop too early in so few
+LENET = {
+    "lr": 0.05,
+    "lr_milestones": [2],
+}  # the usual schedule, of 150 epochs, would drop too early in so few
 
 
 # How much of everything; `take` None is all training images.
-SIZES = ("images", "n", "take", "arch", "lenet_epochs", "mlp_epochs", "dncnn_epochs", "diffusion_epochs")
+SIZES = (
+    "images",
+    "n",
+    "take",
+    "arch",
+    "lenet_epochs",
+    "mlp_epochs",
+    "dncnn_epochs",
+    "diffusion_epochs",
+)
 SCALES = {
-    "full": dict(zip(SIZES, (200, 10_000, None, "dncnn-5x16", 3, 10, 2, 5), strict=True)),
+    "full": dict(
+        zip(SIZES, (200, 10_000, None, "dncnn-5x16", 3, 10, 2, 5), strict=True)
+    ),
     "tiny": dict(zip(SIZES, (4, 128, 256, "dncnn-3x4", 1, 2, 1, 1), strict=True)),
 }
 
@@ -49,13 +63,22 @@ class Work:
         self.options, self.scale = options, SimpleNamespace(**SCALES[options.scale])
         self.out: Path = options.out
         precision = "bf16-mixed" if options.precision == "bf16" else "32"
-        self.training = {"precision": precision, "device": options.device, "take": self.scale.take}
+        self.training = {
+            "precision": precision,
+            "device": options.device,
+            "take": self.scale.take,
+        }
 
     @cached_property
     def lenet(self) -> rs.models.Classifier:
         folder = self.out / "lenet"
         if not (folder / "config.json").exists():
-            how = {"sigma": 0.0, "epochs": self.scale.lenet_epochs, "set": LENET, "resume": folder.exists()}
+            how = {
+                "sigma": 0.0,
+                "epochs": self.scale.lenet_epochs,
+                "set": LENET,
+                "resume": folder.exists(),
+            }
             rs.train("mnist", **how, **self.training, out=folder, progress=console)
         return rs.models.load(folder)
 
@@ -66,27 +89,44 @@ class Work:
 
         images = data.load("mnist", "train")
         x, y = images.batch(data.take(len(images), self.scale.take or len(images)))
-        network = MLPClassifier((128,), max_iter=self.scale.mlp_epochs, batch_size=256, random_state=0)
+        network = MLPClassifier(
+            (128,), max_iter=self.scale.mlp_epochs, batch_size=256, random_state=0
+        )
         return network.fit(x.flatten(1).double().numpy(), y.numpy())
 
     def dncnn(self, sigma: float) -> rs.models.Denoiser:
         folder = self.out / f"dncnn-{sigma:g}"
         if not (folder / "config.json").exists():
-            how = {"sigma": sigma, "arch": self.scale.arch, "epochs": self.scale.dncnn_epochs, "batch": 64, "lr": 2e-3}
+            how = {
+                "sigma": sigma,
+                "arch": self.scale.arch,
+                "epochs": self.scale.dncnn_epochs,
+                "batch": 64,
+                "lr": 2e-3,
+            }
             how |= {"resume": folder.exists(), "out": folder, "progress": console}
             rs.train_denoiser("mnist", **how, **self.training)
         return rs.models.load_denoiser(folder)
 
     def diffusion(self, sigma: float) -> rs.DiffusionDenoiser:
-        device, precision = rs.models.pick_device(self.options.device), self.options.precision
+        device, precision = (
+            rs.models.pick_device(self.options.device),
+            self.options.precision,
+        )
         how = {"epochs": self.scale.diffusion_epochs, "take": self.scale.take}
-        network = tiny_unet.trained(self.out / "diffusion", **how, device=device, precision=precision)
-        return rs.DiffusionDenoiser(network, sigma=sigma, alphas_cumprod=tiny_unet.ALPHAS_CUMPROD)
+        network = tiny_unet.trained(
+            self.out / "diffusion", **how, device=device, precision=precision
+        )
+        return rs.DiffusionDenoiser(
+            network, sigma=sigma, alphas_cumprod=tiny_unet.ALPHAS_CUMPROD
+        )
 
     def certify(self, classifier: str, denoiser: str, sigma: float) -> Certificates:
         """The finished table of a run, from where it was left."""
         model = getattr(self, classifier)
-        alone = classifier == "mlp" and denoiser == "none"  # which computes as scikit-learn does
+        alone = (
+            classifier == "mlp" and denoiser == "none"
+        )  # which computes as scikit-learn does
         if denoiser != "none":
             model = rs.Denoised(getattr(self, denoiser)(sigma), model)
         settings = rs.CertificationSettings(
@@ -100,13 +140,26 @@ class Work:
         before = "" if denoiser == "none" else f"{denoiser}-"
         path = self.out / "certificates" / f"{before}{classifier}-{sigma:g}.parquet"
         path.parent.mkdir(parents=True, exist_ok=True)
-        how = {"take": self.scale.images, "device": self.options.device, "resume": True, "progress": console}
-        return rs.read(path) if path.exists() else rs.certify(model, "mnist", settings, out=path, **how)
+        how = {
+            "take": self.scale.images,
+            "device": self.options.device,
+            "resume": True,
+            "progress": console,
+        }
+        return (
+            rs.read(path)
+            if path.exists()
+            else rs.certify(model, "mnist", settings, out=path, **how)
+        )
 
 
-def row(classifier: str, denoiser: str, sigma: float, table: Certificates) -> dict[str, Any]:
+def row(
+    classifier: str, denoiser: str, sigma: float, table: Certificates
+) -> dict[str, Any]:
     n = table.header.settings.n
-    accuracies = {f"accuracy@{r:g}": metrics.accuracy_at(table, r, n, ALPHA).value for r in RADII}
+    accuracies = {
+        f"accuracy@{r:g}": metrics.accuracy_at(table, r, n, ALPHA).value for r in RADII
+    }
     return {
         "classifier": classifier,
         "denoiser": denoiser,
@@ -125,17 +178,36 @@ def row(classifier: str, denoiser: str, sigma: float, table: Certificates) -> di
 def markdown(table: pd.DataFrame) -> str:
     """ACR with three decimals, accuracies in per cent."""
     radii = [f"accuracy@{r:g}" for r in RADII]
-    lines = [["classifier", "before it", "sigma", "ACR", *(f"% at {r:g}" for r in RADII)]]
+    lines = [
+        ["classifier", "before it", "sigma", "ACR", *(f"% at {r:g}" for r in RADII)]
+    ]
     for _, line in table.sort_values(["classifier", "sigma"], kind="stable").iterrows():
-        cells = [line["classifier"], DENOISERS[line["denoiser"]], f"{line['sigma']:g}", f"{line['acr']:.3f}"]
+        cells = [
+            line["classifier"],
+            DENOISERS[line["denoiser"]],
+            f"{line['sigma']:g}",
+            f"{line['acr']:.3f}",
+        ]
         lines.append(cells + [f"{100 * line[name]:.1f}" for name in radii])
     return "\n".join(pipes(lines, [False] * len(lines[0]))) + "\n"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=Path("runs/denoised-mnist"), help="of models and certificates")
-    parser.add_argument("--results", type=Path, default=Path("runs/denoised-mnist/results"), help="of the tables")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("runs/denoised-mnist"),
+        help="of models and certificates",
+    )
+    parser.add_argument(
+        "--results",
+        type=Path,
+        default=Path("runs/denoised-mnist/results"),
+        help="of the tables",
+    )
     parser.add_argument("--scale", choices=SCALES, default="full")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--precision", choices=("32", "bf16"), default="bf16")
@@ -149,9 +221,18 @@ def main() -> None:
         table.to_csv(options.results / "table.csv", index=False)
         (options.results / "table.md").write_text(markdown(table))
         histories = sorted(options.out.glob("*/history.csv"))
-        seconds = {path.parent.name: round(float(pd.read_csv(path)["seconds"].sum()), 1) for path in histories}
-        written(options.results / "made.json", {"scale": SCALES[options.scale], "training_seconds": seconds})
-        print(f"{run}: ACR {rows[-1]['acr']:.3f} after {time.perf_counter() - start:,.0f} s", flush=True)
+        seconds = {
+            path.parent.name: round(float(pd.read_csv(path)["seconds"].sum()), 1)
+            for path in histories
+        }
+        written(
+            options.results / "made.json",
+            {"scale": SCALES[options.scale], "training_seconds": seconds},
+        )
+        print(
+            f"{run}: ACR {rows[-1]['acr']:.3f} after {time.perf_counter() - start:,.0f} s",
+            flush=True,
+        )
     print((options.results / "table.md").read_text(), end="")
 
 

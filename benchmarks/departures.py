@@ -30,10 +30,14 @@ class Case:
 
     def at(self, points: Tensor) -> float:
         """Mean cross-entropy at attacked images (B, ...) or noises (m, B, ...)."""
-        x, noise = (points, self.noise) if points.dim() == self.x.dim() else (self.x, points)
+        x, noise = (
+            (points, self.noise) if points.dim() == self.x.dim() else (self.x, points)
+        )
         with torch.no_grad():
             logits = noisy_logits(self.model, x, noise)
-        return float(nn.functional.cross_entropy(logits.flatten(0, 1), self.y.repeat(self.m)))
+        return float(
+            nn.functional.cross_entropy(logits.flatten(0, 1), self.y.repeat(self.m))
+        )
 
 
 class Sharpened(nn.Module):
@@ -54,15 +58,21 @@ def image_attacks(case: Case) -> dict[str, float]:
         points = ddn(*given, steps=10, eps=1.0, released=released).points
         found[f"DDN, {'as released' if released else 'ours'}"] = case.at(points)
     for eps in (1.0, 2.0):
-        found[f"PGD, eps {eps:g}, ours"] = case.at(pgd(*given, steps=10, step=eps / 5.0, eps=eps).points)
+        found[f"PGD, eps {eps:g}, ours"] = case.at(
+            pgd(*given, steps=10, step=eps / 5.0, eps=eps).points
+        )
         for random in (True, False):
             at, zero = released_pgd(case, eps, random=random)
-            found[f"eps {eps:g}, as released, {'random' if random else 'no'} step for a zero gradient"] = case.at(at)
+            found[
+                f"eps {eps:g}, as released, {'random' if random else 'no'} step for a zero gradient"
+            ] = case.at(at)
         found[f"eps {eps:g}, zero gradients as released, share of steps"] = zero
     return found
 
 
-def released_pgd(case: Case, eps: float, steps: int = 10, *, random: bool) -> tuple[Tensor, float]:
+def released_pgd(
+    case: Case, eps: float, steps: int = 10, *, random: bool
+) -> tuple[Tensor, float]:
     """PGD on SmoothAdv's released losses, which round where ours keeps digits, and its share of zero gradients.
 
     With one noise the loss is the sum of the cross-entropies; with several it is the mean over the images of the
@@ -76,7 +86,9 @@ def released_pgd(case: Case, eps: float, steps: int = 10, *, random: bool) -> tu
         if case.m == 1:
             loss = nn.functional.cross_entropy(logits[0], case.y, reduction="sum")
         else:
-            loss = nn.functional.nll_loss(logits.softmax(dim=-1).mean(dim=0).clamp_min(1e-20).log(), case.y)
+            loss = nn.functional.nll_loss(
+                logits.softmax(dim=-1).mean(dim=0).clamp_min(1e-20).log(), case.y
+            )
         (gradient,) = torch.autograd.grad(loss, at)
         none = norms(gradient).flatten() == 0.0
         zeros += float(none.float().mean()) / steps
@@ -99,7 +111,9 @@ def sphere(case: Case) -> dict[str, float]:
         found[f"sphere attack, {gradient}: loss"] = case.at(points)
         with torch.no_grad():
             fooled = noisy_logits(case.model, case.x, points).argmax(dim=-1) != case.y
-        turned = (points - case.noise).flatten(2).norm(dim=2) / case.noise.flatten(2).norm(dim=2)
+        turned = (points - case.noise).flatten(2).norm(dim=2) / case.noise.flatten(
+            2
+        ).norm(dim=2)
         for low, high in ((0.0, 10.0), (10.0, 20.0), (20.0, 1e9)):
             some = (margin >= low) & (margin < high)
             what = f"{gradient}, margin {low:g} to {high:g} ({float(some.float().mean()):.1%} of noises)"
@@ -118,7 +132,11 @@ def noise_attacks(case: Case) -> dict[str, float]:
         walk = ball_attack(case.model, copies, labels, noise, steps=4, eps=1.0, **how)  # type: ignore[arg-type]
         return case.at(walk.points.view_as(case.noise))
 
-    return {"CAT-RS's attack": loss(), "by root mean squares": loss(rms=True), "damped": loss(damp=case.m * DAMP)}
+    return {
+        "CAT-RS's attack": loss(),
+        "by root mean squares": loss(rms=True),
+        "damped": loss(damp=case.m * DAMP),
+    }
 
 
 def macer_floor(case: Case) -> dict[str, float]:
@@ -133,11 +151,15 @@ def macer_floor(case: Case) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("model")
     parser.add_argument("--images", type=int, default=128)
     parser.add_argument("--m", type=int, default=4)
-    parser.add_argument("--sigma", type=float, default=None, help="default: the model's own")
+    parser.add_argument(
+        "--sigma", type=float, default=None, help="default: the model's own"
+    )
     parser.add_argument("--sharpen", type=float, default=1.0)
     options = parser.parse_args()
     model = models.load(options.model)
@@ -145,7 +167,10 @@ def main() -> None:
     images = data.load(model.provenance["dataset"], "train")
     x, y = images.batch(torch.arange(options.images))
     case = Case(
-        Sharpened(model, options.sharpen), x, y, draw((options.m, *x.shape), sigma, stream=Stream(0, "departures"))
+        Sharpened(model, options.sharpen),
+        x,
+        y,
+        draw((options.m, *x.shape), sigma, stream=Stream(0, "departures")),
     )
     print(f"cross-entropy at the Gaussian noises: {case.at(case.noise):.4f}")
     for part in (macer_floor, sphere, noise_attacks, image_attacks):

@@ -63,8 +63,16 @@ LOOPS = {  # network -> samples a round, and how many times as fast as the other
 }
 BATCHES = 4  # that are counted where memory is measured
 SIDE = 2048  # of the matrices whose product measures the peak
-PEAK = {"lenet": (16_384, 0.35), "resnet20": (2_048, 0.7), "resnet110": (512, 0.7)}  # samples, the share to reach
-INT8 = {"lenet": (".xml", 4_000), "resnet20": (".xml", 500), "resnet20-onnx": (".onnx", 500)}
+PEAK = {
+    "lenet": (16_384, 0.35),
+    "resnet20": (2_048, 0.7),
+    "resnet110": (512, 0.7),
+}  # samples, the share to reach
+INT8 = {
+    "lenet": (".xml", 4_000),
+    "resnet20": (".xml", 500),
+    "resnet20-onnx": (".onnx", 500),
+}
 BACKEND = {".xml": "openvino", ".onnx": "onnx"}
 
 
@@ -79,11 +87,15 @@ def float_engines(network: nn.Module, precisions: Iterable[str]) -> dict[str, En
     for backend, precision in itertools.product(("torch", "openvino"), precisions):
         with contextlib.suppress(InputError):
             name = backend if precision == "32" else f"{backend} in bfloat16"
-            found[name] = Engine(network, sigma=SIGMA, device=CPU, backend=backend, precision=precision)
+            found[name] = Engine(
+                network, sigma=SIGMA, device=CPU, backend=backend, precision=precision
+            )
     return found
 
 
-def turns(contestants: Mapping[str, Callable[[], T]], rounds: int = ROUNDS) -> dict[str, list[T]]:
+def turns(
+    contestants: Mapping[str, Callable[[], T]], rounds: int = ROUNDS
+) -> dict[str, list[T]]:
     """What each gives in every round; one more round before them warms up."""
     found: dict[str, list[T]] = {name: [] for name in contestants}
     for turn in range(1 + rounds):
@@ -96,9 +108,13 @@ def turns(contestants: Mapping[str, Callable[[], T]], rounds: int = ROUNDS) -> d
 def int8_model(arch: str, folder: Path, suffix: str = ".xml") -> Path:
     """An int8 model of a network, calibrated on random images."""
     network, rng = NETWORKS[arch], np.random.default_rng(0)
-    pixels = rng.integers(0, 256, (32, network.side, network.side, network.channels), np.uint8)
+    pixels = rng.integers(
+        0, 256, (32, network.side, network.side, network.channels), np.uint8
+    )
     images = pixels, np.arange(32) % 10
-    quantise(network.build(), images, out=folder / f"net{suffix}", sigma=SIGMA, compare=0)
+    quantise(
+        network.build(), images, out=folder / f"net{suffix}", sigma=SIGMA, compare=0
+    )
     return folder / f"net{suffix}"
 
 
@@ -115,7 +131,9 @@ def loops(options: argparse.Namespace) -> Iterator[Figure]:
 def beside_loops(arch: str, precision: str, n: int, target: float) -> Iterator[Figure]:
     """All sides count the same number of noisy copies of one image."""
     network, x = NETWORKS[arch].build(), torch.rand(NETWORKS[arch].shape)
-    engine = Engine(network, sigma=SIGMA, device=CPU, precision=precision, backend="auto")
+    engine = Engine(
+        network, sigma=SIGMA, device=CPU, precision=precision, backend="auto"
+    )
     told = f"{engine.prepare(x.shape).name}, batches of {engine.size}"
     for name, loop in other_loops(network, x, n).items():
         yield ratio(
@@ -155,13 +173,30 @@ def share_of_peak(arch: str, precision: str, clock: Clock) -> Figure:
             work, lambda: count(engine, x, samples), clock
         )
 
-    rounds = turns({name: partial(both, engine) for name, engine in float_engines(network, [precision]).items()})
-    shares = {name: statistics.median(ours / all_ for all_, ours in each) for name, each in rounds.items()}
+    rounds = turns(
+        {
+            name: partial(both, engine)
+            for name, engine in float_engines(network, [precision]).items()
+        }
+    )
+    shares = {
+        name: statistics.median(ours / all_ for all_, ours in each)
+        for name, each in rounds.items()
+    }
     best = max(shares, key=shares.__getitem__)
-    all_, ours = (statistics.median(column) / 1e9 for column in zip(*rounds[best], strict=True))
+    all_, ours = (
+        statistics.median(column) / 1e9 for column in zip(*rounds[best], strict=True)
+    )
     told = ", ".join(f"{name} {each:.0%}" for name, each in shares.items())
     note = f"{best}: {ours:,.0f} of {all_:,.0f} billion operations a second; {told}"
-    return Figure(f"share of the peak, {arch}, {precision}", shares[best], target, rounds[best], note, "").told()
+    return Figure(
+        f"share of the peak, {arch}, {precision}",
+        shares[best],
+        target,
+        rounds[best],
+        note,
+        "",
+    ).told()
 
 
 # --- int8 and drawing -----------------------------------------------------------------------------------------------
@@ -177,14 +212,24 @@ def int8(options: argparse.Namespace) -> Iterator[Figure]:
 def int8_over_floats(name: str, folder: Path, clock: Clock) -> Figure:
     """The int8 model against the fastest of the float backends and precisions; all take their turn, with the loop."""
     arch, (suffix, samples) = name.removesuffix("-onnx"), INT8[name]
-    network, x, backend = NETWORKS[arch].build(), torch.rand(NETWORKS[arch].shape), BACKEND[suffix]
+    network, x, backend = (
+        NETWORKS[arch].build(),
+        torch.rand(NETWORKS[arch].shape),
+        BACKEND[suffix],
+    )
     model = load_model(int8_model(arch, folder, suffix))
-    engines = {"int8": Engine(model, sigma=SIGMA, device=CPU, backend=backend)} | float_engines(network, weighed(CPU))
+    engines = {
+        "int8": Engine(model, sigma=SIGMA, device=CPU, backend=backend)
+    } | float_engines(network, weighed(CPU))
     runs: dict[str, Callable[[], float]] = {
-        way: lambda engine=engine: rate(samples, lambda: count(engine, x, samples), clock)
+        way: lambda engine=engine: rate(
+            samples, lambda: count(engine, x, samples), clock
+        )
         for way, engine in engines.items()
     }
-    runs[PUBLISHED] = lambda: rate(samples, lambda: published_loop(network, x, samples), clock)
+    runs[PUBLISHED] = lambda: rate(
+        samples, lambda: published_loop(network, x, samples), clock
+    )
     rates = turns(runs)
     medians = {way: statistics.median(column) for way, column in rates.items()}
     best = max(engines.keys() - {"int8"}, key=medians.__getitem__)
@@ -204,9 +249,20 @@ def drawing(options: argparse.Namespace) -> Iterator[Figure]:
         model = load_model(int8_model("lenet", Path(folder)))
         yield from shares_of_drawing(model)
         x, n = torch.randint(0, 256, NETWORKS["lenet"].shape) / 255, 20_000
-        ways = (Engine(model, sigma=SIGMA, device=CPU, backend="openvino", sound=sound) for sound in (True, False))
-        ours, theirs = (lambda engine=engine: rate(n, lambda: count(engine, x, n)) for engine in ways)
-        yield ratio("LeNet's samples a second, int8 with --sound over without", ours, theirs, 1.0)
+        ways = (
+            Engine(model, sigma=SIGMA, device=CPU, backend="openvino", sound=sound)
+            for sound in (True, False)
+        )
+        ours, theirs = (
+            lambda engine=engine: rate(n, lambda: count(engine, x, n))
+            for engine in ways
+        )
+        yield ratio(
+            "LeNet's samples a second, int8 with --sound over without",
+            ours,
+            theirs,
+            1.0,
+        )
 
 
 def shares_of_drawing(int8_net: Any) -> Iterator[Figure]:
@@ -222,19 +278,34 @@ def shares_of_drawing(int8_net: Any) -> Iterator[Figure]:
     work: dict[str, Callable[[], object]] = {
         "float32": lambda: Gaussian(SIGMA).draw(noisy, x, stream),
         "--sound": lambda: sampler.draw(noisy, x, stream),
-    } | {name: torch.inference_mode()(lambda of=backend: of.logits(noisy)) for name, backend in backends.items()}
+    } | {
+        name: torch.inference_mode()(lambda of=backend: of.logits(noisy))
+        for name, backend in backends.items()
+    }
 
     def microseconds(run: Callable[[], object]) -> float:
-        return 1e6 / rate(5 * block, lambda: [run() for _ in range(5)], time.process_time)
+        return 1e6 / rate(
+            5 * block, lambda: [run() for _ in range(5)], time.process_time
+        )
 
-    took = turns({name: lambda run=run: microseconds(run) for name, run in work.items()}, 4 * ROUNDS)
+    took = turns(
+        {name: lambda run=run: microseconds(run) for name, run in work.items()},
+        4 * ROUNDS,
+    )
     for backend in backends:
         for noise in ("float32", "--sound"):
-            drawn, answered = (statistics.median(took[name]) for name in (noise, backend))
+            drawn, answered = (
+                statistics.median(took[name]) for name in (noise, backend)
+            )
             note = f"microseconds of one thread for a sample: {drawn:.2f} to draw, {answered:.1f} to answer"
-            rounds, share = list(zip(took[backend], took[noise], strict=True)), drawn / (drawn + answered)
+            rounds, share = (
+                list(zip(took[backend], took[noise], strict=True)),
+                drawn / (drawn + answered),
+            )
             name = f"share of drawing, {backend}, noise {noise}"
-            yield Figure(name, share, 1.0, rounds, note, unit="", most=True).told()  # any share meets 1
+            yield Figure(
+                name, share, 1.0, rounds, note, unit="", most=True
+            ).told()  # any share meets 1
 
 
 # --- memory ---------------------------------------------------------------------------------------------------------
@@ -249,7 +320,15 @@ def memory(options: argparse.Namespace) -> Iterator[Figure]:
     count(engine, torch.rand(shape), BATCHES * engine.size)
     name = f"peak memory above the loaded model, {arch}, {shape[1]}x{shape[2]}"
     more = round(largest_resident() - loaded, 3)
-    yield Figure(name, more, 1.2, [], f"{BATCHES} batches of {engine.size}", unit=" GB", most=True).told()
+    yield Figure(
+        name,
+        more,
+        1.2,
+        [],
+        f"{BATCHES} batches of {engine.size}",
+        unit=" GB",
+        most=True,
+    ).told()
 
 
 def largest_resident() -> float:
@@ -261,8 +340,16 @@ def largest_resident() -> float:
 
 # --- the command ----------------------------------------------------------------------------------------------------
 
-QUESTIONS = {"loops": loops, "peak": peak, "int8": int8, "drawing": drawing, "memory": memory}
-FILES = {"loops": "certification"} | {name: name for name in ("peak", "int8", "drawing", "memory")}
+QUESTIONS = {
+    "loops": loops,
+    "peak": peak,
+    "int8": int8,
+    "drawing": drawing,
+    "memory": memory,
+}
+FILES = {"loops": "certification"} | {
+    name: name for name in ("peak", "int8", "drawing", "memory")
+}
 
 
 def clock_of(options: argparse.Namespace) -> Clock:
@@ -276,8 +363,12 @@ def chosen(cases: Iterable[str], only: str | None) -> list[str]:
 def main() -> None:
     parser = options_of(__doc__)
     parser.add_argument("question", choices=QUESTIONS)
-    parser.add_argument("--cpu-time", action="store_true", help="of all threads, beside other work")
-    parser.add_argument("--only", help="architectures, separated by commas; default: all")
+    parser.add_argument(
+        "--cpu-time", action="store_true", help="of all threads, beside other work"
+    )
+    parser.add_argument(
+        "--only", help="architectures, separated by commas; default: all"
+    )
     options = parser.parse_args()
     finish(QUESTIONS[options.question](options), options.out, FILES[options.question])
 

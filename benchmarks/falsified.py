@@ -22,12 +22,23 @@ import torch
 import randsmooth as rs
 from harness import options_of, written
 from randsmooth.certification import Attacks, attack
-from randsmooth.noise import Ablation, Gaussian, GaussianPerCoordinate, Laplace, Noise, Splitting, Uniform
+from randsmooth.noise import (
+    Ablation,
+    Gaussian,
+    GaussianPerCoordinate,
+    Laplace,
+    Noise,
+    Splitting,
+    Uniform,
+)
 
 SMALL = {"n0": 50, "n": 400}
 NOISES: dict[str, tuple[Noise, dict[str, Any]]] = {
     "gaussian": (Gaussian(0.5), SMALL),
-    "gaussian-per-coordinate": (GaussianPerCoordinate(np.linspace(0.2, 0.8, 64).reshape(1, 8, 8)), SMALL),
+    "gaussian-per-coordinate": (
+        GaussianPerCoordinate(np.linspace(0.2, 0.8, 64).reshape(1, 8, 8)),
+        SMALL,
+    ),
     "uniform": (Uniform(1.0), SMALL),
     "laplace": (Laplace(0.4), SMALL),
     "splitting": (Splitting(0.5), SMALL),
@@ -42,14 +53,23 @@ def falsified(name: str, certificates: int) -> dict[str, Any]:
     """What the search finds about so many certificates under one noise."""
     noise, how = NOISES[name]
     with tempfile.TemporaryDirectory() as folder:
-        how_trained = {"noise": noise, "epochs": EPOCHS, "device": "cpu", "progress": False}
-        model = rs.train("digits", method="gaussian", out=Path(folder) / "model", **how_trained)
+        how_trained = {
+            "noise": noise,
+            "epochs": EPOCHS,
+            "device": "cpu",
+            "progress": False,
+        }
+        model = rs.train(
+            "digits", method="gaussian", out=Path(folder) / "model", **how_trained
+        )
     start = time.process_time()
     images = {"split": "train", "take": min(1433, 3 * certificates), "progress": False}
     table = rs.certify(model, "digits", noise=noise, **images, **how)
     took = {"certify": time.process_time() - start}
     start = time.process_time()
-    certificates = min(certificates, int(((table.predict >= 0) & (table.radius > 0.0)).sum()))
+    certificates = min(
+        certificates, int(((table.predict >= 0) & (table.radius > 0.0)).sum())
+    )
     found = attack(model, table, take=certificates, **SEARCH)
     took["attack"] = time.process_time() - start
     radius = INFLATED * table.radius
@@ -67,12 +87,21 @@ def falsified(name: str, certificates: int) -> dict[str, Any]:
 
 
 def told(found: Attacks) -> dict[str, int]:
-    return {"attacked": len(found), "abstained": int(found.abstained.sum()), "refuted": int(found.failed.sum())}
+    return {
+        "attacked": len(found),
+        "abstained": int(found.abstained.sum()),
+        "refuted": int(found.failed.sum()),
+    }
 
 
 def main() -> None:
     parser: argparse.ArgumentParser = options_of(__doc__, "falsified-noises")
-    parser.add_argument("--certificates", type=int, default=500, help="attacked, of each noise (default: 500)")
+    parser.add_argument(
+        "--certificates",
+        type=int,
+        default=500,
+        help="attacked, of each noise (default: 500)",
+    )
     parser.add_argument("--only", help="names of noises, with commas")
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -80,7 +109,13 @@ def main() -> None:
     for name in options.only.split(",") if options.only else NOISES:
         found[name] = falsified(name, options.certificates)
         print(name, found[name], flush=True)
-    written(options.out, {"search": {k: v for k, v in SEARCH.items() if k != "progress"}, "noises": found})
+    written(
+        options.out,
+        {
+            "search": {k: v for k, v in SEARCH.items() if k != "progress"},
+            "noises": found,
+        },
+    )
     raise SystemExit(any(row["refuted"] for row in found.values()))
 
 

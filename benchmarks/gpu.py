@@ -26,7 +26,17 @@ import numpy as np
 import torch
 
 from engine import count, operations
-from harness import BATCH, NETWORKS, SIGMA, options_of, other_loops, products_a_second, rate, settled, written
+from harness import (
+    BATCH,
+    NETWORKS,
+    SIGMA,
+    options_of,
+    other_loops,
+    products_a_second,
+    rate,
+    settled,
+    written,
+)
 from randsmooth import data
 from randsmooth.certification import Engine
 from randsmooth.certification.engine import usual_batch
@@ -66,7 +76,9 @@ class Plan:
     compared: int = 20_000
 
 
-FULL = Plan({"resnet110": 10_000, "resnet50": 2_000, "resnet20": 50_000, "lenet": 200_000})
+FULL = Plan(
+    {"resnet110": 10_000, "resnet50": 2_000, "resnet20": 50_000, "lenet": 200_000}
+)
 TINY = Plan({"lenet": 500, "resnet8": 100}, (128, 256), 0.02, 256, "lenet", 1, 8, 500)
 
 
@@ -99,9 +111,15 @@ class Cell:
         print(self.line(), flush=True)
 
     def line(self) -> str:
-        what = f"{self.what}, {self.arch}, {self.backend}" + (f", batches of {self.batch}" if self.batch else "")
+        what = f"{self.what}, {self.arch}, {self.backend}" + (
+            f", batches of {self.batch}" if self.batch else ""
+        )
         share = f", {self.share:.0%} of a matrix product's" if self.share else ""
-        return f"{what}: {self.rate:,.0f} a second{share}" if self.rate else f"{what}: not measured: {self.note}"
+        return (
+            f"{what}: {self.rate:,.0f} a second{share}"
+            if self.rate
+            else f"{what}: not measured: {self.note}"
+        )
 
 
 class Bench:
@@ -117,7 +135,9 @@ class Bench:
         self.facts["tests"] = run_tests(minutes / 4)
         print(f"tests that need a GPU: {self.facts['tests']['summary']}", flush=True)
         self.facts["agreement"] = agreement(self.device, self.plan.compared)
-        self.facts["peak"] = peak = products_a_second(self.device, self.plan.side, torch.bfloat16)
+        self.facts["peak"] = peak = products_a_second(
+            self.device, self.plan.side, torch.bfloat16
+        )
         print(f"a product of matrices: {peak / 1e12:,.1f} TFLOP/s", flush=True)
         for arch, others in self.plan.networks.items():
             usual = usual_batch(self.device, NETWORKS[arch].shape)
@@ -138,60 +158,132 @@ class Bench:
         self.cells.append(Cell(*what))
         return self.cells[-1]
 
-    def certify(self, arch: str, backend: str, batches: Sequence[int], peak: float) -> None:
+    def certify(
+        self, arch: str, backend: str, batches: Sequence[int], peak: float
+    ) -> None:
         """Samples a second in bfloat16, in batches of these sizes."""
         network = NETWORKS[arch]
-        model, x = network.build(self.device), torch.rand(network.shape, device=self.device)
+        model, x = (
+            network.build(self.device),
+            torch.rand(network.shape, device=self.device),
+        )
         for batch in batches:
             cell = self.cell("certification", arch, backend, batch)
-            cell.measure(lambda batch=batch: self.answer(model, x, backend, batch), operations(model, x.shape) / peak)
+            cell.measure(
+                lambda batch=batch: self.answer(model, x, backend, batch),
+                operations(model, x.shape) / peak,
+            )
 
-    def answer(self, model: torch.nn.Module, x: torch.Tensor, backend: str, batch: int) -> float:
-        engine = Engine(model, sigma=SIGMA, device=self.device, precision="bf16", backend=backend, batch=batch)
+    def answer(
+        self, model: torch.nn.Module, x: torch.Tensor, backend: str, batch: int
+    ) -> float:
+        engine = Engine(
+            model,
+            sigma=SIGMA,
+            device=self.device,
+            precision="bf16",
+            backend=backend,
+            batch=batch,
+        )
         engine.prepare(x.shape)
         if engine.size != batch:
-            raise InputError(f"{batch} samples do not fit into the memory of {self.device}")
-        first = rate(2 * batch, lambda: count(engine, x, 2 * batch))  # which compiles, and chooses kernels
+            raise InputError(
+                f"{batch} samples do not fit into the memory of {self.device}"
+            )
+        first = rate(
+            2 * batch, lambda: count(engine, x, 2 * batch)
+        )  # which compiles, and chooses kernels
         n = batch * max(1, round(self.plan.seconds * first / batch))
         return rate(n, lambda: count(engine, x, n))
 
     def loops(self, arch: str, n: int) -> None:
         """The published loop and ART, in float32."""
-        model, x = NETWORKS[arch].build(self.device), torch.rand(NETWORKS[arch].shape, device=self.device)
+        model, x = (
+            NETWORKS[arch].build(self.device),
+            torch.rand(NETWORKS[arch].shape, device=self.device),
+        )
         for name, loop in other_loops(model, x, n).items():
-            self.cell("certification", arch, name, BATCH).measure(lambda loop=loop: rate(n, loop))
+            self.cell("certification", arch, name, BATCH).measure(
+                lambda loop=loop: rate(n, loop)
+            )
 
     def best(self, arch: str, *backends: str) -> Cell | None:
         """The fastest cell of these backends."""
-        known = [cell for cell in self.cells if cell.rate and cell.arch == arch and cell.what == "certification"]
-        return max((c for c in known if c.backend in backends), key=lambda cell: cell.rate, default=None)
+        known = [
+            cell
+            for cell in self.cells
+            if cell.rate and cell.arch == arch and cell.what == "certification"
+        ]
+        return max(
+            (c for c in known if c.backend in backends),
+            key=lambda cell: cell.rate,
+            default=None,
+        )
 
     def recommend(self, arch: str, usual: int) -> None:
         """What to certify with, and how many times as fast as others, and as by itself: eager, in the usual batches."""
         best = self.best(arch, EAGER, COMPILED)
         if best is not None:
-            others = [cell for cell in self.cells if cell.rate and cell.arch == arch and cell.what == "certification"]
-            over = {cell.backend: best.rate / cell.rate for cell in others if cell.backend not in (EAGER, COMPILED)}
-            default = next((c.rate for c in others if (c.backend, c.batch) == (EAGER, usual)), None)
+            others = [
+                cell
+                for cell in self.cells
+                if cell.rate and cell.arch == arch and cell.what == "certification"
+            ]
+            over = {
+                cell.backend: best.rate / cell.rate
+                for cell in others
+                if cell.backend not in (EAGER, COMPILED)
+            }
+            default = next(
+                (c.rate for c in others if (c.backend, c.batch) == (EAGER, usual)), None
+            )
             over |= {"the default": best.rate / default} if default else {}
-            self.facts["recommended"][arch] = {"backend": best.backend, "batch": best.batch, "over": over}
+            self.facts["recommended"][arch] = {
+                "backend": best.backend,
+                "batch": best.batch,
+                "over": over,
+            }
 
     def train(self, method: str, precision: str, *, compiled: bool = False) -> None:
         """Noisy images a second of a method's steps, as its preset has them, on made-up images of CIFAR-10."""
         plan, spec = self.plan, DATASETS["cifar10"]
-        cell = self.cell(f"training, {method}", plan.arch, precision + ", compiled" * compiled)
-        how = {"method": method, "sigma": SIGMA, "arch": plan.arch, "precision": precision, "compile": compiled}
+        cell = self.cell(
+            f"training, {method}", plan.arch, precision + ", compiled" * compiled
+        )
+        how = {
+            "method": method,
+            "sigma": SIGMA,
+            "arch": plan.arch,
+            "precision": precision,
+            "compile": compiled,
+        }
 
         def once() -> float:
-            recipe = resolve("cifar10", TrainingSettings(**how), data.describe("cifar10"), device=str(self.device))[0]
+            recipe = resolve(
+                "cifar10",
+                TrainingSettings(**how),
+                data.describe("cifar10"),
+                device=str(self.device),
+            )[0]
             generator = torch.Generator().manual_seed(0)
-            pixels = torch.randint(0, 256, (plan.images, *spec.shape), generator=generator, dtype=torch.uint8)
-            labels = torch.randint(0, spec.num_classes, (plan.images,), generator=generator)
+            pixels = torch.randint(
+                0,
+                256,
+                (plan.images, *spec.shape),
+                generator=generator,
+                dtype=torch.uint8,
+            )
+            labels = torch.randint(
+                0, spec.num_classes, (plan.images,), generator=generator
+            )
             split = TensorImages(spec, "train", pixels, labels, self.device)
             samples = min(recipe.images_per_step, plan.images) * recipe.build_method().m
             with training(recipe, new_model(recipe, spec), split) as ours:
                 ours.run(plan.steps)
-                return rate(plan.steps * samples, lambda: settled(self.device, lambda: ours.run(plan.steps)))
+                return rate(
+                    plan.steps * samples,
+                    lambda: settled(self.device, lambda: ours.run(plan.steps)),
+                )
 
         cell.measure(once)
 
@@ -199,22 +291,53 @@ class Bench:
 def agreement(device: torch.device, samples: int) -> dict[str, int]:
     """How many of the samples of one image are counted otherwise than on the CPU, with --sound in float32."""
     network = NETWORKS["lenet"]
-    x = torch.randint(0, 256, network.shape, generator=torch.Generator().manual_seed(0)) / 255
+    x = (
+        torch.randint(0, 256, network.shape, generator=torch.Generator().manual_seed(0))
+        / 255
+    )
     here, there = (
-        count(Engine(network.build(), sigma=SIGMA, sound=True, device=torch.device(kind)), x, samples)[0]
+        count(
+            Engine(network.build(), sigma=SIGMA, sound=True, device=torch.device(kind)),
+            x,
+            samples,
+        )[0]
         for kind in ("cpu", device)
     )
     otherwise = int(np.abs(here - there).sum()) // 2
-    print(f"--sound: of {samples:,} samples {otherwise} are counted otherwise than on the CPU", flush=True)
+    print(
+        f"--sound: of {samples:,} samples {otherwise} are counted otherwise than on the CPU",
+        flush=True,
+    )
     return {"samples": samples, "samples_counted_otherwise": otherwise}
 
 
 def run_tests(minutes: float) -> dict[str, Any]:
     """The tests that are marked `cuda`, in a process of their own; the device's noise is compared there, bit by bit."""
-    files = [str(path) for path in sorted(ROOT.glob("tests/*/test_*.py")) if "pytest.mark.cuda" in path.read_text()]
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "cuda", *files]
+    files = [
+        str(path)
+        for path in sorted(ROOT.glob("tests/*/test_*.py"))
+        if "pytest.mark.cuda" in path.read_text()
+    ]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-m",
+        "cuda",
+        *files,
+    ]
     try:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60 * minutes, check=False)
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=60 * minutes,
+            check=False,
+        )
     except subprocess.TimeoutExpired:
         return {"passed": False, "summary": f"not finished within {minutes:g} minutes"}
     lines = done.stdout.strip().splitlines() or ["nothing was printed"]
@@ -232,25 +355,46 @@ def stop(number: int, frame: FrameType | None) -> None:
 def main() -> None:
     parser = options_of(__doc__, "gpu")
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--minutes", type=float, default=8.5, help="when to stop, whatever is left")
-    parser.add_argument("--tiny", action="store_true", help="little of everything, to try the command")
+    parser.add_argument(
+        "--minutes", type=float, default=8.5, help="when to stop, whatever is left"
+    )
+    parser.add_argument(
+        "--tiny", action="store_true", help="little of everything, to try the command"
+    )
     options = parser.parse_args()
     if options.device.startswith("cuda") and not torch.cuda.is_available():
-        sys.exit("not measured: no CUDA device here (--device cpu --tiny tries the command)")
-    bench, start = Bench(TINY if options.tiny else FULL, torch.device(options.device)), time.perf_counter()
+        sys.exit(
+            "not measured: no CUDA device here (--device cpu --tiny tries the command)"
+        )
+    bench, start = (
+        Bench(TINY if options.tiny else FULL, torch.device(options.device)),
+        time.perf_counter(),
+    )
     signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, 60 * options.minutes, 5)  # again where a compiler swallowed it
+    signal.setitimer(
+        signal.ITIMER_REAL, 60 * options.minutes, 5
+    )  # again where a compiler swallowed it
     try:
         bench.run(options.minutes)
     except OutOfTime:
-        print(f"stopped after {options.minutes:g} minutes: the rest is not measured", flush=True)
+        print(
+            f"stopped after {options.minutes:g} minutes: the rest is not measured",
+            flush=True,
+        )
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         cells = [asdict(cell) for cell in bench.cells]
-        written(options.out, bench.facts | {"seconds": time.perf_counter() - start, "cells": cells})
+        written(
+            options.out,
+            bench.facts | {"seconds": time.perf_counter() - start, "cells": cells},
+        )
     for arch, found in bench.facts["recommended"].items():
-        over = ", ".join(f"{ratio:.2f}x {name}" for name, ratio in found["over"].items())
-        print(f"{arch}: certify with --backend {found['backend']} --batch {found['batch']}: {over}")
+        over = ", ".join(
+            f"{ratio:.2f}x {name}" for name, ratio in found["over"].items()
+        )
+        print(
+            f"{arch}: certify with --backend {found['backend']} --batch {found['batch']}: {over}"
+        )
     sys.exit(not (bench.facts["finished"] and bench.facts["tests"]["passed"]))
 
 

@@ -46,7 +46,9 @@ class Figure:
         return self.value <= self.target if self.most else self.value >= self.target
 
     def line(self) -> str:
-        value = f"{self.value:.2f}x" if self.unit == "x" else f"{self.value:.3f}{self.unit}"
+        value = (
+            f"{self.value:.2f}x" if self.unit == "x" else f"{self.value:.3f}{self.unit}"
+        )
         target = f"target {'at most ' if self.most else ''}{self.target:g}{self.unit}"
         return f"{self.name}: {value}, {target}{'' if self.met else '   MISSED'}"
 
@@ -69,12 +71,24 @@ def ratio(
     """
     theirs(), ours()
     rounds = [(theirs(), ours()) for _ in range(ROUNDS)]
-    baseline, value = (statistics.median(column) for column in zip(*rounds, strict=True))
-    more = "; ".join(filter(None, [f"{baseline:,.0f} -> {value:,.0f} a second", note(value)]))
-    return Figure(name, statistics.median(own / other for other, own in rounds), target, rounds, more).told()
+    baseline, value = (
+        statistics.median(column) for column in zip(*rounds, strict=True)
+    )
+    more = "; ".join(
+        filter(None, [f"{baseline:,.0f} -> {value:,.0f} a second", note(value)])
+    )
+    return Figure(
+        name,
+        statistics.median(own / other for other, own in rounds),
+        target,
+        rounds,
+        more,
+    ).told()
 
 
-def rate(work: int, run: Callable[[], object], clock: Clock = time.perf_counter) -> float:
+def rate(
+    work: int, run: Callable[[], object], clock: Clock = time.perf_counter
+) -> float:
     """`work` over the seconds that `run` takes, on the wall's clock or another, such as `time.process_time`."""
     start = clock()
     run()
@@ -88,11 +102,16 @@ def settled(device: torch.device, run: Callable[[], object]) -> None:
         torch.cuda.synchronize(device)
 
 
-def products_a_second(device: torch.device, side: int, kind: torch.dtype, clock: Clock = time.perf_counter) -> float:
+def products_a_second(
+    device: torch.device, side: int, kind: torch.dtype, clock: Clock = time.perf_counter
+) -> float:
     """Multiplications and additions a second in a product of two matrices of `kind`: the best of five."""
     square = torch.randn(side, side, device=device).to(kind)
     settled(device, lambda: square @ square)
-    return max(rate(2 * side**3, lambda: settled(device, lambda: square @ square), clock) for _ in range(5))
+    return max(
+        rate(2 * side**3, lambda: settled(device, lambda: square @ square), clock)
+        for _ in range(5)
+    )
 
 
 # --- networks, and the loops of others ------------------------------------------------------------------------------
@@ -110,9 +129,16 @@ class Network:
     def shape(self) -> tuple[int, int, int]:
         return self.channels, self.side, self.side
 
-    def build(self, device: torch.device | str = "cpu", classes: int = CLASSES) -> nn.Module:
+    def build(
+        self, device: torch.device | str = "cpu", classes: int = CLASSES
+    ) -> nn.Module:
         torch.manual_seed(0)
-        built = models.build(self.arch, in_channels=self.channels, image_size=self.side, num_classes=classes)
+        built = models.build(
+            self.arch,
+            in_channels=self.channels,
+            image_size=self.side,
+            num_classes=classes,
+        )
         return built.eval().to(device)
 
 
@@ -129,7 +155,9 @@ NETWORKS = {
 
 
 @torch.no_grad()
-def published_loop(model: nn.Module, x: Tensor, n: int, sigma: float = SIGMA) -> np.ndarray:
+def published_loop(
+    model: nn.Module, x: Tensor, n: int, sigma: float = SIGMA
+) -> np.ndarray:
     """Class counts of n noisy copies of one image x (C, H, W), as randomized smoothing first published the loop."""
     counts = np.zeros(CLASSES, dtype=int)
     while n > 0:
@@ -144,7 +172,9 @@ def published_loop(model: nn.Module, x: Tensor, n: int, sigma: float = SIGMA) ->
 
 def other_loops(model: nn.Module, x: Tensor, n: int) -> dict[str, Callable[[], object]]:
     """What counts n noisy copies of x in float32 without us; the toolbox only where it is installed."""
-    loops: dict[str, Callable[[], object]] = {"published loop": lambda: published_loop(model, x, n)}
+    loops: dict[str, Callable[[], object]] = {
+        "published loop": lambda: published_loop(model, x, n)
+    }
     with contextlib.suppress(ImportError):
         loops["ART"] = art_loop(model, x, n)
     return loops
@@ -152,7 +182,9 @@ def other_loops(model: nn.Module, x: Tensor, n: int) -> dict[str, Callable[[], o
 
 def art_loop(model: nn.Module, x: Tensor, n: int) -> Callable[[], object]:
     """The same by adversarial-robustness-toolbox. Raises ImportError where it is not installed."""
-    from art.estimators.certification.randomized_smoothing import PyTorchRandomizedSmoothing
+    from art.estimators.certification.randomized_smoothing import (
+        PyTorchRandomizedSmoothing,
+    )
 
     smoothed = PyTorchRandomizedSmoothing(
         model=model,
@@ -179,17 +211,33 @@ def options_of(doc: str | None, name: str | None = None) -> argparse.ArgumentPar
 
     Where the name depends on what is asked, `out` is None unless it is given, and `finish` is told the name.
     """
-    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=None if name is None else in_bench(name))
+    parser = argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--out", type=Path, default=None if name is None else in_bench(name)
+    )
     return parser
 
 
 def machine() -> dict[str, object]:
     """What the figures were measured on."""
-    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
-    cpu = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+    lines = (
+        Path("/proc/cpuinfo").read_text().splitlines()
+        if Path("/proc/cpuinfo").exists()
+        else []
+    )
+    cpu = next(
+        (line.split(":")[1].strip() for line in lines if line.startswith("model name")),
+        platform.machine(),
+    )
     gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
-    told = {"cpu": cpu, "instructions": torch_instructions(torch.device("cpu")), "cores": os.cpu_count(), "gpu": gpu}
+    told = {
+        "cpu": cpu,
+        "instructions": torch_instructions(torch.device("cpu")),
+        "cores": os.cpu_count(),
+        "gpu": gpu,
+    }
     return {**told, "threads": torch.get_num_threads(), "versions": versions()}
 
 
@@ -203,5 +251,8 @@ def written(out: Path, facts: dict[str, object]) -> None:
 def finish(figures: Iterable[Figure], out: Path | None, name: str = "") -> None:
     """Write the figures to `out`, or to runs/bench/NAME.json; exit with 1 when a target is missed."""
     found = list(figures)
-    written(in_bench(name) if out is None else out, {"figures": [asdict(figure) for figure in found]})
+    written(
+        in_bench(name) if out is None else out,
+        {"figures": [asdict(figure) for figure in found]},
+    )
     sys.exit(not all(figure.met for figure in found))

@@ -39,7 +39,10 @@ BOUND, EXACT = "clopper-pearson", "splitting, exact"
 
 def noises(lam: float) -> dict[str, Noise]:
     """Noises of one scale: a standard deviation of lam / sqrt(3), or of splitting noise the same lam."""
-    energy = {"laplace": Laplace(round(lam / math.sqrt(6.0), 4)), "gaussian": Gaussian(round(lam / math.sqrt(3.0), 4))}
+    energy = {
+        "laplace": Laplace(round(lam / math.sqrt(6.0), 4)),
+        "gaussian": Gaussian(round(lam / math.sqrt(3.0), 4)),
+    }
     return {"uniform": Uniform(lam), **energy, "splitting": Splitting(lam)}
 
 
@@ -57,14 +60,27 @@ class Cell:
 
     @property
     def table(self) -> Path:
-        return Path(self.options.results) / f"{self.noise.text}{'-exact' if self.name == EXACT else ''}.parquet"
+        return (
+            Path(self.options.results)
+            / f"{self.noise.text}{'-exact' if self.name == EXACT else ''}.parquet"
+        )
 
     def train(self) -> None:
         """What is left of training."""
         o = self.options
         if not (self.model / "config.json").exists():
-            how = {"take": o.train, "epochs": o.epochs, "set": {"lr": o.lr}, "precision": "bf16-mixed"}
-            how |= {"device": o.device, "resume": self.model.exists(), "out": self.model, "progress": console}
+            how = {
+                "take": o.train,
+                "epochs": o.epochs,
+                "set": {"lr": o.lr},
+                "precision": "bf16-mixed",
+            }
+            how |= {
+                "device": o.device,
+                "resume": self.model.exists(),
+                "out": self.model,
+                "progress": console,
+            }
             rs.train("mnist", method="gaussian", noise=self.noise, **how)
 
     def run(self) -> Certificates:
@@ -73,12 +89,27 @@ class Cell:
             return rs.read(self.table)
         self.train()
         o = self.options
-        rule = {"rule": "exact"} if self.name == EXACT else {"n0": N0, "n": o.n, "alpha": ALPHA}
-        how = {"noise": self.noise, "precision": "bf16", "take": o.images, "device": o.device, "resume": True, **rule}
+        rule = (
+            {"rule": "exact"}
+            if self.name == EXACT
+            else {"n0": N0, "n": o.n, "alpha": ALPHA}
+        )
+        how = {
+            "noise": self.noise,
+            "precision": "bf16",
+            "take": o.images,
+            "device": o.device,
+            "resume": True,
+            **rule,
+        }
         return rs.certify(self.model, "mnist", out=self.table, progress=console, **how)
 
     def row(self, table: Certificates) -> dict[str, object]:
-        history = pd.read_csv(self.model / "history.csv") if self.model.exists() else pd.DataFrame({"seconds": []})
+        history = (
+            pd.read_csv(self.model / "history.csv")
+            if self.model.exists()
+            else pd.DataFrame({"seconds": []})
+        )
         return {
             "noise": self.name,
             "text": self.noise.text,
@@ -86,7 +117,10 @@ class Cell:
             "images": len(table),
             "n": table.header.n,
             "largest": float(table.radius.max(initial=0.0)),
-            **{f"accuracy@{r:g}": metrics.certified_accuracy(table, r).value for r in RADII},
+            **{
+                f"accuracy@{r:g}": metrics.certified_accuracy(table, r).value
+                for r in RADII
+            },
             "train": round(float(history["seconds"].sum()), 1),
             "certify": round(float(table.seconds.sum()), 1),
         }
@@ -104,21 +138,36 @@ def cells(options: argparse.Namespace) -> Iterator[Cell]:
 def pairwise(table: Certificates) -> Certificates:
     """The same samples, judged by the bound that compares the class with each other one."""
     header = table.header.replace(bound="pairwise")
-    return from_evidence(header, **{name: getattr(table, name) for name in ARRAYS}, name=table.name)
+    return from_evidence(
+        header, **{name: getattr(table, name) for name in ARRAYS}, name=table.name
+    )
 
 
 def envelopes(found: list[tuple[Cell, Certificates]]) -> pd.DataFrame:
     """A line a radius, noise and bound: the best of the scales, and an interval that knows they were several."""
     parts = []
-    for name in dict.fromkeys(cell.name for cell, _ in found if cell.noise.norm != "l0"):
+    for name in dict.fromkeys(
+        cell.name for cell, _ in found if cell.noise.norm != "l0"
+    ):
         texts = [cell.noise.text for cell, _ in found if cell.name == name]
         tables = [table for cell, table in found if cell.name == name]
-        judged = {"exact": tables} if name == EXACT else {BOUND: tables, "pairwise": [pairwise(t) for t in tables]}
+        judged = (
+            {"exact": tables}
+            if name == EXACT
+            else {BOUND: tables, "pairwise": [pairwise(t) for t in tables]}
+        )
         for bound, own in judged.items():
             best = metrics.envelope([in_l1(table) for table in own], FINE)
-            shares = {"radius": FINE, "accuracy": best.share, "low": best.low, "high": best.high}
+            shares = {
+                "radius": FINE,
+                "accuracy": best.share,
+                "low": best.low,
+                "high": best.high,
+            }
             which = [texts[i] if i >= 0 else "" for i in best.best]
-            parts.append(pd.DataFrame({"noise": name, "bound": bound, **shares, "best": which}))
+            parts.append(
+                pd.DataFrame({"noise": name, "bound": bound, **shares, "best": which})
+            )
     return pd.concat(parts).round(4)
 
 
@@ -131,28 +180,58 @@ def markdown(lines: pd.DataFrame) -> str:
     rows = [["noise", "bound", *(f"% at {r:g}" for r in RADII)]]
     for (name, bound), own in lines.groupby(["noise", "bound"], sort=False):
         shown = own[own.radius.isin(RADII)]
-        cells = zip(100 * shown.accuracy, 100 * shown.low, 100 * shown.high, strict=True)
-        rows.append([name, bound, *(f"{value:.1f} ({low:.1f} to {high:.1f})" for value, low, high in cells)])
+        cells = zip(
+            100 * shown.accuracy, 100 * shown.low, 100 * shown.high, strict=True
+        )
+        rows.append(
+            [
+                name,
+                bound,
+                *(
+                    f"{value:.1f} ({low:.1f} to {high:.1f})"
+                    for value, low, high in cells
+                ),
+            ]
+        )
     return "\n".join(pipes(rows, [False] * len(rows[0]))) + "\n"
 
 
 def store(found: list[tuple[Cell, Certificates]], results: Path) -> None:
     """All tables so far, so that what is finished can be read."""
-    pd.DataFrame([cell.row(table) for cell, table in found]).round(4).to_csv(results / "cells.csv", index=False)
+    pd.DataFrame([cell.row(table) for cell, table in found]).round(4).to_csv(
+        results / "cells.csv", index=False
+    )
     lines = envelopes(found)
     lines.to_csv(results / "envelopes.csv", index=False)
     (results / "envelopes.md").write_text(markdown(lines))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=Path("runs/l1-mnist"), help="folder of the models")
-    parser.add_argument("--results", type=Path, default=Path("runs/l1-mnist/results"), help="folder of the tables")
-    parser.add_argument("--scales", type=float, nargs="+", default=SCALES, help="lam of uniform and splitting noise")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path("runs/l1-mnist"), help="folder of the models"
+    )
+    parser.add_argument(
+        "--results",
+        type=Path,
+        default=Path("runs/l1-mnist/results"),
+        help="folder of the tables",
+    )
+    parser.add_argument(
+        "--scales",
+        type=float,
+        nargs="+",
+        default=SCALES,
+        help="lam of uniform and splitting noise",
+    )
     parser.add_argument("--train", type=int, default=20_000, help="training images")
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--lr", type=float, default=0.05)
-    parser.add_argument("--images", type=int, default=500, help="test images to certify")
+    parser.add_argument(
+        "--images", type=int, default=500, help="test images to certify"
+    )
     parser.add_argument("--n", type=int, default=10_000)
     parser.add_argument("--device", default="cpu")
     options = parser.parse_args()
@@ -162,7 +241,10 @@ def main() -> None:
         found.append((cell, cell.run()))
         store(found, options.results)
         print(json.dumps(cell.row(found[-1][1])), flush=True)
-    written(options.results / "made.json", {"models": [cell.row(table) for cell, table in found]})
+    written(
+        options.results / "made.json",
+        {"models": [cell.row(table) for cell, table in found]},
+    )
     print((options.results / "envelopes.md").read_text(), end="")
 
 

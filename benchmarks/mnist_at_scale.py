@@ -37,9 +37,14 @@ OTHER_LOGS = {
 def seeds(folder: Path, method: str, sigma: float) -> list[Certificates]:
     """The authors' logs, one a training seed."""
     pattern = OTHER_LOGS.get((method, sigma), LOGS[method].format(sigma))
-    logs = [read(path).assuming(sigma=sigma, n=THEIR_N, alpha=ALPHA) for path in sorted(folder.glob(pattern))]
+    logs = [
+        read(path).assuming(sigma=sigma, n=THEIR_N, alpha=ALPHA)
+        for path in sorted(folder.glob(pattern))
+    ]
     if len(logs) < 2:
-        raise SystemExit(f"{folder / pattern}: {len(logs)} logs; expected those of several training seeds")
+        raise SystemExit(
+            f"{folder / pattern}: {len(logs)} logs; expected those of several training seeds"
+        )
     return logs
 
 
@@ -56,7 +61,12 @@ def beside(path: Path, folder: Path) -> list[dict[str, object]]:
     sigma, n = float(table.header.sigma or 0.0), int(table.header.n or 0)
     theirs = [figures(log, n) for log in seeds(folder, method, sigma)]
     return [
-        {"method": method, "sigma": sigma, "metric": name, **row(mine, [seed[name] for seed in theirs])}
+        {
+            "method": method,
+            "sigma": sigma,
+            "metric": name,
+            **row(mine, [seed[name] for seed in theirs]),
+        }
         for name, mine in figures(table, n).items()
     ]
 
@@ -90,27 +100,64 @@ def row(mine: metrics.Estimate, theirs: list[metrics.Estimate]) -> dict[str, flo
 
 def markdown(table: pd.DataFrame) -> str:
     """ACR with three decimals, accuracies in per cent."""
-    heads = ["method", "metric", "here", "95% over the images", "theirs, mean of seeds", "least to most"]
+    heads = [
+        "method",
+        "metric",
+        "here",
+        "95% over the images",
+        "theirs, mean of seeds",
+        "least to most",
+    ]
     lines = [[*heads, "apart, deviations"]]
     for r in table.itertuples():
         scale, digits = (1.0, 3) if r.metric == "acr" else (100.0, 1)
         here, low, high, theirs, least, most = (
             f"{scale * value:.{digits}f}"
-            for value in (r.here, r.here_low, r.here_high, r.theirs, r.theirs_least, r.theirs_most)
+            for value in (
+                r.here,
+                r.here_low,
+                r.here_high,
+                r.theirs,
+                r.theirs_least,
+                r.theirs_most,
+            )
         )
         name = "ACR" if r.metric == "acr" else f"% at {r.metric.split('@')[1]}"
         apart = "–" if math.isnan(r.deviations) else f"{r.deviations:+.1f}"
-        lines.append([r.method, name, here, f"{low} to {high}", theirs, f"{least} to {most}", apart])
+        lines.append(
+            [
+                r.method,
+                name,
+                here,
+                f"{low} to {high}",
+                theirs,
+                f"{least} to {most}",
+                apart,
+            ]
+        )
     return "\n".join(pipes(lines, [False] * 7)) + "\n"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--logs", type=Path, required=True, help="folder of the authors' logs")
-    parser.add_argument("--tables", type=Path, default=Path("results/mnist-at-scale"), help="folder of ours")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--logs", type=Path, required=True, help="folder of the authors' logs"
+    )
+    parser.add_argument(
+        "--tables",
+        type=Path,
+        default=Path("results/mnist-at-scale"),
+        help="folder of ours",
+    )
     options = parser.parse_args()
     for folder in sorted(options.tables.glob("sigma*/")):
-        lines = [line for path in sorted(folder.glob("*.parquet")) for line in beside(path, options.logs)]
+        lines = [
+            line
+            for path in sorted(folder.glob("*.parquet"))
+            for line in beside(path, options.logs)
+        ]
         table = pd.DataFrame(lines)
         table.to_csv(options.tables / f"{folder.name}.csv", index=False)
         (options.tables / f"{folder.name}.md").write_text(markdown(table))

@@ -55,13 +55,17 @@ def places() -> Iterator[tuple[Path, float]]:
         seen = set()
         for *values, form in itertools.product(*SETTINGS.values(), PLACES):
             named = dict(zip(SETTINGS, values, strict=True))
-            place = Path(str(run), form.format(**named))  # which some do not need all settings for
+            place = Path(
+                str(run), form.format(**named)
+            )  # which some do not need all settings for
             if place not in seen:
                 seen.add(place)
                 yield place, float(str(named["s"]))
 
 
-def write_logs(folder: Path, logs: Iterable[tuple[Path, float]], images: int, step: int = 1) -> list[Path]:
+def write_logs(
+    folder: Path, logs: Iterable[tuple[Path, float]], images: int, step: int = 1
+) -> list[Path]:
     """Logs as the literature writes them, of every `step`th image, with easy and hard images that all share.
 
     Args:
@@ -69,16 +73,30 @@ def write_logs(folder: Path, logs: Iterable[tuple[Path, float]], images: int, st
     """
     rng, paths = np.random.default_rng(0), []
     label, hard = rng.integers(0, 10, images), rng.normal(size=images)
-    counts = np.unique(np.rint(N * special.ndtr(np.linspace(-0.1, 5.0, 4000))).astype(np.int64))
-    scaled = Gaussian(1.0).radius(bounds.q_upper(counts, N, ALPHA))  # of each count, in sigmas
+    counts = np.unique(
+        np.rint(N * special.ndtr(np.linspace(-0.1, 5.0, 4000))).astype(np.int64)
+    )
+    scaled = Gaussian(1.0).radius(
+        bounds.q_upper(counts, N, ALPHA)
+    )  # of each count, in sigmas
     for place, sigma in logs:
-        p_a = special.ndtr(rng.normal(1.2, 0.3) + 1.3 * hard + 0.4 * rng.normal(size=images))
-        radius = sigma * scaled[np.clip(np.searchsorted(counts, N * p_a), 0, len(counts) - 1)]
+        p_a = special.ndtr(
+            rng.normal(1.2, 0.3) + 1.3 * hard + 0.4 * rng.normal(size=images)
+        )
+        radius = (
+            sigma
+            * scaled[np.clip(np.searchsorted(counts, N * p_a), 0, len(counts) - 1)]
+        )
         rows = zip(range(0, step * images, step), label, radius, strict=True)
-        lines = [f"{i}\t{y}\t{y if r > 0 else -1}\t{r:.3g}\t{int(r > 0)}\t0:00:09.5" for i, y, r in rows]
+        lines = [
+            f"{i}\t{y}\t{y if r > 0 else -1}\t{r:.3g}\t{int(r > 0)}\t0:00:09.5"
+            for i, y, r in rows
+        ]
         paths.append(folder / place)
         paths[-1].parent.mkdir(parents=True, exist_ok=True)
-        paths[-1].write_text("\n".join(["idx\tlabel\tpredict\tradius\tcorrect\ttime", *lines]) + "\n")
+        paths[-1].write_text(
+            "\n".join(["idx\tlabel\tpredict\tradius\tcorrect\ttime", *lines]) + "\n"
+        )
     return paths
 
 
@@ -94,28 +112,52 @@ def seconds_of(run: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
 def compare(options: argparse.Namespace) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as name:
         methods = ["gaussian", *(f"method-{i}" for i in range(1, 21))]
-        logs = write_logs(Path(name), [(Path(f"{method}.tsv"), 0.5) for method in methods], 10_000)
+        logs = write_logs(
+            Path(name), [(Path(f"{method}.tsv"), 0.5) for method in methods], 10_000
+        )
         page = Path(name) / "report.html"
 
         def draw() -> None:
-            report.write_comparison([read(log).assuming(sigma=0.5, n=N, alpha=ALPHA) for log in logs], page)
+            report.write_comparison(
+                [read(log).assuming(sigma=0.5, n=N, alpha=ALPHA) for log in logs], page
+            )
 
         seconds, size = statistics.median(seconds_of(draw)), page.stat().st_size / 1e6
     what = "21 logs of 10,000 images"
-    yield Figure(f"read, compare and draw {what}", seconds, 20.0, [], unit=" s", most=True).told()
+    yield Figure(
+        f"read, compare and draw {what}", seconds, 20.0, [], unit=" s", most=True
+    ).told()
     yield Figure(f"page of {what}", size, 8.0, [], unit=" MB", most=True).told()
 
 
 def leaderboard(options: argparse.Namespace) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as name:
         folder = options.keep or Path(name)
-        write_logs(folder / "logs", itertools.islice(places(), options.tables), 500, step=20)
+        write_logs(
+            folder / "logs", itertools.islice(places(), options.tables), 500, step=20
+        )
         page = folder / "board.html"
-        command = [*RANDSMOOTH, "leaderboard", str(folder / "logs"), "--out", str(page), "--overwrite"]
-        seconds = min(seconds_of(lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL)))
-        sizes = {path.suffix[1:]: path.stat().st_size / 1e6 for path in (page, page.with_suffix(".json"))}
+        command = [
+            *RANDSMOOTH,
+            "leaderboard",
+            str(folder / "logs"),
+            "--out",
+            str(page),
+            "--overwrite",
+        ]
+        seconds = min(
+            seconds_of(
+                lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            )
+        )
+        sizes = {
+            path.suffix[1:]: path.stat().st_size / 1e6
+            for path in (page, page.with_suffix(".json"))
+        }
     what = f"{options.tables:,} logs of 500 images"
-    yield Figure(f"leaderboard of {what}", seconds, 60.0, [], unit=" s", most=True).told()
+    yield Figure(
+        f"leaderboard of {what}", seconds, 60.0, [], unit=" s", most=True
+    ).told()
     for kind, size in sizes.items():
         yield Figure(f"{kind} of {what}", size, 10.0, [], unit=" MB", most=True).told()
 
@@ -123,24 +165,55 @@ def leaderboard(options: argparse.Namespace) -> Iterator[Figure]:
 def startup(options: argparse.Namespace) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         (log,) = write_logs(Path(folder), [(Path("gaussian.tsv"), 0.5)], 10_000)
-        evaluate = [*RANDSMOOTH, "evaluate", str(log), "--sigma", "0.5", "--n", str(N), "--alpha", str(ALPHA)]
+        evaluate = [
+            *RANDSMOOTH,
+            "evaluate",
+            str(log),
+            "--sigma",
+            "0.5",
+            "--n",
+            str(N),
+            "--alpha",
+            str(ALPHA),
+        ]
         yield beside_imports("--help", [*RANDSMOOTH, "--help"], "typer, rich", 2.0)
-        yield beside_imports("evaluate LOG of 10,000 images", evaluate, "pandas, scipy.stats, pyarrow", 1.5)
+        yield beside_imports(
+            "evaluate LOG of 10,000 images",
+            evaluate,
+            "pandas, scipy.stats, pyarrow",
+            1.5,
+        )
 
 
-def beside_imports(name: str, command: Sequence[str], imports: str, target: float) -> Figure:
+def beside_imports(
+    name: str, command: Sequence[str], imports: str, target: float
+) -> Figure:
     """CPU seconds of `command` over those of a Python process that only imports `imports`."""
     alone = [sys.executable, "-c", f"import {imports}"]
-    cpu_seconds(alone), cpu_seconds(command)  # what is compiled or read from disk for the first time
+    (
+        cpu_seconds(alone),
+        cpu_seconds(command),
+    )  # what is compiled or read from disk for the first time
     rounds = [(cpu_seconds(alone), cpu_seconds(command)) for _ in range(STARTS)]
-    baseline, value = (statistics.median(column) for column in zip(*rounds, strict=True))
+    baseline, value = (
+        statistics.median(column) for column in zip(*rounds, strict=True)
+    )
     note = f"{baseline:.3f} s -> {value:.3f} s of CPU"
-    return Figure(f"{name} beside import {imports}", value / baseline, target, rounds, note, most=True).told()
+    return Figure(
+        f"{name} beside import {imports}",
+        value / baseline,
+        target,
+        rounds,
+        note,
+        most=True,
+    ).told()
 
 
 def cpu_seconds(command: Sequence[str]) -> float:
     """What one run of `command` takes; its output is discarded. Raises CalledProcessError where it fails."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, env=os.environ | {"OMP_NUM_THREADS": "1"}
+    )
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
@@ -155,7 +228,11 @@ def main() -> None:
     parser = options_of(__doc__)
     parser.add_argument("question", choices=QUESTIONS)
     parser.add_argument("--tables", type=int, default=3000, help="of leaderboard")
-    parser.add_argument("--keep", type=Path, help="folder for the leaderboard's logs and page; default: removed")
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        help="folder for the leaderboard's logs and page; default: removed",
+    )
     options = parser.parse_args()
     finish(QUESTIONS[options.question](options), options.out, options.question)
 

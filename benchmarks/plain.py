@@ -22,7 +22,9 @@ Objective = Callable[[nn.Module, Tensor, Tensor, list[Tensor], float, Values], A
 class Normalized(nn.Module):
     """The network behind its normalisation, or without one where `mean` and `std` are None."""
 
-    def __init__(self, network: nn.Module, mean: Tensor | None, std: Tensor | None) -> None:
+    def __init__(
+        self, network: nn.Module, mean: Tensor | None, std: Tensor | None
+    ) -> None:
         super().__init__()
         self.network, self.mean, self.std = network, mean, std
 
@@ -39,12 +41,19 @@ def crop_and_flip(x: Tensor) -> Tensor:
     padded = F.pad(x, (4, 4, 4, 4))
     corners = torch.randint(0, 9, (len(x), 2)).tolist()
     flips = torch.rand(len(x)) < 0.5
-    x = torch.stack([padded[i, :, top : top + size, left : left + size] for i, (top, left) in enumerate(corners)])
+    x = torch.stack(
+        [
+            padded[i, :, top : top + size, left : left + size]
+            for i, (top, left) in enumerate(corners)
+        ]
+    )
     x[flips] = x[flips].flip(-1)
     return x
 
 
-def batches(pixels: Tensor, labels: Tensor, size: int, augment: bool) -> Iterator[Answer]:
+def batches(
+    pixels: Tensor, labels: Tensor, size: int, augment: bool
+) -> Iterator[Answer]:
     """Shuffled batches of `size` without end, from pixels (N, C, H, W) uint8."""
     while True:
         for indices in torch.randperm(len(pixels)).split(size):
@@ -68,7 +77,9 @@ def train(
     model.train()
     for _ in range(steps):
         x, y = next(batches)
-        loss, logits = objective(model, x, y, [sigma * torch.randn_like(x) for _ in range(m)])
+        loss, logits = objective(
+            model, x, y, [sigma * torch.randn_like(x) for _ in range(m)]
+        )
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -77,30 +88,55 @@ def train(
     return sum(losses) / steps, sum(accuracies) / steps
 
 
-def gaussian(model: nn.Module, x: Tensor, y: Tensor, noises: list[Tensor], sigma: float, values: Values) -> Answer:
+def gaussian(
+    model: nn.Module,
+    x: Tensor,
+    y: Tensor,
+    noises: list[Tensor],
+    sigma: float,
+    values: Values,
+) -> Answer:
     """Cross-entropy under noise."""
     logits = noisy(model, x, noises)
     return F.cross_entropy(logits, y.repeat(len(noises))), logits
 
 
-def consistency(model: nn.Module, x: Tensor, y: Tensor, noises: list[Tensor], sigma: float, values: Values) -> Answer:
+def consistency(
+    model: nn.Module,
+    x: Tensor,
+    y: Tensor,
+    noises: list[Tensor],
+    sigma: float,
+    values: Values,
+) -> Answer:
     """Gaussian training, the divergence of the mean prediction from each, and the mean's entropy."""
     m = len(noises)
     logits = noisy(model, x, noises)
     mean = logits.view(m, len(x), -1).softmax(2).mean(0)
-    divergence = F.kl_div(logits.log_softmax(1), mean.repeat(m, 1), reduction="batchmean")
+    divergence = F.kl_div(
+        logits.log_softmax(1), mean.repeat(m, 1), reduction="batchmean"
+    )
     entropy = -(mean * (mean + 1e-20).log()).sum(1).mean()
     loss = F.cross_entropy(logits, y.repeat(m))
     return loss + values["lbd"] * divergence + values["eta"] * entropy, logits
 
 
-def macer(model: nn.Module, x: Tensor, y: Tensor, noises: list[Tensor], sigma: float, values: Values) -> Answer:
+def macer(
+    model: nn.Module,
+    x: Tensor,
+    y: Tensor,
+    noises: list[Tensor],
+    sigma: float,
+    values: Values,
+) -> Answer:
     """-log of the mean prediction, and a hinge on the radius of images that are right."""
     logits = noisy(model, x, noises)
     each = logits.view(len(noises), len(x), -1)
     classification = F.nll_loss((each.softmax(2).mean(0) + 1e-20).log(), y)
     top, classes = (values["beta"] * each).softmax(2).mean(0).topk(2)
-    top = top[(classes[:, 0] == y) & (top[:, 0] < 1) & (top[:, 1] > 0)]  # an infinite quantile has a NaN gradient
+    top = top[
+        (classes[:, 0] == y) & (top[:, 0] < 1) & (top[:, 1] > 0)
+    ]  # an infinite quantile has a NaN gradient
     quantiles = torch.distributions.Normal(0.0, 1.0).icdf(top)
     xi = quantiles[:, 0] - quantiles[:, 1]
     counted = xi < values["gamma"]
@@ -108,21 +144,44 @@ def macer(model: nn.Module, x: Tensor, y: Tensor, noises: list[Tensor], sigma: f
     return classification + values["lbd"] * robustness, logits
 
 
-def smoothadv(model: nn.Module, x: Tensor, y: Tensor, noises: list[Tensor], sigma: float, values: Values) -> Answer:
+def smoothadv(
+    model: nn.Module,
+    x: Tensor,
+    y: Tensor,
+    noises: list[Tensor],
+    sigma: float,
+    values: Values,
+) -> Answer:
     """Gaussian training at the attacked images."""
     steps, eps = values["T"], values["eps"]
     points = pgd(model, x, y, noises, steps, 2 * eps / steps, eps)
     return gaussian(model, points, y, noises, sigma, values)
 
 
-def amplify(model: nn.Module, x: Tensor, y: Tensor, noises: list[Tensor], sigma: float, values: Values) -> Answer:
+def amplify(
+    model: nn.Module,
+    x: Tensor,
+    y: Tensor,
+    noises: list[Tensor],
+    sigma: float,
+    values: Values,
+) -> Answer:
     """Gaussian training under noises that were moved on their spheres."""
     m = len(noises)
-    moved = sphere(model, x.repeat(m, 1, 1, 1), y.repeat(m), torch.cat(noises), steps=values["T"], eps=values["eps"])
+    moved = sphere(
+        model,
+        x.repeat(m, 1, 1, 1),
+        y.repeat(m),
+        torch.cat(noises),
+        steps=values["T"],
+        eps=values["eps"],
+    )
     return gaussian(model, x, y, list(moved.chunk(m)), sigma, values)
 
 
-METHODS: dict[str, Objective] = {each.__name__: each for each in (gaussian, consistency, macer, smoothadv, amplify)}
+METHODS: dict[str, Objective] = {
+    each.__name__: each for each in (gaussian, consistency, macer, smoothadv, amplify)
+}
 
 
 def noisy(model: nn.Module, x: Tensor, noises: list[Tensor]) -> Tensor:
@@ -131,13 +190,26 @@ def noisy(model: nn.Module, x: Tensor, noises: list[Tensor]) -> Tensor:
     return logits
 
 
-def pgd(model: nn.Module, x: Tensor, y: Tensor, noises: list[Tensor], steps: int, step: float, eps: float) -> Tensor:
+def pgd(
+    model: nn.Module,
+    x: Tensor,
+    y: Tensor,
+    noises: list[Tensor],
+    steps: int,
+    step: float,
+    eps: float,
+) -> Tensor:
     """The images after steps along the unit gradient of -log of the mean prediction for the label."""
     model.eval()
     points = x
     for _ in range(steps):
         points = points.detach().requires_grad_()
-        mean = noisy(model, points, noises).view(len(noises), len(x), -1).softmax(2).mean(0)
+        mean = (
+            noisy(model, points, noises)
+            .view(len(noises), len(x), -1)
+            .softmax(2)
+            .mean(0)
+        )
         loss = F.nll_loss(mean.clamp(min=1e-20).log(), y, reduction="sum")
         (gradient,) = torch.autograd.grad(loss, points)
         points = (points.detach() + step * gradient / length(gradient)).clamp(0, 1)
@@ -146,14 +218,18 @@ def pgd(model: nn.Module, x: Tensor, y: Tensor, noises: list[Tensor], steps: int
     return points
 
 
-def sphere(model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, steps: int, eps: float) -> Tensor:
+def sphere(
+    model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, steps: int, eps: float
+) -> Tensor:
     """Algorithm 1 of Sun et al. (2025): every noise takes part in every step; what is misclassified stays."""
     model.eval()
     radius = length(noise)
     for _ in range(steps):
         noise = noise.detach().requires_grad_()
         logits = model(x + noise)
-        (gradient,) = torch.autograd.grad(F.cross_entropy(logits, y, reduction="sum"), noise)
+        (gradient,) = torch.autograd.grad(
+            F.cross_entropy(logits, y, reduction="sum"), noise
+        )
         moved = noise + eps * gradient / length(gradient)
         moved = moved / length(moved) * radius
         wrong = logits.argmax(1) != y

@@ -33,16 +33,28 @@ Floats = NDArray[np.float64]
 def shares(load: Any, kind: str, c: float, n: int) -> list[float]:
     """(len(RADII),) share of the test rows that are right and certified within each radius, in standard deviations."""
     x, y = load(return_X_y=True)
-    x_train, x_test, y_train, y_test = train_test_split(x, y, test_size=0.5, random_state=0, stratify=y)
+    x_train, x_test, y_train, y_test = train_test_split(
+        x, y, test_size=0.5, random_state=0, stratify=y
+    )
     std: Floats = x_train.std(axis=0)
-    sigma = c * (std if kind == "per coordinate" else np.full_like(std, np.sqrt(np.mean(std**2))))
+    sigma = c * (
+        std if kind == "per coordinate" else np.full_like(std, np.sqrt(np.mean(std**2)))
+    )
     noise = sigma * np.random.default_rng(0).normal(size=(COPIES, *x_train.shape))
     rows, labels = (x_train + noise).reshape(-1, x.shape[1]), np.tile(y_train, COPIES)
-    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)).fit(rows, labels)
-    smoothing = rs.noise.GaussianPerCoordinate(sigma) if kind == "per coordinate" else rs.noise.Gaussian(sigma[0])
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)).fit(
+        rows, labels
+    )
+    smoothing = (
+        rs.noise.GaussianPerCoordinate(sigma)
+        if kind == "per coordinate"
+        else rs.noise.Gaussian(sigma[0])
+    )
     table = rs.certify(model, (x_test, y_test), noise=smoothing, n=n, progress=False)
     radius = table.radius * c if kind == "per coordinate" else table.radius / std.max()
-    return [float(((table.predict == table.label) & (radius >= r)).mean()) for r in RADII]
+    return [
+        float(((table.predict == table.label) & (radius >= r)).mean()) for r in RADII
+    ]
 
 
 def main() -> None:
@@ -57,15 +69,25 @@ def main() -> None:
         for kind in ("isotropic", "per coordinate"):
             found = [shares(load, kind, c, options.n) for c in SCALES]
             cells += [
-                {"data": name, "noise": kind, "C": c, "shares": each} for c, each in zip(SCALES, found, strict=True)
+                {"data": name, "noise": kind, "C": c, "shares": each}
+                for c, each in zip(SCALES, found, strict=True)
             ]
             scaled = [(f"{c:g}", each) for c, each in zip(SCALES, found, strict=True)]
             for label, each in [*scaled, ("best", np.max(found, axis=0).tolist())]:
                 table.append([name, kind, label, *(f"{share:.1%}" for share in each)])
-    facts = {"n": options.n, "alpha": 0.001, "scikit-learn": sklearn.__version__, "radii": RADII, "cells": cells}
+    facts = {
+        "n": options.n,
+        "alpha": 0.001,
+        "scikit-learn": sklearn.__version__,
+        "radii": RADII,
+        "cells": cells,
+    }
     written(out.with_suffix(".json"), facts)
     said = f"Share of test rows that are right and certified within a radius in standard deviations; n = {options.n:,}."
-    text = "\n".join([said, "", *pipes(table, [False, False, *[True] * (len(RADII) + 1)])]) + "\n"
+    text = (
+        "\n".join([said, "", *pipes(table, [False, False, *[True] * (len(RADII) + 1)])])
+        + "\n"
+    )
     out.with_suffix(".md").write_text(text)
     print(text)
 

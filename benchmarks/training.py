@@ -45,12 +45,21 @@ class Ours:
     """The trainer's steps, one epoch after another, logged as the trainer logs them."""
 
     def __init__(
-        self, recipe: Recipe, model: Classifier, images: TensorImages, folder: Path, loggers: LoggerGroup
+        self,
+        recipe: Recipe,
+        model: Classifier,
+        images: TensorImages,
+        folder: Path,
+        loggers: LoggerGroup,
     ) -> None:
         schedule = recipe.build_method().schedule()
-        self.trainer = Trainer(recipe, images, model, schedule, folder, make_fabric(recipe), Silent())
+        self.trainer = Trainer(
+            recipe, images, model, schedule, folder, make_fabric(recipe), Silent()
+        )
         self.trainer.model.train()
-        self.objective = schedule.objective(recipe.epochs - 1)  # whose values are the full ones
+        self.objective = schedule.objective(
+            recipe.epochs - 1
+        )  # whose values are the full ones
         self.batches, self.loggers = self._batches(), loggers
 
     def _batches(self) -> Iterator[tuple[int, int, tuple[Tensor, Tensor, Tensor]]]:
@@ -60,8 +69,12 @@ class Ours:
 
     def run(self, steps: int) -> None:
         log = StepLog(0, 1, steps, self.loggers)
-        for done, (epoch, step, (indices, x, y)) in enumerate(itertools.islice(self.batches, steps), start=1):
-            log.add(self.trainer.step(self.objective, x, y, indices, epoch, step), len(x))
+        for done, (epoch, step, (indices, x, y)) in enumerate(
+            itertools.islice(self.batches, steps), start=1
+        ):
+            log.add(
+                self.trainer.step(self.objective, x, y, indices, epoch, step), len(x)
+            )
             if done % LOG_EVERY == 0 or done == steps:
                 log.flush()
 
@@ -83,16 +96,23 @@ class Plain:
         network = copy.deepcopy(ours.network).to(memory_format=torch.contiguous_format)
         self.model = plain.Normalized(network, ours.mean, ours.std)
         self.optimizer = torch.optim.SGD(
-            self.model.parameters(), lr=recipe.lr, momentum=recipe.momentum, weight_decay=recipe.weight_decay
+            self.model.parameters(),
+            lr=recipe.lr,
+            momentum=recipe.momentum,
+            weight_decay=recipe.weight_decay,
         )
         images = load(recipe.dataset)
         augment = images.spec.augment == "crop-flip"
         self.batches = plain.batches(images.pixels, images.labels, IMAGES, augment)
         last = recipe.build_method().schedule().objective(recipe.epochs - 1)
-        self.objective = partial(plain.METHODS[recipe.method], sigma=SIGMA, values=asdict(last))
+        self.objective = partial(
+            plain.METHODS[recipe.method], sigma=SIGMA, values=asdict(last)
+        )
 
     def run(self, steps: int) -> None:
-        plain.train(self.model, self.optimizer, self.batches, self.objective, steps, M, SIGMA)
+        plain.train(
+            self.model, self.optimizer, self.batches, self.objective, steps, M, SIGMA
+        )
 
 
 @dataclass(frozen=True)
@@ -114,18 +134,25 @@ class Step:
             set={"k" if self.method == "macer" else "m": M, "batch": SAMPLES},
             precision=self.precision,
         )
-        return resolve(self.dataset, settings, data.describe(self.dataset), device=DEVICE)[0]
+        return resolve(
+            self.dataset, settings, data.describe(self.dataset), device=DEVICE
+        )[0]
 
     def measure(self) -> Figure:
         """Both sides take the same number of steps a round."""
-        name = f"training samples a second, {self.method}, {self.arch}, {self.precision}"
+        name = (
+            f"training samples a second, {self.method}, {self.arch}, {self.precision}"
+        )
         recipe, work = self.recipe(), self.steps * SAMPLES
         model = new_model(recipe, data.describe(self.dataset))
         if self.method != "gaussian":
             model.load_state_dict(trained_lenet().state_dict())
         theirs = Plain(recipe, model)
         with training(recipe, model, load(self.dataset)) as ours:
-            sides = (lambda side=side: rate(work, lambda: side.run(self.steps)) for side in (ours, theirs))
+            sides = (
+                lambda side=side: rate(work, lambda: side.run(self.steps))
+                for side in (ours, theirs)
+            )
             return ratio(name, *sides, target=self.target)
 
 
@@ -157,7 +184,10 @@ def figures() -> Iterator[Figure]:
         try:
             load(case.dataset)
         except InputError as error:
-            print(f"{case.method} on {case.dataset}: target {case.target:g}x, not measured: {error}", flush=True)
+            print(
+                f"{case.method} on {case.dataset}: target {case.target:g}x, not measured: {error}",
+                flush=True,
+            )
             continue
         yield case.measure()
 

@@ -30,19 +30,26 @@ def resnet20():
 """
 CLAIM = f"--sigma 0.5 --n {N} --alpha {ALPHA}"
 CERTIFY = (
-    "certify {model} --dataset digits --sigma 0.5 --backend torch --precision 32 --overwrite --out {own}/o.parquet"
+    "certify {model} --dataset digits --sigma 0.5 --backend torch --precision 32"
+    " --overwrite --out {own}/o.parquet"
 )
 TRAIN = "train digits --sigma 0.5 --device cpu --overwrite --out {own}/"
 COMMANDS = {  # {own}: a folder of the checkout, {all}: one of both
     "--help": "--help",
     "evaluate": "evaluate {all}/a.tsv " + CLAIM,
-    "compare": "compare {all}/a.tsv {all}/b.tsv " + CLAIM + " --overwrite --out {own}/page.html",
+    "compare": "compare {all}/a.tsv {all}/b.tsv "
+    + CLAIM
+    + " --overwrite --out {own}/page.html",
     "train": TRAIN + "model --epochs 4",
     "train amplify": TRAIN + "amplify --method amplify --take 300 --epochs 2",
-    "certify, its own model": CERTIFY.replace("{model}", "{own}/model") + " --take 20 --n 20000",
-    "certify, lenet": CERTIFY.replace("{model}", "{all}/models.py:lenet") + " --resize 28 --take 20 --n 20000",
-    "certify, resnet20": CERTIFY.replace("{model}", "{all}/models.py:resnet20") + " --resize 28 --take 2 --n 2000",
-    "certify, by the rule grid": CERTIFY.replace("{model}", "{own}/model") + " --take 60 --n 20000 --rule grid",
+    "certify, its own model": CERTIFY.replace("{model}", "{own}/model")
+    + " --take 20 --n 20000",
+    "certify, lenet": CERTIFY.replace("{model}", "{all}/models.py:lenet")
+    + " --resize 28 --take 20 --n 20000",
+    "certify, resnet20": CERTIFY.replace("{model}", "{all}/models.py:resnet20")
+    + " --resize 28 --take 2 --n 2000",
+    "certify, by the rule grid": CERTIFY.replace("{model}", "{own}/model")
+    + " --take 60 --n 20000 --rule grid",
 }
 
 
@@ -61,10 +68,16 @@ def measured(other: Path, rounds: int) -> Iterator[Figure]:
         (shared / "models.py").write_text(MODELS)
         for what, command in COMMANDS.items():
             found = [
-                [seconds(tree, command, shared / own, shared) for own, tree in trees.items()] for _ in range(rounds + 1)
+                [
+                    seconds(tree, command, shared / own, shared)
+                    for own, tree in trees.items()
+                ]
+                for _ in range(rounds + 1)
             ]
             pairs = [(theirs, ours) for theirs, ours in found[1:]]
-            before, after = (statistics.median(column) for column in zip(*pairs, strict=True))
+            before, after = (
+                statistics.median(column) for column in zip(*pairs, strict=True)
+            )
             value = statistics.median(ours / theirs for theirs, ours in pairs)
             note = f"{before:.2f} s -> {after:.2f} s of CPU"
             yield Figure(what, value, 1.05, pairs, note, most=True).told()
@@ -73,7 +86,9 @@ def measured(other: Path, rounds: int) -> Iterator[Figure]:
 def main() -> None:
     parser = options_of(__doc__, "two-trees")
     parser.add_argument("other", type=Path, help="folder of the other checkout")
-    parser.add_argument("--rounds", type=int, default=5, help="after one that is not counted")
+    parser.add_argument(
+        "--rounds", type=int, default=5, help="after one that is not counted"
+    )
     options = parser.parse_args()
     finish(measured(options.other, options.rounds), options.out)
 

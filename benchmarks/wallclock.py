@@ -27,7 +27,14 @@ import numpy as np
 import torch
 
 from harness import ROUNDS, SIGMA, Figure, finish, options_of, published_loop, rate
-from randsmooth import CertificationSettings, SmoothedClassifier, certify, data, models, train
+from randsmooth import (
+    CertificationSettings,
+    SmoothedClassifier,
+    certify,
+    data,
+    models,
+    train,
+)
 from randsmooth.certification import Run
 from randsmooth.certification.algorithm import Job, Scheduler, certify_steps
 from randsmooth.launch import Span, plan
@@ -45,7 +52,14 @@ def model_in(folder: Path, name: str) -> Path:
     """The folder of a model, trained if it is not there."""
     place, (dataset, how) = folder / name, MODELS[name]
     if not (place / "config.json").exists():
-        train(dataset, sigma=SIGMA, precision="bf16-mixed", out=place, overwrite=True, **how)
+        train(
+            dataset,
+            sigma=SIGMA,
+            precision="bf16-mixed",
+            out=place,
+            overwrite=True,
+            **how,
+        )
     return place
 
 
@@ -63,26 +77,49 @@ class Took:
 def took(smoothed: SmoothedClassifier, x: torch.Tensor, text: str) -> Took:
     """Of certifying the images `x` (B, C, H, W) under the rule `text`."""
     rule = make_rule(text, noise=Gaussian(SIGMA), n=N, alpha=ALPHA)
-    jobs = [Job(number, image, certify_steps(rule, N0)) for number, image in enumerate(x)]
+    jobs = [
+        Job(number, image, certify_steps(rule, N0)) for number, image in enumerate(x)
+    ]
     start = time.perf_counter()
     seen = [job.result for job in Scheduler(smoothed.engine).run(jobs)]
     seconds = time.perf_counter() - start
-    samples = [result.counts0.sum() + result.counts.sum() for result in seen if result is not None]
+    samples = [
+        result.counts0.sum() + result.counts.sum()
+        for result in seen
+        if result is not None
+    ]
     return Took(seconds / len(x), float(np.mean(samples)))
 
 
-def share_on_the_clock(smoothed: SmoothedClassifier, x: torch.Tensor, text: str, whole: int) -> Figure:
+def share_on_the_clock(
+    smoothed: SmoothedClassifier, x: torch.Tensor, text: str, whole: int
+) -> Figure:
     """How much of a rule's saving in samples shows on the clock; `whole` images are certified at the full n."""
     took(smoothed, x[:whole], text)
-    rounds = [(took(smoothed, x[:whole], "fixed"), took(smoothed, x, text)) for _ in range(ROUNDS)]
-    fixed, ours = (statistics.median(each.seconds for each in side) for side in zip(*rounds, strict=True))
+    rounds = [
+        (took(smoothed, x[:whole], "fixed"), took(smoothed, x, text))
+        for _ in range(ROUNDS)
+    ]
+    fixed, ours = (
+        statistics.median(each.seconds for each in side)
+        for side in zip(*rounds, strict=True)
+    )
     clock, samples = fixed / ours, rounds[0][0].samples / rounds[0][1].samples
     note = f"{samples:.1f}x fewer samples, {clock:.1f}x less time, {rounds[0][1].samples:,.0f} samples an image"
     seconds = [(one.seconds, other.seconds) for one, other in rounds]
-    return Figure(f"{text}: share of the saving on the clock", clock / samples, 0.8, seconds, note, unit="").told()
+    return Figure(
+        f"{text}: share of the saving on the clock",
+        clock / samples,
+        0.8,
+        seconds,
+        note,
+        unit="",
+    ).told()
 
 
-def whole_question(smoothed: SmoothedClassifier, network: torch.nn.Module, x: torch.Tensor) -> Figure:
+def whole_question(
+    smoothed: SmoothedClassifier, network: torch.nn.Module, x: torch.Tensor
+) -> Figure:
     """The grid question for all of `x`: the published loop's time over ours."""
 
     def loop() -> float:
@@ -90,15 +127,33 @@ def whole_question(smoothed: SmoothedClassifier, network: torch.nn.Module, x: to
 
     loop()
     before, ours, after = loop(), took(smoothed, x, "grid"), loop()
-    theirs, seconds = len(x) * (N0 + N) / statistics.mean((before, after)), len(x) * ours.seconds
+    theirs, seconds = (
+        len(x) * (N0 + N) / statistics.mean((before, after)),
+        len(x) * ours.seconds,
+    )
     note = f"{theirs:,.0f} s -> {seconds:,.0f} s for {len(x)} images, {ours.samples:,.0f} samples an image"
-    return Figure("grid question over the published loop", theirs / seconds, 0.0, [(theirs, seconds)], note).told()
+    return Figure(
+        "grid question over the published loop",
+        theirs / seconds,
+        0.0,
+        [(theirs, seconds)],
+        note,
+    ).told()
 
 
 def savings(options: argparse.Namespace) -> Iterator[Figure]:
-    network, images = models.load(model_in(options.models, "mnist")), data.load("mnist", "test")
+    network, images = (
+        models.load(model_in(options.models, "mnist")),
+        data.load("mnist", "test"),
+    )
     x, _ = images.batch(data.take(len(images), options.images))
-    smoothed = SmoothedClassifier(network, sigma=SIGMA, seed=0, precision=options.precision, backend=options.backend)
+    smoothed = SmoothedClassifier(
+        network,
+        sigma=SIGMA,
+        seed=0,
+        precision=options.precision,
+        backend=options.backend,
+    )
     yield share_on_the_clock(smoothed, x, "radius=0.5", 4)
     yield share_on_the_clock(smoothed, x[:: max(1, len(x) // 60)], "grid", 4)
     yield whole_question(smoothed, network, x)
@@ -115,16 +170,27 @@ RUNS = (  # name, model, rule, n, images
 
 def foretold(options: argparse.Namespace) -> Iterator[Figure]:
     for name, model, rule, n, take in RUNS:
-        settings, dataset = CertificationSettings(sigma=SIGMA, n=n, rule=rule, precision="bf16"), MODELS[model][0]
+        settings, dataset = (
+            CertificationSettings(sigma=SIGMA, n=n, rule=rule, precision="bf16"),
+            MODELS[model][0],
+        )
         run = Run.of(model_in(options.models, model), dataset, settings, take=take)
         forecast = plan(run, seconds=options.seconds, workers=[8])
         with tempfile.TemporaryDirectory() as folder:
-            start, busy, out = time.perf_counter(), os.getloadavg()[0], Path(folder) / "run.parquet"
-            table = certify(run.model, dataset, settings, take=take, out=out, progress=False)
+            start, busy, out = (
+                time.perf_counter(),
+                os.getloadavg()[0],
+                Path(folder) / "run.parquet",
+            )
+            table = certify(
+                run.model, dataset, settings, take=take, out=out, progress=False
+            )
             seconds = time.perf_counter() - start
         pilot = f"pilot of {forecast.pilot['images']} of {take} images in {forecast.pilot['seconds']:.0f} s"
         load = f"load {busy:.1f} on {os.cpu_count()} cores at the beginning, {os.getloadavg()[0]:.1f} at the end"
-        yield from compared(f"{name}: samples", forecast.samples, float(table.samples.sum()), pilot)
+        yield from compared(
+            f"{name}: samples", forecast.samples, float(table.samples.sum()), pilot
+        )
         yield from compared(f"{name}: seconds", forecast.seconds, seconds, load)
 
 
@@ -146,7 +212,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20.0, help="of each pilot")
     options = parser.parse_args()
     plans = options.question == "plan"
-    finish(foretold(options) if plans else savings(options), options.out, "plan" if plans else "wallclock")
+    finish(
+        foretold(options) if plans else savings(options),
+        options.out,
+        "plan" if plans else "wallclock",
+    )
 
 
 if __name__ == "__main__":

@@ -28,13 +28,25 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
-    *sorted(path.stem for path in (HERE / "_ext").glob("*.py") if "\ndef setup(" in path.read_text()),  # ours
+    *sorted(
+        path.stem
+        for path in (HERE / "_ext").glob("*.py")
+        if "\ndef setup(" in path.read_text()
+    ),  # ours
 ]
 exclude_patterns = ["_*", "**/_*"]
-nitpick_ignore_regex = [("py:.*", r"(?!randsmooth\b).*")]  # the inventories of other projects are not at hand offline
+nitpick_ignore_regex = [
+    ("py:.*", r"(?!randsmooth\b).*")
+]  # the inventories of other projects are not at hand offline
 
 # Markdown. A heading is reached by the anchor that GitHub gives it.
-myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = [
+    "attrs_block",
+    "attrs_inline",
+    "colon_fence",
+    "deflist",
+    "dollarmath",
+]
 myst_heading_anchors = 4
 
 # Notebooks run whenever they are read, and an error in one fails the build.
@@ -51,7 +63,9 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_preserve_defaults = True
 napoleon_numpy_docstring = False
-napoleon_custom_sections = [("Attributes", "params_style")]  # as fields: links to their bare names would be ambiguous
+napoleon_custom_sections = [
+    ("Attributes", "params_style")
+]  # as fields: links to their bare names would be ambiguous
 napoleon_use_rtype = False
 python_maximum_signature_line_length = 100
 
@@ -76,7 +90,10 @@ class Console(BashLexer):
     """Commands are written without a prompt, so that a # begins a comment; an option is one word, never broken."""
 
     tokens: ClassVar = BashLexer.tokens | {
-        "basic": [(r"(?<=\s)--?[a-zA-Z][\w-]*", Name.Attribute), *BashLexer.tokens["basic"]]
+        "basic": [
+            (r"(?<=\s)--?[a-zA-Z][\w-]*", Name.Attribute),
+            *BashLexer.tokens["basic"],
+        ]
     }
 
 

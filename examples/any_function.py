@@ -29,7 +29,9 @@ def nearest_mean(shrink=None):
 '''
 
 PIXELS, LABELS = load_digits(return_X_y=True)
-MEANS = np.stack([PIXELS[:1400][LABELS[:1400] == digit].mean(axis=0) / 16 for digit in range(10)])
+MEANS = np.stack(
+    [PIXELS[:1400][LABELS[:1400] == digit].mean(axis=0) / 16 for digit in range(10)]
+)
 
 
 def nearest(images: NDArray[np.float32]) -> Any:
@@ -43,10 +45,20 @@ def main() -> None:
         zoo = Path(folder) / "zoo.py"
         zoo.write_text(ZOO)
         how: dict[str, Any] = {"sigma": 0.25, "n": 2000, "take": 20}
-        labels = rs.certify(nearest, "digits", **how, identity="nearest mean", out=Path(folder) / "labels.parquet")
+        labels = rs.certify(
+            nearest,
+            "digits",
+            **how,
+            identity="nearest mean",
+            out=Path(folder) / "labels.parquet",
+        )
         arguments = {"shrink": 0.1}
         made = rs.certify(
-            f"{zoo}:nearest_mean", "digits", **how, model_args=arguments, out=Path(folder) / "zoo.parquet"
+            f"{zoo}:nearest_mean",
+            "digits",
+            **how,
+            model_args=arguments,
+            out=Path(folder) / "zoo.parquet",
         )
     print(rs.report.render([labels, made]))
 

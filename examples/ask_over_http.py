@@ -25,7 +25,9 @@ import randsmooth as rs
 SIGMA, N0, N = 0.25, 100, 1000
 
 
-def asking(url: str, key: str, *, batch: int = 100) -> Callable[[np.ndarray], np.ndarray]:
+def asking(
+    url: str, key: str, *, batch: int = 100
+) -> Callable[[np.ndarray], np.ndarray]:
     """A function from images (B, C, H, W) to the logits (B, K) that the server at `url` gives them.
 
     A request has `batch` images at most. One that fails, or that the server puts off (429, 502, 503, 504), is sent
@@ -33,16 +35,26 @@ def asking(url: str, key: str, *, batch: int = 100) -> Callable[[np.ndarray], np
     request to another address is an error: whoever is there would be sent the key.
     """
     retries = urllib3.Retry(
-        8, redirect=False, status_forcelist=(429, 502, 503, 504), allowed_methods=None, backoff_factor=0.05
+        8,
+        redirect=False,
+        status_forcelist=(429, 502, 503, 504),
+        allowed_methods=None,
+        backoff_factor=0.05,
     )
-    pool = urllib3.PoolManager(headers={"Authorization": f"Bearer {key}"}, timeout=30, retries=retries)
+    pool = urllib3.PoolManager(
+        headers={"Authorization": f"Bearer {key}"}, timeout=30, retries=retries
+    )
 
     def ask(images: np.ndarray) -> np.ndarray:
-        parts = [images[start : start + batch] for start in range(0, len(images), batch)]
+        parts = [
+            images[start : start + batch] for start in range(0, len(images), batch)
+        ]
         return np.concatenate([answered(part) for part in parts])
 
     def answered(images: np.ndarray) -> np.ndarray:
-        reply = pool.request("POST", url, json={"instances": images.tolist()}, redirect=False)
+        reply = pool.request(
+            "POST", url, json={"instances": images.tolist()}, redirect=False
+        )
         if reply.status != 200:
             raise RuntimeError(f"the server answered with status {reply.status}")
         return np.array(reply.json()["predictions"], np.float32)
@@ -64,7 +76,9 @@ class Digits(BaseHTTPRequestHandler):
         if Digits.requests % 10 == 0:
             self.send_error(503)
             return
-        body = json.dumps({"predictions": self.model.decision_function(images).tolist()}).encode()
+        body = json.dumps(
+            {"predictions": self.model.decision_function(images).tolist()}
+        ).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -81,7 +95,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "digits.parquet"
         # Its code cannot be compared, so it needs a name; where the server gives up, resume=True goes on with the run.
-        table = rs.certify(ask, "digits", sigma=SIGMA, n0=N0, n=N, take=4, identity="digits, version 1", out=out)
+        table = rs.certify(
+            ask,
+            "digits",
+            sigma=SIGMA,
+            n0=N0,
+            n=N,
+            take=4,
+            identity="digits, version 1",
+            out=out,
+        )
     server.shutdown()
     print(f"{len(table)} images certified, radii {table.radius.round(3).tolist()}")
     print(f"{Digits.requests} requests, of which a tenth failed and was sent again")

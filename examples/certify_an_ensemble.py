@@ -26,7 +26,9 @@ def noisy_digits(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 def members() -> list[object]:
     """A torch module, a scikit-learn forest and a function."""
-    fitted = [LogisticRegression(max_iter=300).fit(*noisy_digits(seed)) for seed in range(2)]
+    fitted = [
+        LogisticRegression(max_iter=300).fit(*noisy_digits(seed)) for seed in range(2)
+    ]
     linear = nn.Linear(64, 10)
     linear.weight.data, linear.bias.data = (
         torch.tensor(part).float() for part in (fitted[0].coef_, fitted[0].intercept_)
@@ -36,7 +38,9 @@ def members() -> list[object]:
     def function(images: np.ndarray) -> np.ndarray:
         return fitted[1].decision_function(images.reshape(len(images), -1))
 
-    named = rs.models.FunctionModel(function, num_classes=10, identity="logistic regression, seed 1")
+    named = rs.models.FunctionModel(
+        function, num_classes=10, identity="logistic regression, seed 1"
+    )
     return [nn.Sequential(nn.Flatten(), linear).eval(), named, forest]
 
 
@@ -46,14 +50,22 @@ def main() -> None:
     parts = members()
     whole = {
         "the module alone": parts[0],
-        "mean probabilities": rs.Ensemble(parts[:2], "probabilities"),  # the forest says labels, which have no mean
+        "mean probabilities": rs.Ensemble(
+            parts[:2], "probabilities"
+        ),  # the forest says labels, which have no mean
         "vote": rs.Ensemble(parts, "vote"),
-        "vote, the third asked where two differ": rs.Ensemble(parts, "vote", consensus=2),
+        "vote, the third asked where two differ": rs.Ensemble(
+            parts, "vote", consensus=2
+        ),
     }
     for name, model in whole.items():
-        certified = rs.SmoothedClassifier(model, sigma=SIGMA, seed=0).certify(x, n0=100, n=1000)
+        certified = rs.SmoothedClassifier(model, sigma=SIGMA, seed=0).certify(
+            x, n0=100, n=1000
+        )
         right = certified.predict == y.numpy()
-        print(f"{name}: {right.mean():.0%} certified and right, mean radius {(certified.radius * right).mean():.3f}")
+        print(
+            f"{name}: {right.mean():.0%} certified and right, mean radius {(certified.radius * right).mean():.3f}"
+        )
 
 
 if __name__ == "__main__":

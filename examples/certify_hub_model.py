@@ -44,15 +44,22 @@ def their_model(folder: Path) -> None:
     for _ in range(200):
         pick = torch.randint(1400, (64,))
         noisy = F.interpolate(
-            x[pick] + SIGMA * torch.randn(64, 1, 8, 8), size=(16, 16), mode="bilinear", antialias=True
+            x[pick] + SIGMA * torch.randn(64, 1, 8, 8),
+            size=(16, 16),
+            mode="bilinear",
+            antialias=True,
         )
-        loss = F.cross_entropy(network(pixel_values=(noisy - 0.5) / 0.5).logits, y[pick])
+        loss = F.cross_entropy(
+            network(pixel_values=(noisy - 0.5) / 0.5).logits, y[pick]
+        )
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
     network.eval().save_pretrained(folder)
     sides = {"height": 16, "width": 16}
-    transformers.ViTImageProcessorPil(size=sides, image_mean=[0.5], image_std=[0.5]).save_pretrained(folder)
+    transformers.ViTImageProcessorPil(
+        size=sides, image_mean=[0.5], image_std=[0.5]
+    ).save_pretrained(folder)
 
 
 def main() -> None:
@@ -60,11 +67,21 @@ def main() -> None:
         their_model(Path(folder) / "vit")
         name = f"hf:{folder}/vit"
         # The same as: randsmooth certify hf:vit --dataset digits --sigma 0.25 --take 20 --n 1000
-        table = rs.certify(name, "digits", sigma=SIGMA, take=20, n0=50, n=1000, out=Path(folder) / "digits.parquet")
+        table = rs.certify(
+            name,
+            "digits",
+            sigma=SIGMA,
+            take=20,
+            n0=50,
+            n=1000,
+            out=Path(folder) / "digits.parquet",
+        )
         for step in rs.load_model(name).notes:
             print(step)
         for radius in (0.0, 0.25):
-            print(f"certified accuracy at radius {radius}: {rs.metrics.certified_accuracy(table, radius).value:.0%}")
+            print(
+                f"certified accuracy at radius {radius}: {rs.metrics.certified_accuracy(table, radius).value:.0%}"
+            )
 
 
 if __name__ == "__main__":

@@ -23,11 +23,15 @@ def your_model() -> tuple[nn.Module, torch.Tensor, torch.Tensor]:
     x = torch.tensor(pixels / 16, dtype=torch.float32).view(-1, 1, 8, 8)
     y = torch.tensor(labels)
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Flatten(), nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10))
+    model = nn.Sequential(
+        nn.Flatten(), nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10)
+    )
     optimizer = torch.optim.Adam(model.parameters(), 1e-3)
     for _ in range(500):
         pick = torch.randint(1700, (128,))
-        loss = F.cross_entropy(model(x[pick] + SIGMA * torch.randn(128, 1, 8, 8)), y[pick])
+        loss = F.cross_entropy(
+            model(x[pick] + SIGMA * torch.randn(128, 1, 8, 8)), y[pick]
+        )
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -38,9 +42,17 @@ def main() -> None:
     model, x, y = your_model()
     smoothed = rs.SmoothedClassifier(model, sigma=SIGMA)
     certified = smoothed.certify(x, n0=100, n=10_000, alpha=0.001)
-    print(f"seed {certified.seed}")  # new at every call; SmoothedClassifier(..., seed=...) repeats it
-    for label, predicted, radius in zip(y.tolist(), certified.predict.tolist(), certified.radius.tolist(), strict=True):
-        verdict = "abstains" if predicted == rs.ABSTAIN else f"{predicted}, cannot change within {radius:.3f}"
+    print(
+        f"seed {certified.seed}"
+    )  # new at every call; SmoothedClassifier(..., seed=...) repeats it
+    for label, predicted, radius in zip(
+        y.tolist(), certified.predict.tolist(), certified.radius.tolist(), strict=True
+    ):
+        verdict = (
+            "abstains"
+            if predicted == rs.ABSTAIN
+            else f"{predicted}, cannot change within {radius:.3f}"
+        )
         print(f"label {label}: {verdict}")
 
 

@@ -17,7 +17,9 @@ class EnoughForNow(Exception):
 
 
 def stop_after_two(metrics: dict[str, float], model: nn.Module) -> None:
-    print(f"epoch {metrics['epoch'] + 1:.0f}: loss {metrics['cross_entropy']:.3f}, easy {metrics['easy_share']:.0%}")
+    print(
+        f"epoch {metrics['epoch'] + 1:.0f}: loss {metrics['cross_entropy']:.3f}, easy {metrics['easy_share']:.0%}"
+    )
     if metrics["epoch"] == 1:
         raise EnoughForNow
 
@@ -26,7 +28,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "model"
         try:
-            rs.train("digits", SETTINGS, out=out, logger="csv", callback=stop_after_two)  # or "tensorboard", or both
+            rs.train(
+                "digits", SETTINGS, out=out, logger="csv", callback=stop_after_two
+            )  # or "tensorboard", or both
         except EnoughForNow:
             print("stopped; the same call with resume=True goes on")
         rs.train("digits", SETTINGS, out=out, resume=True, callback=stop_after_two)

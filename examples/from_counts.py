@@ -21,7 +21,9 @@ SIGMA, N0, N, ALPHA = 0.25, 100, 2_000, 0.001
 IMAGES = 20
 
 Counts = NDArray[np.int64]
-Sample = Callable[[NDArray[np.float64], int], Counts]  # class counts (10,) of m noisy copies of an image
+Sample = Callable[
+    [NDArray[np.float64], int], Counts
+]  # class counts (10,) of m noisy copies of an image
 
 
 def your_sampler() -> tuple[Sample, NDArray[np.float64], Counts]:
@@ -29,7 +31,9 @@ def your_sampler() -> tuple[Sample, NDArray[np.float64], Counts]:
     x, y = load_digits(return_X_y=True)
     x, rng = x / 16, np.random.default_rng()
     seen = slice(0, 1500)
-    model = LogisticRegression(max_iter=200).fit(x[seen] + SIGMA * rng.standard_normal(x[seen].shape), y[seen])
+    model = LogisticRegression(max_iter=200).fit(
+        x[seen] + SIGMA * rng.standard_normal(x[seen].shape), y[seen]
+    )
 
     def sample(image: NDArray[np.float64], m: int) -> Counts:
         answers = model.predict(image + SIGMA * rng.standard_normal((m, image.size)))
@@ -41,7 +45,14 @@ def your_sampler() -> tuple[Sample, NDArray[np.float64], Counts]:
 def fixed(sample: Sample, x: NDArray[np.float64], y: Counts) -> rs.Certificates:
     """The same number of samples for every image: the first N0 pick the class, the others bound its probability."""
     counts0, counts = ([sample(image, m) for image in x] for m in (N0, N))
-    return rs.from_counts(list(counts), counts0=list(counts0), label=y, sigma=SIGMA, alpha=ALPHA, name="fixed")
+    return rs.from_counts(
+        list(counts),
+        counts0=list(counts0),
+        label=y,
+        sigma=SIGMA,
+        alpha=ALPHA,
+        name="fixed",
+    )
 
 
 def sequential(sample: Sample, x: NDArray[np.float64], y: Counts) -> rs.Certificates:
@@ -57,7 +68,16 @@ def sequential(sample: Sample, x: NDArray[np.float64], y: Counts) -> rs.Certific
             path.append(came_out + (path[-1] if path else 0))
             drawn = look
         paths.append(path)
-    return rs.from_counts(path=paths, picked=picked, label=y, sigma=SIGMA, n=N, alpha=ALPHA, rule="grid", name="grid")
+    return rs.from_counts(
+        path=paths,
+        picked=picked,
+        label=y,
+        sigma=SIGMA,
+        n=N,
+        alpha=ALPHA,
+        rule="grid",
+        name="grid",
+    )
 
 
 def main() -> None:
@@ -65,7 +85,9 @@ def main() -> None:
     tables = [fixed(sample, x, y), sequential(sample, x, y)]
     print(rs.report.render(tables, radii=[0.0, 0.25, 0.5]))
     for table in tables:
-        print(f"{table.name}: {table.samples.mean():,.0f} samples per image. {table.header.guarantee}")
+        print(
+            f"{table.name}: {table.samples.mean():,.0f} samples per image. {table.header.guarantee}"
+        )
     print("torch was loaded" if "torch" in sys.modules else "torch was not loaded")
 
 

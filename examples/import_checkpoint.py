@@ -30,12 +30,22 @@ def their_checkpoint(path: Path) -> None:
     optimizer = torch.optim.Adam(network.parameters(), 3e-3)
     for _ in range(150):
         pick = torch.randint(1400, (128,))
-        loss = F.cross_entropy(network(x[pick] + SIGMA * torch.randn(128, 1, 8, 8)), y[pick])
+        loss = F.cross_entropy(
+            network(x[pick] + SIGMA * torch.randn(128, 1, 8, 8)), y[pick]
+        )
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
     state = {f"1.{name}": tensor for name, tensor in network.state_dict().items()}
-    torch.save({"epoch": 1, "arch": "cifar_resnet8", "state_dict": state, "optimizer": optimizer.state_dict()}, path)
+    torch.save(
+        {
+            "epoch": 1,
+            "arch": "cifar_resnet8",
+            "state_dict": state,
+            "optimizer": optimizer.state_dict(),
+        },
+        path,
+    )
 
 
 def main() -> None:
@@ -45,11 +55,17 @@ def main() -> None:
         # The same as: randsmooth import checkpoint.pth.tar --dataset digits --sigma 0.25 --out model
         model = rs.models.import_checkpoint(file, "digits", sigma=SIGMA, out=out)
         found = model.provenance["normalisation"]
-        print(f"{model.arch}, epoch {model.provenance['imported']['epoch']}; normalisation {found['layer']}")
+        print(
+            f"{model.arch}, epoch {model.provenance['imported']['epoch']}; normalisation {found['layer']}"
+        )
         print(f"accuracy on {found['images']} noisy images: {found['accuracy']}")
-        table = rs.certify(out, take=20, n0=50, n=1000, out=Path(folder) / "digits.parquet")
+        table = rs.certify(
+            out, take=20, n0=50, n=1000, out=Path(folder) / "digits.parquet"
+        )
         for radius in (0.0, 0.25):
-            print(f"certified accuracy at radius {radius}: {rs.metrics.certified_accuracy(table, radius).value:.0%}")
+            print(
+                f"certified accuracy at radius {radius}: {rs.metrics.certified_accuracy(table, radius).value:.0%}"
+            )
 
 
 if __name__ == "__main__":

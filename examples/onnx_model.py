@@ -25,12 +25,18 @@ def trained() -> nn.Module:
     y = torch.tensor(labels[:1400])
     torch.manual_seed(0)
     network = nn.Sequential(
-        nn.Conv2d(1, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(), nn.Flatten(), nn.Linear(1024, 10)
+        nn.Conv2d(1, 16, 3, padding=1),
+        nn.BatchNorm2d(16),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(1024, 10),
     )
     optimizer = torch.optim.Adam(network.parameters(), 3e-3)
     for _ in range(150):
         pick = torch.randint(1400, (128,))
-        loss = F.cross_entropy(network(x[pick] + SIGMA * torch.randn(128, 1, 8, 8)), y[pick])
+        loss = F.cross_entropy(
+            network(x[pick] + SIGMA * torch.randn(128, 1, 8, 8)), y[pick]
+        )
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -41,10 +47,21 @@ def main() -> None:
     network = trained()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "net.onnx"
-        for written, apart in rs.certification.export_model(network, onnx=path, shape=(1, 8, 8)).items():
-            print(f"{written.name}: logits differ by at most {apart:.0e} of the largest one")
+        for written, apart in rs.certification.export_model(
+            network, onnx=path, shape=(1, 8, 8)
+        ).items():
+            print(
+                f"{written.name}: logits differ by at most {apart:.0e} of the largest one"
+            )
         tables = [
-            rs.certify(model, "digits", sigma=SIGMA, n=2000, take=20, out=Path(folder) / f"{name}.parquet")
+            rs.certify(
+                model,
+                "digits",
+                sigma=SIGMA,
+                n=2000,
+                take=20,
+                out=Path(folder) / f"{name}.parquet",
+            )
             for name, model in (("network", network), ("onnx", path))
         ]
     print(rs.report.render(tables))

@@ -45,12 +45,18 @@ def main() -> None:
                 print(file.fault)
                 continue
             entry = report.measure(file.table, file.path.relative_to(clone).as_posix())
-            print(f"{entry.method} on {file.table.header.dataset}, sigma {file.table.header.sigma}: ACR {entry.acr}")
+            print(
+                f"{entry.method} on {file.table.header.dataset}, sigma {file.table.header.sigma}: ACR {entry.acr}"
+            )
             entries.append(entry)
-        report.write_leaderboard(entries, Path(name) / "leaderboard.html")  # open it in a browser
+        report.write_leaderboard(
+            entries, Path(name) / "leaderboard.html"
+        )  # open it in a browser
         for covered in papers.survey(clone).drawn:
             missing = sum(map(len, covered.lacking.values()))
-            print(f"{covered.object.name}: {len(covered.filled)} rows filled, {missing} missing")
+            print(
+                f"{covered.object.name}: {len(covered.filled)} rows filled, {missing} missing"
+            )
 
 
 if __name__ == "__main__":

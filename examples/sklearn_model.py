@@ -21,8 +21,12 @@ SIGMA = 0.25
 
 def main() -> None:
     pixels, labels = load_digits(return_X_y=True)
-    noisy = pixels / 16 + np.random.default_rng(0).normal(scale=SIGMA, size=pixels.shape)
-    estimator = make_pipeline(StandardScaler(), LogisticRegression(max_iter=200)).fit(noisy[:1400], labels[:1400])
+    noisy = pixels / 16 + np.random.default_rng(0).normal(
+        scale=SIGMA, size=pixels.shape
+    )
+    estimator = make_pipeline(StandardScaler(), LogisticRegression(max_iter=200)).fit(
+        noisy[:1400], labels[:1400]
+    )
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "sklearn.parquet"
         table = rs.certify(estimator, "digits", sigma=SIGMA, n=2000, take=20, out=out)

@@ -18,13 +18,23 @@ from torch.nn import functional as F
 import randsmooth as rs
 
 SIGMA = 0.25
-NEEDS = {"channels": 3, "resize": 32, "mean": (0.5, 0.5, 0.5), "std": (0.25, 0.25, 0.25)}
+NEEDS = {
+    "channels": 3,
+    "resize": 32,
+    "mean": (0.5, 0.5, 0.5),
+    "std": (0.25, 0.25, 0.25),
+}
 
 
 def trained() -> nn.Module:
     """A small network of colour images, trained on digits that were made such."""
     torch.manual_seed(0)
-    convolutions = (nn.Conv2d(3, 16, 5, stride=2), nn.ReLU(), nn.Conv2d(16, 32, 3, stride=2), nn.ReLU())
+    convolutions = (
+        nn.Conv2d(3, 16, 5, stride=2),
+        nn.ReLU(),
+        nn.Conv2d(16, 32, 3, stride=2),
+        nn.ReLU(),
+    )
     network = nn.Sequential(*convolutions, nn.Flatten(), nn.Linear(1152, 10))
     digits = rs.data.load("digits", "train")
     x, y = digits.batch(torch.arange(len(digits)))
@@ -32,7 +42,9 @@ def trained() -> nn.Module:
     optimizer = torch.optim.Adam(network.parameters(), 1e-3)
     for _ in range(200):
         pick = torch.randint(len(x), (64,))
-        loss = F.cross_entropy(model(x[pick] + SIGMA * torch.randn(64, 1, 8, 8)), y[pick])
+        loss = F.cross_entropy(
+            model(x[pick] + SIGMA * torch.randn(64, 1, 8, 8)), y[pick]
+        )
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -42,9 +54,18 @@ def trained() -> nn.Module:
 def main() -> None:
     model = rs.wrap(trained(), **NEEDS)
     with tempfile.TemporaryDirectory() as folder:
-        table = rs.certify(model, "digits", sigma=SIGMA, n=1000, take=10, out=Path(folder) / "wrapped.parquet")
+        table = rs.certify(
+            model,
+            "digits",
+            sigma=SIGMA,
+            n=1000,
+            take=10,
+            out=Path(folder) / "wrapped.parquet",
+        )
     print("between noise and label:", *table.header.model["notes"], sep="\n  ")
-    print(f"certified and right: {table.correct.mean():.0%}; radii {table.radius.round(3).tolist()}")
+    print(
+        f"certified and right: {table.correct.mean():.0%}; radii {table.radius.round(3).tolist()}"
+    )
 
 
 if __name__ == "__main__":

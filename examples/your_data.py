@@ -32,19 +32,28 @@ def your_data() -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
 def your_model(x: NDArray[np.uint8], y: NDArray[np.int64]) -> nn.Module:
     """A network trained on noisy images."""
     torch.manual_seed(0)
-    images, labels = torch.tensor(x[:, None] / 255, dtype=torch.float32), torch.tensor(y)
-    model = nn.Sequential(nn.Flatten(), nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10))
+    images, labels = (
+        torch.tensor(x[:, None] / 255, dtype=torch.float32),
+        torch.tensor(y),
+    )
+    model = nn.Sequential(
+        nn.Flatten(), nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10)
+    )
     optimizer = torch.optim.Adam(model.parameters(), 1e-3)
     for _ in range(300):
         pick = torch.randint(len(images), (128,))
-        loss = F.cross_entropy(model(images[pick] + SIGMA * torch.randn(128, 1, 8, 8)), labels[pick])
+        loss = F.cross_entropy(
+            model(images[pick] + SIGMA * torch.randn(128, 1, 8, 8)), labels[pick]
+        )
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
     return model.eval()
 
 
-def in_forms(folder: Path, x: NDArray[np.uint8], y: NDArray[np.int64]) -> dict[str, object]:
+def in_forms(
+    folder: Path, x: NDArray[np.uint8], y: NDArray[np.int64]
+) -> dict[str, object]:
     """The same images in several forms."""
     np.savez(folder / "mine.npz", x=x, y=y)
     for place, (image, label) in enumerate(zip(x, y, strict=True)):
@@ -66,9 +75,20 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for form, source in in_forms(folder, x[1700:1720], y[1700:1720]).items():
-            table = rs.certify(model, source, sigma=SIGMA, n=1000, out=folder / "mine.parquet", overwrite=True)
-            right = f"{table.correct.sum()} right" if table.labelled else "labels unknown"
-            print(f"{form}: {len(table)} images, {(table.radius > 0).sum()} certified, {right}")
+            table = rs.certify(
+                model,
+                source,
+                sigma=SIGMA,
+                n=1000,
+                out=folder / "mine.parquet",
+                overwrite=True,
+            )
+            right = (
+                f"{table.correct.sum()} right" if table.labelled else "labels unknown"
+            )
+            print(
+                f"{form}: {len(table)} images, {(table.radius > 0).sum()} certified, {right}"
+            )
 
 
 if __name__ == "__main__":

@@ -38,23 +38,45 @@ def fill(folder: Path, repository: str, author: str) -> None:
     """
     address = REPOSITORY.fullmatch(repository)
     if address is None:
-        raise Failed(f"{repository!r} is no address of a repository such as https://github.com/OWNER/NAME")
+        raise Failed(
+            f"{repository!r} is no address of a repository such as https://github.com/OWNER/NAME"
+        )
     if not author.strip() or any(mark in author for mark in '"{}\\\n'):
         raise Failed(f"{author!r} is no name of an author")
-    home = {"Repository": "", "Documentation": "/tree/main/docs", "Changelog": "/blob/main/CHANGELOG.md"}
-    urls = "".join(f"{name} = {json.dumps(repository + rest)}\n" for name, rest in home.items())
+    home = {
+        "Repository": "",
+        "Documentation": "/tree/main/docs",
+        "Changelog": "/blob/main/CHANGELOG.md",
+    }
+    urls = "".join(
+        f"{name} = {json.dumps(repository + rest)}\n" for name, rest in home.items()
+    )
     links = {old: new.replace("REPOSITORY", repository) for old, new in README.items()}
     urls = f"[project.urls]\n{urls}Issues = {json.dumps(f'{repository}/issues')}\n\n[project.scripts]"
-    _replace(folder / "pyproject.toml", {NOBODY: author, "[project.scripts]": urls, **links})
+    _replace(
+        folder / "pyproject.toml", {NOBODY: author, "[project.scripts]": urls, **links}
+    )
     cited = f'repository-code: "{repository}"\nlicense:'
     _replace(folder / "CITATION.cff", {NOBODY: author, "license:": cited})
     entry = f"  author = {{{{{author}}}}},\n  url = {{{repository}}},"
-    _replace(folder / "src/randsmooth/papers/references.bib", {f"  author = {{{{{NOBODY}}}}},": entry})
+    _replace(
+        folder / "src/randsmooth/papers/references.bib",
+        {f"  author = {{{{{NOBODY}}}}},": entry},
+    )
     source = f'url: {SDIST}\n  sha256: "SHA256"  # of the published sdist'
     about = f"about:\n  homepage: {repository}\n  repository: {repository}\n"
-    maintainers = f"license_file: LICENSE\n\nextra:\n  recipe-maintainers:\n    - {address[2]}"
-    comment = "# The sources at hand. A release takes the published sdist in their place.\n"
-    places = {comment: "", "path: ../..": source, "about:\n": about, "license_file: LICENSE": maintainers}
+    maintainers = (
+        f"license_file: LICENSE\n\nextra:\n  recipe-maintainers:\n    - {address[2]}"
+    )
+    comment = (
+        "# The sources at hand. A release takes the published sdist in their place.\n"
+    )
+    places = {
+        comment: "",
+        "path: ../..": source,
+        "about:\n": about,
+        "license_file: LICENSE": maintainers,
+    }
     _replace(folder / "release/conda/recipe.yaml", places)
 
 

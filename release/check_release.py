@@ -26,19 +26,28 @@ from uses import USES
 
 VERSION = re.compile(r"\d+\.\d+\.\d+((a|b|rc)\d+)?")
 HEADING = re.compile(r"^## (\S+) \(([^)]+)\)$", re.MULTILINE)
-ELSEWHERE = ("make test-slow", "make packages", "make docs", "make bench")  # on this commit, for hours together
+ELSEWHERE = (
+    "make test-slow",
+    "make packages",
+    "make docs",
+    "make bench",
+)  # on this commit, for hours together
 
 
 def version() -> str:
     """The version of the sources."""
-    found = re.search(r'^__version__ = "([^"]+)"$', _read("src/randsmooth/__init__.py"), re.MULTILINE)
+    found = re.search(
+        r'^__version__ = "([^"]+)"$', _read("src/randsmooth/__init__.py"), re.MULTILINE
+    )
     assert found is not None
     return found[1]
 
 
 def check_version() -> str:
     if not VERSION.fullmatch(version()):
-        raise Failed(f"{version()} in src/randsmooth/__init__.py is no version of a release, such as 0.2.0 or 0.2.0rc1")
+        raise Failed(
+            f"{version()} in src/randsmooth/__init__.py is no version of a release, such as 0.2.0 or 0.2.0rc1"
+        )
     return version()
 
 
@@ -46,11 +55,15 @@ def check_changelog() -> str:
     """The date of the newest version in the changelog, which must be this one."""
     newest = HEADING.search(_read("CHANGELOG.md"))
     if newest is None or newest[1] != version():
-        raise Failed(f"CHANGELOG.md begins with {newest and newest[1]}, not with {version()}")
+        raise Failed(
+            f"CHANGELOG.md begins with {newest and newest[1]}, not with {version()}"
+        )
     try:
         date = datetime.date.fromisoformat(newest[2])
     except ValueError:
-        raise Failed(f"CHANGELOG.md says {version()} ({newest[2]}), which is no date such as 2026-05-31") from None
+        raise Failed(
+            f"CHANGELOG.md says {version()} ({newest[2]}), which is no date such as 2026-05-31"
+        ) from None
     if date > datetime.date.today():
         raise Failed(f"CHANGELOG.md dates {version()} in the future: {date}")
     return str(date)
@@ -65,25 +78,37 @@ def check_citation() -> str:
         raise Failed(f"release/conda/recipe.yaml is not of version {version()}")
     date = check_changelog()
     if lines.get("date-released", "").strip("\"'") != date:
-        raise Failed(f"CITATION.cff says date-released: {lines.get('date-released')}, CHANGELOG.md {date}")
-    if f"year = {{{date[:4]}}},\n  version = {{{version()}}}" not in _read("src/randsmooth/papers/references.bib"):
-        raise Failed(f"src/randsmooth/papers/references.bib is not of version {version()} and year {date[:4]}")
+        raise Failed(
+            f"CITATION.cff says date-released: {lines.get('date-released')}, CHANGELOG.md {date}"
+        )
+    if f"year = {{{date[:4]}}},\n  version = {{{version()}}}" not in _read(
+        "src/randsmooth/papers/references.bib"
+    ):
+        raise Failed(
+            f"src/randsmooth/papers/references.bib is not of version {version()} and year {date[:4]}"
+        )
     return f"version {version()}, {date}"
 
 
 def check_repository(repository: str, author: str) -> str:
     """The repository and the author that were given; where this is a clone, it is one of that repository."""
     if not (repository and author):
-        raise Failed("say where it is published, and who does: make release REPOSITORY=https://... AUTHOR=...")
+        raise Failed(
+            "say where it is published, and who does: make release REPOSITORY=https://... AUTHOR=..."
+        )
     origin = _git("remote", "get-url", "origin").removesuffix(".git").replace(":", "/")
     if origin and not origin.endswith(repository.partition("://")[2]):
-        raise Failed(f"the repository is to be {repository}; this is a clone of {origin}")
+        raise Failed(
+            f"the repository is to be {repository}; this is a clone of {origin}"
+        )
     return f"{repository}, {author}"
 
 
 def check_tree() -> str:
     if changed := _git("status", "--porcelain"):
-        raise Failed(f"not committed: {', '.join(line[3:] for line in changed.splitlines()[:5])}, ...")
+        raise Failed(
+            f"not committed: {', '.join(line[3:] for line in changed.splitlines()[:5])}, ..."
+        )
     if _git("tag", "--list", f"v{version()}"):
         raise Failed(f"the tag v{version()} is there already")
     return _git("rev-parse", "--short", "HEAD")
@@ -102,7 +127,9 @@ def check_packages(repository: str, author: str, keep: bool) -> str:
         sources = stage(tracked(), ROOT, Path(folder, "sources"))
         fill(sources, repository, author)
         tools.install(*BUILDERS, "twine", "cffconvert", "setuptools<81")
-        wheel, sdist = build(Path(folder), python=str(tools.bin / "python"), sources=sources)
+        wheel, sdist = build(
+            Path(folder), python=str(tools.bin / "python"), sources=sources
+        )
         if wrong := faults(wheel, sdist, repository):
             raise Failed("; ".join(wrong))
         tools.run("twine", "check", "--strict", str(wheel), str(sdist))
@@ -112,18 +139,35 @@ def check_packages(repository: str, author: str, keep: bool) -> str:
             USES[0].run(empty)
         if keep:
             (ROOT / "dist").mkdir(exist_ok=True)
-            for path in (wheel, sdist, sources / "CITATION.cff", sources / "release/conda/recipe.yaml"):
+            for path in (
+                wheel,
+                sdist,
+                sources / "CITATION.cff",
+                sources / "release/conda/recipe.yaml",
+            ):
                 shutil.copy2(path, ROOT / "dist")
         return f"{wheel.name}, {sdist.name}: twine check, cffconvert, and the wheel used in an empty environment"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repository", default="", help="where it is published: https://github.com/OWNER/NAME")
-    parser.add_argument("--author", default="", help="who publishes it, as in a citation")
-    parser.add_argument("--tests", action="store_true", help="run make lint and make test")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument(
-        "--keep", action="store_true", help="leave the packages, and the files that name the repository, in dist/"
+        "--repository",
+        default="",
+        help="where it is published: https://github.com/OWNER/NAME",
+    )
+    parser.add_argument(
+        "--author", default="", help="who publishes it, as in a citation"
+    )
+    parser.add_argument(
+        "--tests", action="store_true", help="run make lint and make test"
+    )
+    parser.add_argument(
+        "--keep",
+        action="store_true",
+        help="leave the packages, and the files that name the repository, in dist/",
     )
     options = parser.parse_args()
     checks: dict[str, Callable[[], str]] = {
@@ -136,7 +180,10 @@ def main() -> int:
     }
     failed = sum(not _passes(name, check) for name, check in checks.items())
     failed += not _passes(
-        "packages", lambda: check_packages(options.repository, options.author, options.keep and not failed)
+        "packages",
+        lambda: check_packages(
+            options.repository, options.author, options.keep and not failed
+        ),
     )
     for command in (*(() if options.tests else ("make lint", "make test")), *ELSEWHERE):
         print(f"not run {command}")
@@ -163,7 +210,9 @@ def _read(name: str) -> str:
 
 
 def _git(*words: str) -> str:
-    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+    return subprocess.run(
+        ["git", *words], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.strip()
 
 
 if __name__ == "__main__":

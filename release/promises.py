@@ -73,52 +73,111 @@ Path("grid.yaml").write_text(
 """
 
 
-def tried(row: dict[str, str], stage: Path, environment: dict[str, str]) -> dict[str, Any]:
+def tried(
+    row: dict[str, str], stage: Path, environment: dict[str, str]
+) -> dict[str, Any]:
     """What came of a row."""
     command, begun = row["command"], time.perf_counter()
     refused = command.startswith("! ")
     with tempfile.TemporaryDirectory() as name:
-        folder = ROOT if command.startswith("pytest ") else shutil.copytree(stage, Path(name) / "work")
+        folder = (
+            ROOT
+            if command.startswith("pytest ")
+            else shutil.copytree(stage, Path(name) / "work")
+        )
         words = ["bash", "-c", command.removeprefix("! ")]
-        how: dict[str, Any] = {"cwd": folder, "env": environment, "capture_output": True, "errors": "replace"}
+        how: dict[str, Any] = {
+            "cwd": folder,
+            "env": environment,
+            "capture_output": True,
+            "errors": "replace",
+        }
         try:
             done = subprocess.run(words, **how, timeout=MOST, check=False)
-            passed, said = done.returncode == (2 if refused else 0), (done.stdout + done.stderr).strip()[-600:]
-            passed &= " passed" in done.stdout or folder is not ROOT  # not all of them are skipped
+            passed, said = (
+                done.returncode == (2 if refused else 0),
+                (done.stdout + done.stderr).strip()[-600:],
+            )
+            passed &= (
+                " passed" in done.stdout or folder is not ROOT
+            )  # not all of them are skipped
         except subprocess.TimeoutExpired:
             passed, said = False, f"no end within {MOST} s"
     seconds = round(time.perf_counter() - begun, 1)
-    print(f"{'passed' if passed else 'FAILED'} {seconds:6.1f} s  {row['promise']}: {command}", flush=True)
-    told = {"promise": row["promise"], "command": command, "passed": passed, "seconds": seconds}
+    print(
+        f"{'passed' if passed else 'FAILED'} {seconds:6.1f} s  {row['promise']}: {command}",
+        flush=True,
+    )
+    told = {
+        "promise": row["promise"],
+        "command": command,
+        "passed": passed,
+        "seconds": seconds,
+    }
     return told if passed else told | {"said": said}
 
 
 def unselected(rows: list[dict[str, str]], environment: dict[str, str]) -> list[str]:
     """The rows of tests that select none: a file is gone, or a word of theirs names nothing any more."""
     commands = [row["command"] for row in rows if row["command"].startswith("pytest ")]
-    how: dict[str, Any] = {"cwd": ROOT, "env": environment, "capture_output": True, "check": False}
-    return [one for one in commands if subprocess.run(["bash", "-c", f"{one} --collect-only"], **how).returncode]
+    how: dict[str, Any] = {
+        "cwd": ROOT,
+        "env": environment,
+        "capture_output": True,
+        "check": False,
+    }
+    return [
+        one
+        for one in commands
+        if subprocess.run(["bash", "-c", f"{one} --collect-only"], **how).returncode
+    ]
 
 
 def main() -> None:
     wanted = [word for word in os.environ.get("PROMISES", "").split(",") if word]
     with ROWS.open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if not wanted or any(word in str(row) for word in wanted)]
+        rows = [
+            row
+            for row in csv.DictReader(file)
+            if not wanted or any(word in str(row) for word in wanted)
+        ]
     tools = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     paths = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests")])
-    environment = os.environ | {"PATH": tools, "PYTHONPATH": paths, "PYTEST_ADDOPTS": "-q -m ''"}
+    environment = os.environ | {
+        "PATH": tools,
+        "PYTHONPATH": paths,
+        "PYTEST_ADDOPTS": "-q -m ''",
+    }
     if none := unselected(rows, environment):
-        sys.exit("these rows select no test, name those that there are: " + "; ".join(none))
+        sys.exit(
+            "these rows select no test, name those that there are: " + "; ".join(none)
+        )
     with tempfile.TemporaryDirectory() as name:
         (Path(name) / "files.py").write_text(FILES)
-        subprocess.run(["bash", "-c", STAGE], cwd=name, env=environment, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            ["bash", "-c", STAGE],
+            cwd=name,
+            env=environment,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         told = [tried(row, Path(name), environment) for row in rows]
     passed = sum(bool(row["passed"]) for row in told)
-    machine = {"cpu": platform.processor(), "cores": os.cpu_count(), "python": platform.python_version()}
+    machine = {
+        "cpu": platform.processor(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+    }
     out = ROOT / ("runs" if wanted else "results") / "promises.json"
     out.parent.mkdir(exist_ok=True)
-    found = {"passed": passed, "failed": len(told) - passed, "seconds": sum(row["seconds"] for row in told)}
-    out.write_text(json.dumps(found | {"machine": machine, "rows": told}, indent=1) + "\n")
+    found = {
+        "passed": passed,
+        "failed": len(told) - passed,
+        "seconds": sum(row["seconds"] for row in told),
+    }
+    out.write_text(
+        json.dumps(found | {"machine": machine, "rows": told}, indent=1) + "\n"
+    )
     print(f"{passed} of {len(told)} passed; {out}")
     sys.exit(passed < len(told))
 

@@ -45,29 +45,48 @@ def main() -> int:
         wrong = faults(wheel, sdist)
         for fault in wrong:
             print(f"FAILED  {fault}")
-        sizes = ", ".join(f"{path.name} {path.stat().st_size / 1e6:.2f} MB" for path in (wheel, sdist))
+        sizes = ", ".join(
+            f"{path.name} {path.stat().st_size / 1e6:.2f} MB" for path in (wheel, sdist)
+        )
         print(f"built   {sizes}", flush=True)
         constraints = _constraints(Path(folder), options)
         tried = [*_trials(wheel, sdist, constraints, options)]
     if options.out:
         options.out.parent.mkdir(parents=True, exist_ok=True)
-        options.out.write_text(json.dumps({"machine": platform.platform(), "tried": tried}, indent=1) + "\n")
+        options.out.write_text(
+            json.dumps({"machine": platform.platform(), "tried": tried}, indent=1)
+            + "\n"
+        )
     failed = sum(not one["passed"] for one in tried) + len(wrong)
     print(f"{len(tried)} environments, {failed} failures")
     return int(failed > 0)
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--python", action="append", help="interpreter, or version such as 3.12; repeatable")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--python",
+        action="append",
+        help="interpreter, or version such as 3.12; repeatable",
+    )
     parser.add_argument(
         "--extras",
         default=",".join(EXTRAS),
         help="core, names of extras, or several at once such as torch+report; separated by commas",
     )
-    parser.add_argument("--lowest", action="store_true", help="direct dependencies at the lower bounds of the wheel")
+    parser.add_argument(
+        "--lowest",
+        action="store_true",
+        help="direct dependencies at the lower bounds of the wheel",
+    )
     parser.add_argument("--constraint", type=Path, help="constraints for pip besides")
-    parser.add_argument("--sdist", action="store_true", help="also install the sdist, into an environment of its own")
+    parser.add_argument(
+        "--sdist",
+        action="store_true",
+        help="also install the sdist, into an environment of its own",
+    )
     parser.add_argument("--out", type=Path, help="JSON of what was tried")
     return parser.parse_args()
 
@@ -83,7 +102,9 @@ def _trials(
             yield _tried(python, sdist, "core", constraints, lowest=options.lowest)
 
 
-def _tried(python: str, package: Path, extra: str, constraints: Path | None, *, lowest: bool) -> dict[str, object]:
+def _tried(
+    python: str, package: Path, extra: str, constraints: Path | None, *, lowest: bool
+) -> dict[str, object]:
     interpreter = _interpreter(python)
     version = called(interpreter) or python
     name = f"Python {version}, {package.suffix.removeprefix('.')}, {extra}{', lowest versions' if lowest else ''}"
@@ -91,7 +112,10 @@ def _tried(python: str, package: Path, extra: str, constraints: Path | None, *, 
     try:
         with environment(interpreter) as empty:
             empty.install(
-                f"{package}[{extra.replace('+', ',')}]" if extra != "core" else str(package), constraints=constraints
+                f"{package}[{extra.replace('+', ',')}]"
+                if extra != "core"
+                else str(package),
+                constraints=constraints,
             )
             size, versions = empty.size(), _versions(empty)
             for use in USES:
@@ -99,8 +123,14 @@ def _tried(python: str, package: Path, extra: str, constraints: Path | None, *, 
                     use.run(empty)
     except (Failed, OSError, ValueError, subprocess.SubprocessError) as error:
         failure = str(error)
-    print(f"{'FAILED' if failure else 'passed':7} {name} ({size / 1e6:.0f} MB, {time.monotonic() - start:.0f} s)")
-    print("".join(f"        {line}\n" for line in failure.splitlines()), end="", flush=True)
+    print(
+        f"{'FAILED' if failure else 'passed':7} {name} ({size / 1e6:.0f} MB, {time.monotonic() - start:.0f} s)"
+    )
+    print(
+        "".join(f"        {line}\n" for line in failure.splitlines()),
+        end="",
+        flush=True,
+    )
     return {
         "what": name,
         "passed": not failure,
@@ -112,14 +142,32 @@ def _tried(python: str, package: Path, extra: str, constraints: Path | None, *, 
 
 def _brought(extra: str) -> frozenset[str]:
     """Of the extras that uses ask for, those that come with these."""
-    return frozenset({"torch", "report"}) if extra == "all" else frozenset(extra.split("+"))
+    return (
+        frozenset({"torch", "report"})
+        if extra == "all"
+        else frozenset(extra.split("+"))
+    )
 
 
 def _versions(empty: Environment) -> dict[str, str]:
     """The versions that were installed of what the package itself asks for."""
-    listed = json.loads(empty.run("python", "-m", "pip", "list", "--format", "json", "--disable-pip-version-check"))
+    listed = json.loads(
+        empty.run(
+            "python",
+            "-m",
+            "pip",
+            "list",
+            "--format",
+            "json",
+            "--disable-pip-version-check",
+        )
+    )
     asked = {bound[1] for line in REQUIREMENTS if (bound := BOUND.match(line))}
-    return {one["name"]: one["version"] for one in listed if one["name"].lower().replace("_", "-") in asked}
+    return {
+        one["name"]: one["version"]
+        for one in listed
+        if one["name"].lower().replace("_", "-") in asked
+    }
 
 
 def _interpreter(python: str) -> str:
@@ -128,7 +176,9 @@ def _interpreter(python: str) -> str:
         return python
     installed = shutil.which(f"python{python}") or ""
     ours = sorted((Path.home() / ".pyenv" / "versions").glob(f"{python}.*/bin/python"))
-    return installed if called(installed) or not ours else str(ours[-1])  # pyenv's own on the PATH may lead nowhere
+    return (
+        installed if called(installed) or not ours else str(ours[-1])
+    )  # pyenv's own on the PATH may lead nowhere
 
 
 def _constraints(folder: Path, options: argparse.Namespace) -> Path | None:
@@ -136,8 +186,14 @@ def _constraints(folder: Path, options: argparse.Namespace) -> Path | None:
     lines = options.constraint.read_text().splitlines() if options.constraint else []
     if options.lowest:
         given = {line.partition("==")[0].strip() for line in lines}
-        lowest = {bound[1]: bound[2] for line in REQUIREMENTS if (bound := BOUND.match(line))}
-        lines += [f"{name}=={least}" for name, least in lowest.items() if name not in given | {"randsmooth"}]
+        lowest = {
+            bound[1]: bound[2] for line in REQUIREMENTS if (bound := BOUND.match(line))
+        }
+        lines += [
+            f"{name}=={least}"
+            for name, least in lowest.items()
+            if name not in given | {"randsmooth"}
+        ]
     if not lines:
         return None
     path = folder / "constraints.txt"

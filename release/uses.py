@@ -9,10 +9,12 @@ from typing import NamedTuple
 from environment import Environment, Failed
 
 LOG = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n" + "".join(
-    f"{i}\t{i % 10}\t{i % 10 if i % 4 else -1}\t{0.2 * (i % 4):.3}\t{int(i % 4 > 0)}\t0:00:03\n" for i in range(40)
+    f"{i}\t{i % 10}\t{i % 10 if i % 4 else -1}\t{0.2 * (i % 4):.3}\t{int(i % 4 > 0)}\t0:00:03\n"
+    for i in range(40)
 )
 COUNTS = "idx,label,picked,counts_0,counts_1\n" + "".join(
-    f"{i},{i % 2},{i % 2},{900 - 800 * (i % 2)},{100 + 800 * (i % 2)}\n" for i in range(6)
+    f"{i},{i % 2},{i % 2},{900 - 800 * (i % 2)},{100 + 800 * (i % 2)}\n"
+    for i in range(6)
 )
 COUNTED = """
 import randsmooth as rs
@@ -77,7 +79,11 @@ def _core(empty: Environment) -> None:
     empty.run("randsmooth", "reproduce", "--list")
     empty.run("randsmooth", "cite", "counts.parquet", "macer", "--format", "bibtex")
     empty.run("randsmooth", "completion", "bash")
-    typed = {"_RANDSMOOTH_COMPLETE": "complete_bash", "COMP_WORDS": "randsmooth data li", "COMP_CWORD": "2"}
+    typed = {
+        "_RANDSMOOTH_COMPLETE": "complete_bash",
+        "COMP_WORDS": "randsmooth data li",
+        "COMP_CWORD": "2",
+    }
     if empty.run("randsmooth", variables=typed).split() != ["list"]:
         raise Failed("a shell is not told how `randsmooth data li` goes on")
     if "nothing is broken" not in empty.run("randsmooth", "doctor", "--quick"):
@@ -86,9 +92,30 @@ def _core(empty: Environment) -> None:
 
 def _torch(empty: Environment) -> None:
     """Training, certifying and asking a model."""
-    train = ("train", "digits", "--sigma", "0.25", "--epochs", "1", "--take", "200", "--out", "model")
+    train = (
+        "train",
+        "digits",
+        "--sigma",
+        "0.25",
+        "--epochs",
+        "1",
+        "--take",
+        "200",
+        "--out",
+        "model",
+    )
     empty.run("randsmooth", *train, minutes=10)
-    empty.run("randsmooth", "certify", "model", "--take", "4", "--n", "1000", "--out", "model.parquet")
+    empty.run(
+        "randsmooth",
+        "certify",
+        "model",
+        "--take",
+        "4",
+        "--n",
+        "1000",
+        "--out",
+        "model.parquet",
+    )
     empty.run("randsmooth", "evaluate", "model.parquet")
     empty.run("randsmooth", "cite", "model", "model.parquet")
     empty.run("randsmooth", "methods", "amplify")
@@ -100,11 +127,29 @@ def _torch(empty: Environment) -> None:
 
 def _report(empty: Environment) -> None:
     """Pages with plots, and tables that pandas reads."""
-    empty.run("randsmooth", "compare", "gaussian.tsv", "ours.tsv", *JUDGED, "--out", "page.html", "--figures", "png")
+    empty.run(
+        "randsmooth",
+        "compare",
+        "gaussian.tsv",
+        "ours.tsv",
+        *JUDGED,
+        "--out",
+        "page.html",
+        "--figures",
+        "png",
+    )
     if not (empty.place / "page.html").is_file():
         raise Failed("compare wrote no page")
     (empty.place / "counts.csv").write_text(COUNTS)
-    empty.run("randsmooth", "from-counts", "counts.csv", "--sigma", "0.5", "--out", "read.parquet")
+    empty.run(
+        "randsmooth",
+        "from-counts",
+        "counts.csv",
+        "--sigma",
+        "0.5",
+        "--out",
+        "read.parquet",
+    )
 
 
 def _quickstart(empty: Environment) -> None:
@@ -118,7 +163,9 @@ def _without_report(empty: Environment) -> None:
     """What needs the extra that is missing says so, and begins nothing."""
     said = empty.run("randsmooth", "quickstart", code=2)
     if "[report]" not in said or (empty.place / "runs").exists():
-        raise Failed(f"quickstart without plots should name the extra before it begins; it said {said}")
+        raise Failed(
+            f"quickstart without plots should name the extra before it begins; it said {said}"
+        )
 
 
 TORCH, REPORT = frozenset({"torch"}), frozenset({"report"})

@@ -32,14 +32,20 @@ class Page:
         self.session: str | None = None
         self.events: list[tuple[str, dict[str, Any]]] = []
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.session = self.ask("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.ask(f"{domain}.enable")
 
     def ask(self, method: str, **parameters: Any) -> dict[str, Any]:
         """The answer to one command."""
         self.number += 1
-        message: dict[str, Any] = {"id": self.number, "method": method, "params": parameters}
+        message: dict[str, Any] = {
+            "id": self.number,
+            "method": method,
+            "params": parameters,
+        }
         if self.session is not None:
             message["sessionId"] = self.session
         os.write(self.to, json.dumps(message).encode() + b"\0")
@@ -63,7 +69,12 @@ class Page:
 
     def look(self, width: int, height: int, *, dark: bool = False) -> None:
         """A window of this size, in this scheme of colours."""
-        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        size = {
+            "width": width,
+            "height": height,
+            "deviceScaleFactor": 1,
+            "mobile": width < 600,
+        }
         self.ask("Emulation.setDeviceMetricsOverride", **size)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.ask("Emulation.setEmulatedMedia", features=[scheme])
@@ -74,7 +85,12 @@ class Page:
 
     def run(self, expression: str) -> Any:
         """The value of JavaScript."""
-        told = self.ask("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        told = self.ask(
+            "Runtime.evaluate",
+            expression=expression,
+            returnByValue=True,
+            awaitPromise=True,
+        )
         assert "exceptionDetails" not in told, told
         return told["result"].get("value")
 
@@ -100,15 +116,32 @@ class Page:
 
     def asked(self) -> list[str]:
         """The addresses of all requests so far that left for a network."""
-        urls = [told["request"]["url"] for method, told in self.events if method == "Network.requestWillBeSent"]
-        return [url for url in urls if not url.startswith(("data:", "blob:", "about:", "file:"))]
+        urls = [
+            told["request"]["url"]
+            for method, told in self.events
+            if method == "Network.requestWillBeSent"
+        ]
+        return [
+            url
+            for url in urls
+            if not url.startswith(("data:", "blob:", "about:", "file:"))
+        ]
 
     def errors(self) -> list[str]:
         """What reached the console as an error, and exceptions that nobody caught."""
-        logged = [told["entry"] for method, told in self.events if method == "Log.entryAdded"]
+        logged = [
+            told["entry"] for method, told in self.events if method == "Log.entryAdded"
+        ]
         said = [entry["text"] for entry in logged if entry["level"] == "error"]
-        thrown = [told["exceptionDetails"] for method, told in self.events if method == "Runtime.exceptionThrown"]
-        return said + [each.get("exception", {}).get("description", each["text"]) for each in thrown]
+        thrown = [
+            told["exceptionDetails"]
+            for method, told in self.events
+            if method == "Runtime.exceptionThrown"
+        ]
+        return said + [
+            each.get("exception", {}).get("description", each["text"])
+            for each in thrown
+        ]
 
 
 @contextmanager

@@ -15,7 +15,9 @@ def logs() -> Path:
     data = os.environ.get("RANDSMOOTH_DATA")
     folder = Path(data or ".") / ".." / "published-logs"
     if not data or not folder.is_dir():
-        pytest.skip("no published logs: RANDSMOOTH_DATA must name the data folder beside published-logs")
+        pytest.skip(
+            "no published logs: RANDSMOOTH_DATA must name the data folder beside published-logs"
+        )
     return folder
 
 

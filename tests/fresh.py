@@ -49,17 +49,40 @@ class Ended(NamedTuple):
     loaded: list[str]
 
 
-def python(source: str, *arguments: object, without: Iterable[str] = (), folder: Path | None = None) -> str:
+def python(
+    source: str,
+    *arguments: object,
+    without: Iterable[str] = (),
+    folder: Path | None = None,
+) -> str:
     """What a program prints, run with `arguments` in `folder`, where packages are missing."""
-    command = [sys.executable, "-c", WITHOUT + source, ",".join(without), *map(str, arguments)]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
+    command = [
+        sys.executable,
+        "-c",
+        WITHOUT + source,
+        ",".join(without),
+        *map(str, arguments),
+    ]
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, timeout=300
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def commands(
-    lines: Sequence[Sequence[str]], folder: Path, *, without: Iterable[str] = (), watched: Iterable[str] = ()
+    lines: Sequence[Sequence[str]],
+    folder: Path,
+    *,
+    without: Iterable[str] = (),
+    watched: Iterable[str] = (),
 ) -> list[Ended]:
     """How `randsmooth WORDS` ended for each of `lines`, one after the other in one process."""
-    told = python(COMMANDS, json.dumps([*watched]), json.dumps(lines), without=without, folder=folder)
+    told = python(
+        COMMANDS,
+        json.dumps([*watched]),
+        json.dumps(lines),
+        without=without,
+        folder=folder,
+    )
     return [Ended(*each) for each in json.loads(told)]

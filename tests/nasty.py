@@ -61,7 +61,9 @@ STRINGS = list(NASTY.values())
 PLAIN: dict[str, Any] = {"sigma": 0.5, "n0": 10, "n": 100, "alpha": 0.001}
 
 
-def table(name: str, seed: int = 0, strings: Sequence[str] = STRINGS, **facts: object) -> Certificates:
+def table(
+    name: str, seed: int = 0, strings: Sequence[str] = STRINGS, **facts: object
+) -> Certificates:
     """As many images as strings, each of the class that one of them names; no check of what a header may say."""
     count, rng = len(strings), np.random.default_rng(seed)
     label = np.arange(count)
@@ -69,6 +71,11 @@ def table(name: str, seed: int = 0, strings: Sequence[str] = STRINGS, **facts: o
     counts0[label, label] = 10
     counts[label, label] = rng.integers(50, 101, count)
     counts[label, (label + 1) % count] = 100 - counts[label, label]
-    of: dict[str, Any] = {"counts0": counts0, "counts": counts, "seconds": np.ones(count), "name": name}
+    of: dict[str, Any] = {
+        "counts0": counts0,
+        "counts": counts,
+        "seconds": np.ones(count),
+        "name": name,
+    }
     made = from_evidence(Header(**PLAIN), idx=label, label=label, **of)
     return replace(made, header=made.header.model_copy(update=facts))

@@ -15,7 +15,11 @@ DOCS = ROOT / "docs"
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
-    *sorted(path for path in DOCS.rglob("*.md") if not any(part.startswith("_") for part in path.parts)),
+    *sorted(
+        path
+        for path in DOCS.rglob("*.md")
+        if not any(part.startswith("_") for part in path.parts)
+    ),
 ]
 FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,})(?P<info>[^`]*)$")
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
@@ -50,7 +54,9 @@ def blocks(document: Path) -> list[Block]:
                 opened = (fence["ticks"], info.split()[0] if info else "", number)
         elif not info and len(fence["ticks"]) >= len(opened[0]):
             text = "\n".join(lines[opened[2] : number - 1])
-            found.append(Block(opened[1], opened[2] + 1, f"{textwrap.dedent(text)}\n", number))
+            found.append(
+                Block(opened[1], opened[2] + 1, f"{textwrap.dedent(text)}\n", number)
+            )
             opened = None
     return [block for block in found if not block.language.startswith("{")]
 
@@ -67,7 +73,9 @@ def commands(document: Path) -> Iterator[tuple[int, list[str]]]:
     """The `randsmooth` commands of a document: the line that each stands on, and its words."""
     for block in blocks(document):
         if block.language == "console":
-            for line, text in enumerate(block.text.replace("\\\n", " ").splitlines(), block.line):
+            for line, text in enumerate(
+                block.text.replace("\\\n", " ").splitlines(), block.line
+            ):
                 words = shlex.split(text.removeprefix("$ "), comments=True)
                 if words[:1] == ["randsmooth"]:
                     yield line, words[1:]
@@ -90,14 +98,22 @@ def run(document: Path) -> list[str]:
     shown, differences = outputs(document), []
     for block in blocks(document):
         if block.language == "python":
-            padded = "\n" * (block.line - 1) + block.text  # so that a traceback names the document's own line
+            padded = (
+                "\n" * (block.line - 1) + block.text
+            )  # so that a traceback names the document's own line
             printed = io.StringIO()
-            code = compile(padded, str(document), "exec", dont_inherit=True)  # annotations as a reader has them
+            code = compile(
+                padded, str(document), "exec", dont_inherit=True
+            )  # annotations as a reader has them
             with contextlib.redirect_stdout(printed):
                 exec(code, namespace)
-            if block.line in shown and not same_meaning(shown[block.line].text, printed.getvalue()):
+            if block.line in shown and not same_meaning(
+                shown[block.line].text, printed.getvalue()
+            ):
                 where = f"{document.relative_to(ROOT)}:{shown[block.line].line}"
-                differences.append(f"{where} shows\n{shown[block.line].text}but it prints\n{printed.getvalue()}")
+                differences.append(
+                    f"{where} shows\n{shown[block.line].text}but it prints\n{printed.getvalue()}"
+                )
     return differences
 
 
@@ -107,7 +123,8 @@ def same_meaning(shown: str, printed: str) -> bool:
     A line `...` of what is shown stands for any lines. Spaces and the lines of tables count for nothing.
     """
     shown, printed = (
-        " ".join(re.sub(r"[\[\](){}]", r" \g<0> ", RULE.sub(" ", text)).split()) for text in (shown, printed)
+        " ".join(re.sub(r"[\[\](){}]", r" \g<0> ", RULE.sub(" ", text)).split())
+        for text in (shown, printed)
     )
     between = [re.escape(part).replace(r"\.\.\.", ".*") for part in NUMBER.split(shown)]
     said = re.fullmatch(f"({NUMBER.pattern})".join(between), printed, re.DOTALL)

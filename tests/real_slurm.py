@@ -13,7 +13,17 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "sinfo", "scontrol", "scancel")
+PROGRAMS = (
+    "munged",
+    "slurmctld",
+    "slurmd",
+    "sbatch",
+    "srun",
+    "squeue",
+    "sinfo",
+    "scontrol",
+    "scancel",
+)
 PATIENCE = 60.0  # seconds until the node must be idle
 CONF = Path(__file__).with_suffix(".conf")
 
@@ -30,7 +40,12 @@ class Slurm(NamedTuple):
 
     def run(self, *words: str) -> str:
         """What a command of Slurm prints."""
-        how = {"env": self.environment, "capture_output": True, "text": True, "timeout": PATIENCE}
+        how = {
+            "env": self.environment,
+            "capture_output": True,
+            "text": True,
+            "timeout": PATIENCE,
+        }
         done = subprocess.run(words, **how, check=False)  # type: ignore[call-overload]
         if done.returncode != 0:
             raise RuntimeError(f"{' '.join(words)}: {done.stderr}")
@@ -46,7 +61,9 @@ def slurm() -> Iterator[Slurm]:
     """
     missing = [name for name in PROGRAMS if not shutil.which(name)]
     if missing:
-        raise NoSlurm(f"not installed: {', '.join(missing)} (Debian: apt-get install slurm-wlm munge)")
+        raise NoSlurm(
+            f"not installed: {', '.join(missing)} (Debian: apt-get install slurm-wlm munge)"
+        )
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="slurm-")))
         cluster = Slurm(folder, os.environ | {"SLURM_CONF": str(folder / "slurm.conf")})
@@ -55,7 +72,12 @@ def slurm() -> Iterator[Slurm]:
             stack.enter_context(_running(words, cluster))
             if words[0] == "munged":
                 _wait_for((folder / "munge.socket").exists, folder)
-        _wait_for(lambda: cluster.run("sinfo", "--noheader", "--format=%T").split()[0] == "idle", folder)
+        _wait_for(
+            lambda: (
+                cluster.run("sinfo", "--noheader", "--format=%T").split()[0] == "idle"
+            ),
+            folder,
+        )
         try:
             yield cluster
         finally:  # a job that is left would outlive its slurmd
@@ -75,16 +97,29 @@ def _write_files(folder: Path) -> None:
     for one in sockets:
         one.close()
     host, user = socket.gethostname().partition(".")[0], getpass.getuser()
-    (folder / "slurm.conf").write_text(CONF.read_text().format(folder=folder, host=host, user=user, ports=ports))
+    (folder / "slurm.conf").write_text(
+        CONF.read_text().format(folder=folder, host=host, user=user, ports=ports)
+    )
 
 
 def _daemons(folder: Path) -> list[list[str]]:
     """The programs in the order in which they are started, each in the foreground."""
-    of_munge = {"socket": "socket", "key-file": "key", "pid-file": "pid", "log-file": "log", "seed-file": "seed"}
+    of_munge = {
+        "socket": "socket",
+        "key-file": "key",
+        "pid-file": "pid",
+        "log-file": "log",
+        "seed-file": "seed",
+    }
     conf = str(folder / "slurm.conf")
     return [
         # --force: a temporary folder lies below one that everybody may write
-        ["munged", "--foreground", "--force", *(f"--{name}={folder}/munge.{end}" for name, end in of_munge.items())],
+        [
+            "munged",
+            "--foreground",
+            "--force",
+            *(f"--{name}={folder}/munge.{end}" for name, end in of_munge.items()),
+        ],
         ["slurmctld", "-D", "-c", "-f", conf],
         ["slurmd", "-D", "-c", "-f", conf],
     ]
@@ -95,7 +130,11 @@ def _running(words: list[str], cluster: Slurm) -> Iterator[None]:
     """A daemon, which is stopped at the end; what it says goes to a file."""
     with (cluster.folder / f"{words[0]}.said").open("wb") as said:
         process = subprocess.Popen(
-            words, stdout=said, stderr=said, stdin=subprocess.DEVNULL, env=dict(cluster.environment)
+            words,
+            stdout=said,
+            stderr=said,
+            stdin=subprocess.DEVNULL,
+            env=dict(cluster.environment),
         )
     try:
         yield
@@ -111,9 +150,15 @@ def _wait_for(holds: Callable[[], bool], folder: Path) -> None:
     """Ask until it holds; NoSlurm, with the end of whatever the daemons wrote, where it does not."""
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
-        with suppress(RuntimeError, IndexError, subprocess.TimeoutExpired):  # slurmctld does not answer yet
+        with suppress(
+            RuntimeError, IndexError, subprocess.TimeoutExpired
+        ):  # slurmctld does not answer yet
             if holds():
                 return
         time.sleep(0.1)
     files = [*folder.glob("*.said"), *folder.glob("*.log")]
-    raise NoSlurm("\n".join(f"{file.name}: {file.read_text(errors='replace')[-500:]}" for file in files))
+    raise NoSlurm(
+        "\n".join(
+            f"{file.name}: {file.read_text(errors='replace')[-500:]}" for file in files
+        )
+    )

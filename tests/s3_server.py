@@ -57,14 +57,21 @@ class Flaky:
             environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         fault = FAULTS[number % len(FAULTS)]
         if fault == "drop":
-            environ["werkzeug.socket"].shutdown(SHUT_RDWR)  # else the client waits a minute for its answer
+            environ["werkzeug.socket"].shutdown(
+                SHUT_RDWR
+            )  # else the client waits a minute for its answer
             raise ConnectionResetError  # which werkzeug takes for a client that went away
-        return self._refuse(respond, f"{fault} Oh", "InternalError" if fault == "500" else "SlowDown")
+        return self._refuse(
+            respond, f"{fault} Oh", "InternalError" if fault == "500" else "SlowDown"
+        )
 
     @staticmethod
     def _refuse(respond: Respond, status: str, code: str) -> Iterable[bytes]:
         body = f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>{code}</Message></Error>".encode()
-        respond(status, [("Content-Type", "application/xml"), ("Content-Length", str(len(body)))])
+        respond(
+            status,
+            [("Content-Type", "application/xml"), ("Content-Length", str(len(body)))],
+        )
         return [body]
 
 
@@ -80,7 +87,11 @@ class S3:
     def __init__(self, flaky: Flaky, url: str) -> None:
         self.flaky, self.url = flaky, url
         self.environment = CREDENTIALS | {"AWS_ENDPOINT_URL": url}
-        keys = {"aws_access_key_id": "someone", "aws_secret_access_key": "secret", "region_name": "us-east-1"}
+        keys = {
+            "aws_access_key_id": "someone",
+            "aws_secret_access_key": "secret",
+            "region_name": "us-east-1",
+        }
         config = Config(proxies={}, s3={"addressing_style": "path"})
         self.client = boto3.client("s3", endpoint_url=url, config=config, **keys)
 
@@ -93,7 +104,10 @@ class S3:
 
     def names(self) -> list[str]:
         """The names of all objects in the bucket."""
-        return [each["Key"] for each in self.client.list_objects_v2(Bucket=BUCKET).get("Contents", [])]
+        return [
+            each["Key"]
+            for each in self.client.list_objects_v2(Bucket=BUCKET).get("Contents", [])
+        ]
 
 
 @contextmanager
@@ -105,7 +119,11 @@ def s3_server() -> Iterator[S3]:
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
-        urlopen(Request(f"http://127.0.0.1:{server.server_port}/moto-api/reset", method="POST")).close()
+        urlopen(
+            Request(
+                f"http://127.0.0.1:{server.server_port}/moto-api/reset", method="POST"
+            )
+        ).close()
         store = S3(flaky, f"http://127.0.0.1:{server.server_port}")
         store.client.create_bucket(Bucket=BUCKET)
         yield store

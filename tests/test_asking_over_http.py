@@ -16,11 +16,20 @@ import randsmooth as rs
 from models.refusing import refusal
 
 WEIGHTS = np.random.default_rng(0).normal(size=(64, 10)).astype(np.float32)
-SETTINGS: dict[str, Any] = {"sigma": 0.25, "n0": 100, "n": 200, "take": 3, "identity": "linear", "progress": False}
+SETTINGS: dict[str, Any] = {
+    "sigma": 0.25,
+    "n0": 100,
+    "n": 200,
+    "take": 3,
+    "identity": "linear",
+    "progress": False,
+}
 
 
 def logits(images: NDArray[np.float32]) -> NDArray[np.float32]:
-    found: NDArray[np.float32] = (images.reshape(len(images), 64).astype(np.float64) @ WEIGHTS).astype(np.float32)
+    found: NDArray[np.float32] = (
+        images.reshape(len(images), 64).astype(np.float64) @ WEIGHTS
+    ).astype(np.float32)
     return found
 
 
@@ -44,7 +53,9 @@ class Handler(BaseHTTPRequestHandler):
         self.server.keys.append(self.headers.get("Authorization", ""))
         status = self.server.says[min(len(self.server.keys), len(self.server.says)) - 1]
         images = np.array(said["instances"], np.float32)
-        body = json.dumps({"predictions": logits(images).tolist()} if status == 200 else {}).encode()
+        body = json.dumps(
+            {"predictions": logits(images).tolist()} if status == 200 else {}
+        ).encode()
         self.send_response(status)
         if 300 <= status < 400:
             self.send_header("Location", self.server.to)
@@ -68,17 +79,25 @@ def serving(*says: int, to: str = "") -> Iterator[Server]:
 
 def asking(url: str) -> Any:
     """What the example makes of a URL."""
-    return runpy.run_path(str(Path(__file__).parents[1] / "examples" / "ask_over_http.py"))["asking"](url, "hush")
+    return runpy.run_path(
+        str(Path(__file__).parents[1] / "examples" / "ask_over_http.py")
+    )["asking"](url, "hush")
 
 
 def same(table: rs.Certificates, other: rs.Certificates) -> bool:
     assert table.counts is not None and other.counts is not None
-    return np.array_equal(table.counts, other.counts) and np.array_equal(table.radius, other.radius)
+    return np.array_equal(table.counts, other.counts) and np.array_equal(
+        table.radius, other.radius
+    )
 
 
-def test_counts_over_http_are_those_of_the_function_itself_whatever_fails(tmp_path: Path) -> None:
+def test_counts_over_http_are_those_of_the_function_itself_whatever_fails(
+    tmp_path: Path,
+) -> None:
     with serving(200, 503, 429, 200, 502, 504, 200) as server:
-        table = rs.certify(asking(server.url), "digits", **SETTINGS, out=tmp_path / "far.parquet")
+        table = rs.certify(
+            asking(server.url), "digits", **SETTINGS, out=tmp_path / "far.parquet"
+        )
     assert {*server.keys} == {"Bearer hush"}
     near = rs.certify(logits, "digits", **SETTINGS, out=tmp_path / "near.parquet")
     assert same(table, near)
@@ -87,5 +106,7 @@ def test_counts_over_http_are_those_of_the_function_itself_whatever_fails(tmp_pa
 def test_no_redirect_is_followed() -> None:
     for status in (301, 302, 303, 307, 308):
         with serving(200) as other, serving(status, to=other.url) as server:
-            assert f"status {status}" in refusal(rs.certify, asking(server.url), "digits", **SETTINGS)
+            assert f"status {status}" in refusal(
+                rs.certify, asking(server.url), "digits", **SETTINGS
+            )
         assert server.keys == ["Bearer hush"] and other.keys == []

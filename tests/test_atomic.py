@@ -30,7 +30,13 @@ with atomic.claimed(Path(sys.argv[1])) as check:
 
 def holder(path: Path, host: str = "") -> subprocess.Popen[str]:
     words = [sys.executable, "-c", HOLDER, str(path), host]
-    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        words,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdout is not None and process.stdout.readline() == "held\n"
     return process
 
@@ -54,12 +60,17 @@ def test_a_write_that_fails_leaves_the_old_file_alone_and_names_it(
         with monkeypatch.context() as patch, pytest.raises(OSError) as refused:
             patch.setattr(os, call, full)
             write_atomically(tmp_path / "a.txt", b"new")
-        assert (refused.value.errno, refused.value.filename) == (errno.ENOSPC, str(tmp_path / "a.txt")), call
+        assert (refused.value.errno, refused.value.filename) == (
+            errno.ENOSPC,
+            str(tmp_path / "a.txt"),
+        ), call
         assert [path.name for path in tmp_path.iterdir()] == ["a.txt"], call
         assert (tmp_path / "a.txt").read_text() == "old", call
 
 
-def test_a_claimed_output_has_one_writer_and_none_of_the_scrap_of_a_killed_one(tmp_path: Path) -> None:
+def test_a_claimed_output_has_one_writer_and_none_of_the_scrap_of_a_killed_one(
+    tmp_path: Path,
+) -> None:
     out = tmp_path / "new" / "page[1].html"
     with claimed(out) as check:
         check()
@@ -70,16 +81,23 @@ def test_a_claimed_output_has_one_writer_and_none_of_the_scrap_of_a_killed_one(t
         with pytest.raises(InUse) as refused, claimed(out):
             pass
         assert "page[1].html" in str(refused.value) and "--out" in str(refused.value)
-        assert time.monotonic() - begun < 1.0  # the owner lives on this machine: no sign of life is waited for
+        assert (
+            time.monotonic() - begun < 1.0
+        )  # the owner lives on this machine: no sign of life is waited for
         with claimed(out, kind="other"):
             pass
     with claimed(out):
-        assert [path.exists() for path in scrap] == [False, True]  # the other file's may be in the making
+        assert [path.exists() for path in scrap] == [
+            False,
+            True,
+        ]  # the other file's may be in the making
     assert [path.name for path in out.parent.iterdir()] == [".page1.html.77.tmp"]
 
 
 @pytest.mark.usefixtures("soon")
-def test_a_lock_ends_with_its_process_and_on_other_machines_with_its_signs_of_life(tmp_path: Path) -> None:
+def test_a_lock_ends_with_its_process_and_on_other_machines_with_its_signs_of_life(
+    tmp_path: Path,
+) -> None:
     for host, least in (("", 0.0), ("node7", 0.9)):
         process = holder(tmp_path / "a", host)
         with pytest.raises(InUse), claimed(tmp_path / "a"):
@@ -93,7 +111,9 @@ def test_a_lock_ends_with_its_process_and_on_other_machines_with_its_signs_of_li
 
 
 @pytest.mark.usefixtures("soon")
-def test_a_lock_of_a_process_that_was_killed_before_it_wrote_its_name_is_nobodys(tmp_path: Path) -> None:
+def test_a_lock_of_a_process_that_was_killed_before_it_wrote_its_name_is_nobodys(
+    tmp_path: Path,
+) -> None:
     (tmp_path / ".a.lock").touch()
     with claimed(tmp_path / "a") as check:
         check()
@@ -110,24 +130,37 @@ def test_an_error_of_the_system_names_the_file_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("soon")
-@pytest.mark.skipif(os.name != "posix", reason="this system cannot stop a process for a while")
-def test_a_run_that_was_silent_for_too_long_learns_that_its_lock_is_gone(tmp_path: Path) -> None:
+@pytest.mark.skipif(
+    os.name != "posix", reason="this system cannot stop a process for a while"
+)
+def test_a_run_that_was_silent_for_too_long_learns_that_its_lock_is_gone(
+    tmp_path: Path,
+) -> None:
     process = holder(tmp_path / "a", "node7")
     process.send_signal(signal.SIGSTOP)
     with claimed(tmp_path / "a") as check:
         process.send_signal(signal.SIGCONT)
         time.sleep(0.3)
         said = process.communicate("end\n", timeout=60)[1]
-        assert process.returncode == 1 and "InputError" in said and str(tmp_path / "a") in said
+        assert (
+            process.returncode == 1
+            and "InputError" in said
+            and str(tmp_path / "a") in said
+        )
         check()
         assert (tmp_path / ".a.lock").exists()  # who has it now keeps it
 
 
 def test_an_output_that_cannot_be_locked_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match=r"file cannot be made .*choose another"), claimed(tmp_path / "file" / "a"):
+    with (
+        pytest.raises(InputError, match=r"file cannot be made .*choose another"),
+        claimed(tmp_path / "file" / "a"),
+    ):
         pass
     (tmp_path / ".a.lock").mkdir()
     with pytest.raises(OSError) as refused, claimed(tmp_path / "a"):
         pass
-    assert refused.value.filename == str(tmp_path / "a") and not isinstance(refused.value, InputError)
+    assert refused.value.filename == str(tmp_path / "a") and not isinstance(
+        refused.value, InputError
+    )

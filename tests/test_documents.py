@@ -5,7 +5,15 @@ import os
 from pathlib import Path
 
 from models.refusing import refusal
-from randsmooth.documents import MOST_BYTES, MOST_DEPTH, MOST_VALUES, MOST_YAML_BYTES, parse_json, parse_yaml, read_file
+from randsmooth.documents import (
+    MOST_BYTES,
+    MOST_DEPTH,
+    MOST_VALUES,
+    MOST_YAML_BYTES,
+    parse_json,
+    parse_yaml,
+    read_file,
+)
 
 JSON: list[tuple[str | bytes, str]] = [
     ("[" * 100_000, "nested deeper"),
@@ -22,7 +30,10 @@ JSON: list[tuple[str | bytes, str]] = [
     (b" " * (MOST_BYTES + 1), "bytes long"),
     ("[" + "0," * MOST_VALUES + "0]", f"at most {MOST_VALUES:,}"),
     # Whoever looks for the one key among all, for each of them, takes minutes.
-    ("{" + "".join(f'"{k}": 0, ' for k in range(100_000)) + '"99999": 0}', "'99999' is given twice"),
+    (
+        "{" + "".join(f'"{k}": 0, ' for k in range(100_000)) + '"99999": 0}',
+        "'99999' is given twice",
+    ),
 ]
 
 YAML: list[tuple[str | bytes, str]] = [
@@ -49,20 +60,40 @@ def test_what_is_damaged_or_malicious_is_refused_in_a_sentence() -> None:
     for parse, cases in ((parse_json, JSON), (parse_yaml, YAML)):
         for text, says in cases:
             said = refusal(parse, text, "a file")
-            assert says in said and said.startswith("a file") and len(said) < 400, text[:40]
+            assert says in said and said.startswith("a file") and len(said) < 400, text[
+                :40
+            ]
 
 
 def test_documents_mean_what_they_say() -> None:
-    document = {"a": [1, 2.5, None, True, "[[[[{{{{" * 100 + '\\"'], "b": {"c": [[[]]] * 50}}
-    assert parse_json(json.dumps(document), "x") == document == parse_json(json.dumps(document).encode(), "x")
-    assert parse_json(r'{"\ud83d\ude00": ["\uD83D\uDE00"]}', "x") == {"\U0001f600": ["\U0001f600"]}
+    document = {
+        "a": [1, 2.5, None, True, "[[[[{{{{" * 100 + '\\"'],
+        "b": {"c": [[[]]] * 50},
+    }
+    assert (
+        parse_json(json.dumps(document), "x")
+        == document
+        == parse_json(json.dumps(document).encode(), "x")
+    )
+    assert parse_json(r'{"\ud83d\ude00": ["\uD83D\uDE00"]}', "x") == {
+        "\U0001f600": ["\U0001f600"]
+    }
     assert parse_json(f"[{','.join('[]' for _ in range(1000))}]", "x") == [[]] * 1000
     parse_json("[" * MOST_DEPTH + "]" * MOST_DEPTH, "x")
     text = "verb: train\nset: {lr: 0.1, lr_milestones: [50, 100]}\nclasses:\n  - a\n  - b\nseed: 0\n"
     settings = {"lr": 0.1, "lr_milestones": [50, 100]}
-    assert parse_yaml(text, "x") == {"verb": "train", "set": settings, "classes": ["a", "b"], "seed": 0}
+    assert parse_yaml(text, "x") == {
+        "verb": "train",
+        "set": settings,
+        "classes": ["a", "b"],
+        "seed": 0,
+    }
     assert parse_yaml("", "x") is None
-    for date in ("2024-05-01", "2024-05-01 10:00:00", "0000-00-00"):  # the name of a folder, say, and no date of ours
+    for date in (
+        "2024-05-01",
+        "2024-05-01 10:00:00",
+        "0000-00-00",
+    ):  # the name of a folder, say, and no date of ours
         assert parse_yaml(f"out: {date}", "x") == {"out": date}
 
 

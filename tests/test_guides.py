@@ -30,8 +30,23 @@ from randsmooth.rules import RULES
 
 # The pages whose Python runs in `make test`; that of all others runs in `make docs` and `make test-slow`.
 QUICK = {
-    *("bounds.md", "comparing.md", "data.md", "denoised.md", "combining.md", "glossary.md", "models.md"),
-    *("other-models.md", "security.md", "sweeps.md", "cluster.md", "which-noise.md", "README.md"),
+    *(
+        "bounds.md",
+        "comparing.md",
+        "data.md",
+        "denoised.md",
+        "combining.md",
+        "glossary.md",
+        "models.md",
+    ),
+    *(
+        "other-models.md",
+        "security.md",
+        "sweeps.md",
+        "cluster.md",
+        "which-noise.md",
+        "README.md",
+    ),
 }
 # What makes the commands of the README small, by verb; the quickstart has no options for that.
 TINY = {
@@ -50,7 +65,10 @@ QUICKSTART = {
     "METHODS": {"gaussian": {}, "amplify": {"discard": False, "E_t": 0, "T": 1}},
 }
 LOG = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n"
-IDS = {path: path.relative_to(DOCS if path.is_relative_to(DOCS) else ROOT).as_posix() for path in PAGES}
+IDS = {
+    path: path.relative_to(DOCS if path.is_relative_to(DOCS) else ROOT).as_posix()
+    for path in PAGES
+}
 PYTHON = [
     pytest.param(path, id=name, marks=[] if name in QUICK else pytest.mark.slow)
     for path, name in IDS.items()
@@ -64,7 +82,10 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     Model and images are random: nothing that the guides do depends on what they show.
     """
-    released = Path(os.environ.get("RANDSMOOTH_DATA", "nowhere")).resolve().parent / "published-logs"
+    released = (
+        Path(os.environ.get("RANDSMOOTH_DATA", "nowhere")).resolve().parent
+        / "published-logs"
+    )
     if released.is_dir():
         (tmp_path / "cifar10-sigma0.5").symlink_to(released / "cifar10-sigma0.5")
     monkeypatch.chdir(tmp_path)
@@ -73,7 +94,12 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     spec = data.describe("mnist")
     (tmp_path / "data" / "mnist").mkdir(parents=True)
     for split in ("train", "test"):
-        table = pd.DataFrame({"image": [{"bytes": _png(28)} for _ in range(40)], "label": [i % 10 for i in range(40)]})
+        table = pd.DataFrame(
+            {
+                "image": [{"bytes": _png(28)} for _ in range(40)],
+                "label": [i % 10 for i in range(40)],
+            }
+        )
         table.to_parquet(tmp_path / "data" / "mnist" / f"{split}.parquet")
     for name in ("cat", "dog"):
         folder = tmp_path / "path" / "to" / "images" / "test" / name
@@ -81,29 +107,47 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         for i in range(2):
             (folder / f"{i}.png").write_bytes(_png(8))
     provenance = {"dataset": "mnist", "sigma": 0.5, "method": "gaussian"}
-    model = models.Classifier(arch="lenet", classes=list(spec.classes), shape=spec.shape, provenance=provenance)
+    model = models.Classifier(
+        arch="lenet",
+        classes=list(spec.classes),
+        shape=spec.shape,
+        provenance=provenance,
+    )
     models.save(model.eval(), tmp_path / "runs" / "gaussian")
     return tmp_path
 
 
 def _png(side: int) -> bytes:
     file = io.BytesIO()
-    Image.fromarray(torch.randint(0, 256, (side, side), dtype=torch.uint8).numpy()).save(file, "png")
+    Image.fromarray(
+        torch.randint(0, 256, (side, side), dtype=torch.uint8).numpy()
+    ).save(file, "png")
     return file.getvalue()
 
 
 @pytest.mark.parametrize("document", PYTHON)
 def test_the_python_of_a_guide_runs(document: Path, workplace: Path) -> None:
-    if "cifar10-sigma0.5/" in document.read_text() and not (workplace / "cifar10-sigma0.5").is_dir():
-        pytest.skip("no published logs: RANDSMOOTH_DATA must name the data folder beside published-logs")
+    if (
+        "cifar10-sigma0.5/" in document.read_text()
+        and not (workplace / "cifar10-sigma0.5").is_dir()
+    ):
+        pytest.skip(
+            "no published logs: RANDSMOOTH_DATA must name the data folder beside published-logs"
+        )
     assert not run(document)
 
 
-def test_the_commands_of_the_guides_are_understood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_of_the_guides_are_understood(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    np.save("std.npy", np.full((1, 28, 28), 0.5))  # a page reads it when its command is parsed
+    np.save(
+        "std.npy", np.full((1, 28, 28), 0.5)
+    )  # a page reads it when its command is parsed
     understood: list[object] = []
-    run: Callable[[object, object], None] = lambda verb, settings: understood.append(settings)  # noqa: E731
+    run: Callable[[object, object], None] = lambda verb, settings: understood.append(  # noqa: E731
+        settings
+    )
     monkeypatch.setattr(command, "_run", run)
     for path, name in IDS.items():
         for line, words in commands(path):
@@ -111,55 +155,97 @@ def test_the_commands_of_the_guides_are_understood(tmp_path: Path, monkeypatch: 
             try:
                 app(words, standalone_mode=False)
             except Exception as error:
-                raise AssertionError(f"{name}:{line}: {shlex.join(words)}: {error}") from error
+                raise AssertionError(
+                    f"{name}:{line}: {shlex.join(words)}: {error}"
+                ) from error
             assert len(understood) == 1, f"{name}:{line}: {shlex.join(words)}"
 
 
-def test_the_commands_of_the_readme_run_in_order(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_of_the_readme_run_in_order(
+    workplace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """At a tiny size, in one folder, with the file that the README shows and two logs."""
     for name, value in QUICKSTART.items():
         monkeypatch.setattr(quickstart, name, value)
-    monkeypatch.setattr(assessing, "ATTACKED", 1)  # each attack takes thousands of answers
+    monkeypatch.setattr(
+        assessing, "ATTACKED", 1
+    )  # each attack takes thousands of answers
     monkeypatch.setattr(explaining, "OUTWARDS", (2.0,))
     monkeypatch.setattr(explaining, "STEPS", 2)
     for block in blocks(ROOT / "README.md"):
         if block.language == "python":
             (workplace / block.text.split()[1]).write_text(block.text)
     for name, shift in (("baseline.tsv", 0.0), ("submission.tsv", 0.05)):
-        rows = [f"{i}\t{i % 10}\t{i % 10}\t{0.01 * i + shift:.2f}\t1\t0:00:01\n" for i in range(20)]
+        rows = [
+            f"{i}\t{i % 10}\t{i % 10}\t{0.01 * i + shift:.2f}\t1\t0:00:01\n"
+            for i in range(20)
+        ]
         (workplace / name).write_text(LOG + "".join(rows))
     tried = []
     for line, (verb, *words) in commands(ROOT / "README.md"):
         given = [verb, *words, *TINY.get(verb, "").split()]
-        assert app(given, standalone_mode=False) in (None, 0), f"README.md:{line}: {shlex.join(given)}"
+        assert app(given, standalone_mode=False) in (None, 0), (
+            f"README.md:{line}: {shlex.join(given)}"
+        )
         tried.append(verb)
     assert {*TINY, "quickstart"} <= {*tried} and len(tried) >= 10
-    for made in ("runs/quickstart/report.html", "report.html", "mine.parquet", "explanation.html"):
+    for made in (
+        "runs/quickstart/report.html",
+        "report.html",
+        "mine.parquet",
+        "explanation.html",
+    ):
         assert (workplace / made).is_file(), made
 
 
 # The groups of entry points, which look like modules.
-REGISTRIES = (METHODS, NOISES, RULES, data.DATASETS, models.ARCHITECTURES, BACKENDS, PANELS)
+REGISTRIES = (
+    METHODS,
+    NOISES,
+    RULES,
+    data.DATASETS,
+    models.ARCHITECTURES,
+    BACKENDS,
+    PANELS,
+)
 GROUPS = {registry.group for registry in REGISTRIES}
 FILES = (".py", ".csv", ".md", ".html", ".parquet", ".json", ".ipynb")
 
 
 def dotted_names(document: Path) -> set[str]:
     """What the text of a document calls `rs.SOMETHING`, `randsmooth.SOMETHING` or `ROOM.SOMETHING`."""
-    rooms = "|".join(stub.parent.name for stub in Path(randsmooth.__file__).parent.glob("*/__init__.pyi"))
-    name = re.compile(rf"(?<![\w./-])(?:rs|randsmooth|{rooms})(?:\.[A-Za-z_]\w*)+(?![\w/-])")
+    rooms = "|".join(
+        stub.parent.name
+        for stub in Path(randsmooth.__file__).parent.glob("*/__init__.pyi")
+    )
+    name = re.compile(
+        rf"(?<![\w./-])(?:rs|randsmooth|{rooms})(?:\.[A-Za-z_]\w*)+(?![\w/-])"
+    )
     spans = re.findall(r"`([^`\n]+)`", prose(document))
-    return {found for span in spans for found in name.findall(span) if not found.endswith(FILES)}
+    return {
+        found
+        for span in spans
+        for found in name.findall(span)
+        if not found.endswith(FILES)
+    }
 
 
 def test_names_in_the_text_exist() -> None:
     for document, page in IDS.items():
         for name in dotted_names(document) - GROUPS:
             first, *rest = name.split(".")
-            where: object = randsmooth if first in ("rs", "randsmooth") else getattr(randsmooth, first)
+            where: object = (
+                randsmooth
+                if first in ("rs", "randsmooth")
+                else getattr(randsmooth, first)
+            )
             for part in rest:
                 path = getattr(where, "__name__", "")
                 if not hasattr(where, part) and inspect.ismodule(where):
-                    importlib.import_module(f"{path}.{part}")  # a module that its room does not list
+                    importlib.import_module(
+                        f"{path}.{part}"
+                    )  # a module that its room does not list
                 where = getattr(where, part, None)
-                assert where is not None, f"{page} says {name}, but {path} has no {part}"
+                assert where is not None, (
+                    f"{page} says {name}, but {path} has no {part}"
+                )

@@ -11,7 +11,18 @@ ROOT = Path(randsmooth.__file__).parent
 
 # Modules at the top that any room may import, and that import at most a few of each other.
 LEAVES = {
-    *("frozen_record", "errors", "escape", "extras", "progress", "atomic", "documents", "registry", "urls", "contents"),
+    *(
+        "frozen_record",
+        "errors",
+        "escape",
+        "extras",
+        "progress",
+        "atomic",
+        "documents",
+        "registry",
+        "urls",
+        "contents",
+    ),
     "children",
 }
 
@@ -29,19 +40,69 @@ ALLOWED: dict[str, set[str]] = {
     "models": {"noise", "data"},
     "methods": {"attacks", "noise", "bounds"},
     "training": {"data", "models", "methods", "attacks", "noise"},
-    "certification": {"models", "attacks", "noise", "data", "bounds", "rules", "certificates", "metrics"},
+    "certification": {
+        "models",
+        "attacks",
+        "noise",
+        "data",
+        "bounds",
+        "rules",
+        "certificates",
+        "metrics",
+    },
     "papers": {
-        *("training", "certification", "metrics", "certificates", "rules", "report", "noise", "bounds", "launch"),
-        *("data", "models", "methods"),  # what its measured objects hand from one to the other
+        *(
+            "training",
+            "certification",
+            "metrics",
+            "certificates",
+            "rules",
+            "report",
+            "noise",
+            "bounds",
+            "launch",
+        ),
+        *(
+            "data",
+            "models",
+            "methods",
+        ),  # what its measured objects hand from one to the other
     },
     "report": {"metrics", "certificates", "rules", "noise", "bounds"},
     "app": {
-        *("certification", "models", "data", "noise", "report", "certificates", "bounds"),
+        *(
+            "certification",
+            "models",
+            "data",
+            "noise",
+            "report",
+            "certificates",
+            "bounds",
+        ),
         *("metrics", "launch"),  # what an assessment measures and plans
     },
-    "launch": {"training", "certification", "certificates", "rules", "noise", "bounds", "models", "methods", "data"},
+    "launch": {
+        "training",
+        "certification",
+        "certificates",
+        "rules",
+        "noise",
+        "bounds",
+        "models",
+        "methods",
+        "data",
+    },
     "testing": {
-        *("methods", "models", "data", "certificates", "rules", "certification", "report", "metrics"),
+        *(
+            "methods",
+            "models",
+            "data",
+            "certificates",
+            "rules",
+            "certification",
+            "report",
+            "metrics",
+        ),
         *("attacks", "noise", "bounds"),
     },
 }
@@ -71,7 +132,11 @@ def imports(path: Path) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno} imports relatively"
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "randsmooth":
+        elif (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "randsmooth"
+        ):
             yield f"randsmooth.{node.attr}"  # `import randsmooth`, then randsmooth.X
 
 
@@ -84,7 +149,9 @@ def home(module: str) -> str | None:
 
 
 def ours(path: Path) -> set[str]:
-    found = {home(module) for module in imports(path) if module.split(".")[0] == "randsmooth"}
+    found = {
+        home(module) for module in imports(path) if module.split(".")[0] == "randsmooth"
+    }
     return {there for there in found if there is not None} - {room(path)}
 
 
@@ -99,7 +166,11 @@ def may_import(here: str) -> set[str]:
 
 
 def test_no_arrow_but_those_of_the_table() -> None:
-    assert {path: beyond for path in PARSED if (beyond := ours(path) - may_import(room(path)))} == {}
+    assert {
+        path: beyond
+        for path in PARSED
+        if (beyond := ours(path) - may_import(room(path)))
+    } == {}
 
 
 def test_no_reader_is_told_to_run_what_a_file_says() -> None:

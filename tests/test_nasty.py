@@ -17,7 +17,15 @@ from markdown_it.token import Token
 from nasty import NASTY, STRINGS, table
 from randsmooth import escape
 from randsmooth.certificates import Certificates
-from randsmooth.report import Axes, Line, comparison_page, draw, draw_radius_accuracy, leaderboard_page, measure
+from randsmooth.report import (
+    Axes,
+    Line,
+    comparison_page,
+    draw,
+    draw_radius_accuracy,
+    leaderboard_page,
+    measure,
+)
 from randsmooth.report import formats as tables
 from randsmooth.report.leaderboard import by_setting, to_json
 from randsmooth.report.sheet import build_sheet
@@ -34,11 +42,30 @@ def shown(text: str, longest: int = escape.LONGEST) -> str:
 @pytest.fixture(scope="module")
 def evil() -> list[Certificates]:
     """A table called by each string; the first says every string in every field that takes a text."""
-    fields = ("dataset", "split", "selection", "noise", "data", "backend", "precision", "device", "instructions")
-    facts: dict[str, Any] = dict.fromkeys((*fields, "guarantee"), NASTY["end of script"])
-    facts |= {"classes": tuple(STRINGS), "notes": tuple(STRINGS), "versions": {text: text for text in STRINGS}}
+    fields = (
+        "dataset",
+        "split",
+        "selection",
+        "noise",
+        "data",
+        "backend",
+        "precision",
+        "device",
+        "instructions",
+    )
+    facts: dict[str, Any] = dict.fromkeys(
+        (*fields, "guarantee"), NASTY["end of script"]
+    )
+    facts |= {
+        "classes": tuple(STRINGS),
+        "notes": tuple(STRINGS),
+        "versions": {text: text for text in STRINGS},
+    }
     facts["model"] = {f"{text}.": {text: [text]} for text in STRINGS}
-    return [table(text, seed, **(facts if seed == 0 else {})) for seed, text in enumerate(STRINGS)]
+    return [
+        table(text, seed, **(facts if seed == 0 else {}))
+        for seed, text in enumerate(STRINGS)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +74,19 @@ def written(evil: list[Certificates]) -> dict[str, str]:
     sheet = build_sheet(evil, [0.0, 0.5])
     made = {form: render(sheet) for form, render in tables.FORMATS.items()}
     some = [table("gaussian", 99), *evil[:3]]
-    made["page"] = comparison_page(evil[:1] + evil[25:50:6], radii=[0.0], title=NASTY["script"], command=NASTY["image"])
-    made["compared"] = comparison_page(some, radii=[0.0], title=NASTY["half a letter"], command=NASTY["nul"])
+    made["page"] = comparison_page(
+        evil[:1] + evil[25:50:6],
+        radii=[0.0],
+        title=NASTY["script"],
+        command=NASTY["image"],
+    )
+    made["compared"] = comparison_page(
+        some, radii=[0.0], title=NASTY["half a letter"], command=NASTY["nul"]
+    )
     entries = [measure(one, f"{one.name}/{one.name}.tsv") for one in evil]
-    made["leaderboard"] = leaderboard_page(entries, title=NASTY["script"], command=NASTY["image"])
+    made["leaderboard"] = leaderboard_page(
+        entries, title=NASTY["script"], command=NASTY["image"]
+    )
     made["records"] = to_json(*by_setting(entries))
     return made
 
@@ -60,25 +96,62 @@ def pages(written: dict[str, str]) -> dict[str, Read]:
     return {name: Read(written[name]) for name in PAGES}
 
 
-def test_nothing_written_acts_on_a_terminal_or_cannot_be_written(written: dict[str, str]) -> None:
+def test_nothing_written_acts_on_a_terminal_or_cannot_be_written(
+    written: dict[str, str],
+) -> None:
     for form, text in written.items():
-        own = text if form not in ("page", "compared") else re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
-        ours = own.replace("ACR\u00a0*", "").replace("\u200e", "") if form in PAGES else own
+        own = (
+            text
+            if form not in ("page", "compared")
+            else re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
+        )
+        ours = (
+            own.replace("ACR\u00a0*", "").replace("\u200e", "")
+            if form in PAGES
+            else own
+        )
         assert all(line.isprintable() for line in ours.split("\n")), form
         assert text.encode()
 
 
-def test_a_page_has_no_element_or_attribute_of_a_strangers(pages: dict[str, Read]) -> None:
+def test_a_page_has_no_element_or_attribute_of_a_strangers(
+    pages: dict[str, Read],
+) -> None:
     for name, read in pages.items():
-        strangers = {"img", "iframe", "base", "link", "object", "embed", "form", "i", "a "}
+        strangers = {
+            "img",
+            "iframe",
+            "base",
+            "link",
+            "object",
+            "embed",
+            "form",
+            "i",
+            "a ",
+        }
         assert not {tag for tag, _ in read.tags} & strangers, name
-        assert not [key for _, attributes in read.tags for key in attributes if key.startswith("on")]
-        assert {attributes["href"] for tag, attributes in read.tags if tag == "a"} <= {"#against-baseline"}
-        assert not [tag for tag, attributes in read.tags if {"src", "srcdoc", "autofocus"} & set(attributes)]
+        assert not [
+            key
+            for _, attributes in read.tags
+            for key in attributes
+            if key.startswith("on")
+        ]
+        assert {attributes["href"] for tag, attributes in read.tags if tag == "a"} <= {
+            "#against-baseline"
+        }
+        assert not [
+            tag
+            for tag, attributes in read.tags
+            if {"src", "srcdoc", "autofocus"} & set(attributes)
+        ]
         data, *own = read.scripts
         assert len(own) == (4 if name == "leaderboard" else 2)
         assert not any("window.pwned" in script for script in own)
-        assert "</" not in data + "".join(own) if name == "leaderboard" else "<" not in data and "</" not in own[-1]
+        assert (
+            "</" not in data + "".join(own)
+            if name == "leaderboard"
+            else "<" not in data and "</" not in own[-1]
+        )
 
 
 def test_every_string_is_shown(pages: dict[str, Read], written: dict[str, str]) -> None:
@@ -95,16 +168,30 @@ def test_a_policy_lets_nothing_run_but_the_pages_own_scripts() -> None:
     script = web.asset("randsmooth.report.web", "figure.js")
     for text in STRINGS:
         figure = {"data": [text], "layout": {}}
-        evil = Read(web.page("randsmooth.report.web", "figure.html.j2", scripts=[script], title=text, figure=figure))
-        policies = [a["content"] for tag, a in evil.tags if tag == "meta" and "http-equiv" in a]
-        assert policies == [web.policy([str(script)])] and json.loads(evil.scripts[0])["data"] == [text]
+        evil = Read(
+            web.page(
+                "randsmooth.report.web",
+                "figure.html.j2",
+                scripts=[script],
+                title=text,
+                figure=figure,
+            )
+        )
+        policies = [
+            a["content"] for tag, a in evil.tags if tag == "meta" and "http-equiv" in a
+        ]
+        assert policies == [web.policy([str(script)])] and json.loads(evil.scripts[0])[
+            "data"
+        ] == [text]
 
 
 def test_no_name_adds_a_line(evil: list[Certificates], written: dict[str, str]) -> None:
     for form in ["text", "latex", "md"]:
         plain = [one.renamed(f"table {place}") for place, one in enumerate(evil)]
         notes = tuple(f"note {i}" for i in range(len(STRINGS)))
-        plain[0] = replace(plain[0], header=plain[0].header.model_copy(update={"notes": notes}))
+        plain[0] = replace(
+            plain[0], header=plain[0].header.model_copy(update={"notes": notes})
+        )
         expected = tables.FORMATS[form](build_sheet(plain, [0.0, 0.5]))
         assert written[form].count("\n") == expected.count("\n")
 
@@ -123,40 +210,81 @@ def test_markdown_shows_it() -> None:
         for source in (f"Said: {escaped}", f"| a |\n|---|\n| {escaped} |", escaped):
             tokens = inline(MARKDOWN.parse(source))
             kinds = {token.type for token in tokens}
-            assert kinds <= {"inline", "text", "text_special", "paragraph_open", "paragraph_close"} | {
-                f"{part}_{end}" for part in ("table", "thead", "tbody", "tr", "th", "td") for end in ("open", "close")
+            assert kinds <= {
+                "inline",
+                "text",
+                "text_special",
+                "paragraph_open",
+                "paragraph_close",
+            } | {
+                f"{part}_{end}"
+                for part in ("table", "thead", "tbody", "tr", "th", "td")
+                for end in ("open", "close")
             }
-            told = "".join(token.content for token in tokens if token.type in ("text", "text_special"))
+            told = "".join(
+                token.content
+                for token in tokens
+                if token.type in ("text", "text_special")
+            )
             assert " ".join(escape.printable(text).split()) in " ".join(told.split())
         assert not re.search(r"https?://|www\.", escaped)
 
 
 COMMANDS = {
-    *("begin", "end", "hline", "textbf", "textcolor", "scriptsize", "par", "smallskip", "footnotesize"),
+    *(
+        "begin",
+        "end",
+        "hline",
+        "textbf",
+        "textcolor",
+        "scriptsize",
+        "par",
+        "smallskip",
+        "footnotesize",
+    ),
     *("textbackslash", "textasciicircum", "textasciitilde", "textless", "textgreater"),
 }
 
 
-def test_latex_has_no_command_but_ours_and_sets_every_string(written: dict[str, str]) -> None:
+def test_latex_has_no_command_but_ours_and_sets_every_string(
+    written: dict[str, str],
+) -> None:
     formulas = re.sub(r"\$p_A \\geq [\d.]+\$", "", written["latex"])  # heads of our own
     body = [line for line in formulas.split("\n") if not line.startswith("%")]
     assert {*re.findall(r"\\([a-zA-Z]+)", "\n".join(body))} <= COMMANDS
-    assert not re.findall(r"[\\$#%_^~]", re.sub(r"\\[a-zA-Z]+(\{\})?|\\[\\{}$&#%_]", "", "\n".join(body)))
+    assert not re.findall(
+        r"[\\$#%_^~]", re.sub(r"\\[a-zA-Z]+(\{\})?|\\[\\{}$&#%_]", "", "\n".join(body))
+    )
     rows = [line for line in body if line.endswith(r" \\")]
-    assert len(rows) == len(STRINGS) + 1 and {len(re.findall(r"(?<!\\)&", row)) for row in rows} == {9}
+    assert len(rows) == len(STRINGS) + 1 and {
+        len(re.findall(r"(?<!\\)&", row)) for row in rows
+    } == {9}
     assert not [row for row in rows if row.startswith(("[", "*"))]
     spelled = {**escape.LATEX, "*": "{*}"}
     pattern = "|".join(re.escape(way) for way in spelled.values())
     back = {way: letter for letter, way in spelled.items()}
     for text in STRINGS:
-        found = "".join(back.get(part, part) for part in re.split(f"({pattern})", escape.latex(text)))
+        found = "".join(
+            back.get(part, part)
+            for part in re.split(f"({pattern})", escape.latex(text))
+        )
         assert found == escape.printable(text)
 
 
 def formulas(text: str) -> list[str]:
     """Cells that a spreadsheet would compute, whichever of the separators it takes."""
-    cells = [cell for mark in ",;\t" for row in csv.reader(io.StringIO(text), delimiter=mark) for cell in row]
-    return [cell for cell in cells if re.match(r"[=+\-@\t\r＝＋－＠]", cell) and not re.fullmatch(r"-?[\d.e,-]+", cell)]
+    cells = [
+        cell
+        for mark in ",;\t"
+        for row in csv.reader(io.StringIO(text), delimiter=mark)
+        for cell in row
+    ]
+    return [
+        cell
+        for cell in cells
+        if re.match(r"[=+\-@\t\r＝＋－＠]", cell)
+        and not re.fullmatch(r"-?[\d.e,-]+", cell)
+    ]
 
 
 def test_csv_holds_it_and_no_cell_begins_a_formula(written: dict[str, str]) -> None:
@@ -165,16 +293,25 @@ def test_csv_holds_it_and_no_cell_begins_a_formula(written: dict[str, str]) -> N
     for text in STRINGS:
         made = escape.to_csv([["name", "value"], [text, -0.5], ["-3.5", 1]])
         _, first, second = csv.reader(io.StringIO(made))
-        assert first[0].removeprefix("'") == escape.printable(text).removeprefix("'") and not formulas(made)
+        assert first[0].removeprefix("'") == escape.printable(text).removeprefix(
+            "'"
+        ) and not formulas(made)
         assert first[1] == "-0.5" and second == ["-3.5", "1"]
 
 
-def test_json_says_it_as_it_is(evil: list[Certificates], written: dict[str, str]) -> None:
+def test_json_says_it_as_it_is(
+    evil: list[Certificates], written: dict[str, str]
+) -> None:
     for text in STRINGS:
         made = escape.to_json({text: [text]})
-        assert json.loads(made.encode()) == {text: [text]} and all(line.isprintable() for line in made.split("\n"))
+        assert json.loads(made.encode()) == {text: [text]} and all(
+            line.isprintable() for line in made.split("\n")
+        )
     header = json.loads(written["json"])["tables"][0]["header"]
-    assert header["classes"] == header["notes"] == STRINGS and header["model"] == evil[0].header.model
+    assert (
+        header["classes"] == header["notes"] == STRINGS
+        and header["model"] == evil[0].header.model
+    )
     first = next(record for record in json.loads(written["records"]) if record["notes"])
     assert first["notes"] == STRINGS and first["dataset"] == NASTY["end of script"]
 
@@ -189,7 +326,9 @@ def test_figures_show_it(tmp_path: Path) -> None:
         for drawn in ((tmp_path / file).read_text() for file in ("a.svg", "b.svg")):
             ElementTree.fromstring(drawn)
             start = escape.printable(text)[:6].replace("<", "&lt;")
-            assert start in re.sub(r"<!-- ?|- ?(?=-)", "", drawn).replace("\u200b", ""), name
+            assert start in re.sub(r"<!-- ?|- ?(?=-)", "", drawn).replace(
+                "\u200b", ""
+            ), name
             assert "font-style: italic" not in drawn and len(drawn) < 200_000, name
 
 
@@ -199,19 +338,46 @@ def test_a_model_card_is_what_it_was() -> None:
     from randsmooth.models.folder import card as model_card
 
     def card(text: str) -> tuple[str, list[Token]]:
-        facts = {"dataset": text, "sigma": text, f"{text}.": {text: [text, 0.5]}, "epochs": 3}
-        written = model_card(Classifier(arch="lenet", classes=[text, "b"], shape=[1, 28, 28], provenance=facts))
+        facts = {
+            "dataset": text,
+            "sigma": text,
+            f"{text}.": {text: [text, 0.5]},
+            "epochs": 3,
+        }
+        written = model_card(
+            Classifier(
+                arch="lenet", classes=[text, "b"], shape=[1, 28, 28], provenance=facts
+            )
+        )
         return written.split("---\n")[1], MARKDOWN.parse(written.split("---\n", 2)[2])
 
     front, plain = card("plain")
-    for name in ("front matter", "fence", "script", "pipes", "heading", "link", "template", "list"):
+    for name in (
+        "front matter",
+        "fence",
+        "script",
+        "pipes",
+        "heading",
+        "link",
+        "template",
+        "list",
+    ):
         own_front, evil = card(NASTY[name])
-        assert own_front == front and [token.type for token in evil] == [token.type for token in plain], name
-        assert not {token.type for token in inline(evil)} & {"link_open", "image", "html_inline", "html_block"}, name
+        assert own_front == front and [token.type for token in evil] == [
+            token.type for token in plain
+        ], name
+        assert not {token.type for token in inline(evil)} & {
+            "link_open",
+            "image",
+            "html_inline",
+            "html_block",
+        }, name
 
 
 def test_a_terminal_shows_it(capsys: pytest.CaptureFixture[str]) -> None:
     for text in STRINGS:
         escape.say(text)
         out = capsys.readouterr().out
-        assert out.count("\n") == text.count("\n") + 1 and all(line.isprintable() for line in out.split("\n"))
+        assert out.count("\n") == text.count("\n") + 1 and all(
+            line.isprintable() for line in out.split("\n")
+        )

@@ -8,10 +8,15 @@ from rich.console import Console
 
 from randsmooth import progress
 
-INFO = "epoch 1/4  " + "  ".join(f"{name} 1.2521" for name in ("low", "high", "easy_share", "hard_share", "sure_share"))
+INFO = "epoch 1/4  " + "  ".join(
+    f"{name} 1.2521"
+    for name in ("low", "high", "easy_share", "hard_share", "sure_share")
+)
 
 
-def test_a_line_tells_the_newest_figures(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_line_tells_the_newest_figures(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     with progress.console("train", 30, "images") as reporter:
         reporter.advance(10, "loss 0.5")
         monkeypatch.setattr(progress, "LINE_EVERY", 0.0)
@@ -20,7 +25,9 @@ def test_a_line_tells_the_newest_figures(monkeypatch: pytest.MonkeyPatch, capsys
     assert line.endswith("loss 0.5")
 
 
-def test_a_narrow_terminal_cuts_the_figures_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_narrow_terminal_cuts_the_figures_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for width in (80, 120, 160):
         console = Console(file=io.StringIO(), force_terminal=True, width=width)
         with monkeypatch.context() as patch:
@@ -29,5 +36,12 @@ def test_a_narrow_terminal_cuts_the_figures_alone(monkeypatch: pytest.MonkeyPatc
             with progress.console("train cat-rs", 1000, "images") as reporter:
                 reporter.advance(420, INFO)
         told = console.file.getvalue()  # type: ignore[attr-defined]
-        assert "train cat-rs" in told and "42%" in told and "images/s" in told and "━" in told, width
-        assert ("sure_share" in told, "…" in told) == ((True, False) if width == 160 else (False, True)), width
+        assert (
+            "train cat-rs" in told
+            and "42%" in told
+            and "images/s" in told
+            and "━" in told
+        ), width
+        assert ("sure_share" in told, "…" in told) == (
+            (True, False) if width == 160 else (False, True)
+        ), width

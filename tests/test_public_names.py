@@ -26,7 +26,9 @@ print(*sorted({"torch", "lightning_fabric", "matplotlib", "plotly"} & set(sys.mo
 def test_rooms_and_their_names_are_reached_from_a_fresh_import() -> None:
     for rooms in (WITHOUT_TORCH, sorted({*ROOMS} - {*WITHOUT_TORCH})):
         at_import, _, afterwards = python(REACHED, *rooms).partition("|")
-        assert not at_import.split(), "`import randsmooth` alone must load nothing heavy"
+        assert not at_import.split(), (
+            "`import randsmooth` alone must load nothing heavy"
+        )
         assert rooms != WITHOUT_TORCH or not afterwards.split()
 
 

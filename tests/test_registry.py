@@ -14,12 +14,21 @@ Number = Registry[float]
 
 @pytest.fixture
 def numbers() -> Number:
-    return Registry("number", "randsmooth.tests.numbers", {"tau": "math:tau", "e": "math:e"})
+    return Registry(
+        "number", "randsmooth.tests.numbers", {"tau": "math:tau", "e": "math:e"}
+    )
 
 
 def install(folder: Path, package: str, **points: str) -> None:
     """The metadata of an installed `package` with these entry points."""
-    announce(folder, {"name": package, "version": "1.0", "entry-points": {"randsmooth.tests.numbers": points}})
+    announce(
+        folder,
+        {
+            "name": package,
+            "version": "1.0",
+            "entry-points": {"randsmooth.tests.numbers": points},
+        },
+    )
 
 
 @pytest.fixture
@@ -28,30 +37,60 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_our_entries_come_first_and_nobody_takes_their_place(numbers: Number, installed: Path) -> None:
+def test_our_entries_come_first_and_nobody_takes_their_place(
+    numbers: Number, installed: Path
+) -> None:
     install(installed, "other", pi="math:pi", inf="math:inf", e="math:pi")
     with pytest.warns(Note, match="package other") as noted:
         assert list(numbers) == ["tau", "e", "inf", "pi"] and len(numbers) == 4
-    assert [numbers.source(name) for name in numbers] == ["randsmooth", "randsmooth", "other", "other"]
-    assert [numbers.credit(name) for name in numbers] == ["", "", "from other", "from other"]
-    assert numbers["pi"] == pytest.approx(3.14159, abs=1e-5) and numbers["e"] == pytest.approx(2.718, abs=1e-3)
+    assert [numbers.source(name) for name in numbers] == [
+        "randsmooth",
+        "randsmooth",
+        "other",
+        "other",
+    ]
+    assert [numbers.credit(name) for name in numbers] == [
+        "",
+        "",
+        "from other",
+        "from other",
+    ]
+    assert numbers["pi"] == pytest.approx(3.14159, abs=1e-5) and numbers[
+        "e"
+    ] == pytest.approx(2.718, abs=1e-3)
     assert len(noted) == 1
 
 
-def test_a_program_adds_its_own_and_what_is_taken_or_unknown_is_refused(numbers: Number, installed: Path) -> None:
+def test_a_program_adds_its_own_and_what_is_taken_or_unknown_is_refused(
+    numbers: Number, installed: Path
+) -> None:
     install(installed, "other", pi="math:pi")
     numbers.add("one", 1.0)
-    assert numbers["one"] == 1.0 and list(numbers)[-2:] == ["one", "pi"] and numbers.source("one") == "this program"
+    assert (
+        numbers["one"] == 1.0
+        and list(numbers)[-2:] == ["one", "pi"]
+        and numbers.source("one") == "this program"
+    )
     for taken in ("one", "e", "pi"):
         said = refusal(numbers.add, taken, 2.0)
         assert f"'{taken}'" in said and "another name" in said
-    assert "'Pi': did you mean 'pi'? Expected one of: e, one, pi, tau" in refusal(numbers.__getitem__, "Pi")
-    assert "'x'" in refusal(numbers.source, "x") and "'x'" in refusal(numbers.describe, "x", str)
-    assert "x" not in numbers and numbers.get("x") is None and numbers.get("x", 2.0) == 2.0
+    assert "'Pi': did you mean 'pi'? Expected one of: e, one, pi, tau" in refusal(
+        numbers.__getitem__, "Pi"
+    )
+    assert "'x'" in refusal(numbers.source, "x") and "'x'" in refusal(
+        numbers.describe, "x", str
+    )
+    assert (
+        "x" not in numbers and numbers.get("x") is None and numbers.get("x", 2.0) == 2.0
+    )
 
 
-def test_a_broken_package_is_named_and_listings_go_on_past_it(numbers: Number, installed: Path) -> None:
-    (installed / "breaks_when_imported.py").write_text("raise RuntimeError('no licence')")
+def test_a_broken_package_is_named_and_listings_go_on_past_it(
+    numbers: Number, installed: Path
+) -> None:
+    (installed / "breaks_when_imported.py").write_text(
+        "raise RuntimeError('no licence')"
+    )
     (installed / "does_not_parse.py").write_text("pi = = 3")
     broken = {
         "no_such_module:pi": "ModuleNotFoundError",
@@ -65,10 +104,17 @@ def test_a_broken_package_is_named_and_listings_go_on_past_it(numbers: Number, i
     assert len(numbers) == 8  # to list the names imports nothing
     for name, value in points.items():
         said = refusal(numbers.__getitem__, name)
-        assert all(word in said for word in (name, "shaky", value, broken[value], "uninstall")), value
+        assert all(
+            word in said for word in (name, "shaky", value, broken[value], "uninstall")
+        ), value
         assert broken[value] in numbers.describe(name, str)
-    assert "shaky and twin" in numbers.describe("two", str) and numbers.source("two") == "shaky and twin"
+    assert (
+        "shaky and twin" in numbers.describe("two", str)
+        and numbers.source("two") == "shaky and twin"
+    )
     assert "shaky and twin" in refusal(numbers.__getitem__, "two")
-    assert "'word' from shaky" in numbers.describe("word", lambda number: f"{number:.2f}")
+    assert "'word' from shaky" in numbers.describe(
+        "word", lambda number: f"{number:.2f}"
+    )
     with pytest.raises(ZeroDivisionError):  # of our own entries a fault is a fault
         numbers.describe("e", lambda number: str(1 / 0))

@@ -77,12 +77,18 @@ for line in LINES:
     serve() if line == "serve" else verb(line.format(few=few))
 time.sleep(10)
 """
-ON_ONNX = ["export demo --onnx net.onnx", "certify net.onnx --dataset digits --sigma 0.5 {few} --backend onnx"]
+ON_ONNX = [
+    "export demo --onnx net.onnx",
+    "certify net.onnx --dataset digits --sigma 0.5 {few} --backend onnx",
+]
 ON_OPENVINO = [
     "certify demo {few} --backend openvino --out openvino.parquet",
     "certify net.onnx --dataset digits --sigma 0.5 {few} --backend openvino --out both.parquet",
 ]
-ON_INT8 = ["quantise demo --out int8.xml --images 20 --compare 20", "certify int8.xml --dataset digits {few}"]
+ON_INT8 = [
+    "quantise demo --out int8.xml --images 20 --compare 20",
+    "certify int8.xml --dataset digits {few}",
+]
 OTHERS = [
     "certify demo {few} --backend torch --out a.parquet",
     "certify zoo.py:tree --dataset digits --sigma 0.1 {few} --identity tree --out tree.parquet",
@@ -106,7 +112,9 @@ def unexpected(left: list[str]) -> list[str]:
     return [path for path in left if not any(part in f"/{path}" for part in KNOWN)]
 
 
-@pytest.mark.skipif(find_spec("onnxruntime") is None, reason="ONNX Runtime is not installed")
+@pytest.mark.skipif(
+    find_spec("onnxruntime") is None, reason="ONNX Runtime is not installed"
+)
 def test_onnx_runtime_notes_nothing_for_its_makers(tmp_path: Path) -> None:
     assert unexpected(heard(RUNS_ONNX, tmp_path).left) == []
 
@@ -122,7 +130,13 @@ def test_what_is_asked_of_others_is_heard(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_no_backend_and_no_door_reaches_beyond_this_machine(tmp_path: Path) -> None:
-    parts = {"onnxruntime": ON_ONNX, "openvino": ON_OPENVINO, "nncf": ON_INT8, "plotly": DRAWN, "gradio": ["serve"]}
+    parts = {
+        "onnxruntime": ON_ONNX,
+        "openvino": ON_OPENVINO,
+        "nncf": ON_INT8,
+        "plotly": DRAWN,
+        "gradio": ["serve"],
+    }
     lines = [*OTHERS]
     for package, those in parts.items():
         if find_spec(package) is not None:

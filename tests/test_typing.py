@@ -45,7 +45,12 @@ rs.certify("m", out="m.parquet").radii
 
 def check(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
     (folder / "program.py").write_text(program)
-    options = ["--strict", "--config-file=", "--follow-imports=silent", f"--cache-dir={folder / 'cache'}"]
+    options = [
+        "--strict",
+        "--config-file=",
+        "--follow-imports=silent",
+        f"--cache-dir={folder / 'cache'}",
+    ]
     environment = os.environ | {"MYPYPATH": str(SOURCE)}
     return subprocess.run(
         [sys.executable, "-m", "mypy", *options, "program.py"],
@@ -57,5 +62,9 @@ def check(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def test_a_program_passes_and_its_mistakes_do_not(tmp_path: Path) -> None:
     done = check(PROGRAM, tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    found = [line for line in check(MISTAKES, tmp_path).stdout.splitlines() if " error: " in line]
+    found = [
+        line
+        for line in check(MISTAKES, tmp_path).stdout.splitlines()
+        if " error: " in line
+    ]
     assert [line.split(":")[1] for line in found] == ["4", "5", "6", "7"], found

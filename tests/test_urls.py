@@ -7,7 +7,14 @@ from typing import Any, ClassVar
 import pytest
 
 from randsmooth.errors import InputError
-from randsmooth.urls import StoreError, delivered, fetched, place_of, unsent_path, with_urls
+from randsmooth.urls import (
+    StoreError,
+    delivered,
+    fetched,
+    place_of,
+    unsent_path,
+    with_urls,
+)
 
 fsspec = pytest.importorskip("fsspec")
 from fsspec.implementations.memory import MemoryFileSystem  # noqa: E402
@@ -30,10 +37,16 @@ def memory() -> Iterator[MemoryFileSystem]:
 
 
 def files_below(folder: Path) -> list[str]:
-    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    return sorted(
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file()
+    )
 
 
-def test_only_what_has_a_protocol_is_a_url_and_none_leads_out_of_the_cache(cache: Path) -> None:
+def test_only_what_has_a_protocol_is_a_url_and_none_leads_out_of_the_cache(
+    cache: Path,
+) -> None:
     places: dict[Path | str, Path | str] = {
         "runs/a.parquet": Path("runs/a.parquet"),
         "s3://bucket//a.parquet": "s3://bucket//a.parquet",
@@ -44,13 +57,20 @@ def test_only_what_has_a_protocol_is_a_url_and_none_leads_out_of_the_cache(cache
     }
     for text, place in places.items():
         assert place_of(text) == place, text
-    assert unsent_path("s3://bucket/../../../etc/passwd") == cache / "unsent" / "s3" / "bucket" / "etc" / "passwd"
+    assert (
+        unsent_path("s3://bucket/../../../etc/passwd")
+        == cache / "unsent" / "s3" / "bucket" / "etc" / "passwd"
+    )
 
 
 def test_a_copy_is_kept_until_the_file_changes(memory: MemoryFileSystem) -> None:
     memory.pipe("/bucket/noise_0.50/a.tsv", b"one")
     first = fetched("memory://bucket/noise_0.50/a.tsv")
-    assert first.read_bytes() == b"one" and first.parts[-3:] == ("bucket", "noise_0.50", "a.tsv")
+    assert first.read_bytes() == b"one" and first.parts[-3:] == (
+        "bucket",
+        "noise_0.50",
+        "a.tsv",
+    )
     first.write_bytes(b"kept")
     assert fetched("memory://bucket/noise_0.50/a.tsv").read_bytes() == b"kept"
     memory.pipe("/bucket/noise_0.50/a.tsv", b"two")
@@ -59,45 +79,77 @@ def test_a_copy_is_kept_until_the_file_changes(memory: MemoryFileSystem) -> None
 
 
 def test_what_is_needed_is_copied_and_no_more(memory: MemoryFileSystem) -> None:
-    for name in ("m/config.json", "m/model.safetensors", "m/events/1", "net.onnx", "net.onnx.data", "other.onnx"):
+    for name in (
+        "m/config.json",
+        "m/model.safetensors",
+        "m/events/1",
+        "net.onnx",
+        "net.onnx.data",
+        "other.onnx",
+    ):
         memory.pipe(f"/bucket/{name}", name.encode())
     copy = fetched("memory://bucket/m/", lambda path: "events" not in path.parts)
     assert (copy.name, files_below(copy)) == ("m", ["config.json", "model.safetensors"])
-    assert files_below(fetched("memory://bucket/net.onnx").parent) == ["net.onnx", "net.onnx.data"]
+    assert files_below(fetched("memory://bucket/net.onnx").parent) == [
+        "net.onnx",
+        "net.onnx.data",
+    ]
     with pytest.raises(InputError, match="memory://bucket/none"):
         fetched("memory://bucket/none")
 
 
-def test_a_file_is_delivered_and_nothing_is_left_here(memory: MemoryFileSystem, cache: Path) -> None:
+def test_a_file_is_delivered_and_nothing_is_left_here(
+    memory: MemoryFileSystem, cache: Path
+) -> None:
     url = "memory://bucket/a.parquet"
     with delivered(url) as path:
         path.write_bytes(b"table")
         with pytest.raises(InputError, match=url), delivered(url):
             pass
-    assert memory.find("/") == ["/bucket/a.parquet"] and memory.cat("/bucket/a.parquet") == b"table"
+    assert (
+        memory.find("/") == ["/bucket/a.parquet"]
+        and memory.cat("/bucket/a.parquet") == b"table"
+    )
     assert files_below(cache / "unsent") == []
     with pytest.raises(InputError) as refused, delivered(url):
         pass
-    assert url in str(refused.value) and "resume=True" in str(refused.value) and "overwrite=True" in str(refused.value)
+    assert (
+        url in str(refused.value)
+        and "resume=True" in str(refused.value)
+        and "overwrite=True" in str(refused.value)
+    )
     with delivered(url, resume=True) as path:
         assert path.read_bytes() == b"table"
-    with pytest.raises(KeyboardInterrupt), delivered("memory://bucket/b.parquet") as path:
+    with (
+        pytest.raises(KeyboardInterrupt),
+        delivered("memory://bucket/b.parquet") as path,
+    ):
         path.with_name("b.parquet.partial").write_bytes(b"journal")
         raise KeyboardInterrupt
-    assert files_below(cache / "unsent") == ["memory/bucket/b.parquet.partial"] and len(memory.find("/")) == 1
+    assert (
+        files_below(cache / "unsent") == ["memory/bucket/b.parquet.partial"]
+        and len(memory.find("/")) == 1
+    )
 
 
-def test_a_folder_is_delivered_whole_and_resumed_from_there(memory: MemoryFileSystem, cache: Path) -> None:
+def test_a_folder_is_delivered_whole_and_resumed_from_there(
+    memory: MemoryFileSystem, cache: Path
+) -> None:
     memory.pipe("/bucket/m/old.txt", b"of an earlier run")
     with delivered("memory://bucket/m", folder=True, overwrite=True) as folder:
         (folder / "events").mkdir(parents=True)
         for name in ("config.json", "model.safetensors", "events/1"):
             (folder / name).write_text(name)
-    assert memory.find("/") == [f"/bucket/m/{name}" for name in ("config.json", "events/1", "model.safetensors")]
+    assert memory.find("/") == [
+        f"/bucket/m/{name}" for name in ("config.json", "events/1", "model.safetensors")
+    ]
     assert files_below(cache / "unsent") == []
     with delivered("memory://bucket/m", folder=True, resume=True) as folder:
         assert files_below(folder) == ["config.json", "events/1", "model.safetensors"]
-    for place, is_folder, said in (("memory://bucket/m", False, "is a folder"), ("memory://bucket/m/a", True, "is a")):
+    for place, is_folder, said in (
+        ("memory://bucket/m", False, "is a folder"),
+        ("memory://bucket/m/a", True, "is a"),
+    ):
         memory.pipe("/bucket/m/a", b"a file")
         with pytest.raises(InputError, match=said), delivered(place, folder=is_folder):
             pass
@@ -120,7 +172,9 @@ class Failing(MemoryFileSystem):  # type: ignore[misc]
             raise fault
         return fault
 
-    def pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **options: Any) -> None:
+    def pipe_file(
+        self, path: str, value: bytes, mode: str = "overwrite", **options: Any
+    ) -> None:
         super().pipe_file(path, value[: self._fail()], mode=mode, **options)
 
     def put_file(self, lpath: str, rpath: str, *more: Any, **options: Any) -> None:
@@ -132,19 +186,30 @@ def test_what_a_store_does_not_do_is_told_and_the_finished_file_stays_here(
 ) -> None:
     fsspec.register_implementation("failing", Failing, clobber=True)
     url = "failing://bucket/a.txt"
-    for fault in (PermissionError("Access Denied"), FileNotFoundError("no bucket"), RuntimeError("no credentials")):
+    for fault in (
+        PermissionError("Access Denied"),
+        FileNotFoundError("no bucket"),
+        RuntimeError("no credentials"),
+    ):
         Failing.faults = [fault]
         with pytest.raises(StoreError) as refused, delivered(url):
-            raise AssertionError("nothing is made before it is known that it can be sent")
+            raise AssertionError(
+                "nothing is made before it is known that it can be sent"
+            )
         assert url in str(refused.value) and str(fault) in str(refused.value), fault
     for broken in (OSError("slow down"), 3):  # the server is busy; fewer bytes arrive
         Failing.faults = [None, broken]
         with pytest.raises(StoreError) as refused, delivered(url) as path:
             path.write_bytes(b"whole")
-        assert str(path) in str(refused.value) and "resume=True" in str(refused.value), broken
+        assert str(path) in str(refused.value) and "resume=True" in str(
+            refused.value
+        ), broken
         assert files_below(cache / "unsent") == ["failing/bucket/a.txt"]
         with delivered(url, resume=True) as path:
             assert path.read_bytes() == b"whole"
-        assert memory.find("/") == ["/bucket/a.txt"] and memory.cat("/bucket/a.txt") == b"whole", broken
+        assert (
+            memory.find("/") == ["/bucket/a.txt"]
+            and memory.cat("/bucket/a.txt") == b"whole"
+        ), broken
         memory.rm("/bucket/a.txt")
     assert files_below(cache / "unsent") == []

@@ -68,7 +68,10 @@ def is_isolated() -> bool:
     """Whether a user of this system may make a network of his own."""
     if sys.platform != "linux" or not shutil.which(ISOLATED[0]):
         return False
-    return subprocess.run([*ISOLATED, "true"], capture_output=True, check=False).returncode == 0
+    return (
+        subprocess.run([*ISOLATED, "true"], capture_output=True, check=False).returncode
+        == 0
+    )
 
 
 def heard(program: str, folder: Path) -> Heard:
@@ -79,14 +82,39 @@ def heard(program: str, folder: Path) -> Heard:
     (listens / "sitecustomize.py").write_text(LISTENS)
     (listens / "alone.py").write_text(ALONE)
     (listens / "program.py").write_text(program)
-    path = os.pathsep.join([str(listens), str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
-    own = {"HOME": str(home), "PYTHONPATH": path, "HEARD": str(log), "OMP_NUM_THREADS": "1"}
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
-    alone = [*ISOLATED, sys.executable, str(listens / "alone.py")] if is_isolated() else [sys.executable]
+    path = os.pathsep.join(
+        [
+            str(listens),
+            str(Path(__file__).parent),
+            *filter(None, [os.environ.get("PYTHONPATH")]),
+        ]
+    )
+    own = {
+        "HOME": str(home),
+        "PYTHONPATH": path,
+        "HEARD": str(log),
+        "OMP_NUM_THREADS": "1",
+    }
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith("XDG_")
+    }
+    alone = (
+        [*ISOLATED, sys.executable, str(listens / "alone.py")]
+        if is_isolated()
+        else [sys.executable]
+    )
     words = [*alone, str(listens / "program.py"), str(log)]
-    how = {"cwd": folder, "env": kept | own, "capture_output": True, "text": True, "timeout": 900}
+    how = {
+        "cwd": folder,
+        "env": kept | own,
+        "capture_output": True,
+        "text": True,
+        "timeout": 900,
+    }
     done = subprocess.run(words, check=False, **how)  # type: ignore[call-overload]
     assert done.returncode == 0, done.stdout + done.stderr
     reached = log.read_text().splitlines() if log.exists() else []
-    left = sorted(path.relative_to(home).as_posix() for path in home.rglob("*") if path.is_file())
+    left = sorted(
+        path.relative_to(home).as_posix() for path in home.rglob("*") if path.is_file()
+    )
     return Heard(done.stdout, reached, left)

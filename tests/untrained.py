@@ -10,10 +10,21 @@ from randsmooth import models
 DIGITS = [*"0123456789"]
 
 
-def untrained(folder: Path, classes: Sequence[str] = DIGITS, *, extra_channels: int = 0, **provenance: object) -> Path:
+def untrained(
+    folder: Path,
+    classes: Sequence[str] = DIGITS,
+    *,
+    extra_channels: int = 0,
+    **provenance: object,
+) -> Path:
     """The folder of a classifier of 8x8 grey images, which says `provenance` of its training."""
     torch.manual_seed(0)
-    how = {"classes": [*classes], "shape": [1, 8, 8], "extra_channels": extra_channels, "provenance": provenance}
+    how = {
+        "classes": [*classes],
+        "shape": [1, 8, 8],
+        "extra_channels": extra_channels,
+        "provenance": provenance,
+    }
     models.save(models.Classifier(arch="small-cnn", **how).eval(), folder)  # type: ignore[arg-type]
     return folder
 

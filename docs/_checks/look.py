@@ -37,7 +37,9 @@ OVERFLOW = """(() => {
 def faults(site: Path, out: Path, only: list[str]) -> Iterator[str]:
     """What is wrong with the pages of `site` whose names begin like one of `only`, and with a search."""
     with chromium() as browser:
-        for path, dark, width in itertools.product(sorted(site.rglob("*.html")), (False, True), (390, 1280)):
+        for path, dark, width in itertools.product(
+            sorted(site.rglob("*.html")), (False, True), (390, 1280)
+        ):
             name = path.relative_to(site).with_suffix("").as_posix()
             if chosen(name, only):
                 browser.look(width, 900, dark=dark)
@@ -45,12 +47,23 @@ def faults(site: Path, out: Path, only: list[str]) -> Iterator[str]:
                 picture = out / f"{name}-{width}-{'dark' if dark else 'light'}.png"
                 picture.parent.mkdir(parents=True, exist_ok=True)
                 browser.picture(picture)
-                for fault in [*browser.run(OVERFLOW), *browser.errors(), *browser.asked()]:
+                for fault in [
+                    *browser.run(OVERFLOW),
+                    *browser.errors(),
+                    *browser.asked(),
+                ]:
                     yield f"{name} at {width}: {fault}"
         for words, page in SOUGHT.items():
-            opened(browser, f"{(site / 'search.html').as_uri()}?q={words.replace(' ', '+')}")
-            browser.until("document.querySelectorAll('ul.search li').length > 0", seconds=10)
-            found = browser.run("[...document.querySelectorAll('ul.search li a')].map((e) => e.getAttribute('href'))")
+            opened(
+                browser,
+                f"{(site / 'search.html').as_uri()}?q={words.replace(' ', '+')}",
+            )
+            browser.until(
+                "document.querySelectorAll('ul.search li').length > 0", seconds=10
+            )
+            found = browser.run(
+                "[...document.querySelectorAll('ul.search li a')].map((e) => e.getAttribute('href'))"
+            )
             if not any(f"{page}.html" in link for link in found[:4]):
                 yield f"search: {words} finds {found[:4]}, not {page}"
 
@@ -58,7 +71,9 @@ def faults(site: Path, out: Path, only: list[str]) -> Iterator[str]:
 def opened(browser: Page, address: str) -> None:
     browser.events.clear()
     browser.go(address)
-    browser.run("document.fonts.ready.then(() => new Promise((done) => setTimeout(done, 150)))")
+    browser.run(
+        "document.fonts.ready.then(() => new Promise((done) => setTimeout(done, 150)))"
+    )
 
 
 def chosen(name: str, only: list[str]) -> bool:

@@ -16,12 +16,37 @@ from urllib.parse import unquote, urlsplit
 
 # Where a browser fetches something by itself, as (element, attribute).
 FETCHED = {
-    *(("script", "src"), ("img", "src"), ("img", "srcset"), ("source", "src"), ("source", "srcset"), ("iframe", "src")),
-    *(("video", "src"), ("audio", "src"), ("embed", "src"), ("object", "data"), ("link", "href"), ("image", "href")),
+    *(
+        ("script", "src"),
+        ("img", "src"),
+        ("img", "srcset"),
+        ("source", "src"),
+        ("source", "srcset"),
+        ("iframe", "src"),
+    ),
+    *(
+        ("video", "src"),
+        ("audio", "src"),
+        ("embed", "src"),
+        ("object", "data"),
+        ("link", "href"),
+        ("image", "href"),
+    ),
 }
-NOT_FETCHED = {"canonical", "next", "prev", "search", "index", "author", "copyright", "license"}  # kinds of <link>
+NOT_FETCHED = {
+    "canonical",
+    "next",
+    "prev",
+    "search",
+    "index",
+    "author",
+    "copyright",
+    "license",
+}  # kinds of <link>
 OUTSIDE = re.compile(r"(?:https?:)?//", re.IGNORECASE)
-STYLE = re.compile(r"(?:url\(\s*|@import\s+)['\"]?((?:https?:)?//[^'\")\s]+)", re.IGNORECASE)
+STYLE = re.compile(
+    r"(?:url\(\s*|@import\s+)['\"]?((?:https?:)?//[^'\")\s]+)", re.IGNORECASE
+)
 
 
 class Page(NamedTuple):
@@ -43,11 +68,15 @@ class Reader(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
         self.within = tag
-        self.page.anchors.update(given[name] for name in ("id", "name") if name in given)
+        self.page.anchors.update(
+            given[name] for name in ("id", "name") if name in given
+        )
         if tag == "a" and "href" in given:
             self.page.links.append(given["href"])
         if not (tag == "link" and NOT_FETCHED & set(given.get("rel", "").split())):
-            self.page.fetched.extend(value for name, value in given.items() if (tag, name) in FETCHED)
+            self.page.fetched.extend(
+                value for name, value in given.items() if (tag, name) in FETCHED
+            )
         self.page.fetched.extend(STYLE.findall(given.get("style", "")))
 
     def handle_data(self, data: str) -> None:
@@ -71,7 +100,11 @@ def broken(site: Path) -> Iterator[str]:
         if path.parent.name == "_modules" and path.name == "index.html":
             continue  # Sphinx lists `builtins` there, which has no page
         for target in dict.fromkeys([*page.links, *page.fetched]):
-            if not OUTSIDE.match(target) and not urlsplit(target).scheme and not leads_somewhere(path, target):
+            if (
+                not OUTSIDE.match(target)
+                and not urlsplit(target).scheme
+                and not leads_somewhere(path, target)
+            ):
                 yield f"{path.relative_to(site)}: {target} leads nowhere"
 
 
@@ -80,14 +113,23 @@ def leads_somewhere(page: Path, target: str) -> bool:
     split = urlsplit(target)
     there = (page.parent / unquote(split.path)).resolve() if split.path else page
     there = there / "index.html" if there.is_dir() else there
-    return there.is_file() and (there.suffix != ".html" or unquote(split.fragment) in read(there).anchors)
+    return there.is_file() and (
+        there.suffix != ".html" or unquote(split.fragment) in read(there).anchors
+    )
 
 
 def foreign(site: Path) -> Iterator[str]:
     """What pages and style sheets fetch from other hosts."""
     for path in sorted([*site.rglob("*.html"), *site.rglob("*.css")]):
-        found = read(path).fetched if path.suffix == ".html" else STYLE.findall(path.read_text())
-        yield from (f"{path.relative_to(site)} fetches {target}" for target in filter(OUTSIDE.match, found))
+        found = (
+            read(path).fetched
+            if path.suffix == ".html"
+            else STYLE.findall(path.read_text())
+        )
+        yield from (
+            f"{path.relative_to(site)} fetches {target}"
+            for target in filter(OUTSIDE.match, found)
+        )
 
 
 def undescribed(site: Path) -> Iterator[str]:
@@ -104,14 +146,21 @@ def undescribed(site: Path) -> Iterator[str]:
     there = read(site / "command-line.html").anchors
     for name, verb in every_verb().items():
         for option in options_of(verb):
-            if f"cmdoption-randsmooth-{name.replace(' ', '-')}-{option.lstrip('-')}" not in there:
+            if (
+                f"cmdoption-randsmooth-{name.replace(' ', '-')}-{option.lstrip('-')}"
+                not in there
+            ):
                 yield f"command-line.html does not describe {option} of {name}"
 
 
 def main() -> None:
     site = Path(sys.argv[1]).resolve()
     faults = [*broken(site), *foreign(site), *undescribed(site)]
-    print("\n".join([*faults, f"{len(faults)} faults in {len([*site.rglob('*.html')])} pages"]))
+    print(
+        "\n".join(
+            [*faults, f"{len(faults)} faults in {len([*site.rglob('*.html')])} pages"]
+        )
+    )
     sys.exit(bool(faults))
 
 

@@ -36,7 +36,12 @@ def every_verb() -> dict[str, Verb]:
 def options_of(verb: Verb) -> list[str]:
     """The options of a verb, such as --sigma."""
     command = make_command("verb", verb.load())
-    return [option for parameter in command.params for option in parameter.opts if option.startswith("--")]
+    return [
+        option
+        for parameter in command.params
+        for option in parameter.opts
+        if option.startswith("--")
+    ]
 
 
 @dataclass(frozen=True)
@@ -64,15 +69,27 @@ class Description:
             text, _, example = " ".join(paragraph.split()).partition("Example: ")
             paragraphs.append((text, example))
         parameters = []
-        with command.make_context(f"randsmooth {name}", [], resilient_parsing=True) as context:
-            usage = " ".join([f"randsmooth {name}", *command.collect_usage_pieces(context)])
+        with command.make_context(
+            f"randsmooth {name}", [], resilient_parsing=True
+        ) as context:
+            usage = " ".join(
+                [f"randsmooth {name}", *command.collect_usage_pieces(context)]
+            )
             for parameter in command.get_params(context):
                 spelled, help = parameter.get_help_record(context) or ("", "")
                 if parameter.param_type_name == "argument":
                     spelled = str(parameter.metavar or parameter.name)
                 parameters.append((spelled, " ".join(help.split())))
-        epilog = [" ".join(paragraph.split()) for paragraph in (command.epilog or "").split("\n\n")]
-        return cls(paragraphs, usage, parameters, [paragraph for paragraph in epilog if paragraph])
+        epilog = [
+            " ".join(paragraph.split())
+            for paragraph in (command.epilog or "").split("\n\n")
+        ]
+        return cls(
+            paragraphs,
+            usage,
+            parameters,
+            [paragraph for paragraph in epilog if paragraph],
+        )
 
 
 def described(name: str, verb: Verb) -> Iterator[str]:
@@ -82,7 +99,14 @@ def described(name: str, verb: Verb) -> Iterator[str]:
         yield from [restructured(text), ""]
         if example:
             yield from [".. code-block:: console", "", f"   {example}", ""]
-    yield from [".. code-block:: text", "", f"   {said.usage}", "", f".. program:: randsmooth {name}", ""]
+    yield from [
+        ".. code-block:: text",
+        "",
+        f"   {said.usage}",
+        "",
+        f".. program:: randsmooth {name}",
+        "",
+    ]
     for spelled, help in said.parameters:
         yield from [f".. option:: {spelled}", "", f"   {restructured(help)}", ""]
     for paragraph in said.epilog:

@@ -11,7 +11,11 @@ from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
 ROOT = Path(__file__).parents[2]
-SCRIPTS = ("plotly.min.js", "figures-data.js", "figures.js")  # in this order; the last is a file of docs/_static
+SCRIPTS = (
+    "plotly.min.js",
+    "figures-data.js",
+    "figures.js",
+)  # in this order; the last is a file of docs/_static
 
 
 def inline(self: HTML5Translator, node: nodes.math) -> None:
@@ -20,9 +24,13 @@ def inline(self: HTML5Translator, node: nodes.math) -> None:
 
 
 def displayed(self: HTML5Translator, node: nodes.math_block) -> None:
-    number = f'<span class="eqno">({node["number"]})</span>' if node.get("number") else ""
+    number = (
+        f'<span class="eqno">({node["number"]})</span>' if node.get("number") else ""
+    )
     anchor = f' id="{node["ids"][0]}"' if node.get("ids") else ""
-    self.body.append(f'<div class="math"{anchor}>{number}{tex2mathml(node.astext(), as_block=True)}</div>')
+    self.body.append(
+        f'<div class="math"{anchor}>{number}{tex2mathml(node.astext(), as_block=True)}</div>'
+    )
     raise nodes.SkipNode
 
 
@@ -36,12 +44,22 @@ def write_figures(app: Sphinx) -> None:
     folder = Path(app.outdir) / "_static"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / SCRIPTS[0]).write_text(get_plotlyjs())
-    (folder / SCRIPTS[1]).write_text(f"window.randsmoothFigures = {json.dumps(drawn(), separators=(',', ':'))};\n")
+    (folder / SCRIPTS[1]).write_text(
+        f"window.randsmoothFigures = {json.dumps(drawn(), separators=(',', ':'))};\n"
+    )
 
 
-def add_scripts(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
+def add_scripts(
+    app: Sphinx,
+    page: str,
+    template: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
+) -> None:
     """Load them on the pages that have figures."""
-    if doctree is not None and any("data-figure=" in node.astext() for node in doctree.findall(nodes.raw)):
+    if doctree is not None and any(
+        "data-figure=" in node.astext() for node in doctree.findall(nodes.raw)
+    ):
         app.add_css_file("figures.css")
         for script in SCRIPTS:
             app.add_js_file(script, loading_method="defer")
@@ -54,7 +72,9 @@ def write_field(app: Sphinx, failed: Exception | None) -> None:
 
         folder = Path(app.outdir, "field")
         folder.mkdir(exist_ok=True)
-        (folder / "table.html").write_text(page.whole_page(*page.read_kept(), site=True))
+        (folder / "table.html").write_text(
+            page.whole_page(*page.read_kept(), site=True)
+        )
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -24,7 +24,9 @@ def files() -> dict[str, str]:
     for page in sorted(DOCS.rglob("*.md")):
         if asked := ASKED.findall(page.read_text(encoding="utf-8")):
             tables.setdefault(file_for(page), []).extend(asked)
-    return {"command-line.md": command_line()} | {name: in_one(name, asked) for name, asked in tables.items()}
+    return {"command-line.md": command_line()} | {
+        name: in_one(name, asked) for name, asked in tables.items()
+    }
 
 
 def file_for(page: Path) -> str:

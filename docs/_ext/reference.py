@@ -23,28 +23,49 @@ from randsmooth.registry import Registry
 ROOT = Path(randsmooth.__file__).parent
 CALL = re.compile(r"(?s)(?P<name>[A-Za-z_][\w.]*)(?:\(.*\))?")
 SPAN = re.compile(r"(?<![`:\w])`([^`\n]+)`(?![`_\w])")
-NAMES = re.compile(r"^( {4}[\w*, ]+,)\n +(?=[\w*, ]+: )", re.MULTILINE)  # of arguments, on more than one line
+NAMES = re.compile(
+    r"^( {4}[\w*, ]+,)\n +(?=[\w*, ]+: )", re.MULTILINE
+)  # of arguments, on more than one line
 BEHIND = {  # what stands behind a type -> its name
     r"Annotated\[~?typing\.Any, .*?when_used=always\)\]": "Any",
     r"~?numpy\._typing\._array_like\._Buffer \|.*?\[complex \| bytes \| str\]": "ArrayLike",
     r"~?numpy\.ndarray\[tuple\[~?typing\.Any, \.\.\.\], ~?numpy\.dtype\[(?:~?[\w.]*\.)?(\w+)\]\]": r"NDArray[\1]",
 }
-HERE_ALONE = re.compile(r"typing\.|collections\.abc\.| at 0x[0-9a-f]+")  # of values, what no reader types
+HERE_ALONE = re.compile(
+    r"typing\.|collections\.abc\.| at 0x[0-9a-f]+"
+)  # of values, what no reader types
 SPECIAL = re.compile(r"(?<=\w)_(?=\W|$)|[*|\\]")
 
 
 def listed(stub: Path) -> dict[str, str]:
     """Name -> the module below the room that defines it, of the names of a stub in its order; empty for a room."""
-    imports = (node for node in ast.parse(stub.read_text()).body if isinstance(node, ast.ImportFrom))
-    return {alias.asname or alias.name: node.module or "" for node in imports for alias in node.names}
+    imports = (
+        node
+        for node in ast.parse(stub.read_text()).body
+        if isinstance(node, ast.ImportFrom)
+    )
+    return {
+        alias.asname or alias.name: node.module or ""
+        for node in imports
+        for alias in node.names
+    }
 
 
 ROOMS = {stub.parent.name: listed(stub) for stub in sorted(ROOT.glob("*/__init__.pyi"))}
-FACE = {name: module for name, module in listed(ROOT / "__init__.pyi").items() if module}  # rooms are no entries
+FACE = {
+    name: module for name, module in listed(ROOT / "__init__.pyi").items() if module
+}  # rooms are no entries
 
 # "certify" and "certification.certify" -> "randsmooth.certification.certify": a name is described once, in its room.
-PLACES = {f"{room}.{name}": f"randsmooth.{room}.{name}" for room, names in ROOMS.items() for name in names}
-PLACES |= {name: PLACES.get(f"{module}.{name}", f"randsmooth.{module}.{name}") for name, module in FACE.items()}
+PLACES = {
+    f"{room}.{name}": f"randsmooth.{room}.{name}"
+    for room, names in ROOMS.items()
+    for name in names
+}
+PLACES |= {
+    name: PLACES.get(f"{module}.{name}", f"randsmooth.{module}.{name}")
+    for name, module in FACE.items()
+}
 
 
 def place_of(text: str, room: str = "") -> str | None:
@@ -94,7 +115,9 @@ def restructured(line: str, room: str = "") -> str:
     return "".join(parts)
 
 
-def rewrite(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+def rewrite(
+    app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
+) -> None:
     """Rewrite the lines of a docstring, but for examples and what they print."""
     room = ".".join(name.split(".")[1:2])
     lines[:] = NAMES.sub(r"\1 ", "\n".join(lines)).split("\n")
@@ -104,19 +127,32 @@ def rewrite(app: Sphinx, what: str, name: str, obj: object, options: object, lin
         if not example:
             lines[i] = restructured(line, room)
     if what == "property":
-        lines[:0] = ["..", ""]  # an empty comment: napoleon takes what is before the first line's colon for a type
+        lines[:0] = [
+            "..",
+            "",
+        ]  # an empty comment: napoleon takes what is before the first line's colon for a type
 
 
-def by_alias(app: Sphinx, what: str, name: str, obj: object, options: object, *texts: str | None) -> Any:
+def by_alias(
+    app: Sphinx, what: str, name: str, obj: object, options: object, *texts: str | None
+) -> Any:
     """Signature and returned type with aliases by their names, in place of what stands behind them."""
     for behind, alias in BEHIND.items():
-        texts = tuple(text and re.sub(behind, alias, text, flags=re.DOTALL) for text in texts)
+        texts = tuple(
+            text and re.sub(behind, alias, text, flags=re.DOTALL) for text in texts
+        )
     return texts
 
 
-def unsaid(app: Sphinx, what: str, name: str, obj: object, skip: bool, options: object) -> bool | None:
+def unsaid(
+    app: Sphinx, what: str, name: str, obj: object, skip: bool, options: object
+) -> bool | None:
     """Leave out members of which nobody wrote anything: the fields of named tuples, pydantic's own."""
-    return name == "model_config" or (inspect.getdoc(obj) or "").startswith("Alias for field") or None
+    return (
+        name == "model_config"
+        or (inspect.getdoc(obj) or "").startswith("Alias for field")
+        or None
+    )
 
 
 def parsed(directive: SphinxDirective, lines: list[str]) -> list[nodes.Node]:
@@ -137,9 +173,23 @@ class Room(SphinxDirective):
         for stub in ("__init__.pyi", "__init__.py"):
             self.env.note_dependency(str(ROOT / room / stub))
         if names:
-            return parsed(self, [line for name in names for line in described(f"randsmooth.{room}.{name}")])
+            return parsed(
+                self,
+                [
+                    line
+                    for name in names
+                    for line in described(f"randsmooth.{room}.{name}")
+                ],
+            )
         opening = (inspect.getdoc(getattr(randsmooth, room)) or "").splitlines()
-        return parsed(self, [f".. py:module:: randsmooth.{room}", "", *(restructured(line, room) for line in opening)])
+        return parsed(
+            self,
+            [
+                f".. py:module:: randsmooth.{room}",
+                "",
+                *(restructured(line, room) for line in opening),
+            ],
+        )
 
 
 def listing(name: str) -> Iterator[str]:
@@ -148,7 +198,10 @@ def listing(name: str) -> Iterator[str]:
         yield from described(PLACES[name])
         return
     opening = (inspect.getdoc(found(PLACES[name])) or "").partition("\n\n")[0]
-    yield from (f"* :py:obj:`rs.{name} <{PLACES[name]}>`: {restructured(' '.join(opening.split()))}", "")
+    yield from (
+        f"* :py:obj:`rs.{name} <{PLACES[name]}>`: {restructured(' '.join(opening.split()))}",
+        "",
+    )
 
 
 def described(place: str) -> Iterator[str]:
@@ -162,28 +215,44 @@ def described(place: str) -> Iterator[str]:
         room, _, name = place.rpartition(".")
         yield from (f".. py:data:: {name}", f"   :module: {room}")
         if isinstance(value, ModuleType):
-            yield from ("", f"   {restructured((inspect.getdoc(value) or '').partition(chr(10))[0])}", "")
+            yield from (
+                "",
+                f"   {restructured((inspect.getdoc(value) or '').partition(chr(10))[0])}",
+                "",
+            )
         else:
             yield from (f"   :value: {shown(value)}", "")
 
 
 def shown(value: object) -> str:
     """A constant on a line; of a registry or a mapping the names in it."""
-    text = ", ".join(value) if isinstance(value, Mapping | Registry) else " ".join(repr(value).split())
+    text = (
+        ", ".join(value)
+        if isinstance(value, Mapping | Registry)
+        else " ".join(repr(value).split())
+    )
     text = HERE_ALONE.sub("", text)
     return text if len(text) <= 120 else f"{text[:117]}..."
 
 
-def of_a_module(app: Sphinx, env: Any, link: addnodes.pending_xref, text: nodes.Node) -> nodes.Node | None:
+def of_a_module(
+    app: Sphinx, env: Any, link: addnodes.pending_xref, text: nodes.Node
+) -> nodes.Node | None:
     """A type in a signature is named by the module that defines it: it leads to its public name, or nowhere."""
     parts = str(link.get("reftarget", "")).split(".")
-    is_module = len(parts) > 2 and parts[0] == "randsmooth" and ROOT.joinpath(*parts[1:-1]).with_suffix(".py").exists()
+    is_module = (
+        len(parts) > 2
+        and parts[0] == "randsmooth"
+        and ROOT.joinpath(*parts[1:-1]).with_suffix(".py").exists()
+    )
     if link.get("refdomain") != "py" or not (is_module or len(parts) == 1):
         return None
     place = PLACES.get(f"{parts[1]}.{parts[-1]}") if is_module else None
     if place is None:
         return text  # a type that is not public
-    resolved = env.domains.python_domain.resolve_xref(env, link["refdoc"], app.builder, "obj", place, link, text)
+    resolved = env.domains.python_domain.resolve_xref(
+        env, link["refdoc"], app.builder, "obj", place, link, text
+    )
     return resolved if isinstance(resolved, nodes.Node) else None
 
 

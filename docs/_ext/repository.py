@@ -15,18 +15,31 @@ ROOT = DOCS.parent
 REPOSITORY = os.environ.get("REPOSITORY", "")
 LINK = re.compile(r"(\[[^\[\]]*)?\]\(([^)#\s:]+)(#[^)\s]*)?\)")
 INCLUDE = re.compile(r"^```\{include\} (\.\./\S+\.md)\n```$", re.MULTILINE)
-PAGES = {"README.md": "index", "CHANGELOG.md": "changes", "CONTRIBUTING.md": "contributing", "docs": "index"}
+PAGES = {
+    "README.md": "index",
+    "CHANGELOG.md": "changes",
+    "CONTRIBUTING.md": "contributing",
+    "docs": "index",
+}
 
 
 def address(link: re.Match[str], folder: Path) -> str:
     """A link of a page in `folder`; one that would leave the site leads to the repository, or to a copy of the file."""
-    text, path, anchor = link[1] or "", Path(os.path.normpath(folder / link[2])), link[3] or ""
+    text, path, anchor = (
+        link[1] or "",
+        Path(os.path.normpath(folder / link[2])),
+        link[3] or "",
+    )
     if not path.is_relative_to(ROOT) or not path.exists():
         return link[0]
     place = path.relative_to(ROOT).as_posix()
     if place in PAGES:
-        return f"{text}]({os.path.relpath(DOCS / f'{PAGES[place]}.md', folder)}{anchor})"
-    inside = path.is_relative_to(DOCS) and not any(part.startswith("_") for part in path.relative_to(DOCS).parts)
+        return (
+            f"{text}]({os.path.relpath(DOCS / f'{PAGES[place]}.md', folder)}{anchor})"
+        )
+    inside = path.is_relative_to(DOCS) and not any(
+        part.startswith("_") for part in path.relative_to(DOCS).parts
+    )
     if inside and path.suffix not in ("", ".py"):
         return link[0]
     if REPOSITORY:
@@ -43,11 +56,15 @@ def rewrite(app: Sphinx, docname: str, source: list[str]) -> None:
     def included(found: re.Match[str]) -> str:
         above = (folder / found[1]).parent
         return LINK.sub(
-            lambda link: f"{link[1] or ''}]({os.path.relpath(above / link[2], folder)}{link[3] or ''})",
+            lambda link: (
+                f"{link[1] or ''}]({os.path.relpath(above / link[2], folder)}{link[3] or ''})"
+            ),
             (folder / found[1]).read_text(),
         )
 
-    source[0] = LINK.sub(lambda link: address(link, folder), INCLUDE.sub(included, source[0]))
+    source[0] = LINK.sub(
+        lambda link: address(link, folder), INCLUDE.sub(included, source[0])
+    )
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -32,7 +32,11 @@ class OfFiles(GenerateJsonSchema):
     """Leaves out what fields say for the command line alone: their types there are no JSON."""
 
     def generate_inner(self, schema: Any) -> JsonSchemaValue:
-        metadata = {key: said for key, said in schema.get("metadata", {}).items() if key != "pydantic_js_extra"}
+        metadata = {
+            key: said
+            for key, said in schema.get("metadata", {}).items()
+            if key != "pydantic_js_extra"
+        }
         return super().generate_inner({**schema, "metadata": metadata})
 
 
@@ -40,7 +44,11 @@ def schema(name: str) -> dict[str, Any]:
     """The schema called `name`, with what the docstrings say of fields that have no description of their own."""
     title, model = MODELS[name]
     whole = model.model_json_schema(schema_generator=OfFiles)
-    parts = [(whole, model)] + ([(whole["$defs"]["Machine"], Machine)] if "Machine" in whole.get("$defs", {}) else [])
+    parts = [(whole, model)] + (
+        [(whole["$defs"]["Machine"], Machine)]
+        if "Machine" in whole.get("$defs", {})
+        else []
+    )
     for part, kind in parts:
         for field, text in meanings(kind).items():
             if field in part["properties"]:
@@ -50,8 +58,14 @@ def schema(name: str) -> dict[str, Any]:
     if name != "certificate-header":
         verb = {"verb": {"const": name, "description": "which verb it is for"}}
         whole["properties"] = verb | whole["properties"]
-    said = {key: part for key, part in whole.items() if key not in ("title", "description")}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **said}
+    said = {
+        key: part for key, part in whole.items() if key not in ("title", "description")
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": title,
+        **said,
+    }
 
 
 def text(name: str) -> str:

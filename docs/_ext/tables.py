@@ -36,7 +36,11 @@ WORDS = {"string": "text", "boolean": "true or false", "integer": "whole number"
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A Markdown table; an option is made code, or it would lose a dash."""
-    lines = [heads, ["---"] * len(heads), *([cell(text) for text in row] for row in rows)]
+    lines = [
+        heads,
+        ["---"] * len(heads),
+        *([cell(text) for text in row] for row in rows),
+    ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
@@ -48,8 +52,15 @@ def cell(text: str) -> str:
 
 def entries(kind: type, heading: str = "Attributes") -> list[tuple[list[str], str]]:
     """The names and the text of each entry below a heading of the class's docstring."""
-    section = inspect.cleandoc(kind.__doc__ or "").partition(f"{heading}:\n")[2].partition("\n\n")[0]
-    return [(names.split(", "), " ".join(meaning.split())) for names, meaning in ENTRY.findall(section)]
+    section = (
+        inspect.cleandoc(kind.__doc__ or "")
+        .partition(f"{heading}:\n")[2]
+        .partition("\n\n")[0]
+    )
+    return [
+        (names.split(", "), " ".join(meaning.split()))
+        for names, meaning in ENTRY.findall(section)
+    ]
 
 
 def meanings(kind: type) -> dict[str, str]:
@@ -69,8 +80,15 @@ def settings(method: str) -> str:
     rows = []
     for names, meaning in entries(kind):
         values = [defaults[name] for name in names]
-        shown = ("none" if value in (dataclasses.MISSING, None) else f"`{str(value).lower()}`" for value in values)
-        rows.append((", ".join(f"`{name}`" for name in names), ", ".join(shown), meaning))
+        shown = (
+            "none"
+            if value in (dataclasses.MISSING, None)
+            else f"`{str(value).lower()}`"
+            for value in values
+        )
+        rows.append(
+            (", ".join(f"`{name}`" for name in names), ", ".join(shown), meaning)
+        )
     return table(("setting", "default", "what it does"), rows)
 
 
@@ -82,7 +100,9 @@ def main_presets(method: str) -> str:
     def schedule(preset: Any) -> str:
         if preset.optimisation is not None:
             return str(preset.schedule("", "").summary())
-        return "the data set's usual one" + ("" if preset.batch is None else f", batch {preset.batch}")
+        return "the data set's usual one" + (
+            "" if preset.batch is None else f", batch {preset.batch}"
+        )
 
     rows = [
         (
@@ -102,13 +122,19 @@ def ablations(method: str) -> str:
     """The rows of ablation tables, those of one table together; empty where the method has none."""
     from randsmooth.training.presets import PRESETS
 
-    varied = [preset for preset in PRESETS if preset.method == method and not preset.main]
+    varied = [
+        preset for preset in PRESETS if preset.method == method and not preset.main
+    ]
     rows = []
-    for (base, source), group in groupby(varied, key=lambda preset: (preset.base, preset.source)):
+    for (base, source), group in groupby(
+        varied, key=lambda preset: (preset.base, preset.source)
+    ):
         members = list(group)
         sigmas = sorted({sigma for preset in members for sigma in preset.by_sigma})
         names = ", ".join(f"`/{preset.variation}`" for preset in members)
-        rows.append((f"`{base}`", names, ", ".join(f"{sigma:g}" for sigma in sigmas), source))
+        rows.append(
+            (f"`{base}`", names, ", ".join(f"{sigma:g}" for sigma in sigmas), source)
+        )
     return table(("preset", "followed by", "sigma", "source"), rows) if rows else ""
 
 
@@ -118,7 +144,10 @@ def ablations(method: str) -> str:
 DERIVED = {
     "predict": ("int64", "certified class; -1 where it abstains"),
     "radius": ("double", "certified radius; 0 where it abstains"),
-    "correct": ("bool", "whether `predict` is `label`; not there for images without labels"),
+    "correct": (
+        "bool",
+        "whether `predict` is `label`; not there for images without labels",
+    ),
     "picked": ("int64", "the class that the first samples picked"),
     "n_A": ("int64", "how often that class came out in the samples that bound it"),
     "p_lower": ("double", "lower bound on its probability"),
@@ -127,16 +156,28 @@ DERIVED = {
 
 def fields(name: str) -> str:
     """The fields of a format."""
-    return columns() if name == "parquet" else of_schema(json.loads((SCHEMAS / f"{name}.json").read_text()))
+    return (
+        columns()
+        if name == "parquet"
+        else of_schema(json.loads((SCHEMAS / f"{name}.json").read_text()))
+    )
 
 
 def columns() -> str:
     """The columns of a certificate table."""
     said = meanings(Certificates)
     said["path"] = said["paths"]
-    kept = [(f"`{c}`", str(kind), "no" if COLUMNS[c].optional else "yes", "yes", said[c]) for c, kind in TYPES.items()]
-    shown = [(f"`{c}`", kind, "no" if c == "correct" else "yes", "no", says) for c, (kind, says) in DERIVED.items()]
-    return table(("column", "type", "always there", "read back", "meaning"), [*kept, *shown])
+    kept = [
+        (f"`{c}`", str(kind), "no" if COLUMNS[c].optional else "yes", "yes", said[c])
+        for c, kind in TYPES.items()
+    ]
+    shown = [
+        (f"`{c}`", kind, "no" if c == "correct" else "yes", "no", says)
+        for c, (kind, says) in DERIVED.items()
+    ]
+    return table(
+        ("column", "type", "always there", "read back", "meaning"), [*kept, *shown]
+    )
 
 
 def of_schema(whole: dict[str, Any]) -> str:
@@ -147,7 +188,11 @@ def of_schema(whole: dict[str, Any]) -> str:
         return "\n\n".join(of_schema(each) for each in whole["anyOf"])
     rows = []
     for name, part in whole["properties"].items():
-        default = f"`{json.dumps(part['default'], ensure_ascii=False)}`" if "default" in part else "–"
+        default = (
+            f"`{json.dumps(part['default'], ensure_ascii=False)}`"
+            if "default" in part
+            else "–"
+        )
         default = "*required*" if name in whole.get("required", []) else default
         rows.append((f"`{name}`", type_of(part), default, part.get("description", "")))
     return table(("field", "type", "if left out", "meaning"), rows)
@@ -156,7 +201,9 @@ def of_schema(whole: dict[str, Any]) -> str:
 def type_of(part: dict[str, Any]) -> str:
     """The type of a field in words: "number or null"."""
     if "const" in part or "enum" in part:
-        return ", ".join(f"`{value}`" for value in part.get("enum", [part.get("const")]))
+        return ", ".join(
+            f"`{value}`" for value in part.get("enum", [part.get("const")])
+        )
     if "$ref" in part:
         return str(part["$ref"]).rpartition("/")[2].lower()
     several = part.get("anyOf", part.get("oneOf"))
@@ -176,20 +223,37 @@ def objects(paper: str) -> str:
     """Every table and figure of a paper: what it shows, what it needs, and what is here of it."""
     from randsmooth.papers.published_values import OBJECTS
 
-    made, rows, kept = json.loads((PAPERS / "made.json").read_text())["tables"], [], cells()
+    made, rows, kept = (
+        json.loads((PAPERS / "made.json").read_text())["tables"],
+        [],
+        cells(),
+    )
     ours = kept[kept.here.notna() & kept.object.str.startswith(f"{paper}/")]
-    logged = {*ours[["dataset", "sigma", "method", "setting"]].itertuples(index=False, name=None)}
+    logged = {
+        *ours[["dataset", "sigma", "method", "setting"]].itertuples(
+            index=False, name=None
+        )
+    }
     for thing in OBJECTS:
         if thing.name.startswith(f"{paper}/"):
             models, found = len(thing.rows()), made.get(thing.name)
             alone = ", not only their logs" if thing.needs_models else ""
-            needs = f"{models} model{'s' * (models != 1)}{alone}" if models else "nothing: a formula"
+            needs = (
+                f"{models} model{'s' * (models != 1)}{alone}"
+                if models
+                else "nothing: a formula"
+            )
             here = "–" if models else "drawn at once"
             if not thing.needs_models and any(row.figures for row in thing.rows()):
-                there = sum((r.dataset, r.sigma, r.method, r.setting) in logged for r in thing.rows())
+                there = sum(
+                    (r.dataset, r.sigma, r.method, r.setting) in logged
+                    for r in thing.rows()
+                )
                 here = f"logs of {there} of {models} models" if there else "no logs"
             if found is not None:
-                of = "{filled} of {rows} rows; {explained} of {compared} cells as printed".format(**found)
+                of = "{filled} of {rows} rows; {explained} of {compared} cells as printed".format(
+                    **found
+                )
                 here = of if found["filled"] else "only logs of other runs"
             rows.append((f"`{thing.name}`", thing.title, needs, here))
     return table(("object", "what it shows", "needs", "here"), rows)
@@ -198,19 +262,39 @@ def objects(paper: str) -> str:
 def results(name: str) -> str:
     """A table of a paper, its figure over ours, where there are logs; bold: neither rounding nor chance explains it."""
     kept = cells()[lambda table: table.object == name]
-    shown = [metric for metric in kept.metric.unique() if metric == "acr" or float(metric[9:]) in (0.0, 0.5, 1.0, 1.5)]
+    shown = [
+        metric
+        for metric in kept.metric.unique()
+        if metric == "acr" or float(metric[9:]) in (0.0, 0.5, 1.0, 1.5)
+    ]
 
     def beside(row: Any) -> str:
         digits = 3 if row.metric == "acr" else 1
         here = f"{row.here + 1e-9:.{digits}f}"  # rounded half up
         ours = f"**{here}**" if row.explained == False else here  # noqa: E712
-        return f"{row.published:.{digits}f} / {ours}" if row.published == row.published else "–"
+        return (
+            f"{row.published:.{digits}f} / {ours}"
+            if row.published == row.published
+            else "–"
+        )
 
     rows = []
-    for (sigma, method, setting, images), own in kept.groupby(["sigma", "method", "setting", "images"], sort=False):
+    for (sigma, method, setting, images), own in kept.groupby(
+        ["sigma", "method", "setting", "images"], sort=False
+    ):
         found = {row.metric: beside(row) for row in own.itertuples()}
-        rows.append((f"{sigma:g}", f"{method} {setting}".strip(), f"{images:,}", *(found.get(m, "–") for m in shown)))
-    heads = ["ACR" if metric == "acr" else f"at {metric.partition('@')[2]}" for metric in shown]
+        rows.append(
+            (
+                f"{sigma:g}",
+                f"{method} {setting}".strip(),
+                f"{images:,}",
+                *(found.get(m, "–") for m in shown),
+            )
+        )
+    heads = [
+        "ACR" if metric == "acr" else f"at {metric.partition('@')[2]}"
+        for metric in shown
+    ]
     return table(("sigma", "method", "images", *heads), rows)
 
 
@@ -245,7 +329,9 @@ class Generated(SphinxDirective):
     final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
-        return self.parse_text_to_nodes(made(self.arguments[0]), allow_section_headings=False)
+        return self.parse_text_to_nodes(
+            made(self.arguments[0]), allow_section_headings=False
+        )
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

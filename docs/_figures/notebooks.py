@@ -33,15 +33,25 @@ print("randsmooth", rs.__version__)"""
 def notebook(page: Path) -> str:
     """The notebook of a page, as JSON, without the cells that check what the page claims."""
     text = DOWNLOAD.sub("It runs", page.read_text())
-    text = LINK.sub(lambda link: f"]({os.path.relpath(page.parent / link[1], NOTEBOOKS)}", text)
+    text = LINK.sub(
+        lambda link: f"]({os.path.relpath(page.parent / link[1], NOTEBOOKS)}", text
+    )
     read = read_myst_markdown_notebook(text).cells
-    cells = [each for each in read if "remove-cell" not in each.metadata.get("tags", [])]
-    cells = [nbformat.v4.new_markdown_cell(INSTALL), nbformat.v4.new_code_cell(CHECK), *cells]
+    cells = [
+        each for each in read if "remove-cell" not in each.metadata.get("tags", [])
+    ]
+    cells = [
+        nbformat.v4.new_markdown_cell(INSTALL),
+        nbformat.v4.new_code_cell(CHECK),
+        *cells,
+    ]
     for i, cell in enumerate(cells):
         cell.update(id=f"{page.stem}-{i}", metadata={})
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
-    return nbformat.writes(nbformat.v4.new_notebook(cells=cells, metadata=metadata)) + "\n"
+    return (
+        nbformat.writes(nbformat.v4.new_notebook(cells=cells, metadata=metadata)) + "\n"
+    )
 
 
 def all_notebooks() -> dict[Path, str]:

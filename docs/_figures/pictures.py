@@ -38,7 +38,12 @@ from randsmooth.rules import make_rule
 ROOT = Path(__file__).resolve().parents[2]
 IMAGES, RESULTS = ROOT / "docs" / "images", ROOT / "results"
 SIGMA, ALPHA = 0.5, 0.001
-STYLE = {"font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True}
+STYLE = {
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+}
 # Besides these a history has terms of the loss. Left out: shares of single weights, of which there are many.
 SHARES = {
     "easy_share": "easy",
@@ -61,17 +66,25 @@ def chart(height: float = 3.7) -> tuple[Figure, Axes]:
 
 def samples_by_rule() -> Figure:
     figure, axes = chart(height=4.2)
-    reach = np.arange(-0.2, 1.921, 0.02)  # the radius sigma Phi^-1(p_A) that an image's p_A allows
+    reach = np.arange(
+        -0.2, 1.921, 0.02
+    )  # the radius sigma Phi^-1(p_A) that an image's p_A allows
     rules = ("fixed", "dense=0.1", "dense=0.27", "grid", "radius=0.5")
     for name, colour in zip(rules, ("#808080", *PALETTE), strict=False):
-        rule, rng, means = make_rule(name, noise=Gaussian(SIGMA), n=100_000, alpha=ALPHA), np.random.default_rng(0), []
+        rule, rng, means = (
+            make_rule(name, noise=Gaussian(SIGMA), n=100_000, alpha=ALPHA),
+            np.random.default_rng(0),
+            [],
+        )
         for p_a in norm.cdf(reach / SIGMA):
             taken = []
             for _ in range(30):
                 path: list[int] = []
                 drawn = 0
                 while (look := rule.next_look(path)) is not None:
-                    path.append(int(rng.binomial(look - drawn, p_a)) + (path[-1] if path else 0))
+                    path.append(
+                        int(rng.binomial(look - drawn, p_a)) + (path[-1] if path else 0)
+                    )
                     drawn = look
                 taken.append(drawn)
             means.append(np.mean(taken))
@@ -89,22 +102,41 @@ def samples_by_rule() -> Figure:
 def sigma_curves() -> Figure:
     figure, axes = chart()
     for sigma, colour in zip(("0.25", "0.5", "1"), PALETTE, strict=False):
-        table = rs.read(RESULTS / "mnist-methods" / f"sigma{sigma}" / "gaussian.parquet")
+        table = rs.read(
+            RESULTS / "mnist-methods" / f"sigma{sigma}" / "gaussian.parquet"
+        )
         radii, shares = rs.metrics.accuracy_curve(table)
-        axes.step([*radii, radii[-1]], [*(100 * shares), 0.0], where="pre", color=colour, label=f"sigma {sigma}")
-        farthest = Gaussian(float(sigma)).largest_radius(table.header.n, table.header.alpha)
+        axes.step(
+            [*radii, radii[-1]],
+            [*(100 * shares), 0.0],
+            where="pre",
+            color=colour,
+            label=f"sigma {sigma}",
+        )
+        farthest = Gaussian(float(sigma)).largest_radius(
+            table.header.n, table.header.alpha
+        )
         axes.plot(farthest, 0.0, marker="|", color=colour, markersize=14, clip_on=False)
-    axes.set(xlabel="L2 radius", ylabel="certified accuracy (%)", xlim=(0.0, 3.6), ylim=(0.0, 100.0))
+    axes.set(
+        xlabel="L2 radius",
+        ylabel="certified accuracy (%)",
+        xlim=(0.0, 3.6),
+        ylim=(0.0, 100.0),
+    )
     axes.legend(loc="upper right")
     return figure
 
 
 def sigma_strip() -> Figure:
     digit, sigmas = load_digits().images[0] / 16, (0.0, 0.12, 0.25, 0.5, 1.0)
-    figure, axes = plt.subplots(1, len(sigmas), figsize=(5.6, 1.3), layout="constrained")
+    figure, axes = plt.subplots(
+        1, len(sigmas), figsize=(5.6, 1.3), layout="constrained"
+    )
     for place, sigma in zip(axes, sigmas, strict=True):
         noisy = digit + sigma * np.random.default_rng(0).standard_normal(digit.shape)
-        place.imshow(noisy, cmap="gray", vmin=-0.5, vmax=1.5)  # noise leaves [0, 1] on either side
+        place.imshow(
+            noisy, cmap="gray", vmin=-0.5, vmax=1.5
+        )  # noise leaves [0, 1] on either side
         place.set_title(f"sigma {sigma:g}" if sigma else "image", fontsize=10)
         place.axis("off")
     return figure
@@ -116,16 +148,27 @@ def abstains_votes() -> Figure:
     x, y = load_digits(return_X_y=True)
     model = SVC().fit(x[:1500] / 16, y[:1500])
     images = torch.from_numpy(x[1500:1600].reshape(-1, 1, 8, 8).astype(np.float32) / 16)
-    found = rs.SmoothedClassifier(model, sigma=0.4, seed=0).certify(images, n=200, alpha=ALPHA)
+    found = rs.SmoothedClassifier(model, sigma=0.4, seed=0).certify(
+        images, n=200, alpha=ALPHA
+    )
     votes = np.sort(found.counts / 200, axis=1)[:, ::-1]
     away = found.predict == -1
     kinds = {  # the image of each kind that shows it best
         "certified": np.argmax(np.where(away, 0.0, votes[:, 0])),
         "too few samples": np.argmax(np.where(away, votes[:, 0], 0.0)),
-        "two classes alike": np.argmax(np.where(away, 3.0 * votes[:, 1] - votes[:, 0], -9.0)),
+        "two classes alike": np.argmax(
+            np.where(away, 3.0 * votes[:, 1] - votes[:, 0], -9.0)
+        ),
         "many classes": np.argmin(np.where(away, votes[:, 0], 1.0)),
     }
-    figure, axes = plt.subplots(2, 4, figsize=(5.6, 3.1), layout="constrained", height_ratios=(1, 1.1), sharey="row")
+    figure, axes = plt.subplots(
+        2,
+        4,
+        figsize=(5.6, 3.1),
+        layout="constrained",
+        height_ratios=(1, 1.1),
+        sharey="row",
+    )
     for (above, below), (kind, i) in zip(axes.T, kinds.items(), strict=True):
         above.imshow(images[i, 0], cmap="gray")
         above.set_title(kind, fontsize=9)
@@ -143,15 +186,27 @@ def abstains_votes() -> Figure:
 
 def what_n_buys() -> Figure:
     figure, axes = chart()
-    number, shares = np.unique(np.geomspace(20, 10_000_000, 300).astype(int)), (1, 0.9999, 0.999, 0.99, 0.9, 0.7, 0.55)
+    number, shares = (
+        np.unique(np.geomspace(20, 10_000_000, 300).astype(int)),
+        (1, 0.9999, 0.999, 0.99, 0.9, 0.7, 0.55),
+    )
     for share, colour in zip(shares, PALETTE, strict=True):
-        radius = [Gaussian(1.0).radius(rs.bounds.q_upper(int(share * n), n, ALPHA)) for n in number]
+        radius = [
+            Gaussian(1.0).radius(rs.bounds.q_upper(int(share * n), n, ALPHA))
+            for n in number
+        ]
         axes.semilogx(number, radius, color=colour, linewidth=1.8, label=f"{share:g}")
         if share < 1.0:
             axes.axhline(norm.ppf(share), color=colour, linewidth=0.8, linestyle=":")
     axes.axvline(100_000, color="#808080", linewidth=0.8)
     axes.set(xlabel="n, samples an image", ylabel="radius / sigma", ylim=(0.0, 5.2))
-    axes.legend(title="share of samples\nthat agree", fontsize=8.5, title_fontsize=8.5, ncols=2, loc="upper left")
+    axes.legend(
+        title="share of samples\nthat agree",
+        fontsize=8.5,
+        title_fontsize=8.5,
+        ncols=2,
+        loc="upper left",
+    )
     return figure
 
 
@@ -170,11 +225,30 @@ def history_of(history: pd.DataFrame) -> Figure:
     """Two panels over the epochs; a white ground, for light pages and dark ones."""
     figure = Figure(figsize=(5.2, 5.2), layout="constrained", facecolor="white")
     above, below = figure.subplots(2, 1, sharex=True)
-    terms = [name for name in history if name not in OTHERS and name not in SHARES and not name.startswith("weight_")]
-    spoken = {name: name.replace("_", "-" if name == "cross_entropy" else " ") for name in terms}
-    for axes, names in ((above, spoken), (below, {name: words for name, words in SHARES.items() if name in history})):
-        for (name, words), colour, marker in zip(names.items(), PALETTE, "osD^vP*", strict=False):
-            axes.plot(history["epoch"] + 1, history[name], color=colour, marker=marker, markersize=4, label=words)
+    terms = [
+        name
+        for name in history
+        if name not in OTHERS and name not in SHARES and not name.startswith("weight_")
+    ]
+    spoken = {
+        name: name.replace("_", "-" if name == "cross_entropy" else " ")
+        for name in terms
+    }
+    for axes, names in (
+        (above, spoken),
+        (below, {name: words for name, words in SHARES.items() if name in history}),
+    ):
+        for (name, words), colour, marker in zip(
+            names.items(), PALETTE, "osD^vP*", strict=False
+        ):
+            axes.plot(
+                history["epoch"] + 1,
+                history[name],
+                color=colour,
+                marker=marker,
+                markersize=4,
+                label=words,
+            )
         for drop in history["epoch"][history["lr"].diff() < 0]:
             axes.axvline(drop + 0.5, color="#999999", linewidth=1, linestyle=":")
         axes.grid(axis="y", alpha=0.3)
@@ -190,13 +264,19 @@ def main() -> None:
     for name in asked:
         if name != "methods":  # on white, which is legible beside dark pages, too
             path = IMAGES / f"{name}.png"
-            PICTURES[name]().savefig(path, dpi=170, facecolor="white", pil_kwargs={"optimize": True})
+            PICTURES[name]().savefig(
+                path, dpi=170, facecolor="white", pil_kwargs={"optimize": True}
+            )
             print(path)
     if "methods" in asked:
         (IMAGES / "methods").mkdir(parents=True, exist_ok=True)
-        with mpl.rc_context({"svg.hashsalt": "randsmooth", "font.size": 11}):  # the same figure is the same file
+        with mpl.rc_context(
+            {"svg.hashsalt": "randsmooth", "font.size": 11}
+        ):  # the same figure is the same file
             for path in sorted((RESULTS / "methods-training").glob("*.csv")):
-                history_of(pd.read_csv(path)).savefig(IMAGES / "methods" / f"{path.stem}.svg", metadata={"Date": None})
+                history_of(pd.read_csv(path)).savefig(
+                    IMAGES / "methods" / f"{path.stem}.svg", metadata={"Date": None}
+                )
 
 
 if __name__ == "__main__":

@@ -25,9 +25,16 @@ import randsmooth as rs  # noqa: E402
 from chromium import chromium  # noqa: E402
 
 SITE = ROOT / "runs" / "docs" / "html"
-IMAGES, PAGE, WORK = ROOT / "docs" / "images", ROOT / "docs" / "gallery.md", "runs/gallery"
+IMAGES, PAGE, WORK = (
+    ROOT / "docs" / "images",
+    ROOT / "docs" / "gallery.md",
+    "runs/gallery",
+)
 METHODS = "results/mnist-methods/sigma1"
-COMPARED = [f"{METHODS}/{name}.parquet" for name in ("gaussian", "amplify", "cat-rs", "consistency")]
+COMPARED = [
+    f"{METHODS}/{name}.parquet"
+    for name in ("gaussian", "amplify", "cat-rs", "consistency")
+]
 PANELS = (
     "table",
     "p-a",
@@ -51,10 +58,14 @@ BOX = """(() => {
 def saved(picture: Image.Image, path: Path) -> None:
     """As a PNG of 128 colours, which is small."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    picture.convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
+    picture.convert("RGB").quantize(128, dither=Image.Dither.NONE).save(
+        path, optimize=True
+    )
 
 
-def photographed(page: Path, parts: dict[str, str], width: int, script: str = "0", margin: int = 16) -> None:
+def photographed(
+    page: Path, parts: dict[str, str], width: int, script: str = "0", margin: int = 16
+) -> None:
     """docs/images/NAME.png of each part of a page: NAME -> what selects it in CSS, perhaps `|` what it ends before.
 
     A margin of so many pixels is left around it.
@@ -67,15 +78,27 @@ def photographed(page: Path, parts: dict[str, str], width: int, script: str = "0
         whole = Image.open(Path(folder) / "whole.png")
         for name, selector in parts.items():
             first, _, end = selector.partition(" | ")
-            left, top, right, bottom = browser.run(BOX % (end, end or first, first, first))
-            box = (max(0, left - margin), max(0, top - margin), min(width, right + margin), bottom + margin)
+            left, top, right, bottom = browser.run(
+                BOX % (end, end or first, first, first)
+            )
+            box = (
+                max(0, left - margin),
+                max(0, top - margin),
+                min(width, right + margin),
+                bottom + margin,
+            )
             saved(whole.crop(box), IMAGES / f"{name}.png")
 
 
 def quickstart() -> None:
-    parts = {f"quickstart-{name}": f"section:nth-of-type({k})" for k, name in enumerate(PANELS, 1)}
+    parts = {
+        f"quickstart-{name}": f"section:nth-of-type({k})"
+        for k, name in enumerate(PANELS, 1)
+    }
     parts["quickstart-summary"] = "h1 | section"
-    parts["quickstart-compared"] += f" | {parts['quickstart-compared']} .box ~ .box tr:nth-child(8)"  # how it begins
+    parts["quickstart-compared"] += (
+        f" | {parts['quickstart-compared']} .box ~ .box tr:nth-child(8)"  # how it begins
+    )
     photographed(ROOT / "runs" / "quickstart" / "report.html", parts, 860)
 
 
@@ -87,7 +110,12 @@ def site() -> None:
     for page in (ROOT / "docs" / "tutorials").glob("*.md"):
         if page.stem != "index":
             place = SITE / "tutorials" / f"{page.stem}.html"
-            photographed(place, {f"tutorials/{page.stem}": ".tag_thumbnail .cell_output img"}, 700, margin=0)
+            photographed(
+                place,
+                {f"tutorials/{page.stem}": ".tag_thumbnail .cell_output img"},
+                700,
+                margin=0,
+            )
 
 
 def explain() -> None:
@@ -95,19 +123,38 @@ def explain() -> None:
     (x,), (y,) = images.batch(torch.tensor([17]))
     with tempfile.TemporaryDirectory() as name, chromium() as browser:
         place = Path(name)
-        rs.train("digits", method="gaussian", sigma=0.25, epochs=30, seed=0, out=place / "model")
+        rs.train(
+            "digits",
+            method="gaussian",
+            sigma=0.25,
+            epochs=30,
+            seed=0,
+            out=place / "model",
+        )
         page = place / "page.html"
-        rs.explain(place / "model", x, label=int(y), name="digits:17", n=10_000, seed=1, out=page)
+        rs.explain(
+            place / "model",
+            x,
+            label=int(y),
+            name="digits:17",
+            n=10_000,
+            seed=1,
+            out=page,
+        )
         browser.look(1000, 1180)
         browser.go(page.as_uri())
         browser.picture(place / "page.png", whole=False)
         saved(Image.open(place / "page.png"), IMAGES / "explain_page.png")
         Image.fromarray((x[0] * 255).round().byte().numpy()).save(place / "digit.png")
-        app = rs.app.serve(rs.app.Served.of(str(place / "model"), "A model of digits"), wait=False)
+        app = rs.app.serve(
+            rs.app.Served.of(str(place / "model"), "A model of digits"), wait=False
+        )
         try:
             browser.look(1000, 900)
             browser.go(app.local_url)
-            browser.until("!!document.querySelector('input[type=file]') && !!document.querySelector('.certificate h1')")
+            browser.until(
+                "!!document.querySelector('input[type=file]') && !!document.querySelector('.certificate h1')"
+            )
             browser.choose("input[type=file]", place / "digit.png")
             notes = "[...document.querySelectorAll('.certificate .note')]"
             browser.until(f"{notes}.some(e => / a second\\.$/.test(e.textContent))")
@@ -120,14 +167,21 @@ def explain() -> None:
 def run(*words: str) -> str:
     """What `randsmooth WORDS` prints, at the root of the repository: a page names the files as they were given."""
     command = [sys.executable, "-m", "randsmooth", *words]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT).stdout
+    return subprocess.run(
+        command, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT
+    ).stdout
 
 
 def put(name: str, text: str) -> None:
     """Put `text` into the block of the gallery that follows the comment `<!-- printed: NAME -->`."""
-    block = re.compile(rf"(<!-- printed: {re.escape(name)} -->\n+```text\n).*?(^```$)", re.MULTILINE | re.DOTALL)
+    block = re.compile(
+        rf"(<!-- printed: {re.escape(name)} -->\n+```text\n).*?(^```$)",
+        re.MULTILINE | re.DOTALL,
+    )
     lines = "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
-    changed, count = block.subn(lambda found: f"{found[1]}{lines}\n{found[2]}", PAGE.read_text())
+    changed, count = block.subn(
+        lambda found: f"{found[1]}{lines}\n{found[2]}", PAGE.read_text()
+    )
     assert count == 1, f"{PAGE} has no place for {name}"
     PAGE.write_text(changed)
 
@@ -143,23 +197,44 @@ def gallery(logs: str = "") -> None:
     }
     photographed(ROOT / WORK / "compare.html", parts, 1000)
     wide = "document.body.style.maxWidth = 'none'"  # so that all radii are seen
-    photographed(ROOT / WORK / "compare.html", {"gallery/compare-table": "section:has(#table)"}, 1280, wide)
+    photographed(
+        ROOT / WORK / "compare.html",
+        {"gallery/compare-table": "section:has(#table)"},
+        1280,
+        wide,
+    )
     put("evaluate", run("evaluate", *COMPARED, "--radii", "0,1,2"))
     run("leaderboard", METHODS, "--out", f"{WORK}/leaderboard.html", "--overwrite")
-    photographed(ROOT / WORK / "leaderboard.html", {"gallery/leaderboard": "main"}, 1000, PRESS)
+    photographed(
+        ROOT / WORK / "leaderboard.html", {"gallery/leaderboard": "main"}, 1000, PRESS
+    )
     run("reproduce", "acr/figure2", "--out", f"{WORK}/reproduced")
     picture = Image.open(ROOT / WORK / "reproduced" / "acr-figure2.png")
     picture.thumbnail((1000, 1000))
     saved(picture, IMAGES / "papers" / "acr-figure2.png")
     if logs:
-        printed = run("reproduce", "acr/table2", "--from", logs, "--out", f"{WORK}/reproduced")
+        printed = run(
+            "reproduce", "acr/table2", "--from", logs, "--out", f"{WORK}/reproduced"
+        )
         put("reproduce", printed.partition(f"\n{WORK}/")[0])
     printed = run("sweep", "examples/grid.yaml", "--out", f"{WORK}/sweep")
-    put("sweep", printed[printed.index("digits test") :].replace(f"{WORK}/", "runs/"))  # without its progress
+    put(
+        "sweep", printed[printed.index("digits test") :].replace(f"{WORK}/", "runs/")
+    )  # without its progress
     put("status", run("sweep", "status", f"{WORK}/sweep"))
-    model = next(path.parent for path in sorted((ROOT / WORK / "sweep").glob("*gaussian*/model/config.json")))
-    put("plan", run("plan", str(model.relative_to(ROOT)), "--rule", "grid", "--workers", "8,50"))
+    model = next(
+        path.parent
+        for path in sorted((ROOT / WORK / "sweep").glob("*gaussian*/model/config.json"))
+    )
+    put(
+        "plan",
+        run(
+            "plan", str(model.relative_to(ROOT)), "--rule", "grid", "--workers", "8,50"
+        ),
+    )
 
 
 if __name__ == "__main__":
-    {"quickstart": quickstart, "site": site, "explain": explain, "gallery": gallery}[sys.argv[1]](*sys.argv[2:])
+    {"quickstart": quickstart, "site": site, "explain": explain, "gallery": gallery}[
+        sys.argv[1]
+    ](*sys.argv[2:])

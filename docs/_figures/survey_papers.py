@@ -25,8 +25,13 @@ def main(logs: str) -> None:
         others = table.lacking.get("only logs of other runs", [])
         rows = {"rows": table.cells.rows, "filled": table.filled, "other_runs": others}
         cells_of = {"compared": table.compared, "explained": table.explained}
-        tables[table.object.name] = {name: len(each) for name, each in rows.items()} | cells_of
-    about = {"command": "python docs/_figures/survey_papers.py FOLDER_OF_LOGS", "logs": len(found.files)}
+        tables[table.object.name] = {
+            name: len(each) for name, each in rows.items()
+        } | cells_of
+    about = {
+        "command": "python docs/_figures/survey_papers.py FOLDER_OF_LOGS",
+        "logs": len(found.files),
+    }
     made = {**about, "versions": versions(), "tables": tables}
     (RESULTS / "made.json").write_text(json.dumps(made, indent=1) + "\n")
 

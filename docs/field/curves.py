@@ -15,7 +15,9 @@ from randsmooth.report import leaderboard as board
 Curves = dict[str, Any]
 
 
-def curves_of(judged: Sequence[Judged], rows: Sequence[Row], progress: Progress) -> Curves:
+def curves_of(
+    judged: Sequence[Judged], rows: Sequence[Row], progress: Progress
+) -> Curves:
     """The curves of the judged logs, in their order, and the pairs that are counted.
 
     Returns:
@@ -48,7 +50,10 @@ def fingerprint(judged: Sequence[Row]) -> str:
 def write_json(drawn: Curves) -> str:
     """One line for each entry, so that a change of a log changes few lines."""
     lists = ("p_a", "accuracy", "pairs")
-    lines = [f'"{key}": {_lines(value) if key in lists else _compact(value)}' for key, value in drawn.items()]
+    lines = [
+        f'"{key}": {_lines(value) if key in lists else _compact(value)}'
+        for key, value in drawn.items()
+    ]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 

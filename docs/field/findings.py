@@ -5,7 +5,15 @@ from typing import Any
 
 import numpy as np
 from docs.field.judging import GAUSSIAN
-from docs.field.pairs import CORRUPT, LEVELS, MORE_DATA, USUAL, Pair, pairs_of, setting_of
+from docs.field.pairs import (
+    CORRUPT,
+    LEVELS,
+    MORE_DATA,
+    USUAL,
+    Pair,
+    pairs_of,
+    setting_of,
+)
 from docs.field.rows import JUDGED, REFUSED, Row
 
 from randsmooth.report.formats import pipes
@@ -25,7 +33,11 @@ def sentences(rows: Sequence[Row], curves: Mapping[str, Any]) -> list[str]:
         f"{here:,} of the {len(listed):,} released logs were judged; they hold {len(usual):,} pairs of two methods "
         f"over the same images, in {len(groups):,} setting{'s' * (len(groups) != 1)}."
     )
-    return [first, headline(usual), _span(usual), _gaussian(usual), _apart(pairs)] if usual else [first]
+    return (
+        [first, headline(usual), _span(usual), _gaussian(usual), _apart(pairs)]
+        if usual
+        else [first]
+    )
 
 
 def headline(pairs: Sequence[Pair]) -> str:
@@ -40,21 +52,38 @@ def headline(pairs: Sequence[Pair]) -> str:
 
 
 def _shares(pairs: Sequence[Pair], *, shown: bool = False) -> list[str]:
-    columns = zip(*((pair.shown if shown else pair.reversed) for pair in pairs), strict=True)
+    columns = zip(
+        *((pair.shown if shown else pair.reversed) for pair in pairs), strict=True
+    )
     return [_percent(sum(column) / len(pairs)) for column in columns]
 
 
 def _each_once(pairs: Sequence[Pair]) -> list[float]:
     """The mean share of reversed pairs over the pairs of two methods in one setting, at each of LEVELS."""
-    groups = _by(pairs, lambda pair: (setting_of(pair.ahead), frozenset((pair.ahead["method"], pair.behind["method"]))))
-    means = [np.mean([pair.reversed for pair in own], axis=0) for own in groups.values()]
+    groups = _by(
+        pairs,
+        lambda pair: (
+            setting_of(pair.ahead),
+            frozenset((pair.ahead["method"], pair.behind["method"])),
+        ),
+    )
+    means = [
+        np.mean([pair.reversed for pair in own], axis=0) for own in groups.values()
+    ]
     return [float(share) for share in np.mean(means, axis=0)]
 
 
 def _span(pairs: Sequence[Pair]) -> str:
-    groups = _by(pairs, lambda pair: f"{pair.ahead['dataset']} at sigma {pair.ahead['sigma']:g}")
-    shares = [(sum(pair.reversed[0] for pair in own) / len(own), where, len(own)) for where, own in groups.items()]
-    ordered = sorted((share, where) for share, where, count in shares if count >= ENOUGH)
+    groups = _by(
+        pairs, lambda pair: f"{pair.ahead['dataset']} at sigma {pair.ahead['sigma']:g}"
+    )
+    shares = [
+        (sum(pair.reversed[0] for pair in own) / len(own), where, len(own))
+        for where, own in groups.items()
+    ]
+    ordered = sorted(
+        (share, where) for share, where, count in shares if count >= ENOUGH
+    )
     if len(ordered) < 2:
         return f"No two data sets and sigmas have {ENOUGH} pairs or more."
     (low, rare), (high, often) = ordered[0], ordered[-1]
@@ -65,7 +94,11 @@ def _span(pairs: Sequence[Pair]) -> str:
 
 
 def _gaussian(pairs: Sequence[Pair]) -> str:
-    against = [pair for pair in pairs if GAUSSIAN in (pair.ahead["method"], pair.behind["method"])]
+    against = [
+        pair
+        for pair in pairs
+        if GAUSSIAN in (pair.ahead["method"], pair.behind["method"])
+    ]
     won = [pair for pair in against if pair.behind["method"] == GAUSSIAN]
     if not won:
         return "No method has a higher ACR than a Gaussian model."
@@ -77,9 +110,15 @@ def _gaussian(pairs: Sequence[Pair]) -> str:
 
 def _apart(pairs: Sequence[Pair]) -> str:
     said = []
-    for kind, words in ((CORRUPT, "of corrupted images"), (MORE_DATA, "with a model that saw more data")):
+    for kind, words in (
+        (CORRUPT, "of corrupted images"),
+        (MORE_DATA, "with a model that saw more data"),
+    ):
         own = _of_kind(pairs, kind)
-        said.append(f"{len(own):,} pairs {words}" + (f" ({_joined(_shares(own))})" if own else ""))
+        said.append(
+            f"{len(own):,} pairs {words}"
+            + (f" ({_joined(_shares(own))})" if own else "")
+        )
     return f"Counted apart are {' and '.join(said)}."
 
 
@@ -101,30 +140,82 @@ def _joined(words: Sequence[str]) -> str:
 
 def coverage_table(rows: Sequence[Row]) -> str:
     """How many logs of each repository are listed, and were judged, as Markdown."""
-    lines = [["repository", "listed", "judged", "of these copies", "judged, not listed", "refused"]]
+    lines = [
+        [
+            "repository",
+            "listed",
+            "judged",
+            "of these copies",
+            "judged, not listed",
+            "refused",
+        ]
+    ]
     names = sorted({row["repository"] for row in rows}, key=str.lower)
     for name in [*names, None]:
         own = [row for row in rows if name in (None, row["repository"])]
         listed = [row for row in own if row["listed"] == "yes"]
         judged = [row for row in listed if row["status"] == JUDGED]
-        copies, status = sum(bool(row["copy_of"]) for row in judged), [row["status"] for row in own]
-        counts = [len(listed), len(judged), copies, status.count(JUDGED) - len(judged), status.count(REFUSED)]
-        called = "all" if name is None else f"[{name}](https://github.com/{name})" if name else "elsewhere"
+        copies, status = (
+            sum(bool(row["copy_of"]) for row in judged),
+            [row["status"] for row in own],
+        )
+        counts = [
+            len(listed),
+            len(judged),
+            copies,
+            status.count(JUDGED) - len(judged),
+            status.count(REFUSED),
+        ]
+        called = (
+            "all"
+            if name is None
+            else f"[{name}](https://github.com/{name})"
+            if name
+            else "elsewhere"
+        )
         lines.append([called, *(f"{count:,}" for count in counts)])
     return "\n".join(pipes(lines, [False] + [True] * 5))
 
 
 def settings_table(rows: Sequence[Row], curves: Mapping[str, Any]) -> str:
     """Where the order changes, as Markdown."""
-    lines = [["data set", "sigma", "images", "logs", "methods", "pairs", *(f"reversed at {x:g}" for x in LEVELS)]]
+    lines = [
+        [
+            "data set",
+            "sigma",
+            "images",
+            "logs",
+            "methods",
+            "pairs",
+            *(f"reversed at {x:g}" for x in LEVELS),
+        ]
+    ]
     groups = _by(pairs_of(rows, curves), lambda pair: (pair.kind, _setting(pair.ahead)))
     order = (USUAL, MORE_DATA, CORRUPT)
-    for own in sorted(groups.values(), key=lambda own: (order.index(own[0].kind), _setting(own[0].ahead))):
-        logs = {f"{row['repository']}/{row['path']}": row for pair in own for row in (pair.ahead, pair.behind)}
+    for own in sorted(
+        groups.values(),
+        key=lambda own: (order.index(own[0].kind), _setting(own[0].ahead)),
+    ):
+        logs = {
+            f"{row['repository']}/{row['path']}": row
+            for pair in own
+            for row in (pair.ahead, pair.behind)
+        }
         one, kind = own[0].ahead, own[0].kind
-        where = [f"{one['dataset']}, more data" if kind == MORE_DATA else one["dataset"], f"{one['sigma']:g}"]
-        counts = (one["images"], len(logs), len({row["method"] for row in logs.values()}), len(own))
-        reversals = [f"{share} ({sure})" for share, sure in zip(_shares(own), _shares(own, shown=True), strict=True)]
+        where = [
+            f"{one['dataset']}, more data" if kind == MORE_DATA else one["dataset"],
+            f"{one['sigma']:g}",
+        ]
+        counts = (
+            one["images"],
+            len(logs),
+            len({row["method"] for row in logs.values()}),
+            len(own),
+        )
+        reversals = [
+            f"{share} ({sure})"
+            for share, sure in zip(_shares(own), _shares(own, shown=True), strict=True)
+        ]
         lines.append([*where, *(f"{count:,.0f}" for count in counts), *reversals])
     return "\n".join(pipes(lines, [False] + [True] * (len(lines[0]) - 1)))
 

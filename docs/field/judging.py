@@ -18,7 +18,9 @@ from randsmooth.report import Entry
 
 GAUSSIAN = "gaussian"
 AGE = {one.name: place for place, one in enumerate(REPOSITORIES)}  # the oldest first
-RADII = tuple(0.25 * step for step in range(17))  # 0 to 4; the farthest that any of the logs certifies is 3.82
+RADII = tuple(
+    0.25 * step for step in range(17)
+)  # 0 to 4; the farthest that any of the logs certifies is 3.82
 
 Ints = NDArray[np.int64]
 
@@ -39,7 +41,14 @@ class Judged:
     def setting(self) -> tuple[Any, ...]:
         """What two logs must share to be compared: data set, sigma, n, alpha and the very images."""
         header = self.table.header
-        return header.dataset, header.split or "test", header.sigma, header.n, header.alpha, self.entry.images
+        return (
+            header.dataset,
+            header.split or "test",
+            header.sigma,
+            header.n,
+            header.alpha,
+            self.entry.images,
+        )
 
     @property
     def network(self) -> str:
@@ -63,7 +72,9 @@ def network(dataset: str, arch: str | None) -> str:
 
 def judge(place: Place, table: Certificates) -> Judged:
     """The figures of a log. Raises InputError where it holds no image."""
-    return Judged(place, table, report.measure(table, f"{place.repository}/{place.path}"))
+    return Judged(
+        place, table, report.measure(table, f"{place.repository}/{place.path}")
+    )
 
 
 def p_a_values(one: Judged) -> NDArray[np.float64]:
@@ -75,7 +86,9 @@ def originals(logs: Sequence[Judged]) -> dict[Place, Place]:
     """Copy -> the log in the oldest repository that has the same answers and radii in the same setting."""
     first: dict[tuple[Any, ...], Place] = {}
     copies = {}
-    for one in sorted(logs, key=lambda one: (AGE.get(one.place.repository, len(AGE)), one.place)):
+    for one in sorted(
+        logs, key=lambda one: (AGE.get(one.place.repository, len(AGE)), one.place)
+    ):
         before = first.setdefault((one.setting, one.outcome), one.place)
         if before != one.place:
             copies[one.place] = before
@@ -89,7 +102,11 @@ def reference_of(one: Judged, others: Sequence[Judged]) -> Judged | None:
     preferred. Of several runs, the middle one by the share of images with p_A >= 1/2 is taken (of an even number, the
     lower of the two).
     """
-    fit = [o for o in others if o.model.get("method") == GAUSSIAN and o.matched and o.network == one.network]
+    fit = [
+        o
+        for o in others
+        if o.model.get("method") == GAUSSIAN and o.matched and o.network == one.network
+    ]
     own = [other for other in fit if other.place.repository == one.place.repository]
     runs = sorted(own or fit, key=lambda other: (_half(other), other.place))
     return runs[(len(runs) - 1) // 2] if runs else None

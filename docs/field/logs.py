@@ -21,7 +21,11 @@ from randsmooth.certificates import (
     path_facts,
     possible_budgets,
 )
-from randsmooth.certificates.logs.inferred import COMMON_ALPHA, ROUNDED, split_at_repository
+from randsmooth.certificates.logs.inferred import (
+    COMMON_ALPHA,
+    ROUNDED,
+    split_at_repository,
+)
 from randsmooth.data.registry import HOME
 from randsmooth.errors import InputError
 from randsmooth.noise import Gaussian
@@ -69,14 +73,22 @@ def default_folders() -> list[Path]:
     """
     beside = Path(os.environ.get(HOME, "")).resolve().parent / "published-logs"
     if not os.environ.get(HOME) or not beside.is_dir():
-        raise InputError(f"no folder of logs was given, nor lies one beside ${HOME}: make field CLONES=...")
+        raise InputError(
+            f"no folder of logs was given, nor lies one beside ${HOME}: make field CLONES=..."
+        )
     return [beside]
 
 
 def listed(folders: Sequence[Path]) -> list[Place]:
     """The logs in the first list below the folders; none without a list."""
-    found = next((path for folder in folders for path in sorted(folder.rglob(LIST))), None)
-    return [] if found is None else [Place.of(line) for line in found.read_text().splitlines() if line.strip()]
+    found = next(
+        (path for folder in folders for path in sorted(folder.rglob(LIST))), None
+    )
+    return (
+        []
+        if found is None
+        else [Place.of(line) for line in found.read_text().splitlines() if line.strip()]
+    )
 
 
 def walk(folders: Sequence[Path], known: Iterable[Place]) -> list[Log]:
@@ -112,7 +124,13 @@ def _read(path: Path, place: Place, said: Path) -> list[Log]:
     except PredictionLog:
         return []
     except (InputError, OSError) as reason:  # without the folder of this machine
-        return [Log(place, said, fault=str(reason).replace(str(path), "").removeprefix(": ").strip())]
+        return [
+            Log(
+                place,
+                said,
+                fault=str(reason).replace(str(path), "").removeprefix(": ").strip(),
+            )
+        ]
 
 
 def completed(logs: Sequence[Log]) -> list[Log]:
@@ -150,7 +168,9 @@ def _completed(log: Log, told: set[tuple[int, float]]) -> Log:
             ((n, alpha),) = told
             most = Gaussian(table.header.sigma or 0.0).largest_radius(n, alpha)
             if np.all(table.radius <= most * (1.0 + ROUNDED)):
-                table = log_at_alpha(infer(log.table, log.path, n=n, alpha=alpha), COMMON_ALPHA)
+                table = log_at_alpha(
+                    infer(log.table, log.path, n=n, alpha=alpha), COMMON_ALPHA
+                )
     except InputError as reason:
         return replace(log, table=None, fault=str(reason))
     return replace(log, table=table)
@@ -159,4 +179,6 @@ def _completed(log: Log, told: set[tuple[int, float]]) -> Log:
 def _taken_from(path: Path) -> Place:
     """Where a log that was filed as DATASET-sigmaSIGMA/METHOD.tsv was released, provided that it was."""
     dataset, _, sigma = path.parent.name.partition("-sigma")
-    return Place.of(FILED.format(owner=FILER, dataset=dataset, method=path.stem, sigma=sigma))
+    return Place.of(
+        FILED.format(owner=FILER, dataset=dataset, method=path.stem, sigma=sigma)
+    )

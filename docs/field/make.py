@@ -27,15 +27,21 @@ from randsmooth.progress import Progress, console, silent
 
 INDEX = page.HERE / "index.md"
 GUIDES = (INDEX, page.HERE.parent / "why-not-acr.md")
-MARKED = re.compile(r"(<!-- (?P<name>\w+): written by make\.py -->\n).*?(<!-- end -->)", re.DOTALL)
+MARKED = re.compile(
+    r"(<!-- (?P<name>\w+): written by make\.py -->\n).*?(<!-- end -->)", re.DOTALL
+)
 
 
-def judge_folders(folders: Sequence[Path], progress: Progress = silent) -> tuple[list[Row], Curves]:
+def judge_folders(
+    folders: Sequence[Path], progress: Progress = silent
+) -> tuple[list[Row], Curves]:
     """The rows of field.csv and what curves.json holds. Raises InputError where a folder is none, or holds no log."""
     known = listed(folders) or _listed_before()
     logs = walk(folders, known)
     if not logs:
-        raise InputError(f"no log below {', '.join(map(str, folders))}; give folders of clones")
+        raise InputError(
+            f"no log below {', '.join(map(str, folders))}; give folders of clones"
+        )
     with progress("reading", len(logs), "logs") as reporter:
         judged, refused = judge_all(logs, reporter)
     with progress("comparing", len(judged), "logs") as reporter:
@@ -45,24 +51,41 @@ def judge_folders(folders: Sequence[Path], progress: Progress = silent) -> tuple
 
 def _listed_before() -> list[Place]:
     rows = page.read_kept()[0] if page.CSV.exists() else []
-    return [Place(row["repository"], row["path"]) for row in rows if row["listed"] == "yes"]
+    return [
+        Place(row["repository"], row["path"]) for row in rows if row["listed"] == "yes"
+    ]
 
 
 def guide_with(text: str, rows: Sequence[Row], curves: Curves) -> str:
     """A page of the documentation with its marked parts written from the figures."""
     parts = {
-        "sentences": "\n".join(f"{number}. {one}" for number, one in enumerate(sentences(rows, curves), start=1)),
+        "sentences": "\n".join(
+            f"{number}. {one}"
+            for number, one in enumerate(sentences(rows, curves), start=1)
+        ),
         "headline": headline(pairs_of(rows, curves, USUAL)),
         "settings": settings_table(rows, curves),
         "coverage": coverage_table(rows),
     }
-    return MARKED.sub(lambda found: f"{found[1]}{parts[found['name']]}\n{found[3]}", text)
+    return MARKED.sub(
+        lambda found: f"{found[1]}{parts[found['name']]}\n{found[3]}", text
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folders", nargs="*", type=Path, help="of clones; default: those beside $RANDSMOOTH_DATA")
-    parser.add_argument("--alone", type=Path, default=Path("runs/field.html"), help="the page, for reading it here")
+    parser.add_argument(
+        "folders",
+        nargs="*",
+        type=Path,
+        help="of clones; default: those beside $RANDSMOOTH_DATA",
+    )
+    parser.add_argument(
+        "--alone",
+        type=Path,
+        default=Path("runs/field.html"),
+        help="the page, for reading it here",
+    )
     asked = parser.parse_args(arguments)
     try:
         rows, curves = judge_folders(asked.folders or default_folders(), console)

@@ -21,12 +21,23 @@ from randsmooth.report import web
 
 HERE = Path(__file__).parent
 CSV, JSON = HERE / "field.csv", HERE / "curves.json"
-SHOWN = tuple(r for r in RADII if r in (0.25, 0.5, 0.75, 1.0, 1.5, 2.0))  # columns of certified accuracy
+SHOWN = tuple(
+    r for r in RADII if r in (0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
+)  # columns of certified accuracy
 KEPT = (
     *("repository", "path", "dataset", "split", "sigma", "method"),
     *("settings", "more_data", "images", "n", "alpha", "copy_of"),
 )
-SAID = ("gaussian", "outcome", "verdict", "paper_table", "paper_acr", "paper_cells", "paper_cells_differ", "paper_says")
+SAID = (
+    "gaussian",
+    "outcome",
+    "verdict",
+    "paper_table",
+    "paper_acr",
+    "paper_cells",
+    "paper_cells_differ",
+    "paper_says",
+)
 
 
 def read_kept() -> tuple[list[Row], Curves]:
@@ -45,7 +56,9 @@ def whole_page(rows: Sequence[Row], curves: Curves, *, site: bool = False) -> st
     styles = [web.asset(web.__name__, name) for name in ("base.css", "leaderboard.css")]
     styles.append(web.asset(folder, "page.css"))
     scripts = [web.asset(web.__name__, name) for name in ("ordering.js", "charts.js")]
-    scripts += [web.asset(folder, name) for name in ("own.js", "comparison.js", "page.js")]
+    scripts += [
+        web.asset(folder, name) for name in ("own.js", "comparison.js", "page.js")
+    ]
     return web.page(
         folder,
         "page.html.j2",
@@ -64,12 +77,22 @@ def whole_page(rows: Sequence[Row], curves: Curves, *, site: bool = False) -> st
 def _payload(judged: Sequence[Row], curves: Curves) -> dict[str, Any]:
     """The judged logs, in the order of `curves`, and the curves."""
     if fingerprint(judged) != curves["logs"]:
-        raise ValueError("field.csv and curves.json are of different logs; run make field")
+        raise ValueError(
+            "field.csv and curves.json are of different logs; run make field"
+        )
     groups = [(setting_of(row), bool(row["more_data"])) for row in judged]
     first = dict(zip(reversed(groups), reversed(judged), strict=True))
-    methods = Counter(group for group, _ in {(group, row["method"]) for group, row in zip(groups, judged, strict=True)})
+    methods = Counter(
+        group
+        for group, _ in {
+            (group, row["method"]) for group, row in zip(groups, judged, strict=True)
+        }
+    )
     settings = sorted(first, key=lambda group: _order(first[group], methods[group]))
-    logs = [_log(row, settings.index(group)) for group, row in zip(groups, judged, strict=True)]
+    logs = [
+        _log(row, settings.index(group))
+        for group, row in zip(groups, judged, strict=True)
+    ]
     kept = {key: value for key, value in curves.items() if key != "logs"}
     words = {"settings": [_words(first[setting]) for setting in settings]}
     return {"logs": logs, "p_a_levels": P_A_LEVELS, "radii": SHOWN} | words | kept
@@ -78,16 +101,33 @@ def _payload(judged: Sequence[Row], curves: Curves) -> dict[str, Any]:
 def _order(row: Row, methods: int) -> tuple[Any, ...]:
     """Corrupted images and, before them, more data come last; then by most images and methods; the unknown last."""
     numbers = [(row[key] is None, row[key] or 0.0) for key in ("sigma", "n", "alpha")]
-    where = row["dataset"] in CORRUPTED, bool(row["more_data"]), -row["images"], -methods, row["dataset"], row["split"]
+    where = (
+        row["dataset"] in CORRUPTED,
+        bool(row["more_data"]),
+        -row["images"],
+        -methods,
+        row["dataset"],
+        row["split"],
+    )
     return *where, *numbers, row["image_set"]
 
 
 def _words(row: Row) -> str:
     where = row["dataset"] or "data set not known"
     split = "" if row["split"] == "test" else f" {row['split']}"
-    facts = [f"{key} {f'{row[key]:,g}' if row[key] is not None else 'not known'}" for key in ("sigma", "n", "alpha")]
+    facts = [
+        f"{key} {f'{row[key]:,g}' if row[key] is not None else 'not known'}"
+        for key in ("sigma", "n", "alpha")
+    ]
     more = ["models that saw more data"] if row["more_data"] else []
-    return ", ".join([f"{where}{split}", f"{row['images']:,.0f} images ({row['image_set']})", *facts, *more])
+    return ", ".join(
+        [
+            f"{where}{split}",
+            f"{row['images']:,.0f} images ({row['image_set']})",
+            *facts,
+            *more,
+        ]
+    )
 
 
 def _log(row: Row, setting: int) -> dict[str, Any]:

@@ -38,12 +38,16 @@ class Pair:
     def kind(self) -> str:
         if self.ahead["dataset"] in CORRUPTED:
             return CORRUPT
-        return MORE_DATA if self.ahead["more_data"] or self.behind["more_data"] else USUAL
+        return (
+            MORE_DATA if self.ahead["more_data"] or self.behind["more_data"] else USUAL
+        )
 
 
 def setting_of(row: Row) -> tuple[Any, ...]:
     """What two logs must share to be compared."""
-    return tuple(row[key] for key in ("dataset", "split", "sigma", "n", "alpha", "image_set"))
+    return tuple(
+        row[key] for key in ("dataset", "split", "sigma", "n", "alpha", "image_set")
+    )
 
 
 def judged_of(rows: Iterable[Row]) -> list[Row]:
@@ -63,7 +67,9 @@ def _counted(rows: Sequence[Row]) -> Iterator[tuple[int, int]]:
     Both are over the same images of one data set, at one sigma, n and alpha; of two methods; not of two architectures
     where both paths name one; and differ in ACR.
     """
-    for places in gathered((setting_of(row), place) for place, row in enumerate(rows) if _fit(row)).values():
+    for places in gathered(
+        (setting_of(row), place) for place, row in enumerate(rows) if _fit(row)
+    ).values():
         for i, j in combinations(places, 2):
             a, b = rows[i], rows[j]
             alike = network(a["dataset"], a["arch"]) == network(b["dataset"], b["arch"])
@@ -71,7 +77,9 @@ def _counted(rows: Sequence[Row]) -> Iterator[tuple[int, int]]:
                 yield i, j
 
 
-def measure_pairs(judged: Sequence[Judged], rows: Sequence[Row], progress: Progress) -> list[list[int]]:
+def measure_pairs(
+    judged: Sequence[Judged], rows: Sequence[Row], progress: Progress
+) -> list[list[int]]:
     """Places i < j of two judged logs, then the ends of 95% intervals of what i has more than j, in 1/FINEST.
 
     They are those of the share of images with p_A of at least each of LEVELS, then of ACR; rounded outward.
@@ -98,7 +106,9 @@ def _outward(estimate: metrics.Estimate) -> tuple[int, int]:
     return math.floor(estimate.low * FINEST), math.ceil(estimate.high * FINEST)
 
 
-def pairs_of(rows: Iterable[Row], curves: Mapping[str, Any], kind: str | None = None) -> list[Pair]:
+def pairs_of(
+    rows: Iterable[Row], curves: Mapping[str, Any], kind: str | None = None
+) -> list[Pair]:
     """Every pair of logs that counts, or those of a kind."""
     judged = judged_of(rows)
     pairs = [_pair(judged[i], judged[j], ends) for i, j, *ends in curves["pairs"]]

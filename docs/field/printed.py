@@ -7,11 +7,23 @@ from docs.field.judging import Judged
 
 from randsmooth import certificates
 from randsmooth.papers.cell_comparison import Agreement, agreement_of
-from randsmooth.papers.find_certificates import SAME_IMAGES, CertificateFile, certificates_for
+from randsmooth.papers.find_certificates import (
+    SAME_IMAGES,
+    CertificateFile,
+    certificates_for,
+)
 from randsmooth.papers.published_values import OBJECTS, PaperRow
 
-PAPER = {"eth-sri/acr-weakness": "acr", "alinlab/smoothing-catrs": "cat-rs"}  # which a repository is of
-AGREES, WITHIN_CHANCE, DIFFERS, ANOTHER_RUN = "as printed", "within chance", "differs", "another run"
+PAPER = {
+    "eth-sri/acr-weakness": "acr",
+    "alinlab/smoothing-catrs": "cat-rs",
+}  # which a repository is of
+AGREES, WITHIN_CHANCE, DIFFERS, ANOTHER_RUN = (
+    "as printed",
+    "within chance",
+    "differs",
+    "another run",
+)
 
 
 @dataclass(frozen=True)
@@ -41,10 +53,23 @@ def printed(one: Judged) -> Printed | None:
     """
     place = certificates.path_facts(one.place.filed)
     header = one.table.header
-    if place.other_parts or place.split == "train" or not header.dataset or header.sigma is None:
+    if (
+        place.other_parts
+        or place.split == "train"
+        or not header.dataset
+        or header.sigma is None
+    ):
         return None
     dataset = SAME_IMAGES.get(header.dataset, header.dataset)
-    file = CertificateFile(one.place.filed, one.table, dataset, header.sigma, str(one.model.get("method")), "", place)
+    file = CertificateFile(
+        one.place.filed,
+        one.table,
+        dataset,
+        header.sigma,
+        str(one.model.get("method")),
+        "",
+        place,
+    )
     found = [
         (table, row, agreement_of(row, file))
         for table, row in _rows()
@@ -71,5 +96,12 @@ def _said(agreed: Agreement) -> str:
 @cache
 def _rows() -> tuple[tuple[str, PaperRow], ...]:
     """Every row of the papers' tables that prints figures of a certified model."""
-    tables = [thing for thing in OBJECTS if "/table" in thing.name and not thing.needs_models]
-    return tuple((table.name, row) for table in tables for row in table.rows() if "acr" in row.figures)
+    tables = [
+        thing for thing in OBJECTS if "/table" in thing.name and not thing.needs_models
+    ]
+    return tuple(
+        (table.name, row)
+        for table in tables
+        for row in table.rows()
+        if "acr" in row.figures
+    )

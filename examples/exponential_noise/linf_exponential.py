@@ -39,11 +39,15 @@ class LinfExponential(Noise):
     norm: ClassVar[str] = "l1"
     usage: ClassVar[str] = "linf-exponential=LAM"
     additive: ClassVar[bool] = True
-    help: ClassVar[str] = "x + noise of density exp(-max|z| / LAM), which certifies in L1; a number is about d LAM / 2."
+    help: ClassVar[str] = (
+        "x + noise of density exp(-max|z| / LAM), which certifies in L1; a number is about d LAM / 2."
+    )
 
     def __post_init__(self) -> None:
         if not 0.0 < self.lam < math.inf:
-            raise InputError(f"lam={self.lam} must be above 0; 1 / (2 d) is usual for d pixels in [0, 1]")
+            raise InputError(
+                f"lam={self.lam} must be above 0; 1 / (2 d) is usual for d pixels in [0, 1]"
+            )
 
     @property
     def scale(self) -> float:
@@ -61,8 +65,16 @@ class LinfExponential(Noise):
         else:
             out.uniform_(generator=stream.torch(out.device))
         cube = out.view(len(out), d).sub_(0.5)
-        lengths = Stream(stream.seed, f"{stream.name}/lengths", stream.position).numpy().standard_gamma(d, len(out))
-        cube *= (torch.from_numpy(lengths).float().to(out.device) * self.lam / cube.abs().amax(dim=1))[:, None]
+        lengths = (
+            Stream(stream.seed, f"{stream.name}/lengths", stream.position)
+            .numpy()
+            .standard_gamma(d, len(out))
+        )
+        cube *= (
+            torch.from_numpy(lengths).float().to(out.device)
+            * self.lam
+            / cube.abs().amax(dim=1)
+        )[:, None]
         out.add_(x)
 
     def radius(self, q: ArrayLike, q_next: ArrayLike | None = None) -> np.ndarray:
@@ -76,9 +88,15 @@ class LinfExponential(Noise):
 
     def tail(self, radius: ArrayLike) -> np.ndarray:
         d, r = self._known(), np.asarray(radius, np.float64) / self.lam
-        return np.where(r > d - 1.0, np.exp(np.minimum(0.0, d - 1.0 - r)) / (2.0 * d), 0.5 - r / (2.0 * d))
+        return np.where(
+            r > d - 1.0,
+            np.exp(np.minimum(0.0, d - 1.0 - r)) / (2.0 * d),
+            0.5 - r / (2.0 * d),
+        )
 
     def _known(self) -> int:
         if self.d is None:
-            raise InputError(f"{self.text} proves a radius once inputs are known: noise.of(shape) counts their numbers")
+            raise InputError(
+                f"{self.text} proves a radius once inputs are known: noise.of(shape) counts their numbers"
+            )
         return self.d

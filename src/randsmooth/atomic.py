@@ -15,7 +15,10 @@ from platformdirs import user_cache_dir
 from randsmooth.errors import InputError
 
 CACHE = "RANDSMOOTH_CACHE"  # environment variable: the cache folder, instead of the user's own
-BEAT, LEASE = 5.0, 60.0  # seconds between two signs of life; and without one, after which an owner counts as dead
+BEAT, LEASE = (
+    5.0,
+    60.0,
+)  # seconds between two signs of life; and without one, after which an owner counts as dead
 
 
 class InUse(InputError):
@@ -81,7 +84,9 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"the folder {folder} cannot be made ({error.strerror}): choose another place") from None
+        raise InputError(
+            f"the folder {folder} cannot be made ({error.strerror}): choose another place"
+        ) from None
 
 
 @contextmanager
@@ -98,7 +103,9 @@ def naming(path: Path) -> Iterator[None]:
 
 def sync_folder(folder: Path) -> None:
     """Wait until the names in `folder` are on the disk: without its name even a synced file is lost."""
-    with suppress(OSError):  # Windows opens no folders, and some file systems over a network have no such call
+    with suppress(
+        OSError
+    ):  # Windows opens no folders, and some file systems over a network have no such call
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -107,7 +114,9 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def claimed(out: Path, *, output: Path | str | None = None, kind: str = "lock") -> Iterator[Callable[[], None]]:
+def claimed(
+    out: Path, *, output: Path | str | None = None, kind: str = "lock"
+) -> Iterator[Callable[[], None]]:
     """Lock `out`, a file or folder to be written, whether it exists or not, and remove what a killed run left of it.
 
     The lock is the file `.NAME.KIND` beside `out`, on whatever file system that is. It ends with this process, which
@@ -125,7 +134,11 @@ def claimed(out: Path, *, output: Path | str | None = None, kind: str = "lock") 
         OSError: no lock can be made beside it.
     """
     path, named = out.absolute(), output or out
-    lock = SoftFileLease(path.with_name(f".{path.name}.{kind}"), lease_duration=LEASE, heartbeat_interval=BEAT)
+    lock = SoftFileLease(
+        path.with_name(f".{path.name}.{kind}"),
+        lease_duration=LEASE,
+        heartbeat_interval=BEAT,
+    )
     make_folder(out.parent)
     with naming(out):
         _acquire(lock, named)
@@ -148,15 +161,25 @@ def _acquire(lock: SoftFileLease, named: Path | str) -> None:
     """Take the lock of whoever is dead. InUse where its owner lives on this machine, or gives a sign of life."""
     seen, begun = _state(lock.lock_file), time.monotonic()
 
-    def is_alive() -> bool:  # asked after an attempt failed, as it does not where the owner is dead on this machine
-        if (now := _state(lock.lock_file)) == seen and not seen[1] and time.monotonic() - begun > BEAT:
+    def is_alive() -> (
+        bool
+    ):  # asked after an attempt failed, as it does not where the owner is dead on this machine
+        if (
+            (now := _state(lock.lock_file)) == seen
+            and not seen[1]
+            and time.monotonic() - begun > BEAT
+        ):
             lock.break_lock()  # of one who was killed after making the file and before writing into it who it is
-        return now != seen or ((owner := lock.owner) is not None and owner.hostname == socket.gethostname())
+        return now != seen or (
+            (owner := lock.owner) is not None and owner.hostname == socket.gethostname()
+        )
 
     try:
         lock.acquire(timeout=2 * LEASE, poll_interval=BEAT / 5, cancel_check=is_alive)
     except Timeout:
-        raise InUse(f"another run is writing {named}; wait for it or use another --out") from None
+        raise InUse(
+            f"another run is writing {named}; wait for it or use another --out"
+        ) from None
 
 
 def _state(file: str) -> tuple[float, int]:
@@ -168,7 +191,10 @@ def _state(file: str) -> tuple[float, int]:
 
 def sweep(path: Path) -> None:
     """Remove the temporary files that killed writes and locks of `path` left. For the process that has locked it."""
-    for ending in (".tmp", ".break.*"):  # the second is of filelock, where it took over a lock
+    for ending in (
+        ".tmp",
+        ".break.*",
+    ):  # the second is of filelock, where it took over a lock
         for scrap in path.parent.glob(f".{glob.escape(path.name)}.*{ending}"):
             scrap.unlink(missing_ok=True)
 

@@ -70,7 +70,9 @@ def what_it_is(path: Path) -> str:
     if is_pickle(path):
         way = "save torch.save(model.state_dict(), 'weights.pth')"
         return f"is a plain pickle, as pickle.dump and joblib write, which can run code and is never loaded: {way}"
-    if path.suffix != ".safetensors" and re.fullmatch(rb"\{\s*[\"}].*", head[8:10], re.DOTALL):
+    if path.suffix != ".safetensors" and re.fullmatch(
+        rb"\{\s*[\"}].*", head[8:10], re.DOTALL
+    ):
         return "is a file of safetensors: let its name end in .safetensors"
     if head.lstrip().startswith((b"{", b"[")):
         return "is JSON, which is text"
@@ -124,7 +126,11 @@ def stands_for(head: bytes) -> str:
         return "is a pointer of git-annex, not the file itself: `git annex get FILE` fetches it"
     if start.startswith(b"<") and PAGE.search(start):
         title = TITLE.search(start)
-        called = f" ({shown(title[1].decode(errors='replace').strip())})" if title is not None else ""
+        called = (
+            f" ({shown(title[1].decode(errors='replace').strip())})"
+            if title is not None
+            else ""
+        )
         return f"is a web page{called}, as servers send in place of a file: {AGAIN}"
     if start.startswith(b"<") and b"<Error>" in start:
         return f"is the error message of a server: {AGAIN}"
@@ -142,7 +148,9 @@ def _in_archive(path: Path) -> str:
         return "is a damaged zip archive: copy or download it again"
     if names and all(name.endswith(".npy") for name in names):
         return "is a file of arrays of NumPy (.npz), not of tensors"
-    if any(name.endswith("/data.pkl") for name in names) and not any("constants.pkl" in name for name in names):
+    if any(name.endswith("/data.pkl") for name in names) and not any(
+        "constants.pkl" in name for name in names
+    ):
         return ""  # of torch.save, as it should be
     if any(name.endswith("/constants.pkl") for name in names):
         return "is a TorchScript module, which `randsmooth certify` takes as NET.pt"

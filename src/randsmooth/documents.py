@@ -11,15 +11,24 @@ import yaml
 
 from randsmooth.errors import InputError
 
-MOST_BYTES = 2**26  # of one document; a journal's line for ten thousand classes takes less than a hundredth
-MOST_VALUES = 2**21  # of JSON, each of which may take a hundred bytes: a standard deviation for each coordinate fits
+MOST_BYTES = (
+    2**26
+)  # of one document; a journal's line for ten thousand classes takes less than a hundredth
+MOST_VALUES = (
+    2**21
+)  # of JSON, each of which may take a hundred bytes: a standard deviation for each coordinate fits
 MOST_YAML_BYTES = 2**17  # of YAML, which people write: PyYAML takes 17 s for a MiB
 MOST_DEPTH = 32  # lists and mappings within each other: ours need four
-MOST_DIGITS = 64  # of a number in YAML: no double has more that count, and base 60 takes time
+MOST_DIGITS = (
+    64  # of a number in YAML: no double has more that count, and base 60 takes time
+)
 SHOWN = 200  # characters of a parser's words
 
 TAG = "tag:yaml.org,2002:"
-PLAIN = {f"{TAG}{kind}" for kind in ("str", "int", "float", "bool", "null", "timestamp", "seq", "map")}
+PLAIN = {
+    f"{TAG}{kind}"
+    for kind in ("str", "int", "float", "bool", "null", "timestamp", "seq", "map")
+}
 
 _LONG = re.compile(rb"[0-9]{302}")  # digits: a whole number of fewer is a float, too
 
@@ -53,20 +62,29 @@ def parse_json(text: bytes | str, where: object) -> Any:
     """
     raw = text.encode(errors="surrogatepass") if isinstance(text, str) else text
     _check_size(len(raw), where)
-    values = sum(map(raw.count, (b",", b"[", b"{")))  # at most; a text may hold some, too
+    values = sum(
+        map(raw.count, (b",", b"[", b"{"))
+    )  # at most; a text may hold some, too
     if values > MOST_VALUES:
-        raise InputError(f"{where} holds up to {values:,} values; expected at most {MOST_VALUES:,}")
+        raise InputError(
+            f"{where} holds up to {values:,} values; expected at most {MOST_VALUES:,}"
+        )
     try:
         if _LONG.search(raw):
             raise ValueError("it has a number of more than 300 digits")
         value = json.loads(raw.decode(), object_pairs_hook=_object)
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-        if raw.count(b"[") + raw.count(b"{") > MOST_DEPTH and _depth(value) > MOST_DEPTH:
+        if (
+            raw.count(b"[") + raw.count(b"{") > MOST_DEPTH
+            and _depth(value) > MOST_DEPTH
+        ):
             raise RecursionError
         return value
     except RecursionError:
         raise _too_deep(where) from None
-    except ValueError as error:  # JSONDecodeError, UnicodeDecodeError and UnicodeEncodeError among them
+    except (
+        ValueError
+    ) as error:  # JSONDecodeError, UnicodeDecodeError and UnicodeEncodeError among them
         raise InputError(f"{where} is not JSON ({shown(error)})") from None
 
 
@@ -92,13 +110,17 @@ def parse_yaml(text: bytes | str, where: object, most: int = MOST_YAML_BYTES) ->
         node = yaml.compose(text, yaml.SafeLoader)
         _check_node(node, where, set())
         value = None if node is None else _Plain().construct_document(node)
-        json.dumps(value, ensure_ascii=False, default=str).encode()  # no half of a character
+        json.dumps(
+            value, ensure_ascii=False, default=str
+        ).encode()  # no half of a character
         return value
     except InputError:
         raise
     except RecursionError:
         raise _too_deep(where) from None
-    except Exception as error:  # of YAML's, and those of Python for `!!int ''` or 0000-00-00
+    except (
+        Exception
+    ) as error:  # of YAML's, and those of Python for `!!int ''` or 0000-00-00
         raise InputError(f"{where} is not YAML ({shown(error)})") from None
 
 
@@ -110,7 +132,9 @@ def shown(error: object) -> str:
 
 
 @contextmanager
-def refused(what: str, kinds: type[Exception] | tuple[type[Exception], ...] = Exception) -> Iterator[None]:
+def refused(
+    what: str, kinds: type[Exception] | tuple[type[Exception], ...] = Exception
+) -> Iterator[None]:
     """Turn an error of these `kinds` in the block into an InputError: `what`, and the error's words.
 
     Example:
@@ -129,18 +153,24 @@ def refused(what: str, kinds: type[Exception] | tuple[type[Exception], ...] = Ex
 
 def _check_size(size: int, where: object, most: int = MOST_BYTES) -> None:
     if size > most:
-        raise InputError(f"{where} is {size:,} bytes long; expected at most {most:,}: it is damaged or no file of ours")
+        raise InputError(
+            f"{where} is {size:,} bytes long; expected at most {most:,}: it is damaged or no file of ours"
+        )
 
 
 def _too_deep(where: object) -> InputError:
-    return InputError(f"{where} is nested deeper than {MOST_DEPTH} levels: it is damaged or no file of ours")
+    return InputError(
+        f"{where} is nested deeper than {MOST_DEPTH} levels: it is damaged or no file of ours"
+    )
 
 
 def _depth(value: Any) -> int:
     """How many lists and mappings lie within each other."""
     if not isinstance(value, list | dict):
         return 0
-    return 1 + max(map(_depth, value.values() if isinstance(value, dict) else value), default=0)
+    return 1 + max(
+        map(_depth, value.values() if isinstance(value, dict) else value), default=0
+    )
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -160,7 +190,9 @@ class _Plain(yaml.constructor.SafeConstructor):
     }
 
 
-def _check_node(node: yaml.Node | None, where: object, seen: set[int], depth: int = 0) -> None:
+def _check_node(
+    node: yaml.Node | None, where: object, seen: set[int], depth: int = 0
+) -> None:
     """Depth, no part twice, and keys that are different plain words: YAML itself would take the last of two.
 
     Numbers are no longer than MOST_DIGITS, and values are of the PLAIN kinds.
@@ -168,12 +200,19 @@ def _check_node(node: yaml.Node | None, where: object, seen: set[int], depth: in
     if depth > MOST_DEPTH:
         raise _too_deep(where)
     if id(node) in seen:
-        raise InputError(f"{where} uses YAML anchors (& and *): write what they stand for in their place")
+        raise InputError(
+            f"{where} uses YAML anchors (& and *): write what they stand for in their place"
+        )
     seen.add(id(node))
     if node is not None and node.tag not in PLAIN:
-        raise ValueError(f"{node.tag} is no plain value: write texts, numbers, true, false, null, lists and mappings")
+        raise ValueError(
+            f"{node.tag} is no plain value: write texts, numbers, true, false, null, lists and mappings"
+        )
     if isinstance(node, yaml.MappingNode):
-        keys = [key.value if isinstance(key, yaml.ScalarNode) else None for key, _ in node.value]
+        keys = [
+            key.value if isinstance(key, yaml.ScalarNode) else None
+            for key, _ in node.value
+        ]
         if None in keys or "<<" in keys:
             raise ValueError("a key must be a plain word")
         _object([(str(key), None) for key in keys])
@@ -182,5 +221,9 @@ def _check_node(node: yaml.Node | None, where: object, seen: set[int], depth: in
     elif isinstance(node, yaml.SequenceNode):
         for value in node.value:
             _check_node(value, where, seen, depth + 1)
-    elif node is not None and node.tag.endswith((":int", ":float")) and len(node.value) > MOST_DIGITS:
+    elif (
+        node is not None
+        and node.tag.endswith((":int", ":float"))
+        and len(node.value) > MOST_DIGITS
+    ):
         raise ValueError(f"{node.value[:MOST_DIGITS]} is too long a number")

@@ -38,7 +38,11 @@ def about(path: Path | str, error: Exception) -> str:
         'a.tsv: line 3 is empty'
     """
     said = str(error)
-    return said if str(path) in said else f"{path}: {said.removeprefix(f'{Path(path).stem}: ')}"
+    return (
+        said
+        if str(path) in said
+        else f"{path}: {said.removeprefix(f'{Path(path).stem}: ')}"
+    )
 
 
 def article(noun: str) -> str:

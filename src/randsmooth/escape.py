@@ -19,13 +19,21 @@ LONG_PART = 400  # of one text within a setting: a guarantee has fewer
 NOT_RECORDED = "not recorded"
 
 # Letters that mean something anywhere; those that begin a list; and what makes a link of https://... or of www.
-MARKDOWN = re.compile(r"([\\`*_{}\[\]#!|~$&<>]|\A[+-]|(?<=\d)[.)](?=\s)|:(?=//)|(?<=www)\.)")
+MARKDOWN = re.compile(
+    r"([\\`*_{}\[\]#!|~$&<>]|\A[+-]|(?<=\d)[.)](?=\s)|:(?=//)|(?<=www)\.)"
+)
 LATEX = {letter: f"\\{letter}" for letter in "{}$&#%_"} | {
-    **{"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"},
+    **{
+        "\\": r"\textbackslash{}",
+        "^": r"\textasciicircum{}",
+        "~": r"\textasciitilde{}",
+    },
     **{"<": r"\textless{}", ">": r"\textgreater{}"},
     "[": "{[}",  # after a line break, LaTeX would take it for an optional argument
 }
-FORMULA = re.compile(r"[=+\-@＝＋－＠]")  # what spreadsheets take a formula by, wide letters among them
+FORMULA = re.compile(
+    r"[=+\-@＝＋－＠]"
+)  # what spreadsheets take a formula by, wide letters among them
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
 
@@ -41,7 +49,9 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode() for c in text
+    )
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
@@ -77,7 +87,10 @@ def _flat(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, dict):  # of settings: None is one of them
-        return ", ".join(f"{printable(str(k))} {'none' if v is None else _flat(v)}" for k, v in value.items())
+        return ", ".join(
+            f"{printable(str(k))} {'none' if v is None else _flat(v)}"
+            for k, v in value.items()
+        )
     if isinstance(value, list | tuple):
         return ", ".join(map(_flat, value))
     return shortened(printable(str(value)), LONG_PART)
@@ -89,7 +102,12 @@ def say(text: str | Path = "", *, end: str = "\n", file: TextIO | None = None) -
     A name within a text must go through `printable` first, for it may hold a line break. `file`: default stdout.
     """
     lines = text.split("\n") if isinstance(text, str) else [str(text)]
-    print("\n".join(map(printable, lines)), end=end, file=sys.stdout if file is None else file, flush=True)
+    print(
+        "\n".join(map(printable, lines)),
+        end=end,
+        file=sys.stdout if file is None else file,
+        flush=True,
+    )
 
 
 def markdown(text: str) -> str:
@@ -118,7 +136,9 @@ def plotly(text: str, longest: int = LONGEST) -> str:
 
     Of a quotation mark's name it knows nothing, and a mark means nothing to it.
     """
-    return html.escape(shortened(printable(text), longest), quote=False).replace("$", "&#36;")
+    return html.escape(shortened(printable(text), longest), quote=False).replace(
+        "$", "&#36;"
+    )
 
 
 def cell(value: Any) -> Any:
@@ -135,9 +155,15 @@ def to_csv(rows: Iterable[Sequence[Any]]) -> str:
     All texts are quoted where one holds a semicolon, which spreadsheets of many languages take for the end of a cell.
     """
     cells = [[cell(value) for value in row] for row in rows]
-    split = any(isinstance(value, str) and ";" in value for row in cells for value in row)
+    split = any(
+        isinstance(value, str) and ";" in value for row in cells for value in row
+    )
     buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if split else csv.QUOTE_MINIMAL)
+    writer = csv.writer(
+        buffer,
+        lineterminator="\n",
+        quoting=csv.QUOTE_NONNUMERIC if split else csv.QUOTE_MINIMAL,
+    )
     writer.writerows(cells)
     return buffer.getvalue()
 
@@ -147,4 +173,6 @@ def to_json(content: Any, indent: int | None = 2) -> str:
     text = json.dumps(content, indent=indent, ensure_ascii=False)
     if text.replace("\n", "").isprintable():
         return text
-    return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
+    return "".join(
+        c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text
+    )

@@ -36,11 +36,31 @@ PACKAGES = {
     "hub": "datasets transformers",
     "s3": "fsspec s3fs",
     "onnx": "onnxruntime onnx onnxscript",
-    **{"cpu": "openvino", "int8": "nncf", "diffusion": "diffusers", "timm": "timm", "serve": "gradio"},
-    **{"tensorboard": "tensorboard", "cluster": "ray", "dask": "distributed", "slurm": "submitit"},
+    **{
+        "cpu": "openvino",
+        "int8": "nncf",
+        "diffusion": "diffusers",
+        "timm": "timm",
+        "serve": "gradio",
+    },
+    **{
+        "tensorboard": "tensorboard",
+        "cluster": "ray",
+        "dask": "distributed",
+        "slurm": "submitit",
+    },
 }
-EXTRAS = {package: extra for extra, packages in PACKAGES.items() for package in packages.split()}
-VERSIONED = ("randsmooth", "torch", "numpy", "scipy")  # packages that numbers pass through
+EXTRAS = {
+    package: extra
+    for extra, packages in PACKAGES.items()
+    for package in packages.split()
+}
+VERSIONED = (
+    "randsmooth",
+    "torch",
+    "numpy",
+    "scipy",
+)  # packages that numbers pass through
 
 
 class MissingPackage(InputError, ImportError):
@@ -50,7 +70,9 @@ class MissingPackage(InputError, ImportError):
         self.package, self.instead = package, instead
         install = install_command(EXTRAS[package])
         way = f"{install}; {instead}" if instead else install
-        super().__init__(f"{what} needs the package {package}, which is not installed: {way}")
+        super().__init__(
+            f"{what} needs the package {package}, which is not installed: {way}"
+        )
 
 
 @contextmanager
@@ -91,7 +113,9 @@ def installed(package: str) -> bool:
     return False
 
 
-def attach_room(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+def attach_room(
+    package: str, file: str
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """`__getattr__`, `__dir__` and `__all__` of a room, which imports each of its public names on first use.
 
     The names are those of the `__init__.pyi` beside `file`. One that needs a package of a missing extra raises
@@ -111,8 +135,14 @@ def versions(*more: str) -> dict[str, str]:
 
     And of all installed packages that bring entries, such as a method or a noise.
     """
-    bring = (d for d in metadata.distributions() if any(e.group.startswith("randsmooth.") for e in d.entry_points))
-    named = {name: metadata.version(name) for name in (*VERSIONED, *more)} | {dist.name: dist.version for dist in bring}
+    bring = (
+        d
+        for d in metadata.distributions()
+        if any(e.group.startswith("randsmooth.") for e in d.entry_points)
+    )
+    named = {name: metadata.version(name) for name in (*VERSIONED, *more)} | {
+        dist.name: dist.version for dist in bring
+    }
     return {"python": platform.python_version(), **named}
 
 
@@ -127,7 +157,9 @@ def installed_from() -> tuple[str, str]:
     if source.name == "src" and (source.parent / "pyproject.toml").is_file():
         return "clone", str(source.parent)
     # What pip noted (PEP 610); nothing for what came from an index.
-    noted = json.loads(metadata.distribution("randsmooth").read_text("direct_url.json") or "{}")
+    noted = json.loads(
+        metadata.distribution("randsmooth").read_text("direct_url.json") or "{}"
+    )
     url = noted.get("url", "")
     if version := noted.get("vcs_info"):
         url = f"{version['vcs']}+{url}@{version['commit_id']}"
@@ -157,4 +189,6 @@ def requirement(extra: str) -> str:
     from randsmooth import __version__
 
     _, address = installed_from()
-    return f"randsmooth[{extra}]" + (f" @ {address}" if "+" in address.partition("://")[0] else f"=={__version__}")
+    return f"randsmooth[{extra}]" + (
+        f" @ {address}" if "+" in address.partition("://")[0] else f"=={__version__}"
+    )

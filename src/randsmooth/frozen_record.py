@@ -11,13 +11,23 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
 
 # Whole numbers as people write them: 1000, 100_000, 1e5, 2.5e3, 100k, 1.5M.
-WRITTEN = re.compile(r"[-+]?(\d{1,20}|\d{1,3}(_\d{3}){1,6})|\d{1,20}(\.\d{1,20})?([eE]\+?\d{1,2}|[kM])", re.ASCII)
+WRITTEN = re.compile(
+    r"[-+]?(\d{1,20}|\d{1,3}(_\d{3}){1,6})|\d{1,20}(\.\d{1,20})?([eE]\+?\d{1,2}|[kM])",
+    re.ASCII,
+)
 
 ENTRY = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 
@@ -39,11 +49,15 @@ class FrozenRecord(BaseModel):
             except ValidationError as error:
                 raise InputError(sentence(error, type(self))) from None
 
-        __init__.__pydantic_base_init__ = True  # or `model_validate` would call it, and lose which field was at fault
+        __init__.__pydantic_base_init__ = (
+            True  # or `model_validate` would call it, and lose which field was at fault
+        )
 
         def __setattr__(self, name: str, value: Any) -> None:
             given = f"{name}={shown(repr(value))}"
-            raise InputError(f"{type(self).__name__} cannot be changed: make another with .replace({given})")
+            raise InputError(
+                f"{type(self).__name__} cannot be changed: make another with .replace({given})"
+            )
 
     @field_validator("*", mode="before")
     @classmethod
@@ -54,14 +68,22 @@ class FrozenRecord(BaseModel):
         these are a choice: YAML reads `precision: 32` as a number.
         """
         annotation = cls.model_fields[str(info.field_name)].annotation
-        numpy = sys.modules.get("numpy")  # not imported here: without it no value is of its types
-        value = value.item() if numpy is not None and isinstance(value, numpy.generic) else value
+        numpy = sys.modules.get(
+            "numpy"
+        )  # not imported here: without it no value is of its types
+        value = (
+            value.item()
+            if numpy is not None and isinstance(value, numpy.generic)
+            else value
+        )
         if typing.get_origin(annotation) is Literal:
             allowed = typing.get_args(annotation)
             if (str(value) if type(value) is int else value) not in allowed:
                 raise unknown(str(info.field_name), value, allowed)
             return str(value) if type(value) is int else value
-        elif is_whole(annotation) and not cls.model_config.get("strict"):  # as a header is: 200.0 in a file is no 200
+        elif is_whole(annotation) and not cls.model_config.get(
+            "strict"
+        ):  # as a header is: 200.0 in a file is no 200
             try:
                 return whole_number(value)
             except InputError as error:
@@ -71,10 +93,20 @@ class FrozenRecord(BaseModel):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Describe the fields in the words that the section Attributes of the docstring has for them."""
         super().__init_subclass__(**kwargs)
-        said = inspect.cleandoc(cls.__doc__ or "").partition("Attributes:\n")[2].partition("\n\n")[0]
+        said = (
+            inspect.cleandoc(cls.__doc__ or "")
+            .partition("Attributes:\n")[2]
+            .partition("\n\n")[0]
+        )
         for name, text in ENTRY.findall(said):
             if name in inspect.get_annotations(cls):
-                setattr(cls, name, Field(cls.__dict__.get(name, ...), description=" ".join(text.split())))
+                setattr(
+                    cls,
+                    name,
+                    Field(
+                        cls.__dict__.get(name, ...), description=" ".join(text.split())
+                    ),
+                )
 
     def replace(self, **fields: Any) -> Self:
         """The same with other `fields`, checked like any."""
@@ -113,7 +145,9 @@ def sentence(error: ValidationError, kind: type[FrozenRecord]) -> str:
         return str(unknown(kind.field_is, name, kind.model_fields))
     if first["type"] == "missing":
         return f"{name} is required: give {name}=..."
-    must = first["msg"].replace("Input should be", "must be", 1)  # greater than or equal to 1, a valid string, ...
+    must = first["msg"].replace(
+        "Input should be", "must be", 1
+    )  # greater than or equal to 1, a valid string, ...
     return f"{shown(name)}={shown(repr(first['input']))} {must}"
 
 
@@ -147,5 +181,7 @@ def whole_number(value: Any) -> Any:
         if number == number.to_integral_value():
             return int(number)
     if isinstance(value, str | float | bool):
-        raise InputError(f"{shown(repr(value))} must be a whole number, such as 1000, 100_000, 1e5 or 100k")
+        raise InputError(
+            f"{shown(repr(value))} must be a whole number, such as 1000, 100_000, 1e5 or 100k"
+        )
     return value

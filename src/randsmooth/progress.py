@@ -50,7 +50,11 @@ class _Shown(Reporter):
     def advance(self, steps: int, info: str = "") -> None:
         self.done, self.info = self.done + steps, info or self.info
         per_second = self.done / max(1e-9, time.monotonic() - self.start)
-        self.show(steps, per_second, f"{per_second:,.{0 if per_second >= 10 else 1}f} {self.unit}/s")
+        self.show(
+            steps,
+            per_second,
+            f"{per_second:,.{0 if per_second >= 10 else 1}f} {self.unit}/s",
+        )
 
     def skip(self, steps: int) -> None:
         self.skipped += steps
@@ -61,7 +65,9 @@ class _Shown(Reporter):
 
 
 class _Bar(_Shown):
-    def __init__(self, bar: rich_progress.Progress, title: str, total: int, unit: str) -> None:
+    def __init__(
+        self, bar: rich_progress.Progress, title: str, total: int, unit: str
+    ) -> None:
         super().__init__(title, total, unit)
         self.bar, self.task = bar, bar.add_task(title, total=total, info="", rate="")
 
@@ -69,7 +75,9 @@ class _Bar(_Shown):
         self.bar.update(self.task, advance=steps, rate=rate, info=printable(self.info))
 
     def skip(self, steps: int) -> None:
-        self.bar.reset(self.task, completed=steps)  # a plain update would count as speed
+        self.bar.reset(
+            self.task, completed=steps
+        )  # a plain update would count as speed
 
     def say(self, line: str) -> None:
         self.bar.console.print(printable(line), highlight=False, markup=False)
@@ -80,11 +88,30 @@ class _Lines(_Shown):
 
     def show(self, steps: int, per_second: float, rate: str) -> None:
         done = self.skipped + self.done
-        if time.monotonic() - max(self.last, self.start) < LINE_EVERY and done < self.total:
+        if (
+            time.monotonic() - max(self.last, self.start) < LINE_EVERY
+            and done < self.total
+        ):
             return
         self.last = time.monotonic()
-        speed = [rate, f"{clock((self.total - done) / per_second)} left"] if self.done else []  # nothing is known yet
-        self.say("  ".join(filter(None, [self.title, f"{done:,}/{self.total:,} {self.unit}", *speed, self.info])))
+        speed = (
+            [rate, f"{clock((self.total - done) / per_second)} left"]
+            if self.done
+            else []
+        )  # nothing is known yet
+        self.say(
+            "  ".join(
+                filter(
+                    None,
+                    [
+                        self.title,
+                        f"{done:,}/{self.total:,} {self.unit}",
+                        *speed,
+                        self.info,
+                    ],
+                )
+            )
+        )
 
     def say(self, line: str) -> None:
         say(line, file=sys.stderr)
@@ -99,7 +126,11 @@ def clock(seconds: float) -> str:
     """
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours < 100 else f"{hours / 24:,.0f} days"
+    return (
+        f"{hours}:{minutes:02d}:{rest:02d}"
+        if hours < 100
+        else f"{hours / 24:,.0f} days"
+    )
 
 
 _quiet = False  # of the whole process
@@ -141,16 +172,28 @@ def console(title: str, total: int, unit: str) -> Iterator[Reporter]:
 
 def _bar() -> rich_progress.Progress:
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
     from rich.table import Column
 
     columns = (
-        TextColumn("{task.description}", markup=False),  # the title itself would be taken for a format
+        TextColumn(
+            "{task.description}", markup=False
+        ),  # the title itself would be taken for a format
         BarColumn(bar_width=12),
         TaskProgressColumn(),
         TextColumn("{task.fields[rate]}", markup=False),
         TimeRemainingColumn(compact=True),
-        TextColumn("{task.fields[info]}", markup=False, table_column=Column(ratio=1, no_wrap=True)),
+        TextColumn(
+            "{task.fields[info]}",
+            markup=False,
+            table_column=Column(ratio=1, no_wrap=True),
+        ),
     )
     # Expanded, so that the last column, which alone has a ratio, is what a narrow terminal cuts.
     return Progress(*columns, console=Console(stderr=True), expand=True)

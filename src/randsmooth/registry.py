@@ -38,7 +38,9 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def __init__(self, kind: str, group: str, own: Mapping[str, str]) -> None:
         self.kind, self.group = kind, group
-        self._own = {name: EntryPoint(name, value, group) for name, value in own.items()}
+        self._own = {
+            name: EntryPoint(name, value, group) for name, value in own.items()
+        }
         self._entries: dict[str, T] = {}  # what a program added, and what was loaded
 
     @cached_property
@@ -51,7 +53,9 @@ class Registry(Mapping[str, T], Generic[T]):
             else:
                 told = f"{self.kind} {point.name!r} of the package {_package(point)} is left out, since randsmooth has"
                 warnings.warn(
-                    f"{told} a {self.kind} of that name: that package must choose another", Note, stacklevel=2
+                    f"{told} a {self.kind} of that name: that package must choose another",
+                    Note,
+                    stacklevel=2,
                 )
         return found
 
@@ -62,7 +66,9 @@ class Registry(Mapping[str, T], Generic[T]):
             InputError: the name is taken.
         """
         if name in self:
-            raise InputError(f"{self.kind} {name!r} is registered already: choose another name")
+            raise InputError(
+                f"{self.kind} {name!r} is registered already: choose another name"
+            )
         self._entries[name] = entry
 
     def check(self, name: str) -> None:
@@ -78,7 +84,11 @@ class Registry(Mapping[str, T], Generic[T]):
         self.check(name)
         if name in self._own:
             return "randsmooth"
-        return " and ".join(sorted(map(_package, self._others[name]))) if name in self._others else "this program"
+        return (
+            " and ".join(sorted(map(_package, self._others[name])))
+            if name in self._others
+            else "this program"
+        )
 
     def place(self, name: str) -> str:
         """Where one of our own entries is, as "module:attribute", without importing it. KeyError for any other."""
@@ -107,11 +117,15 @@ class Registry(Mapping[str, T], Generic[T]):
         try:
             said = words(self[name])
             return f"{said} ({credit})" if (credit := self.credit(name)) else said
-        except Exception as error:  # an entry of another package may be anything and raise anything
+        except (
+            Exception
+        ) as error:  # an entry of another package may be anything and raise anything
             if name in self._own:
                 raise
             what = f"{self.kind} {name!r} {self.credit(name)} cannot be described ({type(error).__name__}: {error})"
-            return " ".join((str(error) if isinstance(error, InputError) else what).split())
+            return " ".join(
+                (str(error) if isinstance(error, InputError) else what).split()
+            )
 
     def __getitem__(self, name: str) -> T:
         """The entry called `name`.
@@ -142,10 +156,14 @@ class Registry(Mapping[str, T], Generic[T]):
         self.check(name)
         point, *others = [self._own[name]] if name in self._own else self._others[name]
         if others:
-            raise InputError(f"{self.kind} {name!r} is in several packages, {self.source(name)}: uninstall all but one")
+            raise InputError(
+                f"{self.kind} {name!r} is in several packages, {self.source(name)}: uninstall all but one"
+            )
         try:
             entry: T = point.load()
-        except Exception as error:  # a stranger's module may raise anything while it is imported
+        except (
+            Exception
+        ) as error:  # a stranger's module may raise anything while it is imported
             if name in self._own:
                 raise
             raise InputError(

@@ -23,17 +23,26 @@ Place = Path | str
 
 URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 # A user's name and password before the host; keys of S3 may hold slashes.
-USER_INFO = re.compile(r"(?:(?<=\bs3://)|(?<=\bs3a://))[^\s/@:]+:[^\s@]*@|(?<=://)[^\s/?#@]*(?:@[^\s/?#@]*)*@")
+USER_INFO = re.compile(
+    r"(?:(?<=\bs3://)|(?<=\bs3a://))[^\s/@:]+:[^\s@]*@|(?<=://)[^\s/?#@]*(?:@[^\s/?#@]*)*@"
+)
 IN_QUERY = re.compile(r"([?&;])([^=&;\s#]+)=([^&;\s#'\"]+)")
-SIGNS = re.compile(r"signature|credential|^sig$|keyid$", re.IGNORECASE)  # beside what names a secret
+SIGNS = re.compile(
+    r"signature|credential|^sig$|keyid$", re.IGNORECASE
+)  # beside what names a secret
 HIDDEN = "***"
 # Names of secrets, in any part of a name, and as one of its words.
-SECRET = re.compile(r"token(?!i[sz]|s)|secret|passw|passphrase|credential|api_?key", re.IGNORECASE)
+SECRET = re.compile(
+    r"token(?!i[sz]|s)|secret|passw|passphrase|credential|api_?key", re.IGNORECASE
+)
 SECRET_WORDS = {"pwd", "auth", "oauth", "authorization", "pat", "jwt", "bearer"}
 WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+(?![a-z])")
 
 COPIES, UNSENT = "copies", "unsent"  # folders of the cache
-WITH_COMPANIONS = (".xml", ".onnx")  # files that need others beside them, whose names begin alike
+WITH_COMPANIONS = (
+    ".xml",
+    ".onnx",
+)  # files that need others beside them, whose names begin alike
 LAST = "config.json"  # of a model folder: what is there before it is not yet a model
 # Stores of objects: one appears whole when all of it has arrived, and has no folder that must be made first.
 OF_OBJECTS = {"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "oss", "oci", "memory"}
@@ -61,7 +70,11 @@ def names_a_secret(name: str) -> bool:
         [True, True, True, True, False, False, False]
     """
     words = [word.lower() for word in WORD.findall(name)]
-    return bool(SECRET.search(name)) or bool(SECRET_WORDS.intersection(words)) or words[-1:] == ["key"]
+    return (
+        bool(SECRET.search(name))
+        or bool(SECRET_WORDS.intersection(words))
+        or words[-1:] == ["key"]
+    )
 
 
 def without_credentials(text: str) -> str:
@@ -129,7 +142,9 @@ def unsent_path(url: str) -> Path:
 def with_urls(text: str) -> str:
     """`text` in which the paths of copies are the URLs that they are copies of."""
     root = re.escape(str(cache_folder(COPIES)))
-    return re.sub(root + r"[/\\][^/\\\s]+[/\\]([A-Za-z][A-Za-z0-9+.-]+)[/\\]", r"\1://", text)
+    return re.sub(
+        root + r"[/\\][^/\\\s]+[/\\]([A-Za-z][A-Za-z0-9+.-]+)[/\\]", r"\1://", text
+    )
 
 
 def kind_at(url: str) -> str | None:
@@ -155,7 +170,9 @@ def check_there(url: str) -> str:
     return kind
 
 
-def fetched(place: Place, wanted: Callable[[PurePosixPath], bool] = lambda path: True) -> Path:
+def fetched(
+    place: Place, wanted: Callable[[PurePosixPath], bool] = lambda path: True
+) -> Path:
     """`place` itself if it is a path; of a URL, file or folder, the path of a copy that is up to date.
 
     Copies are kept in the folder `copies` of $RANDSMOOTH_CACHE or of the user's cache folder; it may be removed at any
@@ -182,16 +199,26 @@ def fetched(place: Place, wanted: Callable[[PurePosixPath], bool] = lambda path:
     kind = check_there(url)
     if kind == "file" and url.endswith(WITH_COMPANIONS):
         stem = PurePosixPath(url).stem
-        return _copy(url.rpartition("/")[0], "directory", lambda path: str(path).startswith(stem)) / name_of(url)
+        return _copy(
+            url.rpartition("/")[0], "directory", lambda path: str(path).startswith(stem)
+        ) / name_of(url)
     return _copy(url, kind, wanted)
 
 
 def _copy(url: str, kind: str, wanted: Callable[[PurePosixPath], bool]) -> Path:
     """The path of a copy of the wanted files, which is named by what the store says of them and so never changes."""
     with _opened(url, "read") as (fs, root):
-        found = fs.find(root, detail=True) if kind == "directory" else {root: fs.info(root)}
-        names = {path: PurePosixPath(path).relative_to(root) for path in found if not path.endswith("/")}
-        names = {path: name for path, name in names.items() if not name.parts or wanted(name)}
+        found = (
+            fs.find(root, detail=True) if kind == "directory" else {root: fs.info(root)}
+        )
+        names = {
+            path: PurePosixPath(path).relative_to(root)
+            for path in found
+            if not path.endswith("/")
+        }
+        names = {
+            path: name for path, name in names.items() if not name.parts or wanted(name)
+        }
         facts = f"{url} {[sorted(found[path].items()) for path in names]}"
         version = hashlib.sha256(facts.encode()).hexdigest()[:16]
         copy = cache_folder(COPIES) / version / _protocol(url) / _path_in(url)
@@ -204,13 +231,17 @@ def _copy(url: str, kind: str, wanted: Callable[[PurePosixPath], bool]) -> Path:
                 if kind == "directory":
                     making.mkdir(exist_ok=True)
                 fs.get(list(names), [str(making / name) for name in names.values()])
-                with suppress(OSError):  # where another process was faster, its copy is as good
+                with suppress(
+                    OSError
+                ):  # where another process was faster, its copy is as good
                     making.replace(copy)
     return copy
 
 
 @contextmanager
-def delivered(out: Place, *, folder: bool = False, resume: bool = False, overwrite: bool = False) -> Iterator[Path]:
+def delivered(
+    out: Place, *, folder: bool = False, resume: bool = False, overwrite: bool = False
+) -> Iterator[Path]:
     """The path at which the file or folder `out` is to be made. If `out` is a URL, what is finished is then sent there.
 
     What is made, and the journal of an unfinished run, wait in the folder `unsent` of $RANDSMOOTH_CACHE or of the
@@ -223,10 +254,18 @@ def delivered(out: Place, *, folder: bool = False, resume: bool = False, overwri
         InputError: there is a folder in place of a file, or a file in place of a folder; something is at the URL and
             neither flag is given; the URL cannot be written to; or another run on this machine writes to it.
     """
-    kind = kind_at(str(out)) if is_url(out) else "directory" if Path(out).is_dir() else None
+    kind = (
+        kind_at(str(out))
+        if is_url(out)
+        else "directory"
+        if Path(out).is_dir()
+        else None
+    )
     if kind == "directory" and not folder:
         named = without_credentials(str(out))
-        raise InputError(f"{named} is a folder: name the file to write, such as {named}/certificates.parquet")
+        raise InputError(
+            f"{named} is a folder: name the file to write, such as {named}/certificates.parquet"
+        )
     if kind == "file" and folder:
         raise InputError(f"{without_credentials(str(out))} is a file: name a folder")
     if not is_url(out):
@@ -235,10 +274,24 @@ def delivered(out: Place, *, folder: bool = False, resume: bool = False, overwri
     url, local = str(out).rstrip("/"), unsent_path(str(out))
     _check_writable(url, kind is not None and not (resume or overwrite))
     with claimed(local, output=without_credentials(url), kind="sending"):
-        if resume and kind and not (local.exists() or local.with_name(local.name + ".partial").exists()):
+        if (
+            resume
+            and kind
+            and not (
+                local.exists() or local.with_name(local.name + ".partial").exists()
+            )
+        ):
             (shutil.copytree if folder else shutil.copyfile)(fetched(url), local)
         yield local
-        made = {path.relative_to(local).as_posix() for path in local.rglob("*") if path.is_file()} if folder else {"."}
+        made = (
+            {
+                path.relative_to(local).as_posix()
+                for path in local.rglob("*")
+                if path.is_file()
+            }
+            if folder
+            else {"."}
+        )
         for name in sorted(made, key=lambda name: (name == LAST, name)):
             _send(local / name, f"{url}/{name}" if folder else url)
         if folder:
@@ -259,12 +312,17 @@ def _send(local: Path, url: str) -> None:
             target = path if _protocol(url) in OF_OBJECTS else f"{path}.sending"
             fs.put_file(str(local), target)
             with fs.open(target, "rb") as there:
-                if hashlib.file_digest(here, "sha256").digest() != hashlib.file_digest(there, "sha256").digest():
+                if (
+                    hashlib.file_digest(here, "sha256").digest()
+                    != hashlib.file_digest(there, "sha256").digest()
+                ):
                     raise OSError("what was stored is not what was sent")
             if target != path:
                 fs.mv(target, path)
     except StoreError as error:
-        raise StoreError(f"{error}. What is finished is {local}: resume=True sends it") from error
+        raise StoreError(
+            f"{error}. What is finished is {local}: resume=True sends it"
+        ) from error
 
 
 def _discard_others(url: str, names: set[str]) -> None:
@@ -314,7 +372,9 @@ def _opened(url: str, what: str) -> Iterator[tuple[Any, str]]:
         yield fs, path.rstrip("/")
     except Exception as error:
         asked = "is there such a place, may this user do that, does the store answer?"
-        raise StoreError(f"{named} could not be {what}: {_said(error)}; {asked}") from error
+        raise StoreError(
+            f"{named} could not be {what}: {_said(error)}; {asked}"
+        ) from error
 
 
 def _said(error: Exception) -> str:

@@ -15,12 +15,18 @@ from untrained import untrained
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of an untrained model of digits."""
     place = tmp_path_factory.mktemp("serving") / "model"
-    return untrained(place, [f"digit {i}" for i in range(10)], dataset="digits", sigma=0.25)
+    return untrained(
+        place, [f"digit {i}" for i in range(10)], dataset="digits", sigma=0.25
+    )
 
 
 @pytest.fixture
 def served(folder: Path) -> Served:
-    return Served.of(str(folder), "digits & <others>", limits=Limits(samples=2000, upload_mb=0.2, pixels=10_000))
+    return Served.of(
+        str(folder),
+        "digits & <others>",
+        limits=Limits(samples=2000, upload_mb=0.2, pixels=10_000),
+    )
 
 
 @pytest.fixture

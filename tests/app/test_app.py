@@ -31,10 +31,18 @@ def running(words: list[str], folder: Path, **environment: str) -> Iterator[str]
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
-    own = {"GRADIO_SERVER_PORT": str(port), "GRADIO_TEMP_DIR": str(folder / "uploads")} | environment
+    own = {
+        "GRADIO_SERVER_PORT": str(port),
+        "GRADIO_TEMP_DIR": str(folder / "uploads"),
+    } | environment
     with (folder / "printed").open("w") as printed:
         process = subprocess.Popen(
-            words, cwd=folder, env=os.environ | own, stdout=printed, stderr=subprocess.STDOUT, text=True
+            words,
+            cwd=folder,
+            env=os.environ | own,
+            stdout=printed,
+            stderr=subprocess.STDOUT,
+            text=True,
         )
     url = f"http://127.0.0.1:{port}"
     try:
@@ -48,7 +56,9 @@ def running(words: list[str], folder: Path, **environment: str) -> Iterator[str]
         process.wait()
 
 
-def _wait_for(url: str, process: subprocess.Popen[str], printed: Path, seconds: float = 120.0) -> None:
+def _wait_for(
+    url: str, process: subprocess.Popen[str], printed: Path, seconds: float = 120.0
+) -> None:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         assert process.poll() is None, printed.read_text()
@@ -70,12 +80,20 @@ def asked(url: str, file: Path, sigma: float = 0.25, n: int = 500) -> Any:
     return told
 
 
-def test_the_app_answers_programs_and_refuses_what_is_no_image(folder: Path, digit: Path, tmp_path: Path) -> None:
+def test_the_app_answers_programs_and_refuses_what_is_no_image(
+    folder: Path, digit: Path, tmp_path: Path
+) -> None:
     (tmp_path / "page.png").write_text("<html>not an image</html>")
     (tmp_path / "large.png").write_bytes(b"0" * 400_000)
-    with running(command(folder, "--most-samples", 1000, "--upload-mb", 0.2), tmp_path) as url:
+    with running(
+        command(folder, "--most-samples", 1000, "--upload-mb", 0.2), tmp_path
+    ) as url:
         told = asked(url, digit)
-        assert told["done"] and told["samples"] <= 500 and sum(told["counts"]) == told["samples"]
+        assert (
+            told["done"]
+            and told["samples"] <= 500
+            and sum(told["counts"]) == told["samples"]
+        )
         assert told["answer"] is None or told["answer"] in told["classes"]
         assert asked(url, digit)["seed"] != told["seed"]
         assert "web page" in asked(url, tmp_path / "page.png")["error"]
@@ -83,30 +101,55 @@ def test_the_app_answers_programs_and_refuses_what_is_no_image(folder: Path, dig
             asked(url, digit, n=5000)
         with pytest.raises(Exception, match=r"422|413|[Ss]ize|large"):
             asked(url, tmp_path / "large.png")
-        theirs = {"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}}  # the server's, not the visitor's
+        theirs = {
+            "path": "/etc/passwd",
+            "meta": {"_type": "gradio.FileData"},
+        }  # the server's, not the visitor's
         with pytest.raises(Exception, match=r"."):
             Client(url, verbose=False).predict(theirs, 0.25, 500, api_name="/certify")
         headers = urllib.request.urlopen(url).headers
         assert "default-src 'self'" in headers["content-security-policy"]
         assert headers["x-content-type-options"] == "nosniff"
-        for path in ("/gradio_api/file=/etc/passwd", f"/gradio_api/file={folder}/config.json"):
+        for path in (
+            "/gradio_api/file=/etc/passwd",
+            f"/gradio_api/file={folder}/config.json",
+        ):
             with pytest.raises(urllib.error.HTTPError, match=r"403|404|422"):
                 urllib.request.urlopen(url + path)
 
 
-def test_a_visitor_drops_an_image_and_watches_its_certificate(folder: Path, digit: Path, tmp_path: Path) -> None:
-    with running(command(folder, "--most-samples", 2000), tmp_path) as url, chromium() as page:
+def test_a_visitor_drops_an_image_and_watches_its_certificate(
+    folder: Path, digit: Path, tmp_path: Path
+) -> None:
+    with (
+        running(command(folder, "--most-samples", 2000), tmp_path) as url,
+        chromium() as page,
+    ):
         for width, dark in ((390, False), (1280, True)):
             page.look(width, 1200, dark=dark)
             page.go(url)
-            page.until("!!document.querySelector('input[type=file]') && !!document.querySelector('.certificate h1')")
+            page.until(
+                "!!document.querySelector('input[type=file]') && !!document.querySelector('.certificate h1')"
+            )
             page.choose("input[type=file]", digit)
             said = page.until(f"({NOTES}).find(text => / a second\\.$/.test(text))")
             assert re.match(r"[\d,]+ of at most 2,000 samples", said)
-            assert page.run("document.querySelectorAll('.certificate .vote .row.picked').length") == 1
+            assert (
+                page.run(
+                    "document.querySelectorAll('.certificate .vote .row.picked').length"
+                )
+                == 1
+            )
             assert page.run("document.documentElement.scrollWidth <= innerWidth")
-            assert page.run(f"{PARTS}.filter(e => e.getBoundingClientRect().right > innerWidth + 1).length") == 0
-        assert [address for address in page.asked() if not address.startswith(url)] == []
+            assert (
+                page.run(
+                    f"{PARTS}.filter(e => e.getBoundingClientRect().right > innerWidth + 1).length"
+                )
+                == 0
+            )
+        assert [
+            address for address in page.asked() if not address.startswith(url)
+        ] == []
         assert page.errors() == []
 
 
@@ -114,7 +157,9 @@ PARTS = "[...document.querySelectorAll('.certificate *')]"
 NOTES = "[...document.querySelectorAll('.certificate .note')].map(e => e.textContent)"
 
 
-def test_a_space_starts_from_its_folder_alone(folder: Path, digit: Path, tmp_path: Path) -> None:
+def test_a_space_starts_from_its_folder_alone(
+    folder: Path, digit: Path, tmp_path: Path
+) -> None:
     words = command(folder, "--space", tmp_path / "space", "--title", "Digits")
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str(tmp_path / "space")

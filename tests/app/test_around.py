@@ -28,16 +28,25 @@ class Labels(nn.Module):
         return nn.functional.one_hot(self.inner(x).argmax(dim=1), 2).float()
 
 
-@pytest.mark.parametrize("gradient_free", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_the_change_that_is_found_lies_beyond_the_edge_and_not_far(gradient_free: bool) -> None:
+@pytest.mark.parametrize(
+    "gradient_free", [False, pytest.param(True, marks=pytest.mark.slow)]
+)
+def test_the_change_that_is_found_lies_beyond_the_edge_and_not_far(
+    gradient_free: bool,
+) -> None:
     base = Labels() if gradient_free else HalfSpace()
     smoothed = SmoothedClassifier(base.eval(), sigma=SIGMA, seed=0)
     x, y = IMAGES.batch(torch.tensor([0]))
     other = IMAGES.batch(torch.tensor([1]))
     edge = abs(float(SIGNED[0]))
-    found = attempt(smoothed, x[0], int(y[0]), 0.5 * edge, other if gradient_free else None)
+    found = attempt(
+        smoothed, x[0], int(y[0]), 0.5 * edge, other if gradient_free else None
+    )
     assert found.gradient_free is gradient_free
-    assert found.inside.distance < 0.5 * edge and found.inside.predict in (int(y[0]), -1)
+    assert found.inside.distance < 0.5 * edge and found.inside.predict in (
+        int(y[0]),
+        -1,
+    )
     assert found.outside is not None and found.outside.predict == 1 - int(y[0])
     assert edge < found.outside.distance < 1.7 * edge
     moved = found.outside.point - x[0].numpy()
@@ -61,36 +70,54 @@ def test_the_nearest_of_both_kinds_are_those_of_numpy() -> None:
     for index in (0, 5, 17):
         (image,), (label,) = test.batch(torch.tensor([index]))
         found = nearest(image, int(label), train)
-        distances = np.linalg.norm(all_pixels - image.numpy().astype(np.float64).ravel(), axis=1)
-        for neighbour, among in ((found.same, labels == int(label)), (found.other, labels != int(label))):
+        distances = np.linalg.norm(
+            all_pixels - image.numpy().astype(np.float64).ravel(), axis=1
+        )
+        for neighbour, among in (
+            (found.same, labels == int(label)),
+            (found.other, labels != int(label)),
+        ):
             assert neighbour is not None
             best = int(np.where(among, distances, np.inf).argmin())
             assert (neighbour.index, neighbour.label) == (best, int(labels[best]))
             assert neighbour.distance == pytest.approx(distances[best], abs=1e-6)
-            assert np.linalg.norm(neighbour.pixels - image.numpy()) == pytest.approx(neighbour.distance, abs=1e-5)
+            assert np.linalg.norm(neighbour.pixels - image.numpy()) == pytest.approx(
+                neighbour.distance, abs=1e-5
+            )
         assert found.compared == found.total == len(train)
 
 
 def test_equal_images_and_missing_classes() -> None:
     x = np.zeros((3, 1, 8, 8), np.float32)
     x[2] += 0.5
-    found = nearest(torch.zeros(1, 8, 8), 0, data.load((x, np.array([0, 0, 0])), "train"))
+    found = nearest(
+        torch.zeros(1, 8, 8), 0, data.load((x, np.array([0, 0, 0])), "train")
+    )
     assert found.other is None and found.same is not None and found.same.index == 2
     assert found.same.distance == pytest.approx(4.0)
-    for side, images, said in ((9, "digits", "(1, 9, 9)"), (8, np.zeros((3, 1, 8, 8), np.float32), "no labels")):
-        assert said in refusal(nearest, torch.zeros(1, side, side), 0, data.load(images, "train"))
+    for side, images, said in (
+        (9, "digits", "(1, 9, 9)"),
+        (8, np.zeros((3, 1, 8, 8), np.float32), "no labels"),
+    ):
+        assert said in refusal(
+            nearest, torch.zeros(1, side, side), 0, data.load(images, "train")
+        )
 
 
-def test_radii_by_samples_are_those_of_the_binomial_bound_and_approach_their_limit() -> None:
+def test_radii_by_samples_are_those_of_the_binomial_bound_and_approach_their_limit() -> (
+    None
+):
     for k, n in ((990, 1000), (600, 1000), (1000, 1000), (501, 1000)):
         b = np.array([100, 1000, 12_345])
         lower = stats.beta.ppf(0.001, k * b // n, b - k * b // n + 1)
         right = np.maximum(0.0, 0.25 * stats.norm.ppf(lower))
-        assert radius_by_samples(k, n, b.tolist(), alpha=0.001, noise=Gaussian(0.25)) == pytest.approx(
-            right, abs=1e-9
-        ), (k, n)
+        assert radius_by_samples(
+            k, n, b.tolist(), alpha=0.001, noise=Gaussian(0.25)
+        ) == pytest.approx(right, abs=1e-9), (k, n)
     end = limit(990, 1000, Gaussian(0.5))
-    radii = radius_by_samples(990, 1000, [10**i for i in range(2, 9)], alpha=0.001, noise=Gaussian(0.5))
+    radii = radius_by_samples(
+        990, 1000, [10**i for i in range(2, 9)], alpha=0.001, noise=Gaussian(0.5)
+    )
     assert np.all(np.diff(radii) > 0) and radii[-1] < end < radii[-1] + 0.001
     assert end == pytest.approx(0.5 * stats.norm.ppf(0.99))
     assert math.isinf(limit(7, 7, Gaussian(0.5))) and limit(4, 10, Gaussian(0.5)) == 0.0

@@ -20,7 +20,9 @@ from randsmooth.app import Limits, Served, serve, uploads
 from randsmooth.app.guard import API, HEADERS, NAMED, UPLOAD, Guard, names_of
 from randsmooth.app.uploads import delete_old
 
-needs_gradio = pytest.mark.skipif(find_spec("gradio") is None, reason="Gradio is not installed")
+needs_gradio = pytest.mark.skipif(
+    find_spec("gradio") is None, reason="Gradio is not installed"
+)
 LOCAL = {"host": "127.0.0.1:7860"}
 SCAN = b"\xff\xda"
 
@@ -38,13 +40,23 @@ class Inner:
             size += len(message.get("body", b""))
             more = message.get("more_body", False)
         self.got.append(size)
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"X-Content-Type-Options", b"other")]})
+        await send(
+            {
+                "type": "http.response.start",
+                "status": 200,
+                "headers": [(b"X-Content-Type-Options", b"other")],
+            }
+        )
         await send({"type": "http.response.body", "body": b"{}"})
 
 
-def answer(guard: Guard, method: str, path: str, headers: dict[str, str], *parts: bytes) -> tuple[int, str]:
+def answer(
+    guard: Guard, method: str, path: str, headers: dict[str, str], *parts: bytes
+) -> tuple[int, str]:
     """The status and the sentence of an answer; every answer has the headers of ours."""
-    pieces = [{"type": "http.request", "body": part, "more_body": True} for part in parts]
+    pieces = [
+        {"type": "http.request", "body": part, "more_body": True} for part in parts
+    ]
     pieces.append({"type": "http.request", "body": b"", "more_body": False})
     sent: list[Any] = []
 
@@ -55,7 +67,13 @@ def answer(guard: Guard, method: str, path: str, headers: dict[str, str], *parts
         sent.append(message)
 
     given = [(name.encode(), value.encode()) for name, value in headers.items()]
-    asyncio.run(guard({"type": "http", "method": method, "path": path, "headers": given}, receive, send))
+    asyncio.run(
+        guard(
+            {"type": "http", "method": method, "path": path, "headers": given},
+            receive,
+            send,
+        )
+    )
     start, body = sent
     said = {name.decode().lower(): value.decode() for name, value in start["headers"]}
     assert said.items() >= HEADERS.items() and len([*start["headers"]]) == len(said)
@@ -65,7 +83,12 @@ def answer(guard: Guard, method: str, path: str, headers: dict[str, str], *parts
 
 @pytest.fixture
 def guard(served: Served, tmp_path: Path) -> Guard:
-    return Guard(Inner(), tmp_path / "uploads", served, names_of("127.0.0.1", "lab", ["digits.example.com"]))
+    return Guard(
+        Inner(),
+        tmp_path / "uploads",
+        served,
+        names_of("127.0.0.1", "lab", ["digits.example.com"]),
+    )
 
 
 def test_bodies_come_with_their_size_and_are_counted(guard: Guard) -> None:
@@ -74,19 +97,34 @@ def test_bodies_come_with_their_size_and_are_counted(guard: Guard) -> None:
         ({"transfer-encoding": "chunked"}, "Transfer-Encoding"),
         ({"transfer-encoding": "chunked", "content-length": "10"}, "Transfer-Encoding"),
         ({"content-length": f"{most + 1}"}, f"may not be larger than {most:,}"),
-        *(({"content-length": size}, "must say its size") for size in ("-1", "1e3", "٣", "")),
+        *(
+            ({"content-length": size}, "must say its size")
+            for size in ("-1", "1e3", "٣", "")
+        ),
         ({}, "must say its size"),
         ({"content-length": "10"}, "more was sent than the 10 bytes"),
     ]
     for headers, why in refused:
-        status, said = answer(guard, "POST", UPLOAD, LOCAL | headers, b"0" * 8, b"0" * 8)
+        status, said = answer(
+            guard, "POST", UPLOAD, LOCAL | headers, b"0" * 8, b"0" * 8
+        )
         assert status == 422 and why in said, headers
     assert guard.inner.got == []
-    assert answer(guard, "POST", UPLOAD, LOCAL | {"content-length": "16"}, b"0" * 8, b"0" * 8) == (200, "")
+    assert answer(
+        guard, "POST", UPLOAD, LOCAL | {"content-length": "16"}, b"0" * 8, b"0" * 8
+    ) == (200, "")
     assert guard.inner.got == [16]
     for method in ("GET", "DELETE"):
-        assert answer(guard, method, "/", LOCAL | {"content-length": "16"}, b"0" * 16)[0] == 422
-        assert answer(guard, method, "/", LOCAL | {"transfer-encoding": "chunked"}, b"0" * 16)[0] == 422
+        assert (
+            answer(guard, method, "/", LOCAL | {"content-length": "16"}, b"0" * 16)[0]
+            == 422
+        )
+        assert (
+            answer(
+                guard, method, "/", LOCAL | {"transfer-encoding": "chunked"}, b"0" * 16
+            )[0]
+            == 422
+        )
 
 
 def test_a_call_reaches_the_app_as_it_was_sent(guard: Guard) -> None:
@@ -94,13 +132,33 @@ def test_a_call_reaches_the_app_as_it_was_sent(guard: Guard) -> None:
     headers = LOCAL | {"content-length": f"{len(body)}"}
     assert answer(guard, "POST", NAMED, headers, body[:7], body[7:]) == (200, "")
     assert guard.inner.got == [len(body)]
-    assert answer(guard, "POST", NAMED, headers, body.replace(b"500", b"999999")[: len(body)])[0] == 422
+    assert (
+        answer(
+            guard, "POST", NAMED, headers, body.replace(b"500", b"999999")[: len(body)]
+        )[0]
+        == 422
+    )
 
 
 def test_only_names_of_this_app_reach_it(guard: Guard) -> None:
-    for host in ("127.0.0.1", "[::1]:7860", "10.1.2.3:80", "localhost:7860", "LAB", "digits.example.com.", "lab:1"):
+    for host in (
+        "127.0.0.1",
+        "[::1]:7860",
+        "10.1.2.3:80",
+        "localhost:7860",
+        "LAB",
+        "digits.example.com.",
+        "lab:1",
+    ):
         assert answer(guard, "GET", "/", {"host": host})[0] == 200, host
-    for host in ("attacker.example", "localhost.attacker.example:7860", "127.0.0.1.nip.io", "", "[", "a@127.0.0.2.x"):
+    for host in (
+        "attacker.example",
+        "localhost.attacker.example:7860",
+        "127.0.0.1.nip.io",
+        "",
+        "[",
+        "a@127.0.0.2.x",
+    ):
         status, said = answer(guard, "GET", "/", {"host": host})
         assert status == 422 and "--public-name" in said, host
     assert answer(guard, "GET", "/", {})[0] == 422
@@ -111,17 +169,41 @@ def test_only_names_of_this_app_reach_it(guard: Guard) -> None:
 def test_a_space_is_reached_by_any_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert names_of(None, "lab", []) == {"localhost", "lab"}
     monkeypatch.setenv("SPACE_ID", "user/digits")
-    assert names_of(None, "lab", []) is None and names_of("127.0.0.1", "lab", []) is not None
+    assert (
+        names_of(None, "lab", []) is None
+        and names_of("127.0.0.1", "lab", []) is not None
+    )
 
 
 def test_nothing_is_fetched_or_written_for_whoever_only_asks(guard: Guard) -> None:
     mine = guard.uploads / "1f" / "mine.png"
-    for path in ("/", "/config", "/assets/index.js", f"{API}/info", f"{API}/queue/data", f"{API}/file={mine}"):
+    for path in (
+        "/",
+        "/config",
+        "/assets/index.js",
+        f"{API}/info",
+        f"{API}/queue/data",
+        f"{API}/file={mine}",
+    ):
         assert answer(guard, "GET", path, LOCAL)[0] == 200, path
-    refused = ("proxy=https://a.hf.space/x", "deep_link", "run-history/buckets", "stream/1/2/3/playlist.m3u8", "file/x")
-    files = ("https://example.com/x.png", "http:/example.com", "/etc/passwd", f"{guard.uploads}/../x", "\0")
+    refused = (
+        "proxy=https://a.hf.space/x",
+        "deep_link",
+        "run-history/buckets",
+        "stream/1/2/3/playlist.m3u8",
+        "file/x",
+    )
+    files = (
+        "https://example.com/x.png",
+        "http:/example.com",
+        "/etc/passwd",
+        f"{guard.uploads}/../x",
+        "\0",
+    )
     for path in (*refused, *(f"file={file}" for file in files)):
-        assert "not of this app" in answer(guard, "GET", f"{API}/{path}", LOCAL)[1], path
+        assert "not of this app" in answer(guard, "GET", f"{API}/{path}", LOCAL)[1], (
+            path
+        )
     assert answer(guard, "GET", "/file=https://example.com/x.png", LOCAL)[0] == 422
 
 
@@ -136,7 +218,9 @@ def test_old_files_go_whatever_comes_meanwhile(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(outside)
     assert delete_old(tmp_path, 60.0) == set()
     gone = delete_old(tmp_path, -1.0)
-    assert gone >= {str(tmp_path / name) for name in ("a/old.png", "b/new.png", "half an upload")}
+    assert gone >= {
+        str(tmp_path / name) for name in ("a/old.png", "b/new.png", "half an upload")
+    }
     assert [*outside.iterdir()] and not (tmp_path / "a").exists()
     assert delete_old(tmp_path / "nowhere", 0.0) == set()
 
@@ -159,7 +243,9 @@ def test_a_small_file_does_not_take_long(served: Served, tmp_path: Path) -> None
     assert "scans" in said and "more than the 50" in said and "slow" not in said
     tiff = tmp_path / "large.tif"
     Image.new("L", (101, 100)).save(tiff)
-    assert "more than the 10,000" in refusal(served.read, tiff)  # said before a TIFF is decoded
+    assert "more than the 10,000" in refusal(
+        served.read, tiff
+    )  # said before a TIFF is decoded
 
 
 def test_reading_an_image_takes_of_its_time(served: Served, digit: Path) -> None:
@@ -169,7 +255,9 @@ def test_reading_an_image_takes_of_its_time(served: Served, digit: Path) -> None
 
 
 @pytest.fixture
-def running(served: Served, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
+def running(
+    served: Served, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[Any]:
     """The app in this process, which deletes files at once."""
     monkeypatch.setenv(uploads.PLACE, str(tmp_path))
     uploads.folder_of_uploads.cache_clear()
@@ -186,12 +274,18 @@ def upload(app: Any, content: bytes, **headers: str) -> tuple[int, bytes]:
     begins = b'--xx\r\nContent-Disposition: form-data; name="files"; filename="digit.png"\r\n\r\n'
     body = begins + content + b"\r\n--xx--\r\n"
     connection = http.client.HTTPConnection("127.0.0.1", app.server_port, timeout=30)
-    kind = {"content-type": "multipart/form-data; boundary=xx", "content-length": f"{len(body)}"}
+    kind = {
+        "content-type": "multipart/form-data; boundary=xx",
+        "content-length": f"{len(body)}",
+    }
     try:
         connection.request("POST", UPLOAD, body, kind | headers)
         got = connection.getresponse()
         return got.status, got.read()
-    except (BrokenPipeError, ConnectionResetError):  # it was refused before all was sent
+    except (
+        BrokenPipeError,
+        ConnectionResetError,
+    ):  # it was refused before all was sent
         return 0, b""
     finally:
         connection.close()
@@ -203,9 +297,14 @@ def stored(folder: Path) -> list[str]:
 
 
 @needs_gradio
-def test_uploads_are_counted_and_deleted_by_our_own_clock(running: Any, digit: Path) -> None:
+def test_uploads_are_counted_and_deleted_by_our_own_clock(
+    running: Any, digit: Path
+) -> None:
     folder = uploads.folder_of_uploads()
-    assert upload(running, b"0" * 2**20, **{"transfer-encoding": "chunked"})[0] in (0, 422)
+    assert upload(running, b"0" * 2**20, **{"transfer-encoding": "chunked"})[0] in (
+        0,
+        422,
+    )
     assert upload(running, b"0" * 2**20)[0] in (0, 422)
     assert stored(folder) == []
     seen = set[str]()
@@ -228,11 +327,23 @@ def test_answers_leave_nothing_in_memory(running: Any, digit: Path) -> None:
 
     kept = 32 + Limits().queue + 1
     for number in range(kept + 20):
-        body = json.dumps({"data": [None, 0.25, 500], "fn_index": 0, "session_hash": f"visitor {number}"})
-        connection = http.client.HTTPConnection("127.0.0.1", running.server_port, timeout=30)
-        connection.request("POST", f"{API}/queue/join", body, {"content-type": "application/json"})
+        body = json.dumps(
+            {
+                "data": [None, 0.25, 500],
+                "fn_index": 0,
+                "session_hash": f"visitor {number}",
+            }
+        )
+        connection = http.client.HTTPConnection(
+            "127.0.0.1", running.server_port, timeout=30
+        )
+        connection.request(
+            "POST", f"{API}/queue/join", body, {"content-type": "application/json"}
+        )
         assert "event_id" in json.loads(connection.getresponse().read())
         connection.request("GET", f"{API}/queue/data?session_hash=visitor%20{number}")
         assert b"Drop an image first" in connection.getresponse().read()
         connection.close()
-    assert sum(isinstance(thing, SessionState) for thing in gc.get_objects()) <= kept + 1
+    assert (
+        sum(isinstance(thing, SessionState) for thing in gc.get_objects()) <= kept + 1
+    )

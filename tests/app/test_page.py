@@ -16,7 +16,13 @@ from models.refusing import refusal
 from nasty import NASTY
 from randsmooth.app import Explanation, explanation_page
 from randsmooth.app.page import examples
-from randsmooth.noise import Gaussian, GaussianPerCoordinate, InDeviations, linf_radius, printed_radius
+from randsmooth.noise import (
+    Gaussian,
+    GaussianPerCoordinate,
+    InDeviations,
+    linf_radius,
+    printed_radius,
+)
 from untrained import untrained
 
 # What a reader would see: whether anything is wider than the window, and all pictures are there.
@@ -28,42 +34,74 @@ PROBE = """
 """
 
 
-def explained(level: float = 0.7, shape: tuple[int, int, int] = (1, 8, 8), **options: object) -> Explanation:
+def explained(
+    level: float = 0.7, shape: tuple[int, int, int] = (1, 8, 8), **options: object
+) -> Explanation:
     how: dict[str, object] = {"sigma": 0.5, "n": 1000, "seed": 0} | options
     return rs.explain(Brightness().eval(), torch.full(shape, level), **how)  # type: ignore[arg-type]
 
 
 def test_the_certificate_is_the_one_of_the_smoothed_classifier() -> None:
     found = explained(attack=False)
-    own = rs.SmoothedClassifier(Brightness().eval(), sigma=0.5, n=1000, seed=0).certify(torch.full((1, 8, 8), 0.7))
-    assert np.array_equal(found.look.counts, own.counts[0]) and found.radius == own.radius[0] and found.predict == 1
+    own = rs.SmoothedClassifier(Brightness().eval(), sigma=0.5, n=1000, seed=0).certify(
+        torch.full((1, 8, 8), 0.7)
+    )
+    assert (
+        np.array_equal(found.look.counts, own.counts[0])
+        and found.radius == own.radius[0]
+        and found.predict == 1
+    )
     assert len(found.copies.pixels) == 12
-    assert found.copies.answers.tolist() == (found.copies.pixels.mean(axis=(1, 2, 3)) > 0.5).astype(int).tolist()
+    assert (
+        found.copies.answers.tolist()
+        == (found.copies.pixels.mean(axis=(1, 2, 3)) > 0.5).astype(int).tolist()
+    )
 
 
-def test_the_page_says_the_answer_and_a_radius_that_is_certified_or_that_there_is_none() -> None:
+def test_the_page_says_the_answer_and_a_radius_that_is_certified_or_that_there_is_none() -> (
+    None
+):
     found = explained(label=1, name="a photo")
     page = explanation_page(found)
     (said,) = set(re.findall(r"with L2 norm below ([\d.]+)\s", page))
     assert found.radius - 0.01 < float(said) <= found.radius
-    assert "<h1>The answer is 1</h1>" in page and "wrong with probability at most 0.001" in page
-    assert "The label agrees" in page and "An attack" in page and "up the gradient" in page
+    assert (
+        "<h1>The answer is 1</h1>" in page
+        and "wrong with probability at most 0.001" in page
+    )
+    assert (
+        "The label agrees" in page and "An attack" in page and "up the gradient" in page
+    )
     assert "not name a data set" in page
-    assert "The label says 0: the answer is wrong" in explanation_page(replace(found, label=0))
+    assert "The label says 0: the answer is wrong" in explanation_page(
+        replace(found, label=0)
+    )
     page = explanation_page(explained(level=0.5))
     assert "<h1>No answer is certified</h1>" in page and "abstains" in page
     assert 'class="ruler"' not in page  # there is no distance to draw
-    assert "L2 norm below" not in page and "nothing to attack" in page and "An attack</h2>" not in page
+    assert (
+        "L2 norm below" not in page
+        and "nothing to attack" in page
+        and "An attack</h2>" not in page
+    )
 
 
-def test_one_radius_is_one_number_on_its_page_and_no_point_of_the_ball_lies_beyond_it() -> None:
+def test_one_radius_is_one_number_on_its_page_and_no_point_of_the_ball_lies_beyond_it() -> (
+    None
+):
     for level in (0.54, 0.55, 0.56):
         found = explained(level=level)
         radius = printed_radius(found.radius)
         words = re.sub(r"<[^>]+>", " ", explanation_page(found).partition("<main>")[2])
-        said = re.findall(r"norm below ([\d.]+\d)|lies between ([\d.]+\d)|Inside the ball: L2 ([\d.]+)", words)
+        said = re.findall(
+            r"norm below ([\d.]+\d)|lies between ([\d.]+\d)|Inside the ball: L2 ([\d.]+)",
+            words,
+        )
         stated = {number for numbers in said for number in numbers if number}
-        assert found.attempts is not None and found.attempts.inside.distance <= found.radius
+        assert (
+            found.attempts is not None
+            and found.attempts.inside.distance <= found.radius
+        )
         assert stated == {radius} and len([*filter(any, said)]) == 3, (level, said)
         single = re.search(r"a single value by (\d+) of 255 levels", words)
         assert single is not None and int(single[1]) / 255 < float(radius)
@@ -74,10 +112,17 @@ def test_images_of_one_split_are_not_called_training_images(tmp_path: Path) -> N
     x, y = digits.batch(list(range(20)))
     model, image = Brightness().eval(), torch.full((1, 8, 8), 0.7)
     labels = np.minimum(y.numpy(), 1)
-    for training, words in (("digits", "training images of digits"), ((x.numpy(), labels), "20 images of")):
-        found = rs.explain(model, image, sigma=0.5, n=200, seed=0, attack=False, training=training)
+    for training, words in (
+        ("digits", "training images of digits"),
+        ((x.numpy(), labels), "20 images of"),
+    ):
+        found = rs.explain(
+            model, image, sigma=0.5, n=200, seed=0, attack=False, training=training
+        )
         page = re.sub(r"<[^>]+>", " ", explanation_page(found))
-        assert words in page and ("training images of" in page) == (training == "digits")
+        assert words in page and ("training images of" in page) == (
+            training == "digits"
+        )
 
 
 def test_every_length_says_the_unit_where_each_coordinate_has_its_own() -> None:
@@ -88,8 +133,12 @@ def test_every_length_says_the_unit_where_each_coordinate_has_its_own() -> None:
     )
     for each, unit in units:
         page = explanation_page(explained(sigma=None, noise=each))
-        assert page.count(unit) >= 4, unit  # the answer, the vote, distances, and what the attack found
-        assert all(unit in part for part in re.findall(r"L2 norm (?:below )?[\d.]+.{60}", page)), unit
+        assert page.count(unit) >= 4, (
+            unit
+        )  # the answer, the vote, distances, and what the attack found
+        assert all(
+            unit in part for part in re.findall(r"L2 norm (?:below )?[\d.]+.{60}", page)
+        ), unit
 
 
 def test_an_abstention_says_whether_more_samples_may_help() -> None:
@@ -104,30 +153,50 @@ def test_an_abstention_says_whether_more_samples_may_help() -> None:
     for share, words in said.items():
         counts = np.zeros((1, 2), np.int64)
         counts[0, picked], counts[0, other] = share, 1000 - share
-        assert words in explanation_page(replace(found, certified=replace(found.certified, counts=counts)))
+        assert words in explanation_page(
+            replace(found, certified=replace(found.certified, counts=counts))
+        )
 
 
 def test_names_that_would_act_on_a_page_are_text() -> None:
     found = explained(attack=False)
     usual = explanation_page(found, command="randsmooth explain")
-    for name in (NASTY[each] for each in ("script", "end of style and title", "double quote", "template")):
-        page = explanation_page(replace(found, name=name, classes=(name, name)), command=name or "x")
-        assert [page.count(mark) for mark in '<>"'] == [usual.count(mark) for mark in '<>"'], name
+    for name in (
+        NASTY[each]
+        for each in ("script", "end of style and title", "double quote", "template")
+    ):
+        page = explanation_page(
+            replace(found, name=name, classes=(name, name)), command=name or "x"
+        )
+        assert [page.count(mark) for mark in '<>"'] == [
+            usual.count(mark) for mark in '<>"'
+        ], name
     assert "<script" not in usual
 
 
 def test_denoised_copies_are_shown_and_ensembles_are_named() -> None:
     denoised = rs.Denoised(lambda noisy: noisy.clamp(0, 1), Brightness().eval())
-    found = rs.explain(denoised, torch.full((1, 8, 8), 0.7), sigma=0.5, n=200, seed=0, attack=False)
+    found = rs.explain(
+        denoised, torch.full((1, 8, 8), 0.7), sigma=0.5, n=200, seed=0, attack=False
+    )
     assert found.copies.denoised is not None and found.copies.denoised.min() >= 0.0
     assert "What the denoiser makes of them" in explanation_page(found)
     pair = rs.Ensemble([Brightness().eval(), Brightness().eval()])
-    page = explanation_page(rs.explain(pair, torch.full((1, 8, 8), 0.7), sigma=0.5, n=200, seed=0, attack=False))
+    page = explanation_page(
+        rs.explain(
+            pair, torch.full((1, 8, 8), 0.7), sigma=0.5, n=200, seed=0, attack=False
+        )
+    )
     assert "an ensemble of 2" in page
 
 
-def test_training_images_that_are_named_are_brought_to_the_size_that_the_model_takes(tmp_path: Path) -> None:
-    x, y = np.random.default_rng(0).integers(0, 256, (12, 16, 16), dtype=np.uint8), np.arange(12) % 2
+def test_training_images_that_are_named_are_brought_to_the_size_that_the_model_takes(
+    tmp_path: Path,
+) -> None:
+    x, y = (
+        np.random.default_rng(0).integers(0, 256, (12, 16, 16), dtype=np.uint8),
+        np.arange(12) % 2,
+    )
     np.savez(tmp_path / "mine.npz", x_train=x, y_train=y, x_test=x, y_test=y)
     model = untrained(tmp_path / "m", ["a", "b"], sigma=0.25, resize="8")
     how = {"n": 200, "attack": False, "training": str(tmp_path / "mine.npz")}
@@ -137,20 +206,35 @@ def test_training_images_that_are_named_are_brought_to_the_size_that_the_model_t
 
 
 def test_what_the_page_does_not_explain_is_refused() -> None:
-    for options, said in (({"rule": "grid"}, "rule='grid'"), ({"sigma": None}, "give sigma")):
+    for options, said in (
+        ({"rule": "grid"}, "rule='grid'"),
+        ({"sigma": None}, "give sigma"),
+    ):
         assert said in refusal(explained, **options)
 
 
 def test_the_changes_that_are_named_lie_inside_the_ball() -> None:
-    for radius, d in ((0.62, 64), (2.5, 3072), (1.0, 784), (1.01, 784), (0.3, 150528), (7.9, 64)):
+    for radius, d in (
+        (0.62, 64),
+        (2.5, 3072),
+        (1.0, 784),
+        (1.01, 784),
+        (0.3, 150528),
+        (7.9, 64),
+    ):
         words = examples(Gaussian(0.5), radius, d)
-        every, single = (re.search(f"{what} value by ([\\d.]+)", words) for what in ("every", "a single"))
+        every, single = (
+            re.search(f"{what} value by ([\\d.]+)", words)
+            for what in ("every", "a single")
+        )
         wholly = re.search(r"(\d+|a single) values? from black to white", words)
         assert (single is None) != (wholly is None), words
         if every is not None:
             most = float(linf_radius(radius, d))
             assert most - 0.11 / 255 < float(every[1]) / 255 < most, words
-        count = 0 if wholly is None else 1 if wholly[1] == "a single" else int(wholly[1])
+        count = (
+            0 if wholly is None else 1 if wholly[1] == "a single" else int(wholly[1])
+        )
         assert single is None or int(single[1]) / 255 < radius, words
         assert count <= d and np.sqrt(count) < radius, words
     assert examples(Gaussian(0.5), 8.1, 64) == "every value from black to white"
@@ -160,10 +244,17 @@ def test_the_changes_that_are_named_lie_inside_the_ball() -> None:
 def test_nothing_of_the_page_is_cut_off_or_fetched(tmp_path: Path) -> None:
     long = ["a class with a rather long name that goes on", "bright"]
     with chromium() as page:
-        for shape, width, dark in itertools.product([(1, 8, 8), (3, 48, 40)], (390, 1280), (False, True)):
-            x, y = np.random.default_rng(0).random((40, *shape), np.float32), np.arange(40) % 2
+        for shape, width, dark in itertools.product(
+            [(1, 8, 8), (3, 48, 40)], (390, 1280), (False, True)
+        ):
+            x, y = (
+                np.random.default_rng(0).random((40, *shape), np.float32),
+                np.arange(40) % 2,
+            )
             found = explained(shape=shape, classes=long, training=(x, y), label=1)
-            (tmp_path / "page.html").write_text(explanation_page(found, command="randsmooth explain " + "x" * 200))
+            (tmp_path / "page.html").write_text(
+                explanation_page(found, command="randsmooth explain " + "x" * 200)
+            )
             page.look(width, 2000, dark=dark)
             page.go((tmp_path / "page.html").as_uri())
             scroll, wide, broken, pictures = page.run(PROBE)

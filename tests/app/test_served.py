@@ -23,29 +23,51 @@ from randsmooth.app.live_certificates import refusal as page_of_refusal
 from randsmooth.documents import parse_yaml
 
 
-def test_images_of_every_kind_come_to_what_the_model_takes(served: Served, digit: Path, tmp_path: Path) -> None:
+def test_images_of_every_kind_come_to_what_the_model_takes(
+    served: Served, digit: Path, tmp_path: Path
+) -> None:
     (x,), _ = data.load("digits", "test").batch(torch.tensor([3]))
     assert torch.allclose(served.read(digit), x, atol=1 / 255)
-    for mode, size in {"RGB": (60, 40), "RGBA": (9, 9), "P": (30, 90), "1": (8, 8)}.items():
+    for mode, size in {
+        "RGB": (60, 40),
+        "RGBA": (9, 9),
+        "P": (30, 90),
+        "1": (8, 8),
+    }.items():
         image = Image.new("RGB", size, (200, 100, 50)).convert(mode)
         image.save(tmp_path / "any.png")
         x = served.read(tmp_path / "any.png")
         grey = float(np.asarray(image.convert("L")).mean())
         near = 1 if mode != "1" else 130
-        assert x.shape == (1, 8, 8) and float(x.mean() * 255) == pytest.approx(grey, abs=near), mode
+        assert x.shape == (1, 8, 8) and float(x.mean() * 255) == pytest.approx(
+            grey, abs=near
+        ), mode
 
 
-def test_files_that_are_too_large_or_no_images_are_refused_without_their_path(served: Served, tmp_path: Path) -> None:
+def test_files_that_are_too_large_or_no_images_are_refused_without_their_path(
+    served: Served, tmp_path: Path
+) -> None:
     path = tmp_path / "secret-place.png"
     path.write_bytes(os.urandom(300_000))
-    refused = {"large": path.read_bytes(), "text": b"hello", "empty": b"", "cut": b"\x89PNG\r\n\x1a\n" + b"\0" * 50}
+    refused = {
+        "large": path.read_bytes(),
+        "text": b"hello",
+        "empty": b"",
+        "cut": b"\x89PNG\r\n\x1a\n" + b"\0" * 50,
+    }
     Image.new("L", (200, 200)).save(path)
     refused["pixels"] = path.read_bytes()
-    said = {"large": "larger than the 0.2 MB", "pixels": "more than the 10,000", "empty": "is empty"}
+    said = {
+        "large": "larger than the 0.2 MB",
+        "pixels": "more than the 10,000",
+        "empty": "is empty",
+    }
     for name, content in refused.items():
         path.write_bytes(content)
         told = refusal(served.read, path)
-        assert said.get(name, "cannot be decoded") in told and "secret-place" not in told
+        assert (
+            said.get(name, "cannot be decoded") in told and "secret-place" not in told
+        )
 
 
 def test_every_run_has_another_seed_and_ends_at_n(served: Served, digit: Path) -> None:
@@ -56,12 +78,22 @@ def test_every_run_has_another_seed_and_ends_at_n(served: Served, digit: Path) -
         last = moments[-1]
         assert last.done and not last.late and len(last.history) == len(moments)
         again = rs.SmoothedClassifier(
-            served.model, sigma=0.25, rule="anytime", n=500, alpha=0.001, seed=last.settings.seed
+            served.model,
+            sigma=0.25,
+            rule="anytime",
+            n=500,
+            alpha=0.001,
+            seed=last.settings.seed,
         ).certify(x)
-        assert (again.predict[0], again.radius[0]) == (last.look.predict, last.look.radius)
+        assert (again.predict[0], again.radius[0]) == (
+            last.look.predict,
+            last.look.radius,
+        )
 
 
-def test_when_the_time_is_up_what_there_is_is_shown(served: Served, digit: Path) -> None:
+def test_when_the_time_is_up_what_there_is_is_shown(
+    served: Served, digit: Path
+) -> None:
     hurried = dataclasses.replace(served, limits=Limits(samples=2000, seconds=1e-9))
     (moment,) = hurried.watched(hurried.read(digit), 0.25, 2000)
     assert moment.done and moment.late and moment.look.samples == 32
@@ -70,7 +102,9 @@ def test_when_the_time_is_up_what_there_is_is_shown(served: Served, digit: Path)
 
 def test_what_is_beyond_the_limits_is_refused(served: Served) -> None:
     for n in (199, 2001):
-        assert "choose from 200 to 2,000" in refusal(next, served.watched(torch.zeros(1, 8, 8), 0.25, n))
+        assert "choose from 200 to 2,000" in refusal(
+            next, served.watched(torch.zeros(1, 8, 8), 0.25, n)
+        )
     assert "seconds=0 must be greater than 0" in refusal(Limits, seconds=0)
     denoised = rs.Denoised(lambda noisy: noisy.clamp(0, 1), served.model)
     behind = Served.of(denoised, "denoised", sigma=0.25, dataset="digits")
@@ -82,8 +116,12 @@ def test_names_are_text_and_data_are_plain(served: Served, digit: Path) -> None:
     x = served.read(digit)
     *_, moment = served.watched(x, 0.25, 300)
     usual = shown(served, x, moment).count("<")
-    for name in (NASTY[each] for each in ("script", "double quote", "image", "template")):
-        named = dataclasses.replace(served, spec=dataclasses.replace(served.spec, classes=(name,) * 10))
+    for name in (
+        NASTY[each] for each in ("script", "double quote", "image", "template")
+    ):
+        named = dataclasses.replace(
+            served, spec=dataclasses.replace(served.spec, classes=(name,) * 10)
+        )
         assert shown(named, x, moment).count("<") == usual
         assert as_data(named, moment)["classes"] == [name] * 10
         assert page_of_refusal(name).count("<") == page_of_refusal("").count("<")
@@ -93,17 +131,36 @@ def test_a_space_holds_the_model_without_pickles(folder: Path, tmp_path: Path) -
     if find_spec("gradio") is None:
         pytest.skip("Gradio is not installed, whose version a Space names")
     (folder / "checkpoint.pt").write_bytes(b"pickle")
-    write_space(folder, tmp_path / "space", title='Digits: "all" of them', limits=Limits(samples=1000))
-    files = {str(path.relative_to(tmp_path / "space")) for path in (tmp_path / "space").rglob("*") if path.is_file()}
-    model = {f"model/{name}" for name in ("README.md", "config.json", "model.safetensors")}
+    write_space(
+        folder,
+        tmp_path / "space",
+        title='Digits: "all" of them',
+        limits=Limits(samples=1000),
+    )
+    files = {
+        str(path.relative_to(tmp_path / "space"))
+        for path in (tmp_path / "space").rglob("*")
+        if path.is_file()
+    }
+    model = {
+        f"model/{name}" for name in ("README.md", "config.json", "model.safetensors")
+    }
     assert files == {"README.md", "app.py", "requirements.txt"} | model
     front = (tmp_path / "space" / "README.md").read_text().split("---")[1]
     told = parse_yaml(front, "the front matter")
-    assert told["sdk"] == "gradio" and told["app_file"] == "app.py" and told["title"] == 'Digits: "all" of them'
+    assert (
+        told["sdk"] == "gradio"
+        and told["app_file"] == "app.py"
+        and told["title"] == 'Digits: "all" of them'
+    )
     assert "randsmooth[serve]" in (tmp_path / "space" / "requirements.txt").read_text()
     compile((tmp_path / "space" / "app.py").read_text(), "app.py", "exec")
-    assert "is not empty" in refusal(write_space, folder, tmp_path / "space", title="again")
-    said = refusal(write_space, folder, tmp_path / "other", title="other", dataset="path/to/images")
+    assert "is not empty" in refusal(
+        write_space, folder, tmp_path / "space", title="again"
+    )
+    said = refusal(
+        write_space, folder, tmp_path / "other", title="other", dataset="path/to/images"
+    )
     assert "no folder of yours" in said
 
 
@@ -114,7 +171,9 @@ def test_only_what_the_page_says_is_let_through(served: Served) -> None:
     app = make_app(served)
     uploads = app.GRADIO_CACHE
     guarded = Guard(None, Path(uploads), served, [])
-    assert [number for number, function in app.fns.items() if function.fn is not None] == [0]
+    assert [
+        number for number, function in app.fns.items() if function.fn is not None
+    ] == [0]
 
     def file(path: object, **more: object) -> dict[str, Any]:
         return {"path": path, "meta": {"_type": "gradio.FileData"}} | more
@@ -126,15 +185,39 @@ def test_only_what_the_page_says_is_let_through(served: Served) -> None:
     for body in (call(mine, 0.25, 500), call(None, 2, 2000)):
         guarded.check(NAMED, body)
     guarded.check(CALLS[1], call(mine, 0.25, 500, fn_index=0, session_hash="a"))
-    other, more = file("http://example.com/x.png"), mine | {"more": file("http://example.com/x.png")}
-    places = (3, "/etc/passwd", "x\0.png", f"{uploads}/../x.png", f"{uploads}-more/x.png", "\ud800.png")
-    not_uploaded = [3, "x.png", [other], {"path": mine["path"]}, other, more, *map(file, places)]
+    other, more = (
+        file("http://example.com/x.png"),
+        mine | {"more": file("http://example.com/x.png")},
+    )
+    places = (
+        3,
+        "/etc/passwd",
+        "x\0.png",
+        f"{uploads}/../x.png",
+        f"{uploads}-more/x.png",
+        "\ud800.png",
+    )
+    not_uploaded = [
+        3,
+        "x.png",
+        [other],
+        {"path": mine["path"]},
+        other,
+        more,
+        *map(file, places),
+    ]
     refused = {
         "no JSON": [b"", b"{", b"\xff\xfe", b"[" * 60_000, b"9" * 60_000],
         "a call is": [b"[]", b"{}", b'{"data": "x"}', b'{"data": null}'],
         "no such function": [call(), call(mine, 0.25), call(mine, 0.25, 500, 1)],
-        "sigma must be": [call(mine, sigma, 500) for sigma in ("a", None, True, 1e-9, 1e9, float("nan"), other)],
-        "n must be": [call(mine, 0.25, n) for n in (5000, 1, None, "500", 10**300, float("inf"), other)],
+        "sigma must be": [
+            call(mine, sigma, 500)
+            for sigma in ("a", None, True, 1e-9, 1e9, float("nan"), other)
+        ],
+        "n must be": [
+            call(mine, 0.25, n)
+            for n in (5000, 1, None, "500", 10**300, float("inf"), other)
+        ],
         "was uploaded": [call(each, 0.25, 500) for each in not_uploaded],
         "do not end in": [call(file(f"{uploads}/page.html"), 0.25, 500)],
     }
@@ -142,4 +225,6 @@ def test_only_what_the_page_says_is_let_through(served: Served) -> None:
         for body in bodies:
             assert message in refusal(guarded.check, NAMED, body)
     for number in (99, None, "0", True, [0]):
-        assert "no such function" in refusal(guarded.check, CALLS[1], call(mine, 0.25, 500, fn_index=number))
+        assert "no such function" in refusal(
+            guarded.check, CALLS[1], call(mine, 0.25, 500, fn_index=number)
+        )

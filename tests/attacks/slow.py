@@ -33,7 +33,9 @@ class TinyNet(nn.Module):
         return result
 
 
-def batch(images: int, m: int, seed: int, sigma: float = 1.0) -> tuple[Tensor, Tensor, Tensor]:
+def batch(
+    images: int, m: int, seed: int, sigma: float = 1.0
+) -> tuple[Tensor, Tensor, Tensor]:
     """x (B, C, H, W), y (B,) and noise (m, B, C, H, W) in float64."""
     rng = np.random.default_rng(seed)
     x = torch.from_numpy(rng.random((images, *SHAPE)))
@@ -47,7 +49,9 @@ def problem(
     """A network and a batch; of `easy` labels three of four are those that the network gives without noise."""
     model, (x, y, noise) = TinyNet(seed), batch(images, m, seed, sigma)
     with torch.no_grad():
-        y = torch.where(easy & (torch.arange(images) % 4 > 0), model(x).argmax(dim=1), y)
+        y = torch.where(
+            easy & (torch.arange(images) % 4 > 0), model(x).argmax(dim=1), y
+        )
     model.seen.clear()
     return model, x, y, noise
 
@@ -77,7 +81,12 @@ def gradient(f: Callable[[Floats], float], at: Floats, h: float = 1e-6) -> Float
 
 def layers(theta: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     a, b, c = HIDDEN * PIXELS, HIDDEN * (PIXELS + 1), HIDDEN * (PIXELS + 1 + CLASSES)
-    return theta[:a].reshape(HIDDEN, PIXELS), theta[a:b], theta[b:c].reshape(CLASSES, HIDDEN), theta[c:]
+    return (
+        theta[:a].reshape(HIDDEN, PIXELS),
+        theta[a:b],
+        theta[b:c].reshape(CLASSES, HIDDEN),
+        theta[c:],
+    )
 
 
 def logits(theta: Floats, v: Floats) -> Floats:
@@ -173,7 +182,10 @@ def gradient_free(theta, x, label, noises, steps, eps) -> Floats:  # type: ignor
     """As `pgd`, along the noises that lower the label's probability (Salman et al. 2019, appendix B)."""
     point = x
     for _ in range(steps):
-        away = -np.mean([probabilities(theta, point + noise)[label] * noise for noise in noises], axis=0)
+        away = -np.mean(
+            [probabilities(theta, point + noise)[label] * noise for noise in noises],
+            axis=0,
+        )
         point = within(np.clip(point + 2 * eps / steps * unit(away), 0, 1), x, eps)
     result: Floats = point
     return result
@@ -181,10 +193,16 @@ def gradient_free(theta, x, label, noises, steps, eps) -> Floats:  # type: ignor
 
 def vote(theta: Floats, x: Floats, noises: Floats) -> int:
     """The class that most of the noises give; of a tie the first."""
-    return int(np.bincount([logits(theta, x + noise).argmax() for noise in noises], minlength=CLASSES).argmax())
+    return int(
+        np.bincount(
+            [logits(theta, x + noise).argmax() for noise in noises], minlength=CLASSES
+        ).argmax()
+    )
 
 
-def ddn(theta, x, label, noises, steps, eps, released=False, gamma=0.05) -> tuple[Floats, list[bool]]:  # type: ignore[no-untyped-def]
+def ddn(  # type: ignore[no-untyped-def]
+    theta, x, label, noises, steps, eps, released=False, gamma=0.05
+) -> tuple[Floats, list[bool]]:
     """Rony et al. 2019, algorithm 1, on SmoothAdv's objective; also which iterates fooled the mean prediction.
 
     `released`: by a vote, in steps of 1/255, and with a schedule that has stepped before the first step.
@@ -193,16 +211,26 @@ def ddn(theta, x, label, noises, steps, eps, released=False, gamma=0.05) -> tupl
     norm, delta, fooled = eps, np.zeros(PIXELS), []
     best = np.zeros(PIXELS)
     for i in range(steps):
-        given = vote(theta, x + delta, noises) if released else mean_prediction(theta, x + delta, noises).argmax()
+        given = (
+            vote(theta, x + delta, noises)
+            if released
+            else mean_prediction(theta, x + delta, noises).argmax()
+        )
         fooled.append(bool(given != label))
-        if fooled[-1] and (sum(fooled) == 1 or np.linalg.norm(delta) < np.linalg.norm(best)):
+        if fooled[-1] and (
+            sum(fooled) == 1 or np.linalg.norm(delta) < np.linalg.norm(best)
+        ):
             best = delta
         # From 1 towards 0.01, as in the authors' adversarial-library and in Foolbox.
-        length = 0.01 + 0.99 * (1 + np.cos(np.pi * (i + 1 if released else i) / steps)) / 2
+        length = (
+            0.01 + 0.99 * (1 + np.cos(np.pi * (i + 1 if released else i) / steps)) / 2
+        )
         delta = delta + length * unit(soft_slope(theta, x + delta, label, noises))
         norm = min(norm * (1 - gamma if fooled[-1] else 1 + gamma), farthest)
         reached = x + norm * unit(delta)
-        delta = np.clip(np.round(255 * reached) / 255 if released else reached, 0, 1) - x
+        delta = (
+            np.clip(np.round(255 * reached) / 255 if released else reached, 0, 1) - x
+        )
     shortened = within(x + best, x, eps) - x
     return x + (np.round(255 * shortened) / 255 if released else shortened), fooled
 
@@ -230,7 +258,11 @@ def walk(theta, x, label, noise, steps, eps, norm="l2", damp=0.0) -> Floats:  # 
         if logits(theta, x + moved).argmax() != label:
             break
         g = hard_slope(theta, x + moved, one_hot(label))
-        step = g / (np.linalg.norm(g) + damp) if norm == "l2" else np.sign(g) / np.sqrt(len(g))
+        step = (
+            g / (np.linalg.norm(g) + damp)
+            if norm == "l2"
+            else np.sign(g) / np.sqrt(len(g))
+        )
         moved = np.linalg.norm(noise) * unit(moved + eps * step)
     result: Floats = moved
     return result

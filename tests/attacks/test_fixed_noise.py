@@ -32,9 +32,16 @@ class Whole(nn.Module):
         return self.model(x)  # type: ignore[no-any-return]
 
 
-def classifier(arch: str = "lenet", side: int = 28, **fields: list[float]) -> Classifier:
+def classifier(
+    arch: str = "lenet", side: int = 28, **fields: list[float]
+) -> Classifier:
     torch.manual_seed(0)
-    model = Classifier(arch=arch, classes=["a", "b", "c"], shape=(1, side, side), **fields)  # type: ignore[arg-type]
+    model = Classifier(
+        arch=arch,
+        classes=["a", "b", "c"],
+        shape=(1, side, side),
+        **fields,  # type: ignore[arg-type]
+    )
     return model.to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
 
 
@@ -45,11 +52,19 @@ def batch(side: int = 28, m: int = M) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def test_the_attacks_find_what_they_find_on_the_whole_network() -> None:
-    for (arch, side), attack in itertools.product([("lenet", 28), ("small-cnn", 8)], ATTACKS):
+    for (arch, side), attack in itertools.product(
+        [("lenet", 28), ("small-cnn", 8)], ATTACKS
+    ):
         model, (x, y, noise) = classifier(arch, side).double(), batch(side)
         x, noise = x.double(), noise.double()
-        found, expected = (ATTACKS[attack](of, x, y, noise) for of in (model, Whole(model)))
-        assert (expected.points - x).abs().amax() > 0.01 or attack == "ddn", (arch, side, attack)
+        found, expected = (
+            ATTACKS[attack](of, x, y, noise) for of in (model, Whole(model))
+        )
+        assert (expected.points - x).abs().amax() > 0.01 or attack == "ddn", (
+            arch,
+            side,
+            attack,
+        )
         torch.testing.assert_close(found.points, expected.points, rtol=0, atol=1e-9)
         assert torch.equal(found.right, expected.right), (arch, side, attack)
 
@@ -64,7 +79,9 @@ def network() -> nn.Sequential:
 
 def flags(model: nn.Module) -> Flags:
     modes = {name: module.training for name, module in model.named_modules()}
-    return modes, {name: parameter.requires_grad for name, parameter in model.named_parameters()}
+    return modes, {
+        name: parameter.requires_grad for name, parameter in model.named_parameters()
+    }
 
 
 def scattered(seed: int) -> nn.Sequential:
@@ -81,7 +98,12 @@ def test_every_flag_is_given_back() -> None:
     for seed, raises in itertools.product(range(8), [False, True]):
         model = scattered(seed)
         before = flags(model)
-        with pytest.raises(RuntimeError, match="inside") if raises else frozen(network()), frozen(model) as inside:
+        with (
+            pytest.raises(RuntimeError, match="inside")
+            if raises
+            else frozen(network()),
+            frozen(model) as inside,
+        ):
             assert inside is model, (seed, raises)
             modes, wanted = flags(model)
             assert not any(modes.values()) and not any(wanted.values()), (seed, raises)

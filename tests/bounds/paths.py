@@ -12,7 +12,9 @@ def successes(looks: Ints, q: float, seed: int, paths: int = PATHS) -> Ints:
     """Successes so far at each look (paths, K), at failure probability q."""
     rng = np.random.default_rng(seed)
     drawn = np.diff(looks, prepend=0)
-    return np.asarray(drawn.cumsum() - rng.binomial(drawn, q, size=(paths, looks.size)).cumsum(axis=1))
+    return np.asarray(
+        drawn.cumsum() - rng.binomial(drawn, q, size=(paths, looks.size)).cumsum(axis=1)
+    )
 
 
 def naive_claim(looks: Ints, q0: float, alpha: float) -> Ints:

@@ -21,7 +21,10 @@ def slow_log_capital(x: list[float], m: float, alpha: float) -> float:
     seen, mean, spread = [0.5], 0.5, 0.25
     for t, value in enumerate(x, start=1):
         bet = math.sqrt(2 * math.log(1 / alpha) * t / (len(x) * spread))
-        capitals = [c * (1 + min(bet, most / m) * (value - m)) for c, most in zip(capitals, MOST_BET, strict=True)]
+        capitals = [
+            c * (1 + min(bet, most / m) * (value - m))
+            for c, most in zip(capitals, MOST_BET, strict=True)
+        ]
         seen.append(value)
         mean = sum(seen) / len(seen)
         spread += (value - mean) ** 2
@@ -32,20 +35,32 @@ def test_the_capital_is_that_of_one_bet_after_the_other() -> None:
     for seed in range(5):
         x = np.random.default_rng(seed).beta(2.0, 1.0, 40)
         for m in (0.2, 0.6, 0.9):
-            assert _log_capital(x, _bets(x, ALPHA), m) == pytest.approx(slow_log_capital(x.tolist(), m, ALPHA))
+            assert _log_capital(x, _bets(x, ALPHA), m) == pytest.approx(
+                slow_log_capital(x.tolist(), m, ALPHA)
+            )
 
 
 def test_at_the_true_mean_the_capital_has_exactly_the_mean_one() -> None:
     """Over every sequence of seven values: what the guarantee rests on. Elsewhere it grows or shrinks."""
-    for points, chances in [((0.0, 1.0), (0.3, 0.7)), ((0.0, 1.0), (0.02, 0.98)), ((0.1, 0.6, 1.0), (0.2, 0.3, 0.5))]:
+    for points, chances in [
+        ((0.0, 1.0), (0.3, 0.7)),
+        ((0.0, 1.0), (0.02, 0.98)),
+        ((0.1, 0.6, 1.0), (0.2, 0.3, 0.5)),
+    ]:
         n, mean = 7, float(np.dot(points, chances))
         expected = dict.fromkeys((mean, 0.9 * mean, 0.5 * (1.0 + mean)), 0.0)
         for drawn in itertools.product(range(len(points)), repeat=n):
-            x, chance = np.array([points[i] for i in drawn]), math.prod(chances[i] for i in drawn)
+            x, chance = (
+                np.array([points[i] for i in drawn]),
+                math.prod(chances[i] for i in drawn),
+            )
             for m in expected:
                 expected[m] += chance * math.exp(_log_capital(x, _bets(x, ALPHA), m))
         at_mean, below, above = expected.values()
-        assert at_mean == pytest.approx(1.0, abs=1e-12) and below > 1.0 > above, (points, chances)
+        assert at_mean == pytest.approx(1.0, abs=1e-12) and below > 1.0 > above, (
+            points,
+            chances,
+        )
 
 
 def draws(shape: tuple[float, float], n: int) -> Floats:
@@ -54,10 +69,16 @@ def draws(shape: tuple[float, float], n: int) -> Floats:
 
 def too_large(x: Floats, z: float) -> float:
     """How often the bound from a row of `x` lies above z: where its capital against z has reached 1/alpha."""
-    return float(np.mean([_log_capital(row, _bets(row, ALPHA), z) >= -math.log(ALPHA) for row in x]))
+    return float(
+        np.mean(
+            [_log_capital(row, _bets(row, ALPHA), z) >= -math.log(ALPHA) for row in x]
+        )
+    )
 
 
-def test_a_bound_lies_above_a_mean_where_the_capital_against_it_has_reached_one_over_alpha() -> None:
+def test_a_bound_lies_above_a_mean_where_the_capital_against_it_has_reached_one_over_alpha() -> (
+    None
+):
     x = draws((0.5, 0.5), 60)[:20]
     for z in (0.3, 0.35, 0.4):
         assert too_large(x, z) == np.mean(betting_lower(x, ALPHA) > z)
@@ -70,7 +91,9 @@ def test_it_fails_no_more_often_than_alpha() -> None:
 
 def test_it_fails_no_more_often_than_alpha_on_ones_and_zeros() -> None:
     for p in [0.5, 0.9, 0.99]:
-        wrong = too_large((np.random.default_rng(4).random((PATHS, 100)) < p).astype(np.float64), p)
+        wrong = too_large(
+            (np.random.default_rng(4).random((PATHS, 100)) < p).astype(np.float64), p
+        )
         assert wrong <= ALLOWED, p
         if p == 0.5:
             assert wrong > ALPHA / 20.0, p

@@ -26,9 +26,19 @@ def test_bounds_are_the_beta_quantiles() -> None:
     for k, n, alpha in GRID:
         low = 0.0 if k == 0 else stats.beta.ppf(alpha, k, n - k + 1)
         high = 1.0 if k == n else stats.beta.isf(alpha, k + 1, n - k)
-        assert bounds.lower(k, n, alpha) == pytest.approx(low, rel=0, abs=1e-12), (k, n, alpha)
-        assert bounds.upper(k, n, alpha) == pytest.approx(high, rel=0, abs=1e-12), (k, n, alpha)
-        assert bounds.q_upper(k, n, alpha) == pytest.approx(1.0 - low, rel=0, abs=1e-12), (k, n, alpha)
+        assert bounds.lower(k, n, alpha) == pytest.approx(low, rel=0, abs=1e-12), (
+            k,
+            n,
+            alpha,
+        )
+        assert bounds.upper(k, n, alpha) == pytest.approx(high, rel=0, abs=1e-12), (
+            k,
+            n,
+            alpha,
+        )
+        assert bounds.q_upper(k, n, alpha) == pytest.approx(
+            1.0 - low, rel=0, abs=1e-12
+        ), (k, n, alpha)
 
 
 def test_end_points_are_exact() -> None:
@@ -36,9 +46,13 @@ def test_end_points_are_exact() -> None:
         for alpha in ALPHAS:
             assert bounds.lower(0, n, alpha) == 0.0, (n, alpha)
             assert bounds.upper(n, n, alpha) == 1.0, (n, alpha)
-            assert bounds.lower(n, n, alpha) == pytest.approx(alpha ** (1.0 / n), rel=1e-15), (n, alpha)
+            assert bounds.lower(n, n, alpha) == pytest.approx(
+                alpha ** (1.0 / n), rel=1e-15
+            ), (n, alpha)
             # The tail keeps its digits where 1 - p has none left.
-            assert bounds.q_upper(n, n, alpha) == pytest.approx(-math.expm1(math.log(alpha) / n), rel=1e-15), (n, alpha)
+            assert bounds.q_upper(n, n, alpha) == pytest.approx(
+                -math.expm1(math.log(alpha) / n), rel=1e-15
+            ), (n, alpha)
 
 
 def test_bounds_broadcast_and_rise_with_the_count() -> None:
@@ -50,7 +64,9 @@ def test_bounds_broadcast_and_rise_with_the_count() -> None:
 
 def test_two_sided_p_value_is_scipys() -> None:
     for k, n in [(0, 1), (1, 1), (5, 10), (6, 10), (9, 10), (40, 100), (5100, 10_000)]:
-        assert bounds.two_sided_p_value(k, n) == pytest.approx(stats.binomtest(k, n, 0.5).pvalue, abs=1e-12), (k, n)
+        assert bounds.two_sided_p_value(k, n) == pytest.approx(
+            stats.binomtest(k, n, 0.5).pvalue, abs=1e-12
+        ), (k, n)
 
 
 def test_two_sided_p_value_of_many_samples_is_that_of_many_digits() -> None:
@@ -58,9 +74,13 @@ def test_two_sided_p_value_of_many_samples_is_that_of_many_digits() -> None:
         for off in (0, 1, 1000, math.isqrt(n) // 2, math.isqrt(n), 3 * math.isqrt(n)):
             with mpmath.workdps(40):
                 z = (off - mpmath.mpf(1) / 2) * 2 / mpmath.sqrt(n)
-                expected = float(min(1, mpmath.erfc(z / mpmath.sqrt(2))))  # with an error of about 1 / n
+                expected = float(
+                    min(1, mpmath.erfc(z / mpmath.sqrt(2)))
+                )  # with an error of about 1 / n
             for k in (n // 2 - off, n // 2 + off):
-                assert bounds.two_sided_p_value(k, n) == pytest.approx(expected, rel=1000.0 / n + 1e-9), (k, n)
+                assert bounds.two_sided_p_value(k, n) == pytest.approx(
+                    expected, rel=1000.0 / n + 1e-9
+                ), (k, n)
 
 
 def test_smallest_n_is_the_first_that_certifies() -> None:
@@ -73,7 +93,9 @@ def test_smallest_n_is_the_first_that_certifies() -> None:
 def test_counts_are_recovered_from_their_bound() -> None:
     for n, alpha in [(1, 0.05), (100, 0.001), (10_000, 0.05), (100_000, 0.001)]:
         k = np.unique(np.linspace(0, n, 2001).astype(int))
-        np.testing.assert_array_equal(bounds.successes_of_q(bounds.q_upper(k, n, alpha), n, alpha), k)
+        np.testing.assert_array_equal(
+            bounds.successes_of_q(bounds.q_upper(k, n, alpha), n, alpha), k
+        )
 
 
 U = (np.arange(1000) + 0.5) / 1000
@@ -82,14 +104,26 @@ U = (np.arange(1000) + 0.5) / 1000
 def test_the_level_is_alpha_exactly() -> None:
     """Summed over all counts, the share of (k, u) that claim less than the true q0 is alpha."""
     for n, alpha, q0 in [(100, 0.05, 0.4), (100, 0.05, 0.2), (300, 0.001, 0.3)]:
-        edge = int(stats.binom.isf(alpha, n, 1 - q0)) + np.arange(-2, 4)  # below it none claims, above it all do
-        wrong = np.mean(bounds.randomised_q_upper(edge[:, None], n, alpha, U) < q0, axis=1)
+        edge = int(stats.binom.isf(alpha, n, 1 - q0)) + np.arange(
+            -2, 4
+        )  # below it none claims, above it all do
+        wrong = np.mean(
+            bounds.randomised_q_upper(edge[:, None], n, alpha, U) < q0, axis=1
+        )
         assert (wrong[0], wrong[-1]) == (0.0, 1.0), (n, alpha, q0)
-        level = wrong @ stats.binom.pmf(edge, n, 1 - q0) + stats.binom.sf(edge[-1], n, 1 - q0)
-        assert level == pytest.approx(alpha, abs=stats.binom.pmf(edge[0], n, 1 - q0) / len(U)), (n, alpha, q0)
+        level = wrong @ stats.binom.pmf(edge, n, 1 - q0) + stats.binom.sf(
+            edge[-1], n, 1 - q0
+        )
+        assert level == pytest.approx(
+            alpha, abs=stats.binom.pmf(edge[0], n, 1 - q0) / len(U)
+        ), (n, alpha, q0)
         k = np.arange(n + 1)
         plain = (bounds.q_upper(k, n, alpha) < q0) @ stats.binom.pmf(k, n, 1 - q0)
-        assert plain < 0.99 * alpha, (n, alpha, q0)  # which the plain bound falls short of
+        assert plain < 0.99 * alpha, (
+            n,
+            alpha,
+            q0,
+        )  # which the plain bound falls short of
 
 
 def test_given_the_uniform_number_the_level_is_another() -> None:
@@ -102,10 +136,14 @@ def test_given_the_uniform_number_the_level_is_another() -> None:
 
 def test_it_lies_between_the_bounds_of_k_and_one_more() -> None:
     for k in [20, 57, 80]:
-        q = bounds.randomised_q_upper(k, 100, 0.01, np.array([1e-9, 0.3, 0.7, 1 - 1e-9]))
+        q = bounds.randomised_q_upper(
+            k, 100, 0.01, np.array([1e-9, 0.3, 0.7, 1 - 1e-9])
+        )
         assert np.all(np.diff(q) > 0), k
         assert 1 - q[-1] == pytest.approx(stats.beta.ppf(0.01, k, 101 - k), abs=1e-8), k
-        assert 1 - q[0] == pytest.approx(stats.beta.ppf(0.01, k + 1, 100 - k), abs=1e-7), k
+        assert 1 - q[0] == pytest.approx(
+            stats.beta.ppf(0.01, k + 1, 100 - k), abs=1e-7
+        ), k
 
 
 def test_the_gain_is_capped() -> None:
@@ -114,7 +152,11 @@ def test_the_gain_is_capped() -> None:
     assert lucky == pytest.approx(plain + CAP * 0.5, abs=1e-9)
 
 
-CASES = list(itertools.product([1, 10, 500, 10_000], [1e-6, 0.001, 0.05, 0.5], [1e-9, 0.001, 0.05, 0.5]))
+CASES = list(
+    itertools.product(
+        [1, 10, 500, 10_000], [1e-6, 0.001, 0.05, 0.5], [1e-9, 0.001, 0.05, 0.5]
+    )
+)
 PATHS = 20_000
 
 
@@ -135,16 +177,33 @@ def test_the_share_is_overstated_no_more_often_than_rho() -> None:
             wrong = np.zeros(PATHS, int)
             for risk in risks:  # every certificate that fails is counted as right
                 wrong += rng.random(PATHS) < risk
-            over = assured_accuracy(np.minimum(m, truly + wrong), m, alpha, rho) > truly / m
-            assert over.mean() <= rho + 3.0 * math.sqrt(rho * (1.0 - rho) / PATHS), (equal, m, alpha, rho)
+            over = (
+                assured_accuracy(np.minimum(m, truly + wrong), m, alpha, rho)
+                > truly / m
+            )
+            assert over.mean() <= rho + 3.0 * math.sqrt(rho * (1.0 - rho) / PATHS), (
+                equal,
+                m,
+                alpha,
+                rho,
+            )
             if equal and alpha > 0.01:
                 assert over.mean() > rho / 4.0, (equal, m, alpha, rho)  # not vacuous
             if equal:
-                assert np.mean(wrong > 0) > 2.0 * rho, (equal, m, alpha, rho)  # control: the share as printed
+                assert np.mean(wrong > 0) > 2.0 * rho, (
+                    equal,
+                    m,
+                    alpha,
+                    rho,
+                )  # control: the share as printed
 
 
 def test_control_bernsteins_bound_without_its_factor_2_fails_too_often() -> None:
     m, alpha, rho = 10_000, 0.05, 0.001
-    lost = m * alpha + math.sqrt(m * alpha * (1.0 - alpha) * -math.log(rho)) - math.log(rho) / 3.0
+    lost = (
+        m * alpha
+        + math.sqrt(m * alpha * (1.0 - alpha) * -math.log(rho))
+        - math.log(rho) / 3.0
+    )
     assert stats.binom.sf(math.floor(lost), m, alpha) > 2.0 * rho
     assert stats.binom.sf(most_failures(m, alpha, rho), m, alpha) <= rho

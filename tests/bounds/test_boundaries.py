@@ -10,7 +10,15 @@ from scipy import special, stats
 
 from bounds.paths import naive_claim
 from randsmooth.bounds import claims_by_deadline, looks
-from randsmooth.bounds.boundaries import BETA, POWER, SHARE, _spent, boundary, crossing_probability, smallest_cap
+from randsmooth.bounds.boundaries import (
+    BETA,
+    POWER,
+    SHARE,
+    _spent,
+    boundary,
+    crossing_probability,
+    smallest_cap,
+)
 
 ALPHAS = [0.05, 0.001]
 RADII = np.arange(0.0, 4.0, 0.25)  # of sigma
@@ -42,12 +50,19 @@ def test_every_shipped_boundary_keeps_its_level_and_wastes_little() -> None:
                 assert level <= alpha, (cap, alpha)
                 if cap * q0 * (1.0 - q0) > 40**2:  # counts are fine enough
                     assert level >= 0.95 * alpha, (cap, alpha)
-                assert (level > 1e-9 * alpha) == (smallest_cap(q0, alpha) <= cap), (cap, alpha)
+                assert (level > 1e-9 * alpha) == (smallest_cap(q0, alpha) <= cap), (
+                    cap,
+                    alpha,
+                )
 
 
 def test_other_looks_and_levels_are_kept_too() -> None:
     for alpha in [0.3, 1e-6, 1e-12]:
-        for n in (np.unique(np.geomspace(32, 5_000, 25).astype(int)), np.arange(256, 5_000, 256), np.arange(40, 400)):
+        for n in (
+            np.unique(np.geomspace(32, 5_000, 25).astype(int)),
+            np.arange(256, 5_000, 256),
+            np.arange(40, 400),
+        ):
             for q0 in (0.99, 0.5, 0.03):
                 level = crossing_probability(boundary(q0, n, alpha).claim, n, q0)
                 assert level <= alpha, (q0, alpha)
@@ -60,7 +75,11 @@ def test_a_million_samples_keep_their_level() -> None:
     n = looks(1_000_000)
     for q0 in (0.5, 0.02, 1e-5):
         for alpha in ALPHAS:
-            assert 0.55 * alpha < crossing_probability(boundary(q0, n, alpha).claim, n, q0) <= alpha, (q0, alpha)
+            assert (
+                0.55 * alpha
+                < crossing_probability(boundary(q0, n, alpha).claim, n, q0)
+                <= alpha
+            ), (q0, alpha)
 
 
 def test_one_success_less_at_any_look_breaks_the_budget() -> None:
@@ -69,14 +88,26 @@ def test_one_success_less_at_any_look_breaks_the_budget() -> None:
             n = np.append(np.arange(8, cap, 8 + cap // 40), cap)
             claim, spent = boundary(q0, n, alpha).claim, _spent(n, alpha, SHARE, POWER)
             for k in range(n.size):
-                assert crossing_probability(claim[: k + 1], n[: k + 1], q0) <= spent[k] + 1e-25, (q0, cap, alpha)
+                assert (
+                    crossing_probability(claim[: k + 1], n[: k + 1], q0)
+                    <= spent[k] + 1e-25
+                ), (q0, cap, alpha)
                 eager = claim[: k + 1].copy()
                 eager[k] -= 1
-                assert crossing_probability(eager, n[: k + 1], q0) > (1.0 - 1e-8) * spent[k] + 1e-25, (q0, cap, alpha)
+                assert (
+                    crossing_probability(eager, n[: k + 1], q0)
+                    > (1.0 - 1e-8) * spent[k] + 1e-25
+                ), (q0, cap, alpha)
 
 
 def test_one_look_is_the_exact_binomial_test() -> None:
-    for n, q0 in [(10, 0.5), (100, 0.5), (500, 0.01), (100_000, 0.2), (1_000_000, 1e-5)]:
+    for n, q0 in [
+        (10, 0.5),
+        (100, 0.5),
+        (500, 0.01),
+        (100_000, 0.2),
+        (1_000_000, 1e-5),
+    ]:
         for alpha in [0.5, 0.05, 0.001]:
             table = boundary(q0, [n], alpha)
             p0 = 1.0 - q0
@@ -93,7 +124,9 @@ def test_crossing_probability_is_the_sum_over_all_paths() -> None:
         for path in product([0, 1], repeat=7):
             if any(sum(path[:m]) >= c for m, c in zip(n, claim, strict=True)):
                 exact += (1 - q) ** sum(path) * q ** (7 - sum(path))
-        assert crossing_probability(claim, n, 0.25) == pytest.approx(float(exact), rel=1e-13, abs=1e-29), claim
+        assert crossing_probability(claim, n, 0.25) == pytest.approx(
+            float(exact), rel=1e-13, abs=1e-29
+        ), claim
 
 
 def test_naive_peeking_breaks_the_level() -> None:
@@ -111,7 +144,9 @@ def test_giving_up_keeps_its_level() -> None:
         n = looks(10_000)
         for r in (0.0, 0.25, 1.0, 2.0):
             table = boundary(tail(r), n, alpha)
-            given_up = crossing_probability((n - table.give_up)[:-1], n[:-1], float(table.claim[-1] / n[-1]))
+            given_up = crossing_probability(
+                (n - table.give_up)[:-1], n[:-1], float(table.claim[-1] / n[-1])
+            )
             assert given_up <= BETA and np.all(table.give_up < table.claim), (r, alpha)
 
 
@@ -120,13 +155,22 @@ def test_smallest_cap_is_the_first_that_can_claim() -> None:
         for alpha in [0.3, 0.05, 0.001, 1e-9]:
             cap = smallest_cap(q0, alpha)
             reach = boundary(q0, looks(cap), alpha)
-            assert reach.claim[-1] == cap and np.all(reach.claim[:-1] == reach.looks[:-1] + 1), (q0, alpha)
-            np.testing.assert_array_equal(reach.give_up, reach.looks - 1)  # one failure is too many
+            assert reach.claim[-1] == cap and np.all(
+                reach.claim[:-1] == reach.looks[:-1] + 1
+            ), (q0, alpha)
+            np.testing.assert_array_equal(
+                reach.give_up, reach.looks - 1
+            )  # one failure is too many
             if cap > 1:
                 short = boundary(q0, looks(cap - 1), alpha)
                 np.testing.assert_array_equal(short.claim, short.looks + 1)
-                np.testing.assert_array_equal(short.give_up, short.looks)  # nothing can claim
-                assert crossing_probability(short.claim, short.looks, q0) < 1e-25, (q0, alpha)  # what it cuts away
+                np.testing.assert_array_equal(
+                    short.give_up, short.looks
+                )  # nothing can claim
+                assert crossing_probability(short.claim, short.looks, q0) < 1e-25, (
+                    q0,
+                    alpha,
+                )  # what it cuts away
 
 
 LOOKS = looks(2_000)
@@ -137,7 +181,9 @@ def test_the_exact_level_is_kept_and_nearly_used_up() -> None:
     for q0 in [0.5, 0.3, 0.02]:
         for deadline in [64, 500, 1_411, 2_000]:
             for alpha in [0.05, 0.001, 1e-9]:
-                level = crossing_probability(claims_by_deadline(q0, LOOKS, alpha, deadline), LOOKS, q0)
+                level = crossing_probability(
+                    claims_by_deadline(q0, LOOKS, alpha, deadline), LOOKS, q0
+                )
                 assert level <= alpha, (q0, deadline, alpha)
                 if 2_000 * q0 > 40**2 / 2:  # counts are fine enough
                     assert level > 0.8 * alpha, (q0, deadline, alpha)
@@ -164,5 +210,8 @@ def test_control_looks_off_the_schedule_break_the_level() -> None:
 
 def test_control_a_deadline_chosen_afterwards_breaks_the_level() -> None:
     """Taking whichever of three boundaries is crossed."""
-    tables = [claims_by_deadline(0.3, LOOKS, ALPHA, deadline) for deadline in (200, 700, 2_000)]
+    tables = [
+        claims_by_deadline(0.3, LOOKS, ALPHA, deadline)
+        for deadline in (200, 700, 2_000)
+    ]
     assert crossing_probability(np.min(tables, axis=0), LOOKS, 0.3) > 1.5 * ALPHA

@@ -13,18 +13,39 @@ REFUSED = [
     (lambda: bounds.lower(1, 2, 0.0), "alpha=0.0"),
     (lambda: bounds.lower(3, 2, 0.1), "k=3 of n=2"),
     (lambda: bounds.lower(0, 0, 0.1), "n=0"),
-    *((lambda u=u: bounds.randomised_q_upper(50, 100, 0.01, u), "strictly between 0 and 1") for u in (0.0, 1.0, -0.1)),
+    *(
+        (
+            lambda u=u: bounds.randomised_q_upper(50, 100, 0.01, u),
+            "strictly between 0 and 1",
+        )
+        for u in (0.0, 1.0, -0.1)
+    ),
     # Counts of all classes.
     (lambda: bounds.two_sided_bounds([5, 5], [0], 0.05), "(2,)"),
-    (lambda: bounds.two_sided_bounds([[5, 5], [6, 4]], [0, 2], 0.05), "class 2 must lie in 0..1"),
+    (
+        lambda: bounds.two_sided_bounds([[5, 5], [6, 4]], [0, 2], 0.05),
+        "class 2 must lie in 0..1",
+    ),
     (lambda: bounds.pairwise_bounds([[5, 5]], [-1], 0.05), "abstained"),
     (lambda: bounds.two_sided_bounds([[5, -5]], [0], 0.05), "-5"),
-    *((lambda k=k: bounds.top_k_bounds([[5, 3, 2]], [0], k, 0.05), f"k={k} must lie in 1..2") for k in (0, -1, 3)),
+    *(
+        (
+            lambda k=k: bounds.top_k_bounds([[5, 3, 2]], [0], k, 0.05),
+            f"k={k} must lie in 1..2",
+        )
+        for k in (0, -1, 3)
+    ),
     # Looks and boundaries.
     *((lambda cap=cap: looks(cap), f"cap={cap!r}") for cap in (0, -5, 1e5, True)),
-    *((lambda n=n: bounds.boundary(0.5, n, 0.05), "looks=") for n in ([], [[1, 2]], [1.0, 2.0], [0, 2], [10, 10])),
+    *(
+        (lambda n=n: bounds.boundary(0.5, n, 0.05), "looks=")
+        for n in ([], [[1, 2]], [1.0, 2.0], [0, 2], [10, 10])
+    ),
     (lambda: bounds.boundary(0.5, np.array([5, 3], np.uint64), 0.05), "[5, 3]"),
-    *((lambda q=q: bounds.boundary(q, FEW, 0.05), f"q0={q!r}") for q in (0.0, 1.0, math.nan, "a")),
+    *(
+        (lambda q=q: bounds.boundary(q, FEW, 0.05), f"q0={q!r}")
+        for q in (0.0, 1.0, math.nan, "a")
+    ),
     (lambda: bounds.boundary(0.5, FEW, 1e-16), "alpha=1e-16"),
     (lambda: bounds.crossing_probability([3], [4, 8], 0.5), "1 claims for 2 looks"),
     (lambda: bounds.any_class_boundary(0.7, FEW, 0.05), "near 1/2"),
@@ -45,7 +66,10 @@ REFUSED = [
     # Finitely many things.
     (lambda: bounds.finite_share_interval(5, 4, 9, 0.1), "each must be at most"),
     (lambda: bounds.enough_drawn(10, -1, 0.1), "width=-1"),
-    *((lambda rho=rho: bounds.assured_accuracy(5, 10, 0.1, rho), f"rho={rho}") for rho in (1.0, math.nan)),
+    *(
+        (lambda rho=rho: bounds.assured_accuracy(5, 10, 0.1, rho), f"rho={rho}")
+        for rho in (1.0, math.nan)
+    ),
 ]
 
 

@@ -8,7 +8,13 @@ from certificates.walks import HEADER, table_of
 from randsmooth.certificates import Certificates
 
 FACTS = {
-    **{"n": 200, "alpha": 0.01, "bound": "clopper-pearson", "dataset": "digits", "split": "test"},
+    **{
+        "n": 200,
+        "alpha": 0.01,
+        "bound": "clopper-pearson",
+        "dataset": "digits",
+        "split": "test",
+    },
     **{"model": {"method": "gaussian", "lr": 0.1}, "versions": {"numpy": "2"}},
 }
 
@@ -16,4 +22,6 @@ FACTS = {
 @pytest.fixture
 def make() -> Callable[..., Certificates]:
     """A table of `images` images with counts drawn from `seed`; `facts` replace those of HEADER and FACTS."""
-    return lambda images=25, seed=0, **facts: table_of(HEADER.model_copy(update=FACTS | facts), images, seed)
+    return lambda images=25, seed=0, **facts: table_of(
+        HEADER.model_copy(update=FACTS | facts), images, seed
+    )

@@ -27,8 +27,17 @@ from randsmooth.certificates import (
     read,
     write_parquet,
 )
-from randsmooth.certificates.header import check_same_run, classifier_difference, evidence_difference
-from randsmooth.certificates.settings import DEEP, LONG, CertificationSettings, check_budget
+from randsmooth.certificates.header import (
+    check_same_run,
+    classifier_difference,
+    evidence_difference,
+)
+from randsmooth.certificates.settings import (
+    DEEP,
+    LONG,
+    CertificationSettings,
+    check_budget,
+)
 from randsmooth.certificates.settings import HEADER as MOST_BYTES
 from randsmooth.errors import InputError, Note
 from randsmooth.noise import check_sigma
@@ -70,7 +79,9 @@ def test_an_absurd_header_is_refused_at_once(make: Make) -> None:
 
     usual = json.loads(make(3).header.model_dump_json())
     for facts, named in ABSURD:
-        text = json.dumps(usual | {"guarantee": "x"} | facts, ensure_ascii=False).encode()
+        text = json.dumps(
+            usual | {"guarantee": "x"} | facts, ensure_ascii=False
+        ).encode()
         tracemalloc.start()
         began = time.process_time()
         said = refusal(parse_header, text, Path("a.parquet"))
@@ -78,36 +89,64 @@ def test_an_absurd_header_is_refused_at_once(make: Make) -> None:
         tracemalloc.stop()
         case = str(facts)[:80]
         assert named in said and "a.parquet" in said and len(said) < 1500, (case, said)
-        assert took < 1.0 and peak < 2**23 + 3 * len(text), f"{case}: {took:.2f} s, {peak:,} bytes"
-    for text, named in ((b"[]", "no mapping"), (b'{"version": 1', "JSON"), (b'{"version": ' + b"[" * 10**5, "nested")):
+        assert took < 1.0 and peak < 2**23 + 3 * len(text), (
+            f"{case}: {took:.2f} s, {peak:,} bytes"
+        )
+    for text, named in (
+        (b"[]", "no mapping"),
+        (b'{"version": 1', "JSON"),
+        (b'{"version": ' + b"[" * 10**5, "nested"),
+    ):
         assert named in refusal(parse_header, text, Path("a.parquet"))
 
 
 def test_what_cannot_be_read_cannot_be_made() -> None:
     """A table of a header that is written is read again: so the same limits hold for who makes one."""
     for facts, _ in ABSURD:
-        if len(facts) == 1 and {"sigma", "n0", "seed", "batch", "dataset"} & facts.keys():
+        if (
+            len(facts) == 1
+            and {"sigma", "n0", "seed", "batch", "dataset"} & facts.keys()
+        ):
             refusal(Header, **facts)
     for bad in ({"sigma": 1e9}, {"n": 10**15}, {"alpha": 1e-300}):
-        refusal(CertificationSettings, **({"sigma": 0.5, "n": 1000, "alpha": 0.001} | bad))
+        refusal(
+            CertificationSettings, **({"sigma": 0.5, "n": 1000, "alpha": 0.001} | bad)
+        )
         refusal(Header().replace, **bad)
-    for budget in ((-1, 1000, 0.001), (10, 10**10, 0.001), (10, 1000, 1e-20), (10, 1000.0, 0.001), (True, 1000, 0.001)):
+    for budget in (
+        (-1, 1000, 0.001),
+        (10, 10**10, 0.001),
+        (10, 1000, 1e-20),
+        (10, 1000.0, 0.001),
+        (True, 1000, 0.001),
+    ):
         refusal(check_budget, *budget)
-    assert "n >= 10" in refusal(check_budget, 1, 9, 0.001) and check_budget(1, 10, 0.001) is None  # type: ignore[func-returns-value]
+    assert (
+        "n >= 10" in refusal(check_budget, 1, 9, 0.001)
+        and check_budget(1, 10, 0.001) is None  # type: ignore[func-returns-value]
+    )
     assert "from 1e-06 to 100" in refusal(check_sigma, 127.5)
-    assert "keep long lists" in refusal(Header, classes=("x" * LONG,) * (MOST_BYTES // LONG + 1))
+    assert "keep long lists" in refusal(
+        Header, classes=("x" * LONG,) * (MOST_BYTES // LONG + 1)
+    )
     for odd in (float("nan"), {1, 2}, {1: 2}, "\ud800", b"x"):
         refusal(Header, model={"odd": odd})
 
 
 def test_numpy_numbers_are_taken_as_what_they_are() -> None:
-    facts: dict[str, Any] = {"n": np.int64(1000), "label_aware": np.bool_(True), "classes": ["a", "b"]}
+    facts: dict[str, Any] = {
+        "n": np.int64(1000),
+        "label_aware": np.bool_(True),
+        "classes": ["a", "b"],
+    }
     header = Header(sigma=np.float64(0.5), **facts)
     assert header == Header(sigma=0.5, n=1000, label_aware=True, classes=("a", "b"))
     assert parse_header(header.model_dump_json(), Path("a")) == header
 
 
-def test_a_guarantee_is_the_rules_own_whatever_the_file_says(make: Make, tmp_path: Path) -> None:
+def test_a_guarantee_is_the_rules_own_whatever_the_file_says(
+    make: Make, tmp_path: Path
+) -> None:
     write_parquet(make(3, guarantee="Certified for ever."), tmp_path / "a.parquet")
     table = read(tmp_path / "a.parquet")
     assert table.header.guarantee == guarantee_of(table.header) != "Certified for ever."
@@ -115,20 +154,26 @@ def test_a_guarantee_is_the_rules_own_whatever_the_file_says(make: Make, tmp_pat
     assert read(tmp_path / "b.parquet").header.guarantee is None  # nothing was said
 
 
-def test_notes_of_our_own_are_read_and_a_strangers_are_not(make: Make, tmp_path: Path) -> None:
+def test_notes_of_our_own_are_read_and_a_strangers_are_not(
+    make: Make, tmp_path: Path
+) -> None:
     table = make(5).at(n=100).at(alpha=0.02).at(n=50, alpha=0.05, seed=3)
     assert len(table.header.notes) == 4
     write_parquet(table, tmp_path / "a.parquet")
     with warnings.catch_warnings(action="error"):
         assert read(tmp_path / "a.parquet").header == table.header
     strange = ("Peer reviewed.", "n 10 thinned to 20, seed 1; and <b>bold</b>")
-    told = table.header.replace(notes=(strange[0], *table.header.notes[:2], strange[1], *table.header.notes[2:]))
+    told = table.header.replace(
+        notes=(strange[0], *table.header.notes[:2], strange[1], *table.header.notes[2:])
+    )
     write_parquet(from_evidence(told, **evidence_of(table)), tmp_path / "b.parquet")
     with pytest.warns(Note, match="left out 2"):
         assert read(tmp_path / "b.parquet").header == table.header
     sequential = table_of(HEADER.replace(rule="grid", n=1000))
     told = sequential.header.replace(notes=(*sequential.rule.notes, "Trust me."))
-    write_parquet(from_evidence(told, **evidence_of(sequential)), tmp_path / "c.parquet")
+    write_parquet(
+        from_evidence(told, **evidence_of(sequential)), tmp_path / "c.parquet"
+    )
     with pytest.warns(Note, match="left out 1"):
         assert read(tmp_path / "c.parquet").header.notes == sequential.rule.notes != ()
 
@@ -138,7 +183,9 @@ def test_a_table_judged_otherwise_states_its_own_guarantee(make: Make) -> None:
     stated = table.at(alpha=0.02, n=100).header.guarantee
     assert stated is not None and "at most 0.02" in stated and "100 samples" in stated
     assert "at most 0.02" not in str(table.header.guarantee)
-    assert make(20).at(alpha=0.02).header.guarantee is None  # where none was stated, none is
+    assert (
+        make(20).at(alpha=0.02).header.guarantee is None
+    )  # where none was stated, none is
 
 
 MODEL = {"weights": "sha256:" + "a" * 64, "arch": "lenet"}
@@ -164,27 +211,50 @@ def test_all_that_differs_is_named_and_what_follows_from_it_is_not() -> None:
             {"sigma": 0.25, "label_aware": True},
             ("sigma: 0.5 in the file, 0.25", "label_aware: False in the file, True"),
         ),
-        ({"selection": "all 100", "data": "those"}, ("selection: 'take 3 of 100' in the file, 'all 100'",)),
-        ({"dataset": "mnist", "data": "those", "classes": ("2",)}, ("dataset: 'digits' in the file, 'mnist'",)),
+        (
+            {"selection": "all 100", "data": "those"},
+            ("selection: 'take 3 of 100' in the file, 'all 100'",),
+        ),
+        (
+            {"dataset": "mnist", "data": "those", "classes": ("2",)},
+            ("dataset: 'digits' in the file, 'mnist'",),
+        ),
         ({"device": "cuda"}, ("device: 'cpu, this one' in the file, 'cuda'",)),
-        ({"versions": {"torch": "2", "numpy": "2"}}, ("versions: torch '1' in the file, '2'",)),
+        (
+            {"versions": {"torch": "2", "numpy": "2"}},
+            ("versions: torch '1' in the file, '2'",),
+        ),
         ({"shard": "1/2", "data": "those"}, ("shard: None in the file, '1/2'",)),
         ({"model": {"weights": "sha256:" + "c" * 64}}, (hashed,)),
     ]
     for now, differs in table:
         refused = refused_resume(**now)
-        assert all(each in refused for each in differs) and refused.count(" in the file,") == len(differs), now
-        assert "To go on with it: resume=True" in refused and "overwrite=True" in refused
-    strange = refused_resume(BEGUN.model_copy(update={"dataset": "\x1b[31m", "split": "x" * 999}))
+        assert all(each in refused for each in differs) and refused.count(
+            " in the file,"
+        ) == len(differs), now
+        assert (
+            "To go on with it: resume=True" in refused and "overwrite=True" in refused
+        )
+    strange = refused_resume(
+        BEGUN.model_copy(update={"dataset": "\x1b[31m", "split": "x" * 999})
+    )
     assert strange.isprintable() and len(strange) < 700
 
 
 def test_every_field_is_compared() -> None:
     """Of whatever a header tells: no field can be added and forgotten."""
-    other: dict[str, Any] = {"model": {"weights": "?"}, "behaviour": {"made-up images": "?"}}
-    not_of_the_run = {"machines", "command"}  # who took part, and how that is written on a command line
+    other: dict[str, Any] = {
+        "model": {"weights": "?"},
+        "behaviour": {"made-up images": "?"},
+    }
+    not_of_the_run = {
+        "machines",
+        "command",
+    }  # who took part, and how that is written on a command line
     for name in Header.model_fields.keys() - not_of_the_run:
-        assert "was begun differently (" in refused_resume(**{name: other.get(name, "?")}), name
+        assert "was begun differently (" in refused_resume(
+            **{name: other.get(name, "?")}
+        ), name
     check_same_run(BEGUN, BEGUN, Path("a.parquet"))
 
 
@@ -194,16 +264,47 @@ CALLED = MODEL | {"called": "mine"}
 
 def test_models_and_arithmetics_are_told_apart() -> None:
     table: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
-        ({}, {"model": MODEL | {"notes": ["resized"]}}, ANOTHER_MODEL, "notes nothing in the file, ['resized'] asked"),
-        ({}, {"model": CALLED}, ANOTHER_MODEL, "called nothing in the file, 'mine' asked for"),
+        (
+            {},
+            {"model": MODEL | {"notes": ["resized"]}},
+            ANOTHER_MODEL,
+            "notes nothing in the file, ['resized'] asked",
+        ),
+        (
+            {},
+            {"model": CALLED},
+            ANOTHER_MODEL,
+            "called nothing in the file, 'mine' asked for",
+        ),
         ({}, ANSWERS, ANOTHER_MODEL, "its weights are the same but its outputs differ"),
-        ({}, ANSWERS | {"instructions": "AVX"}, ANOTHER_ARITHMETIC, "(instructions: 'AVX2' in the file, 'AVX' asked"),
-        ({}, ANSWERS | {"versions": {"torch": "1"}}, ANOTHER_ARITHMETIC, "numpy '2' in the file, nothing asked for"),
-        ({"model": CALLED}, ANSWERS | {"model": CALLED, "device": "cuda"}, ANOTHER_MODEL, "or its arithmetic differs"),
+        (
+            {},
+            ANSWERS | {"instructions": "AVX"},
+            ANOTHER_ARITHMETIC,
+            "(instructions: 'AVX2' in the file, 'AVX' asked",
+        ),
+        (
+            {},
+            ANSWERS | {"versions": {"torch": "1"}},
+            ANOTHER_ARITHMETIC,
+            "numpy '2' in the file, nothing asked for",
+        ),
+        (
+            {"model": CALLED},
+            ANSWERS | {"model": CALLED, "device": "cuda"},
+            ANOTHER_MODEL,
+            "or its arithmetic differs",
+        ),
     ]
     for begun, now, kind, by in table:
-        difference = classifier_difference(BEGUN.model_copy(update=begun), BEGUN.model_copy(update=now))
-        assert difference is not None and difference.kind == kind and by in difference.detail, (begun, now)
+        difference = classifier_difference(
+            BEGUN.model_copy(update=begun), BEGUN.model_copy(update=now)
+        )
+        assert (
+            difference is not None
+            and difference.kind == kind
+            and by in difference.detail
+        ), (begun, now)
 
 
 def test_what_tells_no_classifiers_apart() -> None:
@@ -213,20 +314,38 @@ def test_what_tells_no_classifiers_apart() -> None:
         ANSWERS | {"data": "those"},
         ANSWERS | {"batch": 128},
         ANSWERS | {"sigma": 0.25},
-        {"model": MODEL | {"arch": "called otherwise", "epochs": 3}},  # how equal models came to be
+        {
+            "model": MODEL | {"arch": "called otherwise", "epochs": 3}
+        },  # how equal models came to be
         {"model": None, "behaviour": None},
     ]
     for now in table:
         assert classifier_difference(BEGUN, BEGUN.model_copy(update=now)) is None, now
 
 
-def test_what_a_machine_may_differ_in_is_no_difference_of_evidence_but_what_counts_depend_on_is() -> None:
-    begun = Header(sigma=0.5, n=100, seed=0, device="cpu A", versions={"torch": "1"}, behaviour={"made-up images": "x"})
+def test_what_a_machine_may_differ_in_is_no_difference_of_evidence_but_what_counts_depend_on_is() -> (
+    None
+):
+    begun = Header(
+        sigma=0.5,
+        n=100,
+        seed=0,
+        device="cpu A",
+        versions={"torch": "1"},
+        behaviour={"made-up images": "x"},
+    )
     sides = ("of node1", "of node2")
-    elsewhere = begun.replace(device="cpu B", instructions="AVX2", versions={"torch": "2"})
+    elsewhere = begun.replace(
+        device="cpu B", instructions="AVX2", versions={"torch": "2"}
+    )
     assert evidence_difference(begun, elsewhere, sides) is None
-    assert evidence_difference(begun, begun.replace(seed=1), sides) == "seed: 0 of node1, 1 of node2"
-    found = evidence_difference(begun, elsewhere.replace(behaviour={"made-up images": "y"}), sides)
+    assert (
+        evidence_difference(begun, begun.replace(seed=1), sides)
+        == "seed: 0 of node1, 1 of node2"
+    )
+    found = evidence_difference(
+        begun, elsewhere.replace(behaviour={"made-up images": "y"}), sides
+    )
     assert found is not None
     assert "device: 'cpu A' of node1, 'cpu B' of node2" in found
     assert "torch '1' of node1, '2' of node2" in found

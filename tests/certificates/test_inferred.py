@@ -27,12 +27,24 @@ from randsmooth.certificates import (
 from randsmooth.certificates.logs.inferred import infer, possible_budgets
 from randsmooth.noise import Gaussian
 
-PLACES: dict[str, tuple[Any, ...]] = {  # beside the released ones: sigma, n, data set, method
+PLACES: dict[
+    str, tuple[Any, ...]
+] = {  # beside the released ones: sigma, n, data set, method
     "cifar10-sigma0.5/catrs.tsv": (0.5, None, "cifar10", "cat-rs"),
     "digits-sigma0.25/my method.tsv": (0.25, None, "digits", "my method"),
     "data/cifar10/noise_0.5/stab/noise_0.5.tsv": (0.5, None, "cifar10", "stability"),
-    "imagenet/ours/noise_0.25_N10000.txt": (0.25, 10_000, "imagenet", ""),  # whose "ours"?
-    "cifar10c/severity_5/cohen/gaussian_noise.tsv": (None, None, "cifar10c", "gaussian"),
+    "imagenet/ours/noise_0.25_N10000.txt": (
+        0.25,
+        10_000,
+        "imagenet",
+        "",
+    ),  # whose "ours"?
+    "cifar10c/severity_5/cohen/gaussian_noise.tsv": (
+        None,
+        None,
+        "cifar10c",
+        "gaussian",
+    ),
     "noise_0.25/noise_0.50/log": (None, None, "", ""),  # which of the two?
     "runs/log.tsv": (None, None, "", ""),
 }
@@ -41,10 +53,22 @@ PLACES: dict[str, tuple[Any, ...]] = {  # beside the released ones: sigma, n, da
 def test_what_a_path_says() -> None:
     for path, facts in PLACES.items():
         place = path_facts(Path(path))
-        assert (place.sigma, place.n, place.dataset, place.method) == facts and not place.settings, path
+        assert (
+            place.sigma,
+            place.n,
+            place.dataset,
+            place.method,
+        ) == facts and not place.settings, path
 
 
-def printed(sigma: float, n: int, alpha: float, images: int = 400, digits: int = 3, full: int = 40) -> Certificates:
+def printed(
+    sigma: float,
+    n: int,
+    alpha: float,
+    images: int = 400,
+    digits: int = 3,
+    full: int = 40,
+) -> Certificates:
     """A log as certify.py prints it: radii of counts drawn at this budget, `full` of them with all samples right."""
     rng = np.random.default_rng(int(1000 * sigma) + n)
     k = rng.binomial(n, 1.0 - np.exp(rng.uniform(np.log(3.0 / n), np.log(0.6), images)))
@@ -53,17 +77,37 @@ def printed(sigma: float, n: int, alpha: float, images: int = 400, digits: int =
     predict = np.where(radius > 0.0, 1, -1)
     shown = np.array([float(f"{r:.{digits}}") for r in radius])
     label = (rng.random(images) < 0.8).astype(np.int64)
-    return Certificates(Header(), np.arange(images), label, predict, shown, np.ones(images), name="log")
+    return Certificates(
+        Header(), np.arange(images), label, predict, shown, np.ones(images), name="log"
+    )
 
 
 def test_the_largest_radii_tell_the_budget() -> None:
-    budgets = [(100_000, 0.001), (100_000, 0.01), (10_000, 0.001), (10_000, 0.01), (1000, 0.05)]
+    budgets = [
+        (100_000, 0.001),
+        (100_000, 0.01),
+        (10_000, 0.001),
+        (10_000, 0.01),
+        (1000, 0.05),
+    ]
     for sigma in (0.12, 0.25, 0.5, 1.0):
         for n, alpha in budgets:
             table = printed(sigma, n, alpha)
-            assert possible_budgets(table.radius, sigma) == [(n, alpha)], (sigma, n, alpha)
-            assert possible_budgets(table.radius, sigma, n=n) == [(n, alpha)], (sigma, n, alpha)
-            assert possible_budgets(table.radius, sigma, alpha=2 * alpha) == [], (sigma, n, alpha)
+            assert possible_budgets(table.radius, sigma) == [(n, alpha)], (
+                sigma,
+                n,
+                alpha,
+            )
+            assert possible_budgets(table.radius, sigma, n=n) == [(n, alpha)], (
+                sigma,
+                n,
+                alpha,
+            )
+            assert possible_budgets(table.radius, sigma, alpha=2 * alpha) == [], (
+                sigma,
+                n,
+                alpha,
+            )
 
 
 def test_a_log_that_nothing_saturates_tells_no_budget() -> None:
@@ -76,13 +120,21 @@ def test_a_log_that_nothing_saturates_tells_no_budget() -> None:
 
 
 def test_another_alpha_is_found_and_the_log_bound_anew() -> None:
-    table, usual = printed(1.0, 100_000, 0.01, digits=6), printed(1.0, 100_000, 0.001, digits=6)
+    table, usual = (
+        printed(1.0, 100_000, 0.01, digits=6),
+        printed(1.0, 100_000, 0.001, digits=6),
+    )
     made = infer(table, "imagenet/gaussian/noise_1.0.tsv")
     assert (made.header.n, made.header.alpha) == (100_000, 0.001)
-    np.testing.assert_allclose(made.radius, usual.radius, atol=2e-5)  # the same counts, bounded at .001
+    np.testing.assert_allclose(
+        made.radius, usual.radius, atol=2e-5
+    )  # the same counts, bounded at .001
     before, after = (f"{(t.radius * t.correct).mean():.3f}" for t in (table, made))
     assert before != after
-    assert made.header.notes[-1] == f"made at alpha 0.01, re-bound at 0.001: ACR {after}, as logged {before}"
+    assert (
+        made.header.notes[-1]
+        == f"made at alpha 0.01, re-bound at 0.001: ACR {after}, as logged {before}"
+    )
     assert "n 100,000 and alpha 0.01: the largest radius, 3.91" in made.header.notes[-2]
 
 
@@ -100,12 +152,19 @@ def test_what_the_user_says_comes_first_unless_the_radii_contradict_it() -> None
     raised = replace(table, radius=np.minimum(1.02 * table.radius, table.radius.max()))
     for radii, note in ((table, False), (raised, True)):
         made = infer(radii, "noise_1.00", n=100_000, alpha=0.01)
-        assert any("none that the exact bound gives" in each for each in made.header.notes) == note
+        assert (
+            any("none that the exact bound gives" in each for each in made.header.notes)
+            == note
+        )
     no_radius_too_large = printed(1.0, 100_000, 0.001)
-    assert "n=100000, alpha=0.01" in refusal(infer, no_radius_too_large, "noise_1.00", n=100_000, alpha=0.01)
+    assert "n=100000, alpha=0.01" in refusal(
+        infer, no_radius_too_large, "noise_1.00", n=100_000, alpha=0.01
+    )
 
 
-REACH: list[tuple[dict[str, Any], float, float]] = [  # a radius that sigma, n and alpha allow, and one that they do not
+REACH: list[
+    tuple[dict[str, Any], float, float]
+] = [  # a radius that sigma, n and alpha allow, and one that they do not
     ({"sigma": 0.5, "n": 1000, "alpha": 0.001}, 1.23, 1.3),
     ({"sigma": 0.5, "n": 1000}, 1.599, 1.7),
     ({"sigma": 0.5, "alpha": 0.001}, 2.8, 3.1),
@@ -118,7 +177,10 @@ def test_a_radius_beyond_reach_is_refused() -> None:
         assert infer(from_radii([within]), "log.tsv", **known).radius.max() > 0.0, known
         said = refusal(infer, from_radii([beyond]), "log.tsv", **known)
         assert "radius of image 0 is above" in said, known
-        told = (f"{name}={known[name]}" if name in known else f"any {name}" for name in ("sigma", "n", "alpha"))
+        told = (
+            f"{name}={known[name]}" if name in known else f"any {name}"
+            for name in ("sigma", "n", "alpha")
+        )
         assert all(each in said for each in told), known
 
 
@@ -132,7 +194,9 @@ OTHER_ALPHA = {  # of the released logs, by their path from the data set on: as 
 
 def test_the_released_logs_of_another_alpha(logs: Path) -> None:
     other, unknown = {}, set()
-    for path in find_certificates(logs / "as-released" / "locuslab+smoothing" / "data" / "certify"):
+    for path in find_certificates(
+        logs / "as-released" / "locuslab+smoothing" / "data" / "certify"
+    ):
         table, place = read(path), path.relative_to(logs)
         made = infer(table, place)
         facts = (made.header.n, made.header.alpha)
@@ -142,7 +206,9 @@ def test_the_released_logs_of_another_alpha(logs: Path) -> None:
         elif "re-bound" in made.header.notes[-1]:
             assert table.radius.max() > 3.83 * (made.header.sigma or 0.0)
             name = place.as_posix().partition("certify/")[2]
-            other[name] = tuple(round(float((t.radius * t.correct).mean()), 3) for t in (table, made))
+            other[name] = tuple(
+                round(float((t.radius * t.correct).mean()), 3) for t in (table, made)
+            )
     assert len(other) == 8 and unknown == {1.51, 1.62, 3.56}
     assert {name: other[name] for name in OTHER_ALPHA} == OTHER_ALPHA
 
@@ -152,15 +218,28 @@ def test_what_a_reader_could_mistake_is_told(tmp_path: Path) -> None:
     folder = tmp_path / "locuslab+smoothing" / "cifar10" / "noise_0.25" / "test"
     folder.mkdir(parents=True)
     path = folder / "sigma_0.50"
-    path.write_text("idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t1\t1\t0.777\t1\t0:00:01\n")
+    path.write_text(
+        "idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t1\t1\t0.777\t1\t0:00:01\n"
+    )
     said, trained, unknown = infer(read(path), path).header.notes
-    assert said.endswith("; method gaussian as all logs there of locuslab/smoothing have it")
+    assert said.endswith(
+        "; method gaussian as all logs there of locuslab/smoothing have it"
+    )
     assert trained == "trained at sigma 0.25"
-    assert unknown.startswith("n and alpha not known") and "shown as logged, not re-bound" in unknown
+    assert (
+        unknown.startswith("n and alpha not known")
+        and "shown as logged, not re-bound" in unknown
+    )
 
 
 # Read off each path by eye: data set, split, sigma of certification and of training, method, settings, run.
-READ = [json.loads(line) for line in Path(__file__).with_name("released_paths.jsonl").read_text().splitlines()]
+READ = [
+    json.loads(line)
+    for line in Path(__file__)
+    .with_name("released_paths.jsonl")
+    .read_text()
+    .splitlines()
+]
 
 
 def test_a_released_log_is_placed_as_its_path_reads() -> None:
@@ -173,7 +252,10 @@ def test_a_released_log_is_placed_as_its_path_reads() -> None:
         assert place.repository.replace("/", "+") == told["path"].partition("/")[0]
         assert place.n is None and place.alpha is None  # no path of these says them
     repositories = [told["path"].partition("/")[0] for told in READ]
-    assert len(READ) >= 60 and min(repositories.count(name) for name in set(repositories)) >= 2
+    assert (
+        len(READ) >= 60
+        and min(repositories.count(name) for name in set(repositories)) >= 2
+    )
     assert len(set(repositories)) == 6
 
 
@@ -182,11 +264,19 @@ def test_every_path_of_the_released_repositories_is_placed(logs: Path) -> None:
     assert len(paths) == 2654 and {told["path"] for told in READ} <= set(paths)
     for path in paths:
         place = path_facts(Path(path))
-        where = (place.repository, place.dataset, place.sigma, place.training_sigma, place.method)
+        where = (
+            place.repository,
+            place.dataset,
+            place.sigma,
+            place.training_sigma,
+            place.method,
+        )
         assert None not in where and "" not in where, path
         assert place.split or place.dataset not in ("cifar10c", "mnistc"), path
         words = set(place.other_parts)
-        assert words <= {"adv", "alphat", "eta", "m", "restriction"}, path  # variations; all else is understood
+        assert words <= {"adv", "alphat", "eta", "m", "restriction"}, (
+            path
+        )  # variations; all else is understood
 
 
 HEAD = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n"
@@ -194,29 +284,63 @@ HEAD = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n"
 
 def test_a_clone_is_known_by_its_folder() -> None:
     for path, method, repository in (
-        ("smoothmix/data/certify/mnist/cohen/noise_0.25_3870", "gaussian", "jh-jeong/smoothmix"),
-        ("smoothing-main/data/certify/cifar10/resnet110/noise_0.12/test/sigma_0.12", "gaussian", "locuslab/smoothing"),
-        ("logs/mnist/smoothmix/noise_0.25", "smoothmix", ""),  # the method, not the repository
-        ("locuslab+smoothing-master/data/x/noise_0.25", "gaussian", "locuslab/smoothing"),
+        (
+            "smoothmix/data/certify/mnist/cohen/noise_0.25_3870",
+            "gaussian",
+            "jh-jeong/smoothmix",
+        ),
+        (
+            "smoothing-main/data/certify/cifar10/resnet110/noise_0.12/test/sigma_0.12",
+            "gaussian",
+            "locuslab/smoothing",
+        ),
+        (
+            "logs/mnist/smoothmix/noise_0.25",
+            "smoothmix",
+            "",
+        ),  # the method, not the repository
+        (
+            "locuslab+smoothing-master/data/x/noise_0.25",
+            "gaussian",
+            "locuslab/smoothing",
+        ),
     ):
         place = path_facts(Path(path))
         assert (place.method, place.repository) == (method, repository), path
 
 
-def test_a_user_may_stand_in_a_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    log = tmp_path / "smoothing" / "data/certify/imagenet/resnet50/noise_0.50/test/sigma_0.25"
+def test_a_user_may_stand_in_a_clone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = (
+        tmp_path
+        / "smoothing"
+        / "data/certify/imagenet/resnet50/noise_0.50/test/sigma_0.25"
+    )
     log.parent.mkdir(parents=True)
     log.write_text(HEAD + "0\t1\t1\t0.3\t1\t0:00:01.500000\n")
     monkeypatch.chdir(log.parent)
     (file,) = read_folder(Path())
-    assert file.table is not None and file.place.parts[0] == "locuslab+smoothing" and unplaced(file.table) == ""
+    assert (
+        file.table is not None
+        and file.place.parts[0] == "locuslab+smoothing"
+        and unplaced(file.table) == ""
+    )
     header = file.table.header
-    assert (header.dataset, header.sigma, (header.model or {})["sigma"]) == ("imagenet", 0.25, 0.5)
+    assert (header.dataset, header.sigma, (header.model or {})["sigma"]) == (
+        "imagenet",
+        0.25,
+        0.5,
+    )
     assert in_repository(tmp_path / "anything" / "log") == tmp_path / "anything" / "log"
 
 
 def test_the_history_of_a_clone_is_not_searched(tmp_path: Path) -> None:
     for folder in (".git/objects", "data"):
         (tmp_path / folder).mkdir(parents=True)
-        (tmp_path / folder / "log.tsv").write_text(HEAD + "0\t1\t1\t0.3\t1\t0:00:01.500000\n")
-    assert [file.path for file in read_folder(tmp_path)] == [tmp_path / "data" / "log.tsv"]
+        (tmp_path / folder / "log.tsv").write_text(
+            HEAD + "0\t1\t1\t0.3\t1\t0:00:01.500000\n"
+        )
+    assert [file.path for file in read_folder(tmp_path)] == [
+        tmp_path / "data" / "log.tsv"
+    ]

@@ -13,7 +13,16 @@ import pytest
 
 from certificates.walks import HEADER, RULES, rows_of, same, table_of
 from models.refusing import refusal
-from randsmooth.certificates import Certificates, Header, Journal, JournalRow, Machine, check_file, journal_header, read
+from randsmooth.certificates import (
+    Certificates,
+    Header,
+    Journal,
+    JournalRow,
+    Machine,
+    check_file,
+    journal_header,
+    read,
+)
 from randsmooth.certificates.journal import _link
 from randsmooth.certificates.journal import table_of as table_of_rows
 from randsmooth.errors import InputError, Note
@@ -31,7 +40,9 @@ def written(table: Certificates, path: Path, rows: list[int] | None = None) -> b
 
 
 def test_a_journal_holds_the_table(make: Make, tmp_path: Path) -> None:
-    for number, table in enumerate([make(5), *(table_of(HEADER.replace(rule=rule)) for rule in RULES)]):
+    for number, table in enumerate(
+        [make(5), *(table_of(HEADER.replace(rule=rule)) for rule in RULES)]
+    ):
         written(table, tmp_path / f"{number}.journal")
         with Journal.resume(tmp_path / f"{number}.journal", table.header) as journal:
             assert same(journal.table(table.idx.tolist()), table), table
@@ -41,7 +52,9 @@ def test_a_journal_holds_the_table(make: Make, tmp_path: Path) -> None:
 def test_killed_at_any_byte_it_resumes_to_the_same_table(
     make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # a kill leaves what the system was given
+    monkeypatch.setattr(
+        os, "fsync", lambda descriptor: None
+    )  # a kill leaves what the system was given
     table, path = make(4), tmp_path / "run.journal"
     content = written(table, path)
     for length in range(len(content)):
@@ -55,8 +68,17 @@ def test_killed_at_any_byte_it_resumes_to_the_same_table(
 
 
 def row_json(**changed: object) -> str:
-    usual = {"idx": 99, "label": 0, "seconds": 1.0, "counts0": [20, 0, 0], "counts": [200, 0, 0], "path": [200]}
-    return json.dumps({key: value for key, value in (usual | changed).items() if value is not ...})
+    usual = {
+        "idx": 99,
+        "label": 0,
+        "seconds": 1.0,
+        "counts0": [20, 0, 0],
+        "counts": [200, 0, 0],
+        "path": [200],
+    }
+    return json.dumps(
+        {key: value for key, value in (usual | changed).items() if value is not ...}
+    )
 
 
 BAD_ROWS = [  # a line, and what its refusal names
@@ -81,7 +103,9 @@ BAD_ROWS = [  # a line, and what its refusal names
 ]
 
 
-def test_a_finished_line_that_makes_no_sense_is_refused(make: Make, tmp_path: Path) -> None:
+def test_a_finished_line_that_makes_no_sense_is_refused(
+    make: Make, tmp_path: Path
+) -> None:
     """Although the checksum is right: what was written was no row then."""
     path = tmp_path / "run.journal"
     content = written(make(2), path)
@@ -95,10 +119,19 @@ def test_a_finished_line_that_makes_no_sense_is_refused(make: Make, tmp_path: Pa
 def taken(path: Path) -> list[str]:
     """The rows that a resumed run would take from the journal, and its header."""
     content = Journal.read(path)
-    return [] if content is None else [content.header.model_dump_json(), *(row.to_json() for row in content.rows)]
+    return (
+        []
+        if content is None
+        else [
+            content.header.model_dump_json(),
+            *(row.to_json() for row in content.rows),
+        ]
+    )
 
 
-def test_a_flipped_bit_is_refused_but_those_of_the_last_line_break(make: Make, tmp_path: Path) -> None:
+def test_a_flipped_bit_is_refused_but_those_of_the_last_line_break(
+    make: Make, tmp_path: Path
+) -> None:
     """There the last line counts as unfinished, and its image is certified anew."""
     path = tmp_path / "run.journal"
     content = bytearray(written(make(2), path))
@@ -115,7 +148,9 @@ def test_a_flipped_bit_is_refused_but_those_of_the_last_line_break(make: Make, t
                 Journal.read(path)
 
 
-def test_a_line_lost_doubled_swapped_emptied_or_of_another_file_is_refused(make: Make, tmp_path: Path) -> None:
+def test_a_line_lost_doubled_swapped_emptied_or_of_another_file_is_refused(
+    make: Make, tmp_path: Path
+) -> None:
     path, table = tmp_path / "run.journal", make(4)
     other = written(make(4, seed=1, sigma=0.25), path).splitlines()
     lines = written(table, path).splitlines()
@@ -125,7 +160,11 @@ def test_a_line_lost_doubled_swapped_emptied_or_of_another_file_is_refused(make:
         ("swapped", [lines[0], lines[2], lines[1], *lines[3:]], 2),
         ("no header", lines[1:], 1),
         ("empty", [*lines[:3], b"", *lines[3:]], 4),
-        ("a block that never reached the disk", [*lines[:2], bytes(len(lines[2])), *lines[3:]], 3),
+        (
+            "a block that never reached the disk",
+            [*lines[:2], bytes(len(lines[2])), *lines[3:]],
+            3,
+        ),
         ("no checksum", [*lines[:2], lines[2].partition(b"\t")[0], *lines[3:]], 3),
         ("no checksums at all", [line.partition(b"\t")[0] for line in lines], 1),
         ("another journal's", [*lines[:3], other[3]], 4),
@@ -133,7 +172,11 @@ def test_a_line_lost_doubled_swapped_emptied_or_of_another_file_is_refused(make:
     for what, changed, line in changes:
         path.write_bytes(b"\n".join(changed) + b"\n")
         said = refusal(Journal.resume, path, table.header)
-        way = f"delete all from this line on to --resume with the {line - 2} images" if line > 2 else "use --overwrite"
+        way = (
+            f"delete all from this line on to --resume with the {line - 2} images"
+            if line > 2
+            else "use --overwrite"
+        )
         assert f"line {line} is damaged" in said and way in said, (what, said)
     path.write_bytes(b"\n".join(lines[:3]) + b"\n")  # the way out leads out
     assert journal_header(path) == table.header
@@ -156,7 +199,10 @@ def test_syncs_take_at_most_half_a_hundredth_of_a_run(
             syncs.append(takes)
             now[0] += takes
 
-        with monkeypatch.context() as patch, Journal(path, table.header)._opened() as journal:
+        with (
+            monkeypatch.context() as patch,
+            Journal(path, table.header)._opened() as journal,
+        ):
             patch.setattr(os, "fsync", fsync)
             began, reported = now[0], 0
             for row in rows_of(table):
@@ -165,22 +211,37 @@ def test_syncs_take_at_most_half_a_hundredth_of_a_run(
                 reported += journal.settle()
                 assert reported == journal.safe <= len(journal.rows)
             assert sum(syncs[1:]) <= (now[0] - began) / 200, (takes, row_takes)
-            assert reported + journal.sync() == len(table) == journal.safe and len(syncs) == expected, takes
+            assert (
+                reported + journal.sync() == len(table) == journal.safe
+                and len(syncs) == expected
+            ), takes
 
 
-def test_rows_in_hand_are_synced_on_every_way_out(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_in_hand_are_synced_on_every_way_out(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table, path, synced = make(3), tmp_path / "run.journal", list[int]()
-    with pytest.raises(KeyboardInterrupt), Journal.create(path, table.header) as journal:
-        monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(os.fstat(descriptor).st_size))
+    with (
+        pytest.raises(KeyboardInterrupt),
+        Journal.create(path, table.header) as journal,
+    ):
+        monkeypatch.setattr(
+            os, "fsync", lambda descriptor: synced.append(os.fstat(descriptor).st_size)
+        )
         for row in rows_of(table):
             journal.append(row)
         raise KeyboardInterrupt
     assert synced == [path.stat().st_size] and journal.safe == 3
 
 
-def test_a_journal_that_was_removed_is_not_written_on_in_silence(make: Make, tmp_path: Path) -> None:
+def test_a_journal_that_was_removed_is_not_written_on_in_silence(
+    make: Make, tmp_path: Path
+) -> None:
     table, path = make(3), tmp_path / "run.journal"
-    with pytest.raises(InputError, match="start the run again"), Journal.create(path, table.header) as journal:
+    with (
+        pytest.raises(InputError, match="start the run again"),
+        Journal.create(path, table.header) as journal,
+    ):
         path.unlink()
         journal.append(rows_of(table)[0])
         journal.sync()
@@ -190,9 +251,16 @@ def test_rows_that_are_kept_take_little_memory_and_say_the_same() -> None:
     many = np.array([100_000, 0, 7] + 997 * [0])
     row = JournalRow(3, 0, np.minimum(many, 100), many, many[:1], seconds=1.0)
     slim = row.slim()
-    assert slim.counts.nbytes + slim.counts0.nbytes == 5 * 1000 and slim.to_json() == row.to_json()
+    assert (
+        slim.counts.nbytes + slim.counts0.nbytes == 5 * 1000
+        and slim.to_json() == row.to_json()
+    )
     table = table_of_rows(Header(sigma=0.5, n0=107, n=100_007, alpha=0.001), [slim])
-    assert table.counts is not None and table.counts.dtype == np.int64 and table.counts[0].tolist() == many.tolist()
+    assert (
+        table.counts is not None
+        and table.counts.dtype == np.int64
+        and table.counts[0].tolist() == many.tolist()
+    )
 
 
 def test_each_row_is_of_its_machine(make: Make, tmp_path: Path) -> None:
@@ -205,23 +273,37 @@ def test_each_row_is_of_its_machine(make: Make, tmp_path: Path) -> None:
             journal.append(replace(row, machine=machine, image=image.tobytes()))
     with Journal.resume(path, table.header.replace(device="another")) as journal:
         again = journal.table(table.idx.tolist())
-        assert again.machine is not None and again.image is not None and np.array_equal(again.image, images)
-        assert [again.header.machines[n] if n >= 0 else None for n in again.machine] == made
+        assert (
+            again.machine is not None
+            and again.image is not None
+            and np.array_equal(again.image, images)
+        )
+        assert [
+            again.header.machines[n] if n >= 0 else None for n in again.machine
+        ] == made
 
 
 def test_what_is_finished_is_read_as_the_table_of_these_images(tmp_path: Path) -> None:
-    table, path = table_of(HEADER.replace(selection="take 40 of 120"), 40), tmp_path / "mine.parquet.partial"
+    table, path = (
+        table_of(HEADER.replace(selection="take 40 of 120"), 40),
+        tmp_path / "mine.parquet.partial",
+    )
     content = written(table, path, [5, 2, 9])
     with pytest.warns(Note, match=r"judged are 3 of 40 images.*--resume"):
         there = read(path)
     assert there.name == "mine (3 of 40)" and path.read_bytes() == content
-    assert np.array_equal(there.idx, table.idx[[2, 5, 9]]) and np.array_equal(there.radius, table.radius[[2, 5, 9]])
+    assert np.array_equal(there.idx, table.idx[[2, 5, 9]]) and np.array_equal(
+        there.radius, table.radius[[2, 5, 9]]
+    )
     assert "3 of 40 images" in check_file(path)
     path.write_bytes(content[:-5])  # a line that is being written does not count
     with pytest.warns(Note, match="2 of 40"):
         assert len(read(path)) == 2
     written(table_of(HEADER.replace(rule="grid"), 40), path, [0, 1])
-    with pytest.warns(Note, match="the first 2 images; images that --rule grid decides early come first"):
+    with pytest.warns(
+        Note,
+        match="the first 2 images; images that --rule grid decides early come first",
+    ):
         read(path)
     for content in (written(table, path, []), b""):
         path.write_bytes(content)

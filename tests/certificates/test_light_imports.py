@@ -13,8 +13,15 @@ GUIDE = Path(__file__).parents[2] / "docs" / "bounds.md"
 def test_the_guide_runs_without_torch(tmp_path: Path) -> None:
     code = [block.text for block in blocks(GUIDE) if block.language == "python"]
     assert len(code) >= 6
-    printed = python("".join(code), without=("torch", "lightning_fabric", "pandas", "datasets"), folder=tmp_path)
-    assert "samples per image on average" in printed and (tmp_path / "mine.parquet").is_file()
+    printed = python(
+        "".join(code),
+        without=("torch", "lightning_fabric", "pandas", "datasets"),
+        folder=tmp_path,
+    )
+    assert (
+        "samples per image on average" in printed
+        and (tmp_path / "mine.parquet").is_file()
+    )
 
 
 def test_rules_are_listed_without_numpy() -> None:
@@ -28,7 +35,9 @@ assert not {"numpy", "scipy", "pandas", "pyarrow", "torch"} & sys.modules.keys()
     python(code)
 
 
-def test_logs_are_read_and_judged_without_arrow_and_half_of_scipy(tmp_path: Path) -> None:
+def test_logs_are_read_and_judged_without_arrow_and_half_of_scipy(
+    tmp_path: Path,
+) -> None:
     most = Gaussian(0.5).largest_radius(100_000, alpha=0.001)
     write_tsv(from_radii([0.2, most, most]), tmp_path / "macer.tsv")
     code = f"""

@@ -24,13 +24,25 @@ from randsmooth.certificates.logs.inferred import CLASSES, DATASETS
 from randsmooth.cli import certificate_files
 
 HEAD = "idx\tlabel\tpredict\tradius\tcorrect\ttime"
-ROWS = [(0, 3, 3, "0.644", 1), (20, 7, 2, "2.5e-05", 0), (40, 1, -1, "0.0", 0), (60, 9, 9, "1.91", 1)]
+ROWS = [
+    (0, 3, 3, "0.644", 1),
+    (20, 7, 2, "2.5e-05", 0),
+    (40, 1, -1, "0.0", 0),
+    (60, 9, 9, "1.91", 1),
+]
 
 
-def text(time: str = "0:00:03.5", newline: str = "\n", correct: tuple[int, ...] = (1, 0, 0, 1), more: str = "") -> str:
+def text(
+    time: str = "0:00:03.5",
+    newline: str = "\n",
+    correct: tuple[int, ...] = (1, 0, 0, 1),
+    more: str = "",
+) -> str:
     head = HEAD + ("\tearly_stopping_ratio\testimated_pr" if more else "")
     cells = zip(ROWS, correct, strict=True)
-    lines = ["\t".join(map(str, (*row[:4], right, time))) + more for row, right in cells]
+    lines = [
+        "\t".join(map(str, (*row[:4], right, time))) + more for row, right in cells
+    ]
     return newline.join([head, *lines, ""])
 
 
@@ -58,14 +70,29 @@ FORMS = {
     "further columns": (text(more="\t0.5\t0.99"), 3.5),
     "another name of idx": (text().replace("idx", "original_idx", 1), 3.5),
     "another name of radius": (text().replace("radius", "radius_L2", 1), 3.5),
-    "capitals and spaces": (text().replace(HEAD, HEAD.title().replace("\t", " \t")), 3.5),
+    "capitals and spaces": (
+        text().replace(HEAD, HEAD.title().replace("\t", " \t")),
+        3.5,
+    ),
     "correct as Python prints it": (text(correct=(True, False, False, True)), 3.5),
     "no header, but idx": (text().partition("\n")[2], 3.5),
     "in another order": (sorted_by(text(), "radius"), 3.5),
-    "a running total, then another order": (sorted_by(text(correct=(1, 1, 1, 2)), "label"), 3.5),
-    "a run that went on in the same file": (appended(text(), text().splitlines()[3:]), 3.5),
-    "a running total that began again": (appended(text(), text(correct=(0, 0, 0, 1)).splitlines()[3:]), 3.5),
-    "misclassified images that were not certified": (text().replace("\t-1\t", "\t-2\t"), 3.5),
+    "a running total, then another order": (
+        sorted_by(text(correct=(1, 1, 1, 2)), "label"),
+        3.5,
+    ),
+    "a run that went on in the same file": (
+        appended(text(), text().splitlines()[3:]),
+        3.5,
+    ),
+    "a running total that began again": (
+        appended(text(), text(correct=(0, 0, 0, 1)).splitlines()[3:]),
+        3.5,
+    ),
+    "misclassified images that were not certified": (
+        text().replace("\t-1\t", "\t-2\t"),
+        3.5,
+    ),
 }
 SAID = {  # what the header's notes say of forms in which something was done
     "further columns": "columns not read: early_stopping_ratio, estimated_pr",
@@ -83,10 +110,22 @@ def test_every_form_gives_the_same_rows(tmp_path: Path) -> None:
         path.write_bytes(content.encode())
         table = read(path)
         assert looks_like_log(path) and table.name == "noise_0.50_4490", form
-        assert table.idx.tolist() == [0, 20, 40, 60] and table.label.tolist() == [3, 7, 1, 9], form
-        assert table.predict.tolist() == [3, 2, -1, 9] and table.radius.tolist() == [0.644, 2.5e-05, 0.0, 1.91], form
+        assert table.idx.tolist() == [0, 20, 40, 60] and table.label.tolist() == [
+            3,
+            7,
+            1,
+            9,
+        ], form
+        assert table.predict.tolist() == [3, 2, -1, 9] and table.radius.tolist() == [
+            0.644,
+            2.5e-05,
+            0.0,
+            1.91,
+        ], form
         assert table.seconds.tolist() == [seconds] * 4, form
-        assert len(table.header.notes) == (form in SAID) and SAID.get(form, "") in "".join(table.header.notes), form
+        assert len(table.header.notes) == (form in SAID) and SAID.get(
+            form, ""
+        ) in "".join(table.header.notes), form
     path.write_text(text().replace("0:00:03.5", "15.4", 1))  # both in one log
     assert read(path).seconds.tolist() == [15.4, 3.5, 3.5, 3.5]
     path.write_text(text().replace("0:00:03.5", "1 day, 1:02:03.000001", 1))
@@ -94,36 +133,72 @@ def test_every_form_gives_the_same_rows(tmp_path: Path) -> None:
 
 
 def bare(order: list[int]) -> str:
-    return "".join("\t".join(map(str, (*ROWS[i][1:], "0:00:01.2"))) + "\n" for i in order)
+    return "".join(
+        "\t".join(map(str, (*ROWS[i][1:], "0:00:01.2"))) + "\n" for i in order
+    )
 
 
-def test_a_log_without_header_and_idx_is_read_but_paired_with_none(tmp_path: Path) -> None:
+def test_a_log_without_header_and_idx_is_read_but_paired_with_none(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "bare.txt").write_text(bare([2, 0, 3, 1]))
     (tmp_path / "usual.tsv").write_text(text())
     table = read(tmp_path / "bare.txt")
-    assert looks_like_log(tmp_path / "bare.txt") and table.label.tolist() == [1, 3, 9, 7]
-    assert table.idx.tolist() == [-1, -2, -3, -4] and "does not say which images" in table.header.notes[0]
+    assert looks_like_log(tmp_path / "bare.txt") and table.label.tolist() == [
+        1,
+        3,
+        9,
+        7,
+    ]
+    assert (
+        table.idx.tolist() == [-1, -2, -3, -4]
+        and "does not say which images" in table.header.notes[0]
+    )
     assert metrics.acr(table).value == metrics.acr(read(tmp_path / "usual.tsv")).value
-    for other in (read(tmp_path / "usual.tsv"), table):  # not even two such logs are known to be about the same images
-        assert "bare does not say which images it is about" in refusal(metrics.pair, table, other)
+    for other in (
+        read(tmp_path / "usual.tsv"),
+        table,
+    ):  # not even two such logs are known to be about the same images
+        assert "bare does not say which images it is about" in refusal(
+            metrics.pair, table, other
+        )
 
 
 def row(**facts: str) -> str:
-    usual = {"idx": "4", "label": "3", "predict": "3", "radius": "0.644", "correct": "1", "time": "0:00:03.5"}
+    usual = {
+        "idx": "4",
+        "label": "3",
+        "predict": "3",
+        "radius": "0.644",
+        "correct": "1",
+        "time": "0:00:03.5",
+    }
     return "\t".join((usual | facts).values()) + "\n"
 
 
 REFUSED = {  # the whole text, and what the refusal names
-    "predictions": ("idx\tlabel\tpredict\tcorrect\ttime\n0\t3\t3\t1\t0:00:01.5\n", "log of predictions"),
-    "base": ("idx\tlabel\tpredict\tbasePredict\tcorrect\ttime\n0\t3\t3\t2\t1\t0:00:01.5\n", "(basePredict)"),
+    "predictions": (
+        "idx\tlabel\tpredict\tcorrect\ttime\n0\t3\t3\t1\t0:00:01.5\n",
+        "log of predictions",
+    ),
+    "base": (
+        "idx\tlabel\tpredict\tbasePredict\tcorrect\ttime\n0\t3\t3\t2\t1\t0:00:01.5\n",
+        "(basePredict)",
+    ),
     "adaptive": (
         "idx\tlabel\tpredict\tradius proved\tcorrect\tlevels_needed\ttime\n0\t3\t3\t1\t1\t0\t0:00:01\n",
         "from_radii",
     ),
     "empty": ("", "is empty"),
     "commas": (text().replace("\t", ","), "It reads 'idx,label,"),
-    "words above it": ("Namespace(N=100000)\n" + text(), "It reads 'Namespace(N=100000)'"),
-    "words below it": (text() + "sigma 0.25 accuracy 0.66\n", "line 6: 1 cells instead of 6"),
+    "words above it": (
+        "Namespace(N=100000)\n" + text(),
+        "It reads 'Namespace(N=100000)'",
+    ),
+    "words below it": (
+        text() + "sigma 0.25 accuracy 0.66\n",
+        "line 6: 1 cells instead of 6",
+    ),
     "UTF-16": ("\udcff\udcfei\0d\0", "UTF-16"),
     "gzip": ("\udc1f\udc8b".replace("\udc1f", "\x1f"), "gunzip"),
     "a second run": (
@@ -134,11 +209,20 @@ REFUSED = {  # the whole text, and what the refusal names
         text() + text().partition("\n")[2],
         "line 6: idx='0' stands twice, first in line 2",
     ),
-    "several radii": (text().replace("radius", "radius_L2", 1).replace("time", "radius_L1", 1), "radius_L2, radius_L1"),
+    "several radii": (
+        text().replace("radius", "radius_L2", 1).replace("time", "radius_L1", 1),
+        "radius_L2, radius_L1",
+    ),
     "two radii": (text().replace("time", "radius", 1), "several radii, radius, radius"),
-    "VERONA's results": ("network,image_id,original_label,epsilon_value\nRS,9,5,0.0\n", "take the .txt log beside it"),
+    "VERONA's results": (
+        "network,image_id,original_label,epsilon_value\nRS,9,5,0.0\n",
+        "take the .txt log beside it",
+    ),
     "counts": ("label,counts_0\n0,1\n", "`randsmooth from-counts FILE"),
-    "neither 0/1 nor a total": (text(correct=(1, 1, 1, 3)), "line 3: correct='1' contradicts"),
+    "neither 0/1 nor a total": (
+        text(correct=(1, 1, 1, 3)),
+        "line 3: correct='1' contradicts",
+    ),
     "negative seconds": (text("-3"), "line 2: time='-3'"),
     "seconds cut short": (text("15.4")[:-1], "ends inside its last line"),
     "no text": ("\udcff\udcff" + text(), "no text in UTF-8"),
@@ -147,23 +231,40 @@ BAD = {  # rows under the usual header
     "a radius of 1e18": (row(radius="1e18"), "line 2: radius='1e18'"),
     "a radius below 0": (row(radius="-0.5"), "line 2: radius='-0.5'"),
     "an image of 1e18": (row(idx="1e18"), "from 0 to 1,000,000,000"),
-    "an image twice": (row() * 2, "line 3: idx='4' stands twice, first in line 2. Keep one row an image"),
-    "misclassified with a radius": (row(predict="-2", correct="0"), "line 2: radius='0.644' stands where predict"),
+    "an image twice": (
+        row() * 2,
+        "line 3: idx='4' stands twice, first in line 2. Keep one row an image",
+    ),
+    "misclassified with a radius": (
+        row(predict="-2", correct="0"),
+        "line 2: radius='0.644' stands where predict",
+    ),
     "a class below any": (row(predict="-3", correct="0"), "line 2: predict='-3'"),
-    "an abstention with a radius": (row(predict="-1", correct="0"), "line 2: radius='0.644' stands where predict abst"),
-    "neither right nor wrong": (row() + row(idx="5", correct="2") + row(idx="6", correct="2"), "line 3: correct='2'"),
+    "an abstention with a radius": (
+        row(predict="-1", correct="0"),
+        "line 2: radius='0.644' stands where predict abst",
+    ),
+    "neither right nor wrong": (
+        row() + row(idx="5", correct="2") + row(idx="6", correct="2"),
+        "line 3: correct='2'",
+    ),
     "beyond floating point": (row(radius="1e999"), "line 2: radius='1e999'"),
     "not a number": (row(radius="nan"), "line 2: radius='nan'"),
     "digits of another script": (row(label="٣", predict="٣"), "line 2: label='٣'"),
     "a long time": (row(time="1e9"), "line 2: time='1e9'"),
     "a time of 99 minutes": (row(time="0:99:01"), "line 2: time='0:99:01'"),
     "a cell too few": (row() + "5\t3\t3\n", "line 3: 3 cells instead of 6"),
-    "a wrong cell behind a blank line": (row() + "\n\n" + row(idx="9", label="x"), "line 5: label='x'"),
+    "a wrong cell behind a blank line": (
+        row() + "\n\n" + row(idx="9", label="x"),
+        "line 5: label='x'",
+    ),
     "a zero byte": (row() + row(idx="5", time="0:00:0\0"), "line 3: time="),
 }
 
 
-def test_what_cannot_be_read_without_guessing_is_named_by_its_line(tmp_path: Path) -> None:
+def test_what_cannot_be_read_without_guessing_is_named_by_its_line(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "log.tsv"
     under = {what: (f"{HEAD}\n{rows}", named) for what, (rows, named) in BAD.items()}
     for what, (content, named) in (REFUSED | under).items():
@@ -179,14 +280,20 @@ def test_a_log_cut_short_is_refused_or_ends_at_a_line(tmp_path: Path) -> None:
     content = whole.read_bytes()
     for length in range(len(HEAD) + 1, len(content)):
         cut.write_bytes(content[:length])
-        complete = content[:length].endswith(b"\n") or content[length : length + 1] == b"\n"
+        complete = (
+            content[:length].endswith(b"\n") or content[length : length + 1] == b"\n"
+        )
         if complete:
-            assert len(read(cut)) == content[:length].decode().strip("\n").count("\n"), length
+            assert len(read(cut)) == content[:length].decode().strip("\n").count(
+                "\n"
+            ), length
         else:
             assert "cut" in refusal(read, cut), length
 
 
-def test_labels_are_among_the_classes_of_the_data_set_that_the_path_names(tmp_path: Path) -> None:
+def test_labels_are_among_the_classes_of_the_data_set_that_the_path_names(
+    tmp_path: Path,
+) -> None:
     for dataset in sorted(set(DATASETS.values())):
         path = tmp_path / f"{dataset}-sigma0.5" / "gaussian.tsv"
         path.parent.mkdir()
@@ -199,7 +306,9 @@ def test_labels_are_among_the_classes_of_the_data_set_that_the_path_names(tmp_pa
             assert data.DATASETS[dataset].num_classes == CLASSES[dataset]
 
 
-def test_what_is_no_log_takes_neither_time_nor_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_log_takes_neither_time_nor_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(lines, "MOST_LINES", 1000)
     monkeypatch.setattr(lines, "MOST_BYTES", 10**6)
     floods = {
@@ -229,12 +338,26 @@ def with_columns(radii: list[float], **columns: list[float]) -> str:
     rows = ["\t".join(head)]
     for place, radius in enumerate(radii):
         further = [str(cells[place]) for cells in columns.values()]
-        rows.append("\t".join([str(20 * place), "3", "3", str(radius), "1", *further, "0:00:01.500000"]))
+        rows.append(
+            "\t".join(
+                [
+                    str(20 * place),
+                    "3",
+                    "3",
+                    str(radius),
+                    "1",
+                    *further,
+                    "0:00:01.500000",
+                ]
+            )
+        )
     return "\n".join([*rows, ""])
 
 
 def own_radii(sigmas: list[float], p_lower: list[float] = P_LOWER) -> list[float]:
-    return [sigma * float(norm.ppf(p)) for sigma, p in zip(sigmas, p_lower, strict=True)]
+    return [
+        sigma * float(norm.ppf(p)) for sigma, p in zip(sigmas, p_lower, strict=True)
+    ]
 
 
 @pytest.mark.parametrize("column", ["best_sigma", "sigma"])
@@ -247,14 +370,22 @@ def test_p_a_of_images_with_sigmas_of_their_own_is_recovered_by_these(
     more = {"pABar": P_LOWER} if stated else {}
     path.write_text(with_columns(own_radii(SIGMAS), **{column: SIGMAS}, **more))
     table = infer(read(path), path)
-    assert (table.header.sigma, table.header.n, table.header.alpha) == (None, 100_000, 0.001)
+    assert (table.header.sigma, table.header.n, table.header.alpha) == (
+        None,
+        100_000,
+        0.001,
+    )
     assert table.sigmas is not None and table.sigmas.tolist() == SIGMAS
     assert "a sigma of its own, 0.07 to 0.25" in table.header.notes[0]
-    assert metrics.p_a(table).share(0.99).value == 5 / 6  # one sigma for all would say 1 / 6
+    assert (
+        metrics.p_a(table).share(0.99).value == 5 / 6
+    )  # one sigma for all would say 1 / 6
     assert metrics.p_a(table).values[-1] == pytest.approx(0.75, abs=0.005)
     turned = table.rows(np.arange(6)[::-1])
     assert turned.sigmas is not None and turned.sigmas.tolist() == SIGMAS[::-1]
-    assert log_at_alpha(table, 0.01).radius[0] == pytest.approx(0.25 * norm.ppf(0.01**1e-5), rel=1e-6)
+    assert log_at_alpha(table, 0.01).radius[0] == pytest.approx(
+        0.25 * norm.ppf(0.01**1e-5), rel=1e-6
+    )
     for taken in (infer, lambda table, _, sigma: table.assuming(sigma=sigma)):
         said = refusal(taken, table, path, sigma=0.25)
         assert "0.07 to 0.25: leave sigma out" in said
@@ -263,7 +394,9 @@ def test_p_a_of_images_with_sigmas_of_their_own_is_recovered_by_these(
     assert "no one noise" in refusal(lambda: table.smoothing)
 
 
-def test_a_given_sigma_is_that_of_the_logs_that_do_not_say_theirs(tmp_path: Path) -> None:
+def test_a_given_sigma_is_that_of_the_logs_that_do_not_say_theirs(
+    tmp_path: Path,
+) -> None:
     own, usual = tmp_path / "own.tsv", tmp_path / "usual.tsv"
     own.write_text(with_columns(own_radii(SIGMAS), best_sigma=SIGMAS))
     usual.write_text(with_columns(own_radii([0.5] * 6)))
@@ -273,7 +406,9 @@ def test_a_given_sigma_is_that_of_the_logs_that_do_not_say_theirs(tmp_path: Path
     assert "leave sigma out" in refusal(certificate_files.load, [own], sigma=0.5)
 
 
-def test_a_sigma_that_all_images_share_is_the_logs_and_may_not_be_contradicted(tmp_path: Path) -> None:
+def test_a_sigma_that_all_images_share_is_the_logs_and_may_not_be_contradicted(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "sigma_0.25"
     path.write_text(with_columns(own_radii([0.5] * 6), sigma=[0.5] * 6))
     table = infer(read(path), path)
@@ -281,20 +416,33 @@ def test_a_sigma_that_all_images_share_is_the_logs_and_may_not_be_contradicted(t
     assert metrics.p_a(table).share(0.99).value == 5 / 6
     assert "sigma is 0.5" in refusal(infer, read(path), path, sigma=0.25)
     head, *rows = path.read_text().splitlines()
-    moved = ["\t".join([*line.split("\t")[:5], *line.split("\t")[:4:-1]]) for line in (head, *rows)]
+    moved = [
+        "\t".join([*line.split("\t")[:5], *line.split("\t")[:4:-1]])
+        for line in (head, *rows)
+    ]
     path.write_text("\n".join(moved))  # a sigma that was cut is a number, too
     assert moved[0].endswith("time\tsigma") and "cut short?" in refusal(read, path)
 
 
-def test_bounds_on_p_a_that_a_log_states_are_used_and_contradict_a_wrong_sigma(tmp_path: Path) -> None:
+def test_bounds_on_p_a_that_a_log_states_are_used_and_contradict_a_wrong_sigma(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "log.tsv"
     path.write_text(with_columns(own_radii([0.5] * 6), pABar=P_LOWER))
     table = infer(read(path), path)
-    assert (table.header.sigma, table.header.n, table.header.alpha) == (None, 100_000, 0.001)
+    assert (table.header.sigma, table.header.n, table.header.alpha) == (
+        None,
+        100_000,
+        0.001,
+    )
     assert metrics.p_a(table).share(0.99).value == 5 / 6
     assert infer(read(path), path, sigma=0.5).header.sigma == 0.5
     said = refusal(infer, read(path), path, sigma=1.0)
-    assert "image 0 has radius 1.905" in said and "pABar" in said and "give the sigma" in said
+    assert (
+        "image 0 has radius 1.905" in said
+        and "pABar" in said
+        and "give the sigma" in said
+    )
     path.write_text(with_columns([0.4] * 6, pABar=[0.4] * 6))
     assert "line 2: pABar='0.4'" in refusal(read, path)
     path.write_text(with_columns([0.4] * 6, pABar=[1.4] * 6))
@@ -306,8 +454,17 @@ def test_bounds_on_p_a_that_a_log_states_are_used_and_contradict_a_wrong_sigma(t
 
 
 def test_logs_are_found_by_their_first_line(tmp_path: Path) -> None:
-    for name in ("sigma_0.25", "noise_0.50_4490", "predictions", "README.md", "notes.txt", "log.tsv"):
-        (tmp_path / name).write_text(text() if name[0] in "snp" and name != "notes.txt" else "words\tand words\n")
+    for name in (
+        "sigma_0.25",
+        "noise_0.50_4490",
+        "predictions",
+        "README.md",
+        "notes.txt",
+        "log.tsv",
+    ):
+        (tmp_path / name).write_text(
+            text() if name[0] in "snp" and name != "notes.txt" else "words\tand words\n"
+        )
     found = [path.name for path in find_certificates(tmp_path)]
     assert found == ["log.tsv", "noise_0.50_4490", "predictions", "sigma_0.25"]
 
@@ -332,11 +489,15 @@ def test_every_released_log_is_read_and_none_misread(logs: Path) -> None:
             continue
         table = read(path)
         for column, place in (("idx", 0), ("label", 1), ("predict", 2), ("radius", 3)):
-            assert getattr(table, column).tolist() == [float(row[place]) for row in rows], (path, column)
+            assert getattr(table, column).tolist() == [
+                float(row[place]) for row in rows
+            ], (path, column)
         assert table.correct.tolist() == [row[4] == "1" for row in rows], path
         assert table.seconds[0] == pytest.approx(seconds(rows[0][5])), path
         acr = sum(float(row[3]) for row in rows if row[1] == row[2]) / len(rows)
-        assert (table.radius * table.correct).mean() == pytest.approx(acr, abs=1e-12), path
+        assert (table.radius * table.correct).mean() == pytest.approx(acr, abs=1e-12), (
+            path
+        )
     assert sorted(predictions) == ["N_1000", "predictions"]
 
 

@@ -14,8 +14,22 @@ import pytest
 from certificates.walks import rows_of
 from models.refusing import refusal
 from randsmooth.atomic import claimed
-from randsmooth.certificates import Certificates, Journal, Machine, NotWhole, merge, read, read_parquet, write_parquet
-from randsmooth.certificates.settings import Shard, check_belong, chosen_by, images_planned
+from randsmooth.certificates import (
+    Certificates,
+    Journal,
+    Machine,
+    NotWhole,
+    merge,
+    read,
+    read_parquet,
+    write_parquet,
+)
+from randsmooth.certificates.settings import (
+    Shard,
+    check_belong,
+    chosen_by,
+    images_planned,
+)
 from randsmooth.certificates.table import hashed_images
 
 Make = Callable[..., Certificates]
@@ -23,7 +37,11 @@ Make = Callable[..., Certificates]
 SELECTION = "take 12 of 36"  # of the fixture `make`, which numbers images 0, 3, 6, ...
 BEHAVIOUR = {"made-up images": "m", "own images": "o"}
 COMMAND = ("certify", "my model", "--take", "12")
-FACTS: dict[str, Any] = {"model": {"weights": "w"}, "behaviour": BEHAVIOUR, "device": "cpu"}
+FACTS: dict[str, Any] = {
+    "model": {"weights": "w"},
+    "behaviour": BEHAVIOUR,
+    "device": "cpu",
+}
 
 
 def hash_of(table: Certificates) -> str:
@@ -35,7 +53,9 @@ def hash_of(table: Certificates) -> str:
 def whole(make: Make) -> Certificates:
     """The table of a single process, with the images' addresses, which it would not store."""
     table = make(12, selection=SELECTION, **FACTS)
-    table = replace(table, image=np.random.default_rng(1).integers(0, 256, (12, 32), np.uint8))
+    table = replace(
+        table, image=np.random.default_rng(1).integers(0, 256, (12, 32), np.uint8)
+    )
     return replace(table, header=table.header.replace(data=hash_of(table)))
 
 
@@ -75,19 +95,35 @@ def assert_same_evidence(a: Certificates, b: Certificates) -> None:
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
 
 
-def test_shards_make_the_table_of_one_process(whole: Certificates, tmp_path: Path) -> None:
+def test_shards_make_the_table_of_one_process(
+    whole: Certificates, tmp_path: Path
+) -> None:
     cuts = [["1/1"], ["3/3", "1/3", "2/3"], [f"{i}/12" for i in range(1, 13)]]
     for shards in cuts:
-        table = merge(written(whole, tmp_path, *shards), out=tmp_path / "t.parquet", overwrite=True)
+        table = merge(
+            written(whole, tmp_path, *shards),
+            out=tmp_path / "t.parquet",
+            overwrite=True,
+        )
         assert_same_evidence(table, whole)
         read = read_parquet(tmp_path / "t.parquet")
         assert_same_evidence(read, whole)
-        assert read.header.replace(machines=()) == whole.header and read.image is None  # to --resume it, to compare it
+        assert (
+            read.header.replace(machines=()) == whole.header and read.image is None
+        )  # to --resume it, to compare it
 
 
-def test_the_machine_of_each_row_is_recorded(whole: Certificates, tmp_path: Path) -> None:
-    paths = [*written(whole, tmp_path, "1/3"), tmp_path / "b.parquet", tmp_path / "c.parquet"]
-    node = Machine(host="node7", device="cpu", instructions="AVX512", versions={"numpy": "2"})
+def test_the_machine_of_each_row_is_recorded(
+    whole: Certificates, tmp_path: Path
+) -> None:
+    paths = [
+        *written(whole, tmp_path, "1/3"),
+        tmp_path / "b.parquet",
+        tmp_path / "c.parquet",
+    ]
+    node = Machine(
+        host="node7", device="cpu", instructions="AVX512", versions={"numpy": "2"}
+    )
     other = cut(whole, "2/3", device="gpu", machines=(node,))
     write_parquet(replace(other, machine=np.array([0, -1, 0, 0])), paths[1])
     write_parquet(cut(whole, "3/3", versions={"numpy": "3"}), paths[2])
@@ -104,34 +140,53 @@ def not_whole(shards: Sequence[Path | str]) -> NotWhole:
     return refused.value
 
 
-def test_what_is_missing_is_named_with_the_commands_that_make_it(whole: Certificates, tmp_path: Path) -> None:
+def test_what_is_missing_is_named_with_the_commands_that_make_it(
+    whole: Certificates, tmp_path: Path
+) -> None:
     paths = [*written(whole, tmp_path, "1/4"), begun(whole, tmp_path, "3/4", [2])]
     error = not_whole(paths)
     assert error.missing == (3, 6, 9, 15, 18, 21, 27, 33)
     *nowhere, unfinished, total = error.faults
-    assert unfinished.startswith(f"{paths[1]} is unfinished, and lacks 2 images") and "6, 18" in unfinished
+    assert (
+        unfinished.startswith(f"{paths[1]} is unfinished, and lacks 2 images")
+        and "6, 18" in unfinished
+    )
     assert ["shard 2/4" in nowhere[0], "shard 4/4" in nowhere[1]] == [
         True,
         True,
     ] and "8 of 12 images are missing" in total
     certify = "randsmooth certify 'my model' --take 12 --shard"
     shards = ("2/4", "4/4", "3/4")
-    assert error.commands == tuple(f"{certify} {k} --out {file_of(k, tmp_path)} --resume" for k in shards)
+    assert error.commands == tuple(
+        f"{certify} {k} --out {file_of(k, tmp_path)} --resume" for k in shards
+    )
     assert all(command in str(error) for command in error.commands)
 
 
-def test_a_shard_without_some_of_its_rows_is_made_again(whole: Certificates, tmp_path: Path) -> None:
+def test_a_shard_without_some_of_its_rows_is_made_again(
+    whole: Certificates, tmp_path: Path
+) -> None:
     paths = written(whole, tmp_path, "1/2", "2/2")
     write_parquet(cut(whole, "2/2").rows(np.array([0, 1, 3, 4, 5])), paths[1])
     error = not_whole(paths)
-    assert error.missing == (15,) and str(paths[1]) in error.faults[0] and "15" in error.faults[0]
+    assert (
+        error.missing == (15,)
+        and str(paths[1]) in error.faults[0]
+        and "15" in error.faults[0]
+    )
     assert [command[-11:] for command in error.commands] == ["--overwrite"]
     write_parquet(cut(whole, "1/2", command=None), paths[0])
-    (command,) = not_whole(paths[:1]).commands  # what Python made is asked for in Python
-    assert command.startswith(f"rs.certify(..., shard='2/2', out='{paths[1]}', resume=True)")
+    (command,) = not_whole(
+        paths[:1]
+    ).commands  # what Python made is asked for in Python
+    assert command.startswith(
+        f"rs.certify(..., shard='2/2', out='{paths[1]}', resume=True)"
+    )
 
 
-def test_shards_of_another_cut_or_given_twice_are_refused(whole: Certificates, tmp_path: Path) -> None:
+def test_shards_of_another_cut_or_given_twice_are_refused(
+    whole: Certificates, tmp_path: Path
+) -> None:
     copy = tmp_path / "copy.parquet"
     paths = written(whole, tmp_path, "1/2", "2/2", "2/4")
     copy.write_bytes(paths[1].read_bytes())
@@ -140,51 +195,89 @@ def test_shards_of_another_cut_or_given_twice_are_refused(whole: Certificates, t
         assert "of one cut once" in said and ("copy.parquet" in said or "2/4" in said)
 
 
-def test_a_journal_stands_for_its_table_and_counts_beside_none(whole: Certificates, tmp_path: Path) -> None:
-    journal, other = begun(whole, tmp_path, "1/2", [0, 1, 2, 3, 4, 5]), written(whole, tmp_path, "2/2")
-    assert_same_evidence(merge([journal.with_suffix(""), *other]), whole)  # every row is there
+def test_a_journal_stands_for_its_table_and_counts_beside_none(
+    whole: Certificates, tmp_path: Path
+) -> None:
+    journal, other = (
+        begun(whole, tmp_path, "1/2", [0, 1, 2, 3, 4, 5]),
+        written(whole, tmp_path, "2/2"),
+    )
+    assert_same_evidence(
+        merge([journal.with_suffix(""), *other]), whole
+    )  # every row is there
     gone = tmp_path / "gone.parquet"
     assert "gone.parquet is not there" in str(not_whole([journal, *other, gone]))
-    assert "gone.parquet is not there; `randsmooth certify --shard`" in refusal(merge, [gone])
+    assert "gone.parquet is not there; `randsmooth certify --shard`" in refusal(
+        merge, [gone]
+    )
     begun(whole, tmp_path, "1/2", [0, 2])
-    assert_same_evidence(merge([journal, *written(whole, tmp_path, "1/2", "2/2")]), whole)
+    assert_same_evidence(
+        merge([journal, *written(whole, tmp_path, "1/2", "2/2")]), whole
+    )
 
 
 OTHERS: list[tuple[dict[str, Any], str]] = [
     ({"model": {"weights": "x"}}, "'w' in a.parquet, 'x' in b.parquet"),
     ({"seed": 8}, "seed: 7 in a.parquet, 8 in b.parquet"),
     ({"dataset": "mnist"}, "dataset: 'digits' in a.parquet, 'mnist' in b.parquet"),
-    ({"behaviour": {"made-up images": "z", "own images": "z"}, "device": "gpu"}, "another arithmetic"),
+    (
+        {"behaviour": {"made-up images": "z", "own images": "z"}, "device": "gpu"},
+        "another arithmetic",
+    ),
     ({"behaviour": {"made-up images": "z", "own images": "z"}}, "another model"),
-    ({"behaviour": {"made-up images": "m", "own images": "z"}}, "the images of the data set changed"),
+    (
+        {"behaviour": {"made-up images": "m", "own images": "z"}},
+        "the images of the data set changed",
+    ),
 ]
 
 
-def test_a_shard_of_another_run_is_refused_with_what_differs(whole: Certificates, tmp_path: Path) -> None:
+def test_a_shard_of_another_run_is_refused_with_what_differs(
+    whole: Certificates, tmp_path: Path
+) -> None:
     a, b = tmp_path / "a.parquet", tmp_path / "b.parquet"
     write_parquet(cut(whole, "1/2"), a)
     for facts, differs in OTHERS:
         write_parquet(cut(whole, "2/2", **facts), b)
         said = refusal(merge, [b, a])
-        assert f"{b} is of another run than {a} (" in said and differs in said, (facts, said)
+        assert f"{b} is of another run than {a} (" in said and differs in said, (
+            facts,
+            said,
+        )
 
 
 def test_files_that_are_no_shards(whole: Certificates, tmp_path: Path) -> None:
-    other = replace(whole, idx=whole.idx + 1, header=whole.header.replace(selection="3 by hand"))
+    other = replace(
+        whole, idx=whole.idx + 1, header=whole.header.replace(selection="3 by hand")
+    )
     cases: list[tuple[Certificates, dict[str, Any], str]] = [
         (whole, {}, "is no shard: its header tells take 12 of 36"),
         (replace(cut(whole, "1/2"), image=None), {}, "has lost its column 'image'"),
-        (cut(whole, "1/2", data="sha256: of others"), {}, "is about other images than it was begun with"),
-        (cut(other, "1/1"), {"images": whole.idx.tolist()}, "holds images that are none of the 12"),
+        (
+            cut(whole, "1/2", data="sha256: of others"),
+            {},
+            "is about other images than it was begun with",
+        ),
+        (
+            cut(other, "1/1"),
+            {"images": whole.idx.tolist()},
+            "holds images that are none of the 12",
+        ),
     ]
     for table, facts, named in cases:
         write_parquet(table, tmp_path / "a.parquet")
-        assert named in refusal(merge, [tmp_path / "a.parquet", *written(whole, tmp_path, "2/2")], **facts), named
+        assert named in refusal(
+            merge, [tmp_path / "a.parquet", *written(whole, tmp_path, "2/2")], **facts
+        ), named
     (tmp_path / "empty.parquet.partial").touch()
-    assert "of which any image is finished" in refusal(merge, [tmp_path / "empty.parquet.partial"])
+    assert "of which any image is finished" in refusal(
+        merge, [tmp_path / "empty.parquet.partial"]
+    )
 
 
-def test_an_output_is_not_written_over_nor_an_unfinished_run_lost(whole: Certificates, tmp_path: Path) -> None:
+def test_an_output_is_not_written_over_nor_an_unfinished_run_lost(
+    whole: Certificates, tmp_path: Path
+) -> None:
     paths, out = written(whole, tmp_path, "1/2", "2/2"), tmp_path / "t.parquet"
     out.write_text("mine")
     assert "t.parquet exists; use overwrite=True" in refusal(merge, paths, out=out)
@@ -194,15 +287,21 @@ def test_an_output_is_not_written_over_nor_an_unfinished_run_lost(whole: Certifi
     journal = tmp_path / "t.parquet.partial"
     Journal.create(journal, whole.header).close()
     before = journal.read_bytes()
-    assert "holds the images of an unfinished run; use overwrite" in refusal(merge, paths, out=out)
+    assert "holds the images of an unfinished run; use overwrite" in refusal(
+        merge, paths, out=out
+    )
     with claimed(out):
-        assert "another run is writing" in refusal(merge, paths, out=out, overwrite=True)
+        assert "another run is writing" in refusal(
+            merge, paths, out=out, overwrite=True
+        )
     assert journal.read_bytes() == before and not out.exists()
     merge(paths, out=out, overwrite=True)
     assert len(read_parquet(out)) == 12 and not journal.exists()
 
 
-def test_shards_at_urls_are_merged_there(whole: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shards_at_urls_are_merged_there(
+    whole: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("RANDSMOOTH_CACHE", str(tmp_path / "cache"))
     urls = [f"memory://shards/t-{number}-of-2.parquet" for number in (1, 2)]
     write_parquet(cut(whole, "1/2"), urls[0])
@@ -212,16 +311,30 @@ def test_shards_at_urls_are_merged_there(whole: Certificates, tmp_path: Path, mo
     write_parquet(cut(whole, "2/2"), urls[1])
     merge(urls, out="memory://shards/t.parquet")
     assert_same_evidence(read_parquet("memory://shards/t.parquet"), whole)
-    assert "memory://shards/t.parquet exists" in refusal(merge, urls, out="memory://shards/t.parquet")
+    assert "memory://shards/t.parquet exists" in refusal(
+        merge, urls, out="memory://shards/t.parquet"
+    )
 
 
-def test_tables_put_together_by_hand_are_seen(whole: Certificates, tmp_path: Path) -> None:
-    paths, way_out = written(whole, tmp_path, "1/2", "2/2"), "`randsmooth merge` puts shards together"
-    both = pa.concat_tables([pq.read_table(path) for path in paths], promote_options="permissive")
+def test_tables_put_together_by_hand_are_seen(
+    whole: Certificates, tmp_path: Path
+) -> None:
+    paths, way_out = (
+        written(whole, tmp_path, "1/2", "2/2"),
+        "`randsmooth merge` puts shards together",
+    )
+    both = pa.concat_tables(
+        [pq.read_table(path) for path in paths], promote_options="permissive"
+    )
     first = both.replace_schema_metadata(pq.read_table(paths[0]).schema.metadata)
     pq.write_table(first, tmp_path / "arrow.parquet")
-    pd.concat([pd.read_parquet(path) for path in paths]).to_parquet(tmp_path / "pandas.parquet")
-    assert all(way_out in refusal(read, tmp_path / f"{name}.parquet") for name in ("arrow", "pandas"))
+    pd.concat([pd.read_parquet(path) for path in paths]).to_parquet(
+        tmp_path / "pandas.parquet"
+    )
+    assert all(
+        way_out in refusal(read, tmp_path / f"{name}.parquet")
+        for name in ("arrow", "pandas")
+    )
 
 
 def test_selections_and_shards_agree_with_what_they_stand_for() -> None:
@@ -240,13 +353,31 @@ def test_selections_and_shards_agree_with_what_they_stand_for() -> None:
             shard = Shard(int(rng.integers(1, of + 1)), of)
             check_belong(words, str(shard), mine := np.array(shard.share(positions)))
             others = np.setdiff1d(images, mine)
-            assert f"image {others[0]} is not one of" in refusal(check_belong, words, str(shard), others), (
+            assert f"image {others[0]} is not one of" in refusal(
+                check_belong, words, str(shard), others
+            ), (
                 words,
                 shard,
             )
-            assert images_planned(words, str(shard)) == len(shard.share(positions)), (words, shard)
-    for odd in ("one in 0 of 10", "take 5 of 4", "all 0", f"all {10**17}", "the two best", None):
+            assert images_planned(words, str(shard)) == len(shard.share(positions)), (
+                words,
+                shard,
+            )
+    for odd in (
+        "one in 0 of 10",
+        "take 5 of 4",
+        "all 0",
+        f"all {10**17}",
+        "the two best",
+        None,
+    ):
         assert chosen_by(odd) is None and images_planned(odd, None) is None, odd
-    wrong: dict[Any, str] = {"17/16": "1/16 to 16/16", "0/16": "not one of 16", "1/0": "1/1"}
-    for said, named in (wrong | dict.fromkeys(("3", "3/16/2", "-1/4", "", 3), "NUMBER/OF")).items():
+    wrong: dict[Any, str] = {
+        "17/16": "1/16 to 16/16",
+        "0/16": "not one of 16",
+        "1/0": "1/1",
+    }
+    for said, named in (
+        wrong | dict.fromkeys(("3", "3/16/2", "-1/4", "", 3), "NUMBER/OF")
+    ).items():
         assert named in refusal(Shard.parse, said), said

@@ -42,22 +42,39 @@ def test_what_depends_on_sigma_waits_for_it() -> None:
     far = CertificationSettings(rule="radius=3", n=1000)
     assert far.replace(sigma=2.0).stopping_rule().farthest == 3.0
     assert "radius" in refusal(far.replace, sigma=0.25)
-    assert CertificationSettings(batch=32).batch == 32  # for large images, as the engine checks
+    assert (
+        CertificationSettings(batch=32).batch == 32
+    )  # for large images, as the engine checks
 
 
 def test_numbers_may_be_written_in_other_ways() -> None:
-    written: dict[str, Any] = {"n": 1e4, "seed": np.int64(3), "precision": 32}  # YAML reads `precision: 32` as a number
+    written: dict[str, Any] = {
+        "n": 1e4,
+        "seed": np.int64(3),
+        "precision": 32,
+    }  # YAML reads `precision: 32` as a number
     settings = CertificationSettings(**written)
-    assert settings == CertificationSettings(n=10_000, seed=3) and settings.precision == "32"
+    assert (
+        settings == CertificationSettings(n=10_000, seed=3)
+        and settings.precision == "32"
+    )
     for value in (16, True):
-        assert f"precision {value}" in refusal(CertificationSettings, **written | {"precision": value})
+        assert f"precision {value}" in refusal(
+            CertificationSettings, **written | {"precision": value}
+        )
 
 
 def test_keywords_change_a_given_object_which_cannot_be_changed_in_place() -> None:
     settings = CertificationSettings(sigma=0.5, n=1000)
-    assert settings_from(CertificationSettings, settings, {"n": 2000}) == settings.replace(n=2000)
-    assert settings_from(CertificationSettings, None, {"n": 2000}) == CertificationSettings(n=2000)
-    assert "'sigma'" in refusal(settings_from, CertificationSettings, settings, {"sigmas": 2000})
+    assert settings_from(
+        CertificationSettings, settings, {"n": 2000}
+    ) == settings.replace(n=2000)
+    assert settings_from(
+        CertificationSettings, None, {"n": 2000}
+    ) == CertificationSettings(n=2000)
+    assert "'sigma'" in refusal(
+        settings_from, CertificationSettings, settings, {"sigmas": 2000}
+    )
     assert "settings=0.5" in refusal(settings_from, CertificationSettings, 0.5, {})
     assert ".replace(n=5)" in refusal(setattr, settings, "n", 5)
 
@@ -68,12 +85,26 @@ def test_one_noise_is_named_by_sigma_or_by_itself() -> None:
         settings = CertificationSettings(noise=way, n=1000)
         assert (settings.smoothing, settings.sigma) == (Uniform(0.6), None), way
         assert "Gaussian" in refusal(lambda made: made.known_sigma, settings), way
-    assert CertificationSettings(noise="gaussian=0.5") == CertificationSettings(sigma=0.5)
+    assert CertificationSettings(noise="gaussian=0.5") == CertificationSettings(
+        sigma=0.5
+    )
     settings = CertificationSettings(sigma=0.5)
     assert settings.replace(noise=Uniform(0.6)).sigma is None
-    assert settings.replace(noise=Uniform(0.6)).replace(sigma=0.25) == settings.replace(sigma=0.25)
-    header = Header(distribution=Uniform(0.6).facts(), n0=100, n=1000, alpha=0.001, precision="float32")
-    assert (header.smoothing, header.norm, header.settings.noise) == (Uniform(0.6), "l1", Uniform(0.6))
+    assert settings.replace(noise=Uniform(0.6)).replace(sigma=0.25) == settings.replace(
+        sigma=0.25
+    )
+    header = Header(
+        distribution=Uniform(0.6).facts(),
+        n0=100,
+        n=1000,
+        alpha=0.001,
+        precision="float32",
+    )
+    assert (header.smoothing, header.norm, header.settings.noise) == (
+        Uniform(0.6),
+        "l1",
+        Uniform(0.6),
+    )
     assert Header(sigma=0.5).norm == "l2"
     refused: list[tuple[dict[str, Any], str]] = [
         ({"noise": "uniform=0.6", "sigma": 0.5}, "uniform=0.6"),
@@ -88,7 +119,9 @@ def test_one_noise_is_named_by_sigma_or_by_itself() -> None:
 
 
 def test_a_header_stores_every_setting_and_gives_it_back() -> None:
-    assert {*CertificationSettings.model_fields} - {"noise"} | {"distribution"} <= {*SETTINGS} & {*Header.model_fields}
+    assert {*CertificationSettings.model_fields} - {"noise"} | {"distribution"} <= {
+        *SETTINGS
+    } & {*Header.model_fields}
     settings = CertificationSettings(**GIVEN)
     stored = dict(settings) | {"precision": "bfloat16, batch 256", "bound": None}
     assert Header(**stored).settings == settings
@@ -97,13 +130,29 @@ def test_a_header_stores_every_setting_and_gives_it_back() -> None:
     assert shortened.settings == two_sided.replace(precision="32")
     for missing in ("sigma", "n0", "n", "alpha", "precision"):
         incomplete = Header(**stored | {missing: None})
-        assert f"does not say its {missing}" in refusal(lambda header=incomplete: header.settings), missing
+        assert f"does not say its {missing}" in refusal(
+            lambda header=incomplete: header.settings
+        ), missing
 
 
 def test_the_command_line_takes_the_same_settings() -> None:
     given = validate(Certify, "certify", GIVEN | {"model": "m"})
-    assert all(getattr(given, name) == value for name, value in dict(CertificationSettings(**GIVEN)).items())
-    assert all(Certify.model_fields[name].description for name in CertificationSettings.model_fields)
-    refused: tuple[dict[str, Any], ...] = ({"n": 5}, {"precision": "fp8"}, {"alpha": "x"})
-    for fields, named in zip(refused, ("alpha=0.001", "--precision", "--alpha"), strict=True):
-        assert refusal(validate, Certify, "certify", {"model": "m"} | fields).startswith(named), fields
+    assert all(
+        getattr(given, name) == value
+        for name, value in dict(CertificationSettings(**GIVEN)).items()
+    )
+    assert all(
+        Certify.model_fields[name].description
+        for name in CertificationSettings.model_fields
+    )
+    refused: tuple[dict[str, Any], ...] = (
+        {"n": 5},
+        {"precision": "fp8"},
+        {"alpha": "x"},
+    )
+    for fields, named in zip(
+        refused, ("alpha=0.001", "--precision", "--alpha"), strict=True
+    ):
+        assert refusal(
+            validate, Certify, "certify", {"model": "m"} | fields
+        ).startswith(named), fields

@@ -36,7 +36,9 @@ def test_decisions_follow_the_paper(make: Make) -> None:
         p_lower = 0.0 if k == 0 else float(stats.beta.ppf(0.01, k, n - k + 1))
         if p_lower > 0.5:
             assert table.predict[row] == picked
-            assert table.radius[row] == pytest.approx(0.5 * stats.norm.ppf(p_lower), abs=1e-12)
+            assert table.radius[row] == pytest.approx(
+                0.5 * stats.norm.ppf(p_lower), abs=1e-12
+            )
         else:
             assert (table.predict[row], table.radius[row]) == (ABSTAIN, 0.0)
     assert {ABSTAIN, 0, 1, 2} == set(table.predict.tolist())
@@ -48,8 +50,12 @@ def test_another_alpha_is_a_direct_recomputation(make: Make) -> None:
         again = table.at(alpha=alpha)
         rule = make_rule("fixed", noise=Gaussian(0.5), n=200, alpha=alpha)
         predict, radius = decide(rule, Evidence.of(*table.evidence()))
-        assert np.array_equal(again.predict, predict) and np.array_equal(again.radius, radius), alpha
-        assert again.header.alpha == alpha and (again.header.notes == table.header.notes) == (alpha == 0.01)
+        assert np.array_equal(again.predict, predict) and np.array_equal(
+            again.radius, radius
+        ), alpha
+        assert again.header.alpha == alpha and (
+            again.header.notes == table.header.notes
+        ) == (alpha == 0.01)
 
 
 def test_a_smaller_n_is_a_hypergeometric_draw(make: Make) -> None:
@@ -59,7 +65,9 @@ def test_a_smaller_n_is_a_hypergeometric_draw(make: Make) -> None:
     assert np.all(drawn.sum(axis=2) == 80) and np.all((drawn >= 0) & (drawn <= counts))
     share = counts / 200
     std = np.sqrt(80 * share * (1.0 - share) * (200 - 80) / (200 - 1))
-    assert np.all(np.abs(drawn.mean(axis=0) - 80 * share) <= 4.5 * std / np.sqrt(len(drawn)))
+    assert np.all(
+        np.abs(drawn.mean(axis=0) - 80 * share) <= 4.5 * std / np.sqrt(len(drawn))
+    )
     assert np.all(np.abs(drawn.std(axis=0) - std) <= 0.2 * std)
     a, b, c = table.at(n=50, seed=1), table.at(n=50, seed=1), table.at(n=50, seed=2)
     assert same(a, b) and np.any(a.evidence()[1] != c.evidence()[1])
@@ -67,9 +75,18 @@ def test_a_smaller_n_is_a_hypergeometric_draw(make: Make) -> None:
     np.testing.assert_array_equal(a.evidence()[0], table.evidence()[0])
     aware = made("fixed", label_aware=True)
     sums = aware.at(n=500, alpha=0.01).evidence()[1].sum(axis=1)
-    assert set(sums) == {0, 500} and np.array_equal(sums > 0, aware.evidence()[1].sum(axis=1) > 0)
-    own = made("fixed", n0=0, bound="any-class").at(n=50)  # fewer samples of any class pick their own
-    assert np.array_equal(own.evidence()[0].argmax(axis=1), own.evidence()[1].argmax(axis=1)) and own.correct.any()
+    assert set(sums) == {0, 500} and np.array_equal(
+        sums > 0, aware.evidence()[1].sum(axis=1) > 0
+    )
+    own = made("fixed", n0=0, bound="any-class").at(
+        n=50
+    )  # fewer samples of any class pick their own
+    assert (
+        np.array_equal(
+            own.evidence()[0].argmax(axis=1), own.evidence()[1].argmax(axis=1)
+        )
+        and own.correct.any()
+    )
 
 
 def test_bad_budgets_and_what_holds_as_it_is_only_are_refused(make: Make) -> None:
@@ -84,18 +101,29 @@ def test_bad_budgets_and_what_holds_as_it_is_only_are_refused(make: Make) -> Non
         assert named in refusal(table.at, **change)
     for rule in RULES[1:]:
         assert "certify with --rule fixed" in refusal(made(rule).at, alpha=0.01), rule
-    log = Certificates(Header(), table.idx, table.label, table.predict, table.radius, table.seconds)
+    log = Certificates(
+        Header(), table.idx, table.label, table.predict, table.radius, table.seconds
+    )
     assert "certify again" in refusal(log.at, alpha=0.1)
-    assert log.assuming(sigma=0.5).header.sigma == 0.5 and table.assuming(sigma=9.0).header.sigma == 0.5
+    assert (
+        log.assuming(sigma=0.5).header.sigma == 0.5
+        and table.assuming(sigma=9.0).header.sigma == 0.5
+    )
 
 
-def test_samples_that_stopped_early_tell_no_p_a_and_the_refusal_says_what_would() -> None:
-    assert metrics.knows_p_a(made("fixed")) and not metrics.knows_p_a(made("fixed", label_aware=True))
+def test_samples_that_stopped_early_tell_no_p_a_and_the_refusal_says_what_would() -> (
+    None
+):
+    assert metrics.knows_p_a(made("fixed")) and not metrics.knows_p_a(
+        made("fixed", label_aware=True)
+    )
     for rule in SEQUENTIAL:
         table = made(rule)
         assert not metrics.knows_p_a(table), rule
         assert "certify with --rule fixed" in refusal(metrics.p_a, table), rule
-    assert refusal(metrics.p_a, made("fixed", label_aware=True)).endswith("without --label-aware")
+    assert refusal(metrics.p_a, made("fixed", label_aware=True)).endswith(
+        "without --label-aware"
+    )
 
 
 def test_label_aware_tables_spend_nothing_on_what_is_wrong() -> None:
@@ -103,11 +131,17 @@ def test_label_aware_tables_spend_nothing_on_what_is_wrong() -> None:
         table = made(rule, label_aware=True)
         counts0, counts = table.evidence()
         wrong = counts0.argmax(axis=1) != table.label
-        assert wrong.any() and np.all(counts[wrong] == 0) and np.all(table.predict[wrong] == ABSTAIN), rule
+        assert (
+            wrong.any()
+            and np.all(counts[wrong] == 0)
+            and np.all(table.predict[wrong] == ABSTAIN)
+        ), rule
         assert np.all(table.samples[wrong] == HEADER.n0)
         paths = list(table.paths or ())  # samples that the header says were not drawn
         paths[int(np.argmax(wrong))] = paths[int(np.argmin(wrong))]
-        assert "damaged" in refusal(from_evidence, table.header, **evidence_of(table) | {"paths": paths}), rule
+        assert "damaged" in refusal(
+            from_evidence, table.header, **evidence_of(table) | {"paths": paths}
+        ), rule
 
 
 def test_looks_that_do_not_fit_the_counts_are_refused() -> None:
@@ -116,30 +150,49 @@ def test_looks_that_do_not_fit_the_counts_are_refused() -> None:
         row = int(np.argmax([len(path) for path in table.paths or ()]))
         path = (table.paths or ())[row].tolist()
         first, second, *rest = path
-        for torn in (path[:-1], [first + 40, second, *rest], [second + 1, first, *rest], [], [*path, path[-1]]):
+        for torn in (
+            path[:-1],
+            [first + 40, second, *rest],
+            [second + 1, first, *rest],
+            [],
+            [*path, path[-1]],
+        ):
             paths = list(table.paths or ())
             paths[row] = np.array(torn, np.int64)
-            said = refusal(from_evidence, table.header, **evidence_of(table) | {"paths": paths})
+            said = refusal(
+                from_evidence, table.header, **evidence_of(table) | {"paths": paths}
+            )
             assert f"image {table.idx[row]} " in said, (rule, torn)
 
 
 def test_counts_that_picked_their_own_class_are_not_judged_as_if_others_had() -> None:
     usual: dict[str, Any] = {"rule": "fixed", "n0": 0}
-    cases: list[dict[str, Any]] = [{}, {"bound": "two-sided"}, {"rule": "grid"}, {"rule": "radius=0.5"}]
+    cases: list[dict[str, Any]] = [
+        {},
+        {"bound": "two-sided"},
+        {"rule": "grid"},
+        {"rule": "radius=0.5"},
+    ]
     for facts in cases:
         assert "any-class" in refusal(made, **usual | facts), facts
 
 
 def test_the_mark_of_a_class_that_no_samples_picked_is_checked() -> None:
     aware, own = {"n0": 0, "label_aware": True}, {"n0": 0, "bound": "any-class"}
-    cases: list[tuple[str, dict[str, Any]]] = [("radius=0.5", own), ("fixed", own), *((rule, aware) for rule in RULES)]
+    cases: list[tuple[str, dict[str, Any]]] = [
+        ("radius=0.5", own),
+        ("fixed", own),
+        *((rule, aware) for rule in RULES),
+    ]
     for rule, facts in cases:
         table = made(rule, **facts)
         counts0, counts = table.evidence()
         assert "counts0" not in table.to_pandas() and (counts0.sum(axis=1) == 1).all()
         assert np.array_equal(table.samples, counts.sum(axis=1)) and table.correct.any()
         others = evidence_of(table) | {"counts0": np.roll(counts0, 1, axis=1)}
-        assert "marks another class" in refusal(from_evidence, table.header, **others), (rule, facts)
+        assert "marks another class" in refusal(
+            from_evidence, table.header, **others
+        ), (rule, facts)
 
 
 HUGE = np.array([[2**62] * 4 + [200]])
@@ -150,7 +203,11 @@ BENT: list[tuple[str, dict[str, Any], str]] = [
     ("other classes", {"counts0": np.zeros((3, 2), np.int64)}, "(3, 3)"),
     ("an image below 0", {"idx": np.array([0, -1, 2])}, "image -1"),
     ("an image twice", {"idx": np.array([5, 1, 5])}, "image 5 twice"),
-    ("four classes", {"counts0": np.zeros((3, 4), np.int64), "counts": np.zeros((3, 4), np.int64)}, "names 3"),
+    (
+        "four classes",
+        {"counts0": np.zeros((3, 4), np.int64), "counts": np.zeros((3, 4), np.int64)},
+        "names 3",
+    ),
     ("no time", {"seconds": np.array([1.0, np.nan, 1.0])}, "image 3 took nan"),
     ("too few paths", {"paths": (np.array([1]),)}, "looks of 1 images"),
     ("a path of texts", {"paths": (np.array(["1"]),) * 3}, "path must be"),
@@ -165,8 +222,12 @@ BENT: list[tuple[str, dict[str, Any], str]] = [
 def test_evidence_that_is_no_table_is_named(make: Make) -> None:
     table = make(3, machines=(NODE,))
     for what, other, named in BENT:
-        assert named in refusal(from_evidence, table.header, **evidence_of(table) | other), what
-    assert "u=None" in refusal(from_evidence, table.header.replace(bound="randomised"), **evidence_of(table))
+        assert named in refusal(
+            from_evidence, table.header, **evidence_of(table) | other
+        ), what
+    assert "u=None" in refusal(
+        from_evidence, table.header.replace(bound="randomised"), **evidence_of(table)
+    )
     one = make(1, classes=None)
     assert HUGE.sum() == 200  # it wraps round
     wrapped = {"counts": HUGE, "counts0": np.array([[20, 0, 0, 0, 0]]), "paths": None}
@@ -174,32 +235,56 @@ def test_evidence_that_is_no_table_is_named(make: Make) -> None:
 
 
 UNSAYABLE: list[dict[str, Any]] = [{"rule": rule} for rule in RULES[1:]]
-UNSAYABLE += [{"bound": "two-sided"}, {"bound": "randomised"}, {"label_aware": True}, {"n0": 0, "bound": "any-class"}]
+UNSAYABLE += [
+    {"bound": "two-sided"},
+    {"bound": "randomised"},
+    {"label_aware": True},
+    {"n0": 0, "bound": "any-class"},
+]
 
 
 def test_what_a_log_cannot_say_is_not_written_as_one(tmp_path: Path) -> None:
     """A reader would judge it as n samples by Clopper-Pearson."""
     for facts in UNSAYABLE:
-        said = refusal(write_tsv, table_of(HEADER.model_copy(update=facts)), tmp_path / "a.tsv")
-        assert "Keep the Parquet file, or certify with" in said and not list(tmp_path.iterdir()), facts
+        said = refusal(
+            write_tsv, table_of(HEADER.model_copy(update=facts)), tmp_path / "a.tsv"
+        )
+        assert "Keep the Parquet file, or certify with" in said and not list(
+            tmp_path.iterdir()
+        ), facts
 
 
 def test_a_log_keeps_the_decisions_and_p_a(tmp_path: Path) -> None:
     """And, as a control, one of a single radius whose rule was stripped would tell a false p_A."""
-    for table, true in ((made("fixed"), True), (replace(made("radius=0.5"), header=HEADER), False)):
+    for table, true in (
+        (made("fixed"), True),
+        (replace(made("radius=0.5"), header=HEADER), False),
+    ):
         write_tsv(table, tmp_path / "a.tsv")
-        log = read_tsv(tmp_path / "a.tsv").assuming(sigma=HEADER.sigma, n=HEADER.n, alpha=HEADER.alpha)
+        log = read_tsv(tmp_path / "a.tsv").assuming(
+            sigma=HEADER.sigma, n=HEADER.n, alpha=HEADER.alpha
+        )
         assert np.array_equal(log.predict, table.predict)
         assert np.all((log.radius <= table.radius) & (log.radius > table.radius - 1e-6))
         _, counts = table.evidence()
-        off = np.abs(metrics.p_a(log).values - counts.max(axis=1) / counts.sum(axis=1))[table.correct]
+        off = np.abs(metrics.p_a(log).values - counts.max(axis=1) / counts.sum(axis=1))[
+            table.correct
+        ]
         assert np.max(off) == 0.0 if true else np.max(off) > 0.1
 
 
 def test_radii_of_another_program_make_a_table(tmp_path: Path) -> None:
     table = from_radii([0.0, 0.5, 1.5], sigma=0.5, n=1000, alpha=0.001, name="other")
-    assert table.is_log and table.name == "other" and table.predict.tolist() == [ABSTAIN, 0, 0]
-    assert (table.header.sigma, table.header.n, table.header.alpha) == (0.5, 1000, 0.001)
+    assert (
+        table.is_log
+        and table.name == "other"
+        and table.predict.tolist() == [ABSTAIN, 0, 0]
+    )
+    assert (table.header.sigma, table.header.n, table.header.alpha) == (
+        0.5,
+        1000,
+        0.001,
+    )
     assert metrics.acr(table).value == 2 / 3 and len(from_radii([])) == 0
     table = from_radii([0.25, 0.0, 0.5], label=[2, 0, 1], predict=[2, -1, 0])
     write_tsv(table, tmp_path / "log.tsv")
@@ -217,11 +302,19 @@ def test_radii_of_another_program_make_a_table(tmp_path: Path) -> None:
 
 def test_a_table_of_ten_million_samples_is_compared_in_seconds(make: Make) -> None:
     """Its expected radii need the counts that can come out, not all ten million."""
-    counts = np.array([[9_000_000, 1_000_000, 0], [5_100_000, 0, 4_900_000], [10**7, 0, 0]])
-    columns = evidence_of(make(3)) | {"counts": counts, "counts0": np.tile([20, 0, 0], (3, 1)), "paths": None}
+    counts = np.array(
+        [[9_000_000, 1_000_000, 0], [5_100_000, 0, 4_900_000], [10**7, 0, 0]]
+    )
+    columns = evidence_of(make(3)) | {
+        "counts": counts,
+        "counts0": np.tile([20, 0, 0], (3, 1)),
+        "paths": None,
+    }
     columns["label"] = np.zeros(3, np.int64)
     table = from_evidence(make(0).header.replace(n=10**7), **columns)
     began = time.process_time()
     assert metrics.expected_radius(table) == pytest.approx(table.radius, rel=1e-12)
-    assert metrics.chance_certified(table, 0.1).tolist() == (table.radius >= 0.1).tolist()
+    assert (
+        metrics.chance_certified(table, 0.1).tolist() == (table.radius >= 0.1).tolist()
+    )
     assert time.process_time() - began < 1.0

@@ -34,7 +34,9 @@ class HalfSpace(nn.Module):
 def around_the_plane(distances: list[float]) -> tuple[TensorImages, np.ndarray]:
     """Images at about these signed distances from the plane, and their distances to all digits."""
     w = HalfSpace().w.double()
-    aside = 0.05 * torch.randn(len(distances), D, generator=torch.Generator().manual_seed(1))
+    aside = 0.05 * torch.randn(
+        len(distances), D, generator=torch.Generator().manual_seed(1)
+    )
     aside = aside.double() - (aside.double() @ w)[:, None] * w
     x = 0.5 + torch.tensor(distances, dtype=torch.float64)[:, None] * w + aside
     pixels = (255 * x).round().clamp(0, 255).to(torch.uint8).view(-1, 1, SIDE, SIDE)
@@ -49,7 +51,9 @@ IMAGES, SIGNED = around_the_plane([0.6, -0.7, 0.8, 0.9, -1.1])
 
 
 def true_table(
-    base: nn.Module, placed: tuple[TensorImages, np.ndarray] = (IMAGES, SIGNED), **facts: Any
+    base: nn.Module,
+    placed: tuple[TensorImages, np.ndarray] = (IMAGES, SIGNED),
+    **facts: Any,
 ) -> Certificates:
     """Certificates of the very distances from the plane."""
     images, signed = placed
@@ -64,4 +68,12 @@ def true_table(
     }
     predict = images.labels.numpy()
     idx, none = np.arange(len(predict)), np.zeros(len(predict))
-    return Certificates(Header(**header | facts), idx, predict, predict, np.abs(signed), none, name="true")
+    return Certificates(
+        Header(**header | facts),
+        idx,
+        predict,
+        predict,
+        np.abs(signed),
+        none,
+        name="true",
+    )

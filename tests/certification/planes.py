@@ -17,12 +17,19 @@ class HalfSpace(nn.Module):
 
 def at_distance(distances: list[float]) -> torch.Tensor:
     """(B, 3, 2, 2) images at these signed distances from the plane."""
-    return torch.stack([torch.full((3, 2, 2), 0.5 + distance / D**0.5) for distance in distances])
+    return torch.stack(
+        [torch.full((3, 2, 2), 0.5 + distance / D**0.5) for distance in distances]
+    )
 
 
-def beside(distance: float | np.ndarray, images: int, step: float = 2.0**-12) -> torch.Tensor:
+def beside(
+    distance: float | np.ndarray, images: int, step: float = 2.0**-12
+) -> torch.Tensor:
     """(images, 3, 2, 2) different images at these distances from the plane: what one pixel gains another loses."""
-    x, steps = at_distance(np.broadcast_to(distance, images).tolist()), torch.arange(images) * step
+    x, steps = (
+        at_distance(np.broadcast_to(distance, images).tolist()),
+        torch.arange(images) * step,
+    )
     x[:, 0, 0, 0] += steps
     x[:, 2, 1, 1] -= steps
     return x

@@ -14,8 +14,14 @@ COLUMNS = ("idx", "label", "predict", "radius", "counts0", "counts")
 
 def same(a: Certificates, b: Certificates) -> bool:
     """Whether all but the seconds agree."""
-    paths = len(a.paths or ()) == len(b.paths or ()) and all(map(np.array_equal, a.paths or (), b.paths or ()))
-    return a.header == b.header and paths and all(np.array_equal(getattr(a, c), getattr(b, c)) for c in COLUMNS)
+    paths = len(a.paths or ()) == len(b.paths or ()) and all(
+        map(np.array_equal, a.paths or (), b.paths or ())
+    )
+    return (
+        a.header == b.header
+        and paths
+        and all(np.array_equal(getattr(a, c), getattr(b, c)) for c in COLUMNS)
+    )
 
 
 class StopAfter(Silent):
@@ -30,7 +36,9 @@ class StopAfter(Silent):
             raise KeyboardInterrupt
 
 
-def interrupt(run: Callable[..., object], *given: object, stop: int = 1, **how: object) -> None:
+def interrupt(
+    run: Callable[..., object], *given: object, stop: int = 1, **how: object
+) -> None:
     """Call `run`, which is interrupted once so many images are done."""
     with pytest.raises(KeyboardInterrupt):
         run(*given, progress=lambda *_: nullcontext(StopAfter(stop)), **how)

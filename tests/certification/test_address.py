@@ -18,7 +18,9 @@ IMAGES, SEEDS = 300, 20
 K = 42  # of N answers claim a radius; the images lie just outside it
 DISTANCE = float(rs.noise.Gaussian(SIGMA).radius(rs.bounds.q_upper(K, N, ALPHA))) - 1e-4
 P_A = stats.norm.cdf(DISTANCE / SIGMA)
-WRONG = float(stats.binom.sf(K - 1, N, P_A) * stats.binom.sf(N0 // 2, N0, P_A))  # P(a radius above DISTANCE)
+WRONG = float(
+    stats.binom.sf(K - 1, N, P_A) * stats.binom.sf(N0 // 2, N0, P_A)
+)  # P(a radius above DISTANCE)
 
 
 def false_claims(images: torch.Tensor) -> np.ndarray:
@@ -39,7 +41,11 @@ def totals() -> np.ndarray:
 def chance_of_spread(totals: np.ndarray) -> float:
     """P(chi^2 at least as large) of draws of Bin(IMAGES, WRONG): next to 0 where errors come together."""
     expected = IMAGES * WRONG
-    return float(stats.chi2.sf(np.sum((totals - expected) ** 2) / (expected * (1 - WRONG)), SEEDS))
+    return float(
+        stats.chi2.sf(
+            np.sum((totals - expected) ** 2) / (expected * (1 - WRONG)), SEEDS
+        )
+    )
 
 
 @pytest.mark.slow
@@ -51,7 +57,9 @@ def test_false_claims_of_a_loop_are_no_more_than_chance(totals: np.ndarray) -> N
     assert max(totals) <= stats.binom.isf(1e-4, IMAGES, ALPHA)
 
 
-def test_with_one_address_for_all_errors_would_come_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_one_address_for_all_errors_would_come_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The control: as if every call numbered its only image 0."""
     monkeypatch.setattr(Job, "__post_init__", lambda job: setattr(job, "address", 0))
     few = 10
@@ -73,10 +81,15 @@ ASKS: dict[str, Ask] = {
 
 def test_a_loop_a_batch_another_order_and_another_start_agree() -> None:
     images, order = beside(0.1, 24), np.random.default_rng(0).permutation(24)
-    smoothed, other = (SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, seed=seed) for seed in (3, 4))
+    smoothed, other = (
+        SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, seed=seed)
+        for seed in (3, 4)
+    )
     for ask, answer in ASKS.items():
         batch = answer(smoothed, images)
-        assert np.array_equal(np.concatenate([answer(smoothed, x) for x in images]), batch), ask
+        assert np.array_equal(
+            np.concatenate([answer(smoothed, x) for x in images]), batch
+        ), ask
         assert np.array_equal(answer(smoothed, images[order]), batch[order]), ask
         assert np.array_equal(answer(smoothed, images[7:]), batch[7:]), ask
         assert not np.array_equal(answer(other, images), batch), ask
@@ -84,12 +97,23 @@ def test_a_loop_a_batch_another_order_and_another_start_agree() -> None:
 
 def test_equal_images_share_their_certificate_and_others_share_no_noise() -> None:
     images = beside(0.1, 400)
-    counts = SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, seed=0).certify(images, n=400).counts[:, 1]
+    counts = (
+        SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, seed=0)
+        .certify(images, n=400)
+        .counts[:, 1]
+    )
     p = stats.norm.cdf(0.1 / SIGMA)
     statistic = np.sum((counts - 400 * p) ** 2) / (400 * p * (1 - p))
-    assert 1e-3 < stats.chi2.sf(statistic, len(images)) < 1 - 1e-3  # as spread as independent draws
+    assert (
+        1e-3 < stats.chi2.sf(statistic, len(images)) < 1 - 1e-3
+    )  # as spread as independent draws
     after = stats.pearsonr(counts[:-1], counts[1:])
     assert after.pvalue > 1e-3
-    twice = SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, seed=0).certify(images[[5, 9, 5]], n=400)
-    assert np.array_equal(twice.counts[0], twice.counts[2]) and twice.radius[0] == twice.radius[2]
+    twice = SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, seed=0).certify(
+        images[[5, 9, 5]], n=400
+    )
+    assert (
+        np.array_equal(twice.counts[0], twice.counts[2])
+        and twice.radius[0] == twice.radius[2]
+    )
     assert not np.array_equal(twice.counts[0], twice.counts[1])

@@ -28,7 +28,14 @@ from models.graphs import WEIGHTS, linear
 from models.refusing import check_refusals
 from randsmooth.certification import certify_soft, check_fit, matched
 from randsmooth.errors import InputError, Note
-from randsmooth.models import Classifier, Ensemble, EstimatorModel, FunctionModel, adapt, weights_hash
+from randsmooth.models import (
+    Classifier,
+    Ensemble,
+    EstimatorModel,
+    FunctionModel,
+    adapt,
+    weights_hash,
+)
 
 HOW: dict[str, Any] = {"sigma": 0.25, "n": 300, "seed": 0}
 X = torch.rand(3, 1, 8, 8, generator=torch.Generator().manual_seed(0))
@@ -36,7 +43,13 @@ X = torch.rand(3, 1, 8, 8, generator=torch.Generator().manual_seed(0))
 
 def network(seed: int = 0) -> nn.Module:
     torch.manual_seed(seed)
-    layers = (nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(256, 10))
+    layers = (
+        nn.Conv2d(1, 4, 3, padding=1),
+        nn.BatchNorm2d(4),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(256, 10),
+    )
     return nn.Sequential(*layers).eval()
 
 
@@ -56,7 +69,9 @@ class Viewed(nn.Module):
 
 def exported(model: nn.Module, images: int = 7, batch: Any = None) -> Any:
     axes = None if batch is None else ({0: batch},)
-    return torch.export.export(model, (torch.zeros(images, 1, 8, 8),), dynamic_shapes=axes)
+    return torch.export.export(
+        model, (torch.zeros(images, 1, 8, 8),), dynamic_shapes=axes
+    )
 
 
 def quietly(make: Callable[[], Any]) -> Any:
@@ -74,18 +89,29 @@ LIKE_THE_MODULE: dict[str, Callable[[], Any]] = {
     "a trace": lambda: quietly(lambda: torch.jit.trace(network(), X)),
     "a program for batches of 7": lambda: exported(network()),
     "one for any batch": lambda: exported(network(), batch=torch.export.Dim("batch")),
-    "one for at most 64": lambda: exported(network(), batch=torch.export.Dim("batch", max=64)),
+    "one for at most 64": lambda: exported(
+        network(), batch=torch.export.Dim("batch", max=64)
+    ),
     "decomposed": lambda: exported(network()).run_decompositions(),
     "a function of tensors": lambda: lambda x: network()(x),
-    "one that gives NumPy's": lambda: lambda x: network()(torch.from_numpy(x)).detach().numpy(),
+    "one that gives NumPy's": lambda: (
+        lambda x: network()(torch.from_numpy(x)).detach().numpy()
+    ),
 }
 
 
 def test_a_network_in_another_form_counts_as_the_module_does() -> None:
     expected = counts(network())
     for kind, make in LIKE_THE_MODULE.items():
-        assert np.abs(expected - counts(quietly(make))).sum() <= 4, kind  # up to ties that rounding decides
-    assert np.abs(counts(Viewed().eval()) - counts(lambda x: Viewed()(torch.from_numpy(x)))).sum() <= 4
+        assert np.abs(expected - counts(quietly(make))).sum() <= 4, (
+            kind
+        )  # up to ties that rounding decides
+    assert (
+        np.abs(
+            counts(Viewed().eval()) - counts(lambda x: Viewed()(torch.from_numpy(x)))
+        ).sum()
+        <= 4
+    )
 
 
 FORMS: dict[str, dict[str, Any]] = {
@@ -100,23 +126,41 @@ FORMS: dict[str, dict[str, Any]] = {
 
 
 def test_eight_bit_inputs_get_noisy_images_rounded_and_clipped(tmp_path: Path) -> None:
-    expected = counts(lambda x: np.rint(np.clip(x, 0, 1) * 255).reshape(len(x), -1) @ WEIGHTS)
+    expected = counts(
+        lambda x: np.rint(np.clip(x, 0, 1) * 255).reshape(len(x), -1) @ WEIGHTS
+    )
     path = linear(tmp_path / "net.onnx", dtype="uint8", layout="NHWC")
     assert np.abs(counts(str(path)) - expected).sum() <= 6
     header = rs.certify(path, "digits", sigma=0.25, n=200, take=2).header
-    assert header.model is not None and "rounds each noisy pixel" in header.model["notes"][0]
+    assert (
+        header.model is not None
+        and "rounds each noisy pixel" in header.model["notes"][0]
+    )
 
 
 def test_onnx_files_and_openvino_ir_in_every_form_count_alike(tmp_path: Path) -> None:
-    expected, openvino = counts(lambda x: x.reshape(len(x), -1) @ WEIGHTS), pytest.importorskip("openvino")
+    expected, openvino = (
+        counts(lambda x: x.reshape(len(x), -1) @ WEIGHTS),
+        pytest.importorskip("openvino"),
+    )
     for form, how in FORMS.items():
         (folder := tmp_path / form).mkdir()
         path = linear(folder / "net.onnx", **how)
         for backend in ("onnx", "openvino"):
-            assert np.abs(counts(str(path), backend=backend, num_classes=10) - expected).sum() <= 6, (form, backend)
+            assert (
+                np.abs(
+                    counts(str(path), backend=backend, num_classes=10) - expected
+                ).sum()
+                <= 6
+            ), (form, backend)
         if form != "weights beside it":
-            openvino.save_model(openvino.convert_model(path), folder / "net.xml", compress_to_fp16=False)
-            assert np.abs(counts(str(folder / "net.xml"), num_classes=10) - expected).sum() <= 6, form
+            openvino.save_model(
+                openvino.convert_model(path), folder / "net.xml", compress_to_fp16=False
+            )
+            assert (
+                np.abs(counts(str(folder / "net.xml"), num_classes=10) - expected).sum()
+                <= 6
+            ), form
     before = weights_hash(rs.load_model(tmp_path / "as usual" / "net.xml"))
     with (tmp_path / "as usual" / "net.bin").open("r+b") as file:
         file.seek(1024)  # among the weights
@@ -132,7 +176,9 @@ class Yielding(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, x: NDArray[np.float64]) -> Any:
-        return self.classes_[(x.mean(axis=1) * 10).astype(int).clip(0, len(self.classes_) - 1)]
+        return self.classes_[
+            (x.mean(axis=1) * 10).astype(int).clip(0, len(self.classes_) - 1)
+        ]
 
 
 ESTIMATORS = [
@@ -146,19 +192,40 @@ ESTIMATORS = [
 
 def test_estimators(tmp_path: Path) -> None:
     pixels, y = load_digits(return_X_y=True)
-    noisy = X + 0.25 * torch.randn(50, 3, 1, 8, 8, generator=torch.Generator().manual_seed(0)).flatten(0, 1)[:3]
+    noisy = (
+        X
+        + 0.25
+        * torch.randn(
+            50, 3, 1, 8, 8, generator=torch.Generator().manual_seed(0)
+        ).flatten(0, 1)[:3]
+    )
     for estimator in ESTIMATORS:
-        name, out = type(estimator).__name__, tmp_path / f"{type(estimator).__name__}.parquet"
-        fitted = quietly(lambda: copy.deepcopy(estimator).fit(pixels[:500] / 16, y[:500]))  # noqa: B023
+        name, out = (
+            type(estimator).__name__,
+            tmp_path / f"{type(estimator).__name__}.parquet",
+        )
+        fitted = quietly(
+            lambda: copy.deepcopy(estimator).fit(pixels[:500] / 16, y[:500])  # noqa: B023
+        )
         model = adapt(fitted)
         assert isinstance(model, EstimatorModel), name
         answers = model.answer(noisy).argmax(dim=1).numpy()
-        assert answers.tolist() == fitted.predict(noisy.flatten(1).double().numpy()).tolist(), name
+        assert (
+            answers.tolist()
+            == fitted.predict(noisy.flatten(1).double().numpy()).tolist()
+        ), name
         how: dict[str, Any] = {"sigma": 0.25, "n": 200, "take": 2, "out": out}
         table = rs.certify(fitted, "digits", **how, overwrite=True)
-        assert table.header.model is not None and table.header.model["arch"] == f"scikit-learn {name}"
+        assert (
+            table.header.model is not None
+            and table.header.model["arch"] == f"scikit-learn {name}"
+        )
         assert weights_hash(model) == weights_hash(adapt(copy.deepcopy(fitted))), name
-        other = quietly(lambda: copy.deepcopy(estimator).fit(1 - pixels[:500] / 16, (y[:500] + 1) % 10))  # noqa: B023
+        other = quietly(
+            lambda: copy.deepcopy(estimator).fit(  # noqa: B023
+                1 - pixels[:500] / 16, (y[:500] + 1) % 10
+            )
+        )
         if not isinstance(estimator, Yielding):
             with pytest.raises(rs.InputError) as error:
                 rs.certify(other, "digits", **how, resume=True)
@@ -171,15 +238,36 @@ def bright(x: NDArray[np.float32]) -> Any:
 
 def test_labels_count_as_the_logits_do_that_they_come_from(tmp_path: Path) -> None:
     logits = counts(network())
-    assert np.array_equal(counts(lambda x: network()(x).argmax(1), num_classes=10, device="cpu"), logits)
-    spoken = FunctionModel(lambda x: [*map(int, bright(x))], num_classes=10, identity="bright")
+    assert np.array_equal(
+        counts(lambda x: network()(x).argmax(1), num_classes=10, device="cpu"), logits
+    )
+    spoken = FunctionModel(
+        lambda x: [*map(int, bright(x))], num_classes=10, identity="bright"
+    )
     assert np.array_equal(counts(spoken), counts(bright, num_classes=10))
-    how: dict[str, Any] = {"sigma": 0.25, "n": 200, "take": 2, "out": tmp_path / "a.parquet", "identity": "bright"}
+    how: dict[str, Any] = {
+        "sigma": 0.25,
+        "n": 200,
+        "take": 2,
+        "out": tmp_path / "a.parquet",
+        "identity": "bright",
+    }
     model = rs.certify(bright, "digits", **how).header.model
-    assert model is not None and model["arch"] == "Python function bright, labels only" and model["called"] == "bright"
+    assert (
+        model is not None
+        and model["arch"] == "Python function bright, labels only"
+        and model["called"] == "bright"
+    )
     assert rs.certify(bright, "digits", **how, resume=True).header.model == model
     labels = rs.SmoothedClassifier(bright, num_classes=10, **HOW)
-    check_refusals([(lambda: certify_soft(labels, X, n=100), "answers with labels, which have no softmax")])
+    check_refusals(
+        [
+            (
+                lambda: certify_soft(labels, X, n=100),
+                "answers with labels, which have no softmax",
+            )
+        ]
+    )
 
 
 def test_what_cannot_be_certified_is_named() -> None:
@@ -187,20 +275,46 @@ def test_what_cannot_be_certified_is_named() -> None:
     table: list[tuple[Any, dict[str, Any], str]] = [
         (bright, {}, "answers with labels, of how many classes: give num_classes"),
         (bright, {"num_classes": 5}, "expected 0 to 4"),
-        (lambda x: x, {}, "answers 256 images with a NumPy array of float32 (256, 1, 8, 8); expected logits (256, K)"),
-        (lambda x: x.mean(axis=(1, 2, 3)), {}, "float32 (256,); expected logits | for labels .astype(int)"),
-        (lambda x: {"logits": x}, {}, "with a dict of 'logits' | let it return the logits alone"),
-        (lambda x: ["cat"] * len(x), {"num_classes": 10}, "with a list of 256 parts; expected logits"),
+        (
+            lambda x: x,
+            {},
+            "answers 256 images with a NumPy array of float32 (256, 1, 8, 8); expected logits (256, K)",
+        ),
+        (
+            lambda x: x.mean(axis=(1, 2, 3)),
+            {},
+            "float32 (256,); expected logits | for labels .astype(int)",
+        ),
+        (
+            lambda x: {"logits": x},
+            {},
+            "with a dict of 'logits' | let it return the logits alone",
+        ),
+        (
+            lambda x: ["cat"] * len(x),
+            {"num_classes": 10},
+            "with a list of 256 parts; expected logits",
+        ),
         (lambda x: 1 / 0, {}, "ZeroDivisionError: division by zero"),
         (3, {}, "the model is an int, 3; expected a torch.nn.Module"),
         (nn.Linear, {}, "the model is a type"),
-        (nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten()).eval(), {}, "to have 3 channels"),
+        (
+            nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten()).eval(),
+            {},
+            "to have 3 channels",
+        ),
         (LogisticRegression(), {}, "LogisticRegression has no classes_"),
         (LogisticRegression().fit(np.eye(3), [0, 1, 2]), {}, "which are 64 features"),
         (quietly(lambda: exported(dropout)), {}, "was exported in train mode"),
-        (torch.export.export(nn.Linear(64, 10), (torch.zeros(2, 64),)), {}, "expected (B, 64)"),
+        (
+            torch.export.export(nn.Linear(64, 10), (torch.zeros(2, 64),)),
+            {},
+            "expected (B, 64)",
+        ),
     ]
-    check_refusals((partial(counts, model, **options), said) for model, options, said in table)
+    check_refusals(
+        (partial(counts, model, **options), said) for model, options, said in table
+    )
 
 
 NUMBERS = [str(k) for k in range(12)]
@@ -221,7 +335,11 @@ def test_an_estimators_classes_are_matched_by_name_and_else_by_number() -> None:
     """Fitted on each of these labels, and asked about data of these classes, class k gets column places[k]."""
     known: list[tuple[Sequence[object], list[str] | None, list[int] | None]] = [
         (list(range(12)), NUMBERS, list(range(12))),
-        (NUMBERS, None, list(range(12))),  # sorted by the estimator as 0, 1, 10, 11, 2, ...
+        (
+            NUMBERS,
+            None,
+            list(range(12)),
+        ),  # sorted by the estimator as 0, 1, 10, 11, 2, ...
         ([1, 2, 10], [str(k) for k in range(1, 11)], [0, 1, 9]),
         ([0, 1, 2], sorted(WORDS)[:3], [0, 1, 2]),
         (["one", "two"], ["two", "one"], [1, 0]),
@@ -235,26 +353,41 @@ def test_an_estimators_classes_are_matched_by_name_and_else_by_number() -> None:
                 model.for_classes(classes or ())
             continue
         told = model if classes is None else model.for_classes(classes)
-        answered = told.answer(torch.from_numpy(x).float()[..., None, None]).argmax(dim=1)
+        answered = told.answer(torch.from_numpy(x).float()[..., None, None]).argmax(
+            dim=1
+        )
         assert answered.tolist() == places, (labels, classes)
 
 
-def test_a_model_whose_names_stand_under_other_numbers_is_refused_unless_it_is_matched(tmp_path: Path) -> None:
+def test_a_model_whose_names_stand_under_other_numbers_is_refused_unless_it_is_matched(
+    tmp_path: Path,
+) -> None:
     shape = (1, 8, 8)
     for name in WORDS:
         (tmp_path / "folders" / name).mkdir(parents=True)
         Image.new("L", (8, 8)).save(tmp_path / "folders" / name / "1.png")
     folders = rs.data.load(str(tmp_path / "folders"), "test")
     known = (WORDS, sorted(WORDS), NUMBERS[:10])
-    by_words, *fitting = (Classifier(arch="small-cnn", classes=classes, shape=shape) for classes in known)
-    check_refusals([(lambda: check_fit(by_words, folders.spec), "'eight', which the model numbers 8")])
+    by_words, *fitting = (
+        Classifier(arch="small-cnn", classes=classes, shape=shape) for classes in known
+    )
+    check_refusals(
+        [
+            (
+                lambda: check_fit(by_words, folders.spec),
+                "'eight', which the model numbers 8",
+            )
+        ]
+    )
     for model in fitting:
         check_fit(model, folders.spec)
     for stream in (False, True):
         images = rs.data.load(str(tmp_path / "folders"), "test", stream=stream)
         _, renumbered = matched(by_words, images)
         assert renumbered.spec.classes == tuple(WORDS)
-        assert renumbered.labels.tolist() == [WORDS.index(name) for name in sorted(WORDS)]
+        assert renumbered.labels.tolist() == [
+            WORDS.index(name) for name in sorted(WORDS)
+        ]
         assert renumbered.batch([2])[1].tolist() == [WORDS.index("four")]
         assert torch.equal(renumbered.batch([2])[0], images.batch([2])[0])
         assert matched(fitting[0], images)[1] is images
@@ -270,24 +403,53 @@ def test_names_of_classes_that_both_sides_know_are_used() -> None:
     both = Ensemble([by_name, by_name], rule="vote")
     for model in (by_name, both):
         for rows in (np.flatnonzero(right)[:40], few, few[:1]):
-            table = rs.certify(model, (x[rows], names[y[rows]]), sigma=0.001, n=100, take=len(rows), identity="a")
-            assert table.correct.all() and table.header.classes == tuple(sorted(WORDS)), len(rows)
-        check_refusals([(lambda: rs.certify(model, (x, y), sigma=0.1, n=100), "eight, five | numbers | names[y]")])  # noqa: B023
+            table = rs.certify(
+                model,
+                (x[rows], names[y[rows]]),
+                sigma=0.001,
+                n=100,
+                take=len(rows),
+                identity="a",
+            )
+            assert table.correct.all() and table.header.classes == tuple(
+                sorted(WORDS)
+            ), len(rows)
+        check_refusals(
+            [
+                (
+                    lambda: rs.certify(model, (x, y), sigma=0.1, n=100),  # noqa: B023
+                    "eight, five | numbers | names[y]",
+                )
+            ]
+        )
     unlabelled = rs.certify(by_name, x[:3], sigma=0.001, n=100)
     assert unlabelled.header.classes == tuple(sorted(WORDS))
     unknown = (x[:2], ["one", "ten"])
-    check_refusals([(lambda: rs.certify(by_name, unknown, sigma=0.1, n=100), "'ten' | not fitted with | eight, five")])
+    check_refusals(
+        [
+            (
+                lambda: rs.certify(by_name, unknown, sigma=0.1, n=100),
+                "'ten' | not fitted with | eight, five",
+            )
+        ]
+    )
     with pytest.warns(Note, match="0 eight, 1 five, 2 four, .*is it this order"):
         rs.certify(by_number, (x, names[y]), sigma=0.1, n=100, take=2)
     with pytest.warns(Note, match="not fitted with the class 3, and never answers it"):
         rs.certify(fitted(np.where(y == 3, 8, y)), (x, y), sigma=0.1, n=100, take=2)
 
 
-def test_a_model_that_only_guesses_without_noise_is_noticed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_that_only_guesses_without_noise_is_noticed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """Fitted on numbers and asked about names, whose order is the alphabet's, it is right about few."""
     x, y = digits()
     names = np.array(WORDS)
-    for labels, take, told in ((y, 60, False), (names[y], 19, False), (names[y], 60, True)):
+    for labels, take, told in (
+        (y, 60, False),
+        (names[y], 19, False),
+        (names[y], 60, True),
+    ):
         model = rs.models.adapt(fitted(y))
         vars(model)["provenance"] = {"epochs": 1, "take": 2000}
         how: dict[str, Any] = {"sigma": 0.01, "n": 100, "take": take}
@@ -296,7 +458,15 @@ def test_a_model_that_only_guesses_without_noise_is_noticed(capsys: pytest.Captu
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")
             rs.certify(model, (x, labels), **how, progress=False)
-        assert any("hardly more often than guessing (10.0%)" in str(each.message) for each in heard) == told
+        assert (
+            any(
+                "hardly more often than guessing (10.0%)" in str(each.message)
+                for each in heard
+            )
+            == told
+        )
         assert ("hardly more often than guessing (10.0%)" in said) == told
         assert ("(0 eight, 1 five, 2 four, ...)" in said) == told
-        assert ("was it trained long enough (1 epoch on 2,000 images), " in said) == told
+        assert (
+            "was it trained long enough (1 epoch on 2,000 images), " in said
+        ) == told

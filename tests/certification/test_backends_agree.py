@@ -17,7 +17,14 @@ from models.refusing import check_refusals
 from randsmooth import models
 from randsmooth.certificates import PRECISIONS
 from randsmooth.certification import Engine, count_classes
-from randsmooth.certification.backends import BACKENDS, ROUNDS, Way, fastest, make_backend, ways
+from randsmooth.certification.backends import (
+    BACKENDS,
+    ROUNDS,
+    Way,
+    fastest,
+    make_backend,
+    ways,
+)
 from randsmooth.certification.backends.torch_backend import Torch, fold_batch_norm
 from randsmooth.certification.engine import WORTH
 from randsmooth.errors import InputError
@@ -26,7 +33,12 @@ from randsmooth.models import OnnxModel
 
 CPU = torch.device("cpu")
 SAMPLES = 500
-SHAPES = {"lenet": (1, 28, 28), "resnet8": (3, 32, 32), "small-cnn": (1, 8, 8), "resnet110": (3, 32, 32)}
+SHAPES = {
+    "lenet": (1, 28, 28),
+    "resnet8": (3, 32, 32),
+    "small-cnn": (1, 8, 8),
+    "resnet110": (3, 32, 32),
+}
 
 
 def network(arch: str) -> nn.Module:
@@ -45,7 +57,9 @@ def network(arch: str) -> nn.Module:
 
 
 def noisy(arch: str, number: int = 64) -> torch.Tensor:
-    return torch.randn(number, *SHAPES[arch], generator=torch.Generator().manual_seed(1))
+    return torch.randn(
+        number, *SHAPES[arch], generator=torch.Generator().manual_seed(1)
+    )
 
 
 def test_folding_keeps_the_answers_and_leaves_no_batch_norm() -> None:
@@ -53,11 +67,16 @@ def test_folding_keeps_the_answers_and_leaves_no_batch_norm() -> None:
         model, x = network(arch).double(), noisy(arch, 5).double()
         before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
         folded = fold_batch_norm(network(arch).double())
-        assert not any(isinstance(module, nn.BatchNorm2d) for module in folded.modules()), arch
+        assert not any(
+            isinstance(module, nn.BatchNorm2d) for module in folded.modules()
+        ), arch
         with torch.no_grad():
             torch.testing.assert_close(folded(x), model(x), rtol=1e-9, atol=1e-9)
         make_backend("torch", model, CPU, "32")
-        assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items()), arch
+        assert all(
+            torch.equal(tensor, before[name])
+            for name, tensor in model.state_dict().items()
+        ), arch
 
 
 class Shared(nn.Module):
@@ -83,18 +102,30 @@ def test_what_cannot_be_folded_is_left_alone() -> None:
         torch.testing.assert_close(folded(x), before)
 
 
-@pytest.mark.parametrize("arch", ["lenet", pytest.param("resnet8", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "arch", ["lenet", pytest.param("resnet8", marks=pytest.mark.slow)]
+)
 def test_backends_agree_with_float64(arch: str) -> None:
     pytest.importorskip("openvino")
     model, x, compared = network(arch), noisy(arch), 0
     with torch.inference_mode():
         truth = network(arch).double()(x.double()).numpy()
-        for backend, precision in itertools.product(("torch", "openvino"), PRECISIONS[:2]):
+        for backend, precision in itertools.product(
+            ("torch", "openvino"), PRECISIONS[:2]
+        ):
             tolerance = (1e-4 if precision == "32" else 0.06) * np.abs(truth).max()
             try:
-                found = make_backend(backend, model, CPU, precision).logits(x).double().numpy()
+                found = (
+                    make_backend(backend, model, CPU, precision)
+                    .logits(x)
+                    .double()
+                    .numpy()
+                )
             except InputError:
-                assert (backend, precision) == ("openvino", "bf16")  # in which not every processor computes
+                assert (backend, precision) == (
+                    "openvino",
+                    "bf16",
+                )  # in which not every processor computes
                 continue
             assert np.abs(found - truth).max() <= tolerance, (backend, precision)
             compared += 1
@@ -108,22 +139,37 @@ class Limited:
         self.core = pytest.importorskip("openvino").Core()
 
     def compile_model(self, model: Any, device: str, config: dict[str, str]) -> Any:
-        return self.core.compile_model(model, device, config | {"INFERENCE_PRECISION_HINT": "f32"})
+        return self.core.compile_model(
+            model, device, config | {"INFERENCE_PRECISION_HINT": "f32"}
+        )
 
     def get_property(self, *names: str) -> Any:
         return self.core.get_property(*names)
 
 
-def test_a_precision_that_openvino_does_not_compute_in_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_precision_that_openvino_does_not_compute_in_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     core = Limited()
     monkeypatch.setattr("openvino.Core", lambda: core)
     made = make_backend("openvino", network("small-cnn"), CPU, "bf16")
-    check_refusals([(partial(made.logits, noisy("small-cnn")), "use precision 32 or the torch backend")])
-    engine = Engine(network("small-cnn"), sigma=0.5, device=CPU, backend="auto", precision="bf16")
+    check_refusals(
+        [
+            (
+                partial(made.logits, noisy("small-cnn")),
+                "use precision 32 or the torch backend",
+            )
+        ]
+    )
+    engine = Engine(
+        network("small-cnn"), sigma=0.5, device=CPU, backend="auto", precision="bf16"
+    )
     assert engine.prepare(SHAPES["small-cnn"]).name == "torch"
 
 
-def test_what_cannot_run_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_run_is_refused_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("onnxruntime")
     (tmp_path / "text.onnx").write_text("no model")
     model, file = network("small-cnn"), OnnxModel(linear(tmp_path / "linear.onnx"))
@@ -132,8 +178,14 @@ def test_what_cannot_run_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.
         ("no ONNX file that can be run", lambda: OnnxModel(tmp_path / "text.onnx")),
         ("tensorrt", lambda: make_backend("tensorrt", model, CPU, "32")),
         ("fp8", lambda: make_backend("torch", model, CPU, "fp8")),  # type: ignore[arg-type]
-        ("export the model with torch.onnx.export", lambda: make_backend("onnx", model, CPU, "32")),
-        ("computes as it was exported", lambda: make_backend("onnx", file, CPU, "bf16")),
+        (
+            "export the model with torch.onnx.export",
+            lambda: make_backend("onnx", model, CPU, "32"),
+        ),
+        (
+            "computes as it was exported",
+            lambda: make_backend("onnx", file, CPU, "bf16"),
+        ),
         ("runs torch models", lambda: make_backend("torch", file, CPU, "32")),
         (install_command("cpu"), lambda: make_backend("openvino", model, CPU, "32")),
     ]
@@ -151,11 +203,18 @@ def test_another_way_is_taken_only_if_it_was_faster_in_every_round() -> None:
     usual, other = Way("torch", "32"), Way("openvino", "32")
     for rounds, chosen in table.items():
         left = iter([0.0, *rounds])
-        best, rates = fastest({usual: lambda: 100.0, other: lambda left=left: next(left)})  # type: ignore[misc]
-        assert (best.backend, rates) == (chosen, {usual: 100.0, other: sorted(rounds)[len(rounds) // 2]}), rounds
+        best, rates = fastest(
+            {usual: lambda: 100.0, other: lambda left=left: next(left)}  # type: ignore[misc]
+        )
+        assert (best.backend, rates) == (
+            chosen,
+            {usual: 100.0, other: sorted(rounds)[len(rounds) // 2]},
+        ), rounds
 
 
-def test_a_trial_draws_noise_and_a_short_run_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trial_draws_noise_and_a_short_run_has_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     pytest.importorskip("openvino")
     drawn: list[int] = []
     count = Engine.count
@@ -171,7 +230,9 @@ def test_a_trial_draws_noise_and_a_short_run_has_none(monkeypatch: pytest.Monkey
         engine = Engine(model, sigma=0.5, device=CPU, backend="auto")
         backend = engine.prepare(shape, samples)
         assert {way.backend for way in engine.rates} == tried
-        assert {way.precision for way in engine.rates} <= {"32"}  # another precision is another classifier
+        assert {way.precision for way in engine.rates} <= {
+            "32"
+        }  # another precision is another classifier
         assert backend.name == "torch" or tried
         alone = Engine(model, sigma=0.5, device=CPU, backend=backend.name)
         x = torch.rand(shape, generator=torch.Generator().manual_seed(0))
@@ -188,12 +249,22 @@ class Shifted(Torch):
         return super().answer(noisy) + 0.1
 
 
-def test_a_backend_of_another_package_certifies(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backend_of_another_package_certifies(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(BACKENDS, "_entries", {})
     BACKENDS.add("shifted", Shifted)
     model, x = network("small-cnn"), torch.rand(SHAPES["small-cnn"])
     engine = Engine(model, sigma=0.5, device=CPU, backend="shifted")
-    assert count_classes(engine, x, [("a", SAMPLES)]).sum() == SAMPLES and engine.backend.name == "shifted"
-    assert Way("shifted", "32") not in ways(model, CPU, "auto", "32")  # unless it says that `auto` tries it
-    with pytest.raises(InputError, match="one of: auto, compile, mixed, onnx, openvino, python, shifted, torch"):
+    assert (
+        count_classes(engine, x, [("a", SAMPLES)]).sum() == SAMPLES
+        and engine.backend.name == "shifted"
+    )
+    assert Way("shifted", "32") not in ways(
+        model, CPU, "auto", "32"
+    )  # unless it says that `auto` tries it
+    with pytest.raises(
+        InputError,
+        match="one of: auto, compile, mixed, onnx, openvino, python, shifted, torch",
+    ):
         make_backend("tensorrt", model, CPU, "32")

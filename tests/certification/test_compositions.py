@@ -28,7 +28,9 @@ IMAGE = torch.rand(1, 8, 8, generator=torch.Generator().manual_seed(1))
 
 def network(seed: int, channels: int = 1, side: int = 8) -> nn.Module:
     torch.manual_seed(seed)
-    return models.build("small-cnn", in_channels=channels, image_size=side, num_classes=10).eval()
+    return models.build(
+        "small-cnn", in_channels=channels, image_size=side, num_classes=10
+    ).eval()
 
 
 class ByHand(nn.Module):
@@ -39,17 +41,25 @@ class ByHand(nn.Module):
         self.inner = network(0, channels=3, side=16)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        x = F.interpolate(x.expand(-1, 3, -1, -1), size=(16, 16), mode="bilinear", align_corners=False)
+        x = F.interpolate(
+            x.expand(-1, 3, -1, -1), size=(16, 16), mode="bilinear", align_corners=False
+        )
         mean, std = (torch.tensor(values).reshape(1, 3, 1, 1) for values in (MEAN, STD))
         answer: torch.Tensor = self.inner((x - mean) / std)
         return answer
 
 
 def counts(model: object, **settings: Any) -> NDArray[np.int64]:
-    return count_classes(Engine(models.adapt(model), sigma=SIGMA, device=CPU, **settings), IMAGE, [("a", 600)])
+    return count_classes(
+        Engine(models.adapt(model), sigma=SIGMA, device=CPU, **settings),
+        IMAGE,
+        [("a", 600)],
+    )
 
 
-def onnx_file(model: nn.Module, folder: Path, shape: tuple[int, ...]) -> models.OnnxModel:
+def onnx_file(
+    model: nn.Module, folder: Path, shape: tuple[int, ...]
+) -> models.OnnxModel:
     pytest.importorskip("onnxruntime")
     path = folder / "net.onnx"
     torch.onnx.export(model, (torch.zeros(4, *shape),), str(path), dynamo=False)
@@ -62,23 +72,43 @@ def fitted(first: int = 0) -> LogisticRegression:
     return LogisticRegression(C=0.1, max_iter=300).fit(x.flatten(1).numpy(), y.numpy())
 
 
-def test_a_wrapped_module_or_file_is_what_it_says_on_every_backend(tmp_path: Path) -> None:
+def test_a_wrapped_module_or_file_is_what_it_says_on_every_backend(
+    tmp_path: Path,
+) -> None:
     pytest.importorskip("openvino")
     expected, inner = counts(ByHand()), network(0, channels=3, side=16)
     wrapped = {backend: models.wrap(inner, **WRAP) for backend in ("torch", "openvino")}
     wrapped["mixed"] = models.wrap(onnx_file(inner, tmp_path, (3, 16, 16)), **WRAP)
     for backend, model in wrapped.items():
-        assert np.abs(counts(model, backend=backend) - expected).sum() <= 4, backend  # the last bits of a few samples
+        assert np.abs(counts(model, backend=backend) - expected).sum() <= 4, (
+            backend
+        )  # the last bits of a few samples
 
 
 def test_the_header_says_what_lies_between_noise_and_label(tmp_path: Path) -> None:
-    wrapped, out = rs.wrap(network(0, channels=3, side=16), **WRAP), tmp_path / "wrapped.parquet"
+    wrapped, out = (
+        rs.wrap(network(0, channels=3, side=16), **WRAP),
+        tmp_path / "wrapped.parquet",
+    )
     stored = rs.certify(wrapped, "digits", **SETTINGS, out=out).header
     said = " ".join(map(str, (stored.model, stored.notes)))
-    for words in ("a grey channel repeated", "resized to 16 on the shorter side (bilinear)", "normalised by mean 0.5"):
+    for words in (
+        "a grey channel repeated",
+        "resized to 16 on the shorter side (bilinear)",
+        "normalised by mean 0.5",
+    ):
         assert words in said
-    other = rs.wrap(network(0, channels=3, side=16), **WRAP | {"interpolation": "bicubic"})
-    check_refusals([(lambda: rs.certify(other, "digits", **SETTINGS, out=out, resume=True), "begun differently")])
+    other = rs.wrap(
+        network(0, channels=3, side=16), **WRAP | {"interpolation": "bicubic"}
+    )
+    check_refusals(
+        [
+            (
+                lambda: rs.certify(other, "digits", **SETTINGS, out=out, resume=True),
+                "begun differently",
+            )
+        ]
+    )
 
 
 class Sent:
@@ -96,35 +126,62 @@ class Sent:
 
 def probable(images: NDArray[np.float32]) -> NDArray[np.float64]:
     """Logits of an estimator: the logarithms of its probabilities."""
-    answer: NDArray[np.float64] = fitted().predict_log_proba(images.reshape(len(images), -1))
+    answer: NDArray[np.float64] = fitted().predict_log_proba(
+        images.reshape(len(images), -1)
+    )
     return answer
 
 
 def test_an_ensemble_of_mixed_members(tmp_path: Path) -> None:
     def members() -> list[object]:
-        function = models.FunctionModel(Sent(network(3)), num_classes=10, identity="a function")
-        estimator = models.FunctionModel(probable, num_classes=10, identity="an estimator")
-        return [network(1), onnx_file(network(2), tmp_path, (1, 8, 8)), function, estimator]
+        function = models.FunctionModel(
+            Sent(network(3)), num_classes=10, identity="a function"
+        )
+        estimator = models.FunctionModel(
+            probable, num_classes=10, identity="an estimator"
+        )
+        return [
+            network(1),
+            onnx_file(network(2), tmp_path, (1, 8, 8)),
+            function,
+            estimator,
+        ]
 
-    ensemble, x, logits = rs.Ensemble(members(), "probabilities"), torch.rand(128, 1, 8, 8), []
+    ensemble, x, logits = (
+        rs.Ensemble(members(), "probabilities"),
+        torch.rand(128, 1, 8, 8),
+        [],
+    )
     mixed = make_backend("mixed", ensemble, CPU, "32")
     mixed.size = 128
     with torch.inference_mode():
         for base in map(models.adapt, members()):
             logits.append(make_backend(usual_backend(base), base, CPU, "32").logits(x))
-        expected = torch.stack([torch.softmax(each.float(), dim=1) for each in logits]).mean(dim=0)
+        expected = torch.stack(
+            [torch.softmax(each.float(), dim=1) for each in logits]
+        ).mean(dim=0)
         assert torch.allclose(mixed.logits(x).exp(), expected, atol=1e-5)
     out = tmp_path / "mixed.parquet"
     table = rs.certify(ensemble, "digits", **SETTINGS, out=out)
     assert table.header.backend == "mixed"
-    assert table.header.model is not None and table.header.model["weights"] == models.weights_hash(ensemble)
-    rs.certify(rs.Ensemble(members(), "probabilities"), "digits", **SETTINGS, out=out, resume=True)
+    assert table.header.model is not None and table.header.model[
+        "weights"
+    ] == models.weights_hash(ensemble)
+    rs.certify(
+        rs.Ensemble(members(), "probabilities"),
+        "digits",
+        **SETTINGS,
+        out=out,
+        resume=True,
+    )
 
 
 def trained(seed: int) -> nn.Module:
     """A linear classifier of digits, on another part of the data than its siblings."""
     linear, found = nn.Linear(64, 10), fitted(150 * seed)
-    linear.weight.data, linear.bias.data = (torch.tensor(a).float() for a in (found.coef_, found.intercept_))
+    linear.weight.data, linear.bias.data = (
+        torch.tensor(a).float() for a in (found.coef_, found.intercept_)
+    )
     return nn.Sequential(nn.Flatten(), linear).eval()
 
 
@@ -138,7 +195,9 @@ class Brute(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         logits = torch.stack([member(x) for member in self.members])
         first = logits[:2].argmax(dim=2)
-        return torch.where((first[0] == first[1])[:, None], logits[:2].mean(dim=0), logits.mean(dim=0))
+        return torch.where(
+            (first[0] == first[1])[:, None], logits[:2].mean(dim=0), logits.mean(dim=0)
+        )
 
 
 def test_a_consensus_certifies_what_it_is_defined_as_and_asks_less() -> None:
@@ -154,13 +213,19 @@ def test_a_consensus_certifies_what_it_is_defined_as_and_asks_less() -> None:
         return smoothed.certify(x, n0=100, n=1000)
 
     brute, full = certified(Brute(members).eval()), certified(rs.Ensemble(members))
-    functions: list[object] = [models.FunctionModel(call, num_classes=10) for call in calls]
+    functions: list[object] = [
+        models.FunctionModel(call, num_classes=10) for call in calls
+    ]
     for parts in (members, functions):
         found = certified(rs.Ensemble(parts, consensus=2))
-        assert np.array_equal(found.counts, brute.counts) and np.array_equal(found.radius, brute.radius)
+        assert np.array_equal(found.counts, brute.counts) and np.array_equal(
+            found.radius, brute.radius
+        )
     asked = [sum(call.sizes) for call in calls]
     assert 11_000 <= asked[0] == asked[1]  # batches are filled up
-    assert max(asked[2:]) < 0.6 * asked[0]  # the others answer only where the first two differ, in quarters of a batch
+    assert (
+        max(asked[2:]) < 0.6 * asked[0]
+    )  # the others answer only where the first two differ, in quarters of a batch
     assert not np.array_equal(full.counts, brute.counts)  # it is another classifier
 
 
@@ -187,14 +252,30 @@ def bright() -> models.FunctionModel:
 def test_the_name_of_a_part_does_not_hide_what_lies_around_it(tmp_path: Path) -> None:
     pairs: dict[str, tuple[object, object]] = {
         "scale": (rs.wrap(bright(), scale=2.0), rs.wrap(bright(), scale=3.0)),
-        "denoiser": (rs.Denoised(Dimmed(0.5), bright()), rs.Denoised(Dimmed(0.7), bright())),
-        "rule": (rs.Ensemble([bright(), network(0)]), rs.Ensemble([bright(), network(0)], "probabilities")),
+        "denoiser": (
+            rs.Denoised(Dimmed(0.5), bright()),
+            rs.Denoised(Dimmed(0.7), bright()),
+        ),
+        "rule": (
+            rs.Ensemble([bright(), network(0)]),
+            rs.Ensemble([bright(), network(0)], "probabilities"),
+        ),
     }
     for name, (begun, other) in pairs.items():
-        how: dict[str, Any] = SETTINGS | {"identity": "brightness", "out": tmp_path / f"{name}.parquet"}
+        how: dict[str, Any] = SETTINGS | {
+            "identity": "brightness",
+            "out": tmp_path / f"{name}.parquet",
+        }
         table = rs.certify(begun, "digits", **how)
         assert rs.certify(begun, "digits", **how, resume=True).header == table.header
-        check_refusals([(partial(rs.certify, other, "digits", **how, resume=True), "begun differently")])
+        check_refusals(
+            [
+                (
+                    partial(rs.certify, other, "digits", **how, resume=True),
+                    "begun differently",
+                )
+            ]
+        )
 
 
 @pytest.mark.slow
@@ -202,35 +283,61 @@ def test_compositions_of_torch_modules_are_exported(tmp_path: Path) -> None:
     pytest.importorskip("onnxscript")
     x = torch.rand(5, 1, 8, 8)
     wrapped = rs.wrap(network(0, channels=3, side=16), **WRAP)
-    model = rs.Ensemble([rs.Denoised(Dimmed(0.5), network(0)), wrapped], "probabilities")
-    files: dict[str, Any] = {"onnx": tmp_path / "net.onnx", "torch_export": tmp_path / "net.pt2"}
+    model = rs.Ensemble(
+        [rs.Denoised(Dimmed(0.5), network(0)), wrapped], "probabilities"
+    )
+    files: dict[str, Any] = {
+        "onnx": tmp_path / "net.onnx",
+        "torch_export": tmp_path / "net.pt2",
+    }
     apart = rs.certification.export_model(model, **files, shape=(1, 8, 8))
     assert list(apart) == list(files.values()) and max(apart.values()) < 1e-5
     with torch.inference_mode():
         read = models.adapt(models.open_source(files["torch_export"]))
-        assert isinstance(read, nn.Module) and torch.allclose(read(x), model(x), atol=1e-5)
+        assert isinstance(read, nn.Module) and torch.allclose(
+            read(x), model(x), atol=1e-5
+        )
 
 
 def test_what_cannot_be_composed_is_refused_by_name(tmp_path: Path) -> None:
     consensus = rs.Ensemble([network(seed) for seed in range(3)], consensus=2)
     labels = models.FunctionModel(lambda images: [0] * len(images), num_classes=10)
     assert counts(rs.Ensemble([network(0), labels], "vote")).sum() == 600
-    assert counts(rs.wrap(network(0, channels=3), channels=3, mean=MEAN, std=STD)).sum() == 600
+    assert (
+        counts(rs.wrap(network(0, channels=3), channels=3, mean=MEAN, std=STD)).sum()
+        == 600
+    )
 
     def answering(answer: Any) -> Any:
-        return lambda: rs.SmoothedClassifier(rs.wrap(answer, num_classes=10), sigma=SIGMA).predict(IMAGE)
+        return lambda: rs.SmoothedClassifier(
+            rs.wrap(answer, num_classes=10), sigma=SIGMA
+        ).predict(IMAGE)
 
     def exporting(model: Any) -> Any:
-        return lambda: rs.certification.export_model(model, torch_export=tmp_path / "net.pt2", shape=(1, 8, 8))
+        return lambda: rs.certification.export_model(
+            model, torch_export=tmp_path / "net.pt2", shape=(1, 8, 8)
+        )
 
     script = torch.jit.script(trained(0))
     table: list[tuple[str, Any]] = [
-        ("none whose steps depend on the images", lambda: make_backend("compile", consensus, CPU, "32")),
-        ("answers with labels, which have no mean", lambda: counts(rs.Ensemble([network(0), labels]))),
-        ("3 numbers for images of 1 channel", lambda: counts(rs.wrap(network(0, channels=3), mean=MEAN, std=STD))),
+        (
+            "none whose steps depend on the images",
+            lambda: make_backend("compile", consensus, CPU, "32"),
+        ),
+        (
+            "answers with labels, which have no mean",
+            lambda: counts(rs.Ensemble([network(0), labels])),
+        ),
+        (
+            "3 numbers for images of 1 channel",
+            lambda: counts(rs.wrap(network(0, channels=3), mean=MEAN, std=STD)),
+        ),
         ("torch.export cannot export it", exporting(rs.wrap(brightness, scale=2.0))),
         ("the model is a program of torch.export or TorchScript", exporting(script)),
         ("leave out consensus", exporting(consensus)),
-        ("images with a dict of 'logits'; expected logits", answering(lambda x: {"logits": x})),
+        (
+            "images with a dict of 'logits'; expected logits",
+            answering(lambda x: {"logits": x}),
+        ),
     ]
     check_refusals((refused, said) for said, refused in table)

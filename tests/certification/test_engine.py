@@ -56,33 +56,50 @@ class Digits(nn.Module):
         return nn.functional.one_hot(digit, 10).float()
 
 
-def counted_slowly(network: nn.Module, x: torch.Tensor, name: str, n: int, seed: int = 0) -> list[int]:
+def counted_slowly(
+    network: nn.Module, x: torch.Tensor, name: str, n: int, seed: int = 0
+) -> list[int]:
     """One sample at a time, each drawn from its address."""
     counts = [0] * 10
     for sample in range(n):
         block, place = divmod(sample, BLOCK)
-        noise = draw((BLOCK, *x.shape), SIGMA, stream=Stream(seed, name).at(address_of(x), block))[place]
+        noise = draw(
+            (BLOCK, *x.shape), SIGMA, stream=Stream(seed, name).at(address_of(x), block)
+        )[place]
         with torch.no_grad():
             counts[int(network((x + noise)[None]).argmax())] += 1
     return counts
 
 
-def test_counts_are_those_of_one_sample_at_a_time(network: nn.Module, image: torch.Tensor) -> None:
+def test_counts_are_those_of_one_sample_at_a_time(
+    network: nn.Module, image: torch.Tensor
+) -> None:
     for n in (1, BLOCK - 1, BLOCK, 3 * BLOCK + 7):
-        counts = count_classes(Engine(network, sigma=SIGMA, device=CPU), image, [("a", 100), ("b", n)])
-        assert counts.tolist() == [counted_slowly(network, image, name, k) for name, k in (("a", 100), ("b", n))]
+        counts = count_classes(
+            Engine(network, sigma=SIGMA, device=CPU), image, [("a", 100), ("b", n)]
+        )
+        assert counts.tolist() == [
+            counted_slowly(network, image, name, k)
+            for name, k in (("a", 100), ("b", n))
+        ]
 
 
 def test_the_batch_size_does_not_change_the_noise(image: torch.Tensor) -> None:
     found = {}
     for batch in (BLOCK, 200, 512, 4096):
         model = Digits()
-        found[batch] = count_classes(Engine(model, sigma=SIGMA, device=CPU, batch=batch), image, [("a", 1000)]).tolist()
-        assert model.shapes == {(batch, 1, 8, 8)}  # also where the samples fill no batch
+        found[batch] = count_classes(
+            Engine(model, sigma=SIGMA, device=CPU, batch=batch), image, [("a", 1000)]
+        ).tolist()
+        assert model.shapes == {
+            (batch, 1, 8, 8)
+        }  # also where the samples fill no batch
     assert all(counts == found[BLOCK] for counts in found.values())
 
 
-def numbered(engine: Engine, numbers: list[int], images: torch.Tensor) -> dict[int, Any]:
+def numbered(
+    engine: Engine, numbers: list[int], images: torch.Tensor
+) -> dict[int, Any]:
     """Every image's counts, asked for in parts as a sequential rule does: as many as its own answers decide."""
 
     def steps(i: int) -> Steps[list[Any]]:
@@ -118,9 +135,13 @@ def test_neither_order_nor_neighbours_matter(network: nn.Module) -> None:
         engine = Engine(model, sigma=SIGMA, device=CPU)
         everything = numbered(engine, list(range(40)), images)
         assert engine.mixes == mixes
-        assert numbered(engine, list(range(39, -1, -2)), images) == {i: everything[i] for i in range(1, 40, 2)}
+        assert numbered(engine, list(range(39, -1, -2)), images) == {
+            i: everything[i] for i in range(1, 40, 2)
+        }
         for i in (0, 3, 17):
-            assert numbered(Engine(model, sigma=SIGMA, device=CPU), [i], images) == {i: everything[i]}
+            assert numbered(Engine(model, sigma=SIGMA, device=CPU), [i], images) == {
+                i: everything[i]
+            }
 
 
 class OfTheBatch(nn.Module):
@@ -144,26 +165,49 @@ def voted(x: torch.Tensor, network: nn.Module) -> torch.Tensor:
 
 def normed(x: torch.Tensor, network: nn.Module) -> torch.Tensor:
     """A batch norm by hand."""
-    logits: torch.Tensor = network((x - x.mean((0, 2, 3), keepdim=True)) / x.std((0, 2, 3), keepdim=True))
+    logits: torch.Tensor = network(
+        (x - x.mean((0, 2, 3), keepdim=True)) / x.std((0, 2, 3), keepdim=True)
+    )
     return logits
 
 
 def test_models_that_mix_their_batch_are_refused() -> None:
-    norm = nn.Sequential(OrderedDict(norm=nn.BatchNorm2d(1, track_running_stats=False), flat=nn.Flatten())).eval()
-    told = [(norm, "norm is a batch norm without running"), (torch.jit.script(norm), "norm is a batch norm without")]
+    norm = nn.Sequential(
+        OrderedDict(
+            norm=nn.BatchNorm2d(1, track_running_stats=False), flat=nn.Flatten()
+        )
+    ).eval()
+    told = [
+        (norm, "norm is a batch norm without running"),
+        (torch.jit.script(norm), "norm is a batch norm without"),
+    ]
     another = r"gives \d+ of \d+ noisy images another class beside other images"
     mixing = [(OfTheBatch(rule).eval(), another) for rule in (voted, normed)]
     for model, message in [*told, *mixing]:
         for seed in range(3):  # of the noise on the images that are tried
             with pytest.raises(InputError, match=message):
-                SmoothedClassifier(model, sigma=SIGMA, n=100, seed=seed).certify(torch.rand(1, 1, 8, 8))
+                SmoothedClassifier(model, sigma=SIGMA, n=100, seed=seed).certify(
+                    torch.rand(1, 1, 8, 8)
+                )
 
 
-def test_a_model_that_mixes_its_batch_a_little_gets_a_note_in_its_table(tmp_path: Path) -> None:
-    model = OfTheBatch(lambda x, network: network(x) * (1 + 1e-3 * x.abs().max())).eval()
+def test_a_model_that_mixes_its_batch_a_little_gets_a_note_in_its_table(
+    tmp_path: Path,
+) -> None:
+    model = OfTheBatch(
+        lambda x, network: network(x) * (1 + 1e-3 * x.abs().max())
+    ).eval()
     with pytest.warns(Note, match="which no certificate allows for"):
         SmoothedClassifier(model, sigma=SIGMA, n=100).certify(torch.rand(1, 1, 8, 8))
-    rs.certify(model, "digits", sigma=SIGMA, n=100, take=2, out=tmp_path / "a.parquet", identity="mixes")
+    rs.certify(
+        model,
+        "digits",
+        sigma=SIGMA,
+        n=100,
+        take=2,
+        out=tmp_path / "a.parquet",
+        identity="mixes",
+    )
     table = rs.read(tmp_path / "a.parquet")
     assert table.header.notes == (BATCH_MATTERS,)
     assert BATCH_MATTERS in " ".join(rs.report.remarks([table]))
@@ -184,18 +228,33 @@ class Answer(nn.Module):
         self.logits = logits
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return torch.tensor(self.logits).expand(len(x), *torch.tensor(self.logits).shape)
+        return torch.tensor(self.logits).expand(
+            len(x), *torch.tensor(self.logits).shape
+        )
 
 
-def test_answers_that_cannot_be_counted_are_refused(network: nn.Module, image: torch.Tensor) -> None:
+def test_answers_that_cannot_be_counted_are_refused(
+    network: nn.Module, image: torch.Tensor
+) -> None:
     def counting(model: nn.Module, **fields: Any) -> Callable[[], object]:
-        return lambda: count_classes(Engine(model, sigma=SIGMA, device=CPU, **fields), image, [("a", 50)], number=17)
+        return lambda: count_classes(
+            Engine(model, sigma=SIGMA, device=CPU, **fields),
+            image,
+            [("a", 50)],
+            number=17,
+        )
 
     broken = "NaN or infinite logits for 50 of 50 noisy copies of image 17"
     check_refusals(
         [
-            *((counting(Answer(logits)), broken) for logits in ([0.0, math.nan], [math.inf, 0.0], [-math.inf] * 2)),
-            *((counting(Answer(logits)), "expected logits (256, K)") for logits in (0.0, [[0.0, 1.0]])),
+            *(
+                (counting(Answer(logits)), broken)
+                for logits in ([0.0, math.nan], [math.inf, 0.0], [-math.inf] * 2)
+            ),
+            *(
+                (counting(Answer(logits)), "expected logits (256, K)")
+                for logits in (0.0, [[0.0, 1.0]])
+            ),
             (counting(network, precision="fp8"), "fp8"),
             (counting(Sometimes().eval()), "call to call"),
         ]
@@ -206,11 +265,27 @@ def test_a_batch_holds_a_block_and_fits_into_memory() -> None:
     model = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten()).eval()
     for shape, least in (((3, 8, 8), BLOCK), ((3, 224, 224), FINE)):
         small = Engine(model, sigma=SIGMA, device=CPU, batch=least - 1)
-        check_refusals([(lambda: small.prepare(shape), f"batch={least - 1} must be at least {least}")])  # noqa: B023
+        check_refusals(
+            [
+                (
+                    lambda: small.prepare(shape),  # noqa: B023
+                    f"batch={least - 1} must be at least {least}",
+                )
+            ]
+        )
         engine = Engine(model, sigma=SIGMA, device=CPU, batch=least)
-        assert count_classes(engine, torch.full(shape, 0.5), [("a", least + 1)]).sum() == least + 1
-    tight = [Engine(Small().eval(), sigma=SIGMA, device=CPU, backend=each, batch=512) for each in ("torch", "auto")]
-    check_refusals((lambda each=each: each.prepare((1, 8, 8)), "batches of 512  | batch=256") for each in tight)  # type: ignore[misc]
+        assert (
+            count_classes(engine, torch.full(shape, 0.5), [("a", least + 1)]).sum()
+            == least + 1
+        )
+    tight = [
+        Engine(Small().eval(), sigma=SIGMA, device=CPU, backend=each, batch=512)
+        for each in ("torch", "auto")
+    ]
+    check_refusals(
+        (lambda each=each: each.prepare((1, 8, 8)), "batches of 512  | batch=256")  # type: ignore[misc]
+        for each in tight
+    )
 
 
 @pytest.mark.cuda
@@ -219,10 +294,19 @@ def test_cuda_counts_do_not_depend_on_the_batch_and_sound_ones_are_those_of_the_
 ) -> None:
     """The model reads a digit deep inside a pixel, so that every bit of every sample counts."""
     cuda, plan = torch.device("cuda"), [("a", 5_000), ("b", 77)]
-    one, other = (count_classes(Engine(network, sigma=SIGMA, device=cuda, batch=b), image, plan) for b in (BLOCK, 4096))
+    one, other = (
+        count_classes(Engine(network, sigma=SIGMA, device=cuda, batch=b), image, plan)
+        for b in (BLOCK, 4096)
+    )
     assert np.array_equal(one, other)
-    x = torch.randint(0, 256, (1, 8, 8), generator=torch.Generator().manual_seed(1)) / 255
-    one, other = (count_classes(Engine(Digits(), sigma=SIGMA, sound=True, device=d), x, plan) for d in (CPU, cuda))
+    x = (
+        torch.randint(0, 256, (1, 8, 8), generator=torch.Generator().manual_seed(1))
+        / 255
+    )
+    one, other = (
+        count_classes(Engine(Digits(), sigma=SIGMA, sound=True, device=d), x, plan)
+        for d in (CPU, cuda)
+    )
     assert np.array_equal(one, other)
 
 
@@ -243,20 +327,28 @@ def two_threads() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("backend", ["torch", pytest.param("openvino", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "backend", ["torch", pytest.param("openvino", marks=pytest.mark.slow)]
+)
 def test_counts_do_not_depend_on_the_workers(backend: str, two_threads: None) -> None:
     if backend == "openvino":
         pytest.importorskip("openvino")
     torch.manual_seed(0)
-    network = models.build("small-cnn", in_channels=1, image_size=8, num_classes=10).eval()
+    network = models.build(
+        "small-cnn", in_channels=1, image_size=8, num_classes=10
+    ).eval()
     x = torch.rand(1, 8, 8)
     counts = []
     for threads in (1, 2):
         torch.set_num_threads(threads)
         engine = Engine(network, sigma=0.5, device=CPU, backend=backend)
         counts.append(count_classes(engine, x, [("a", 3000), ("b", 100)]))
-        assert engine.workers.number == threads + (backend == "openvino")  # who draws while the others wait
+        assert engine.workers.number == threads + (
+            backend == "openvino"
+        )  # who draws while the others wait
         assert engine.backend.workers == threads
     np.testing.assert_array_equal(counts[0], counts[1])
     other_channels = partial(count_classes, engine, torch.rand(3, 8, 8), [("a", 10)])
-    check_refusals([(other_channels, "refuses inputs of shape")])  # a worker's error reaches the caller
+    check_refusals(
+        [(other_channels, "refuses inputs of shape")]
+    )  # a worker's error reaches the caller

@@ -39,12 +39,18 @@ class Linear(nn.Module):
         return self.answer(self.net, x)
 
 
-def linear(answer: Callable[[nn.Module, Tensor], Any] = lambda net, x: net(x)) -> nn.Module:
+def linear(
+    answer: Callable[[nn.Module, Tensor], Any] = lambda net, x: net(x),
+) -> nn.Module:
     return Linear(answer).eval()
 
 
 def counts(model: object, **options: Any) -> NDArray[np.int64]:
-    return rs.SmoothedClassifier(model, **{"sigma": 0.25, "n": 300, "seed": 0} | options).certify(X).counts
+    return (
+        rs.SmoothedClassifier(model, **{"sigma": 0.25, "n": 300, "seed": 0} | options)
+        .certify(X)
+        .counts
+    )
 
 
 class Viewed(nn.Module):
@@ -53,7 +59,11 @@ class Viewed(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         torch.manual_seed(0)
-        self.conv, self.norm, self.out = nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.Linear(256, 10)
+        self.conv, self.norm, self.out = (
+            nn.Conv2d(1, 4, 3, padding=1),
+            nn.BatchNorm2d(4),
+            nn.Linear(256, 10),
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         hidden = self.norm(self.conv(x)).relu()
@@ -61,10 +71,16 @@ class Viewed(nn.Module):
         return logits
 
 
-def test_a_faster_way_that_fails_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_faster_way_that_fails_says_nothing(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     network = Viewed().eval()
     expected = counts(lambda x: network(torch.from_numpy(x)).detach())
-    for model in (network, fx.symbolic_trace(network), nn.Sequential(fx.symbolic_trace(network)).eval()):
+    for model in (
+        network,
+        fx.symbolic_trace(network),
+        nn.Sequential(fx.symbolic_trace(network)).eval(),
+    ):
         assert np.abs(counts(model) - expected).sum() <= 4
     assert capfd.readouterr() == ("", "")
 
@@ -81,8 +97,25 @@ def test_the_plainest_network_prints_nothing_but_its_result(tmp_path: Path) -> N
         "        return self.last(h.view(h.size(0), -1))\n"
         "def make():\n    return Net().eval()\n"
     )
-    words = ["certify", "net.py:make", "--dataset", "digits", "--sigma", "0.25", "--n", "100", "--take", "1", "--quiet"]
-    done = subprocess.run([sys.executable, "-m", "randsmooth", *words], cwd=tmp_path, capture_output=True, text=True)
+    words = [
+        "certify",
+        "net.py:make",
+        "--dataset",
+        "digits",
+        "--sigma",
+        "0.25",
+        "--n",
+        "100",
+        "--take",
+        "1",
+        "--quiet",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "randsmooth", *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -130,7 +163,10 @@ def test_a_model_that_takes_a_gradient_is_run() -> None:
     net, expected = linear().get_submodule("net"), counts(linear(by_hand))
     for answer in (ascent, asking):
         assert np.abs(counts(linear(answer)) - expected).sum() <= 4, answer
-        assert np.abs(counts(lambda x: answer(net, torch.as_tensor(x))) - expected).sum() <= 4  # noqa: B023
+        assert (
+            np.abs(counts(lambda x: answer(net, torch.as_tensor(x))) - expected).sum()  # noqa: B023
+            <= 4
+        )
 
 
 def test_a_model_of_one_image_at_a_time_is_asked_image_by_image() -> None:
@@ -140,21 +176,40 @@ def test_a_model_of_one_image_at_a_time_is_asked_image_by_image() -> None:
     run = rs.certification.Run.of(alone, "digits", sigma=0.25, n=100, take=1)
     assert [note for note in run.notes if "image by image" in note]
     table = rs.certify(alone, "digits", sigma=0.25, n=100, take=6, seed=0)
-    assert rs.certification.attack(alone, table, steps=1, m=10, restarts=1, n=50, take=1).gradient_free
+    assert rs.certification.attack(
+        alone, table, steps=1, m=10, restarts=1, n=50, take=1
+    ).gradient_free
 
 
 def test_minus_infinity_is_a_logit_like_any_other() -> None:
     masked = linear(lambda net, x: net(x).masked_fill(MASKED, -torch.inf))
     low = linear(lambda net, x: net(x).masked_fill(MASKED, -1e9))
-    shares = linear(lambda net, x: net(x).masked_fill(MASKED, -1e9).softmax(dim=1).log())
-    for model in (masked, shares, rs.Ensemble([masked, low], rule="vote"), rs.Ensemble([masked, low])):
+    shares = linear(
+        lambda net, x: net(x).masked_fill(MASKED, -1e9).softmax(dim=1).log()
+    )
+    for model in (
+        masked,
+        shares,
+        rs.Ensemble([masked, low], rule="vote"),
+        rs.Ensemble([masked, low]),
+    ):
         assert np.array_equal(counts(model), counts(low))
-    soft = [certify_soft(rs.SmoothedClassifier(each, sigma=0.25, seed=0), X, n0=64, n=200) for each in (masked, low)]
+    soft = [
+        certify_soft(rs.SmoothedClassifier(each, sigma=0.25, seed=0), X, n0=64, n=200)
+        for each in (masked, low)
+    ]
     assert np.allclose(soft[0].lower, soft[1].lower)
     for wrong in (torch.inf, torch.nan):
         broken = linear(lambda net, x: net(x).masked_fill(MASKED, wrong))  # noqa: B023
         check_refusals([(lambda: counts(broken), "NaN or infinite logits")])  # noqa: B023
-    check_refusals([(lambda: counts(linear(lambda net, x: net(x) - torch.inf)), "NaN or infinite logits")])
+    check_refusals(
+        [
+            (
+                lambda: counts(linear(lambda net, x: net(x) - torch.inf)),
+                "NaN or infinite logits",
+            )
+        ]
+    )
 
 
 def test_a_model_that_openvino_cannot_convert_is_not_asked_about_its_size() -> None:
@@ -168,27 +223,59 @@ def test_a_model_that_openvino_cannot_convert_is_not_asked_about_its_size() -> N
 
 def test_an_export_of_masked_classes_is_kept(tmp_path: Path) -> None:
     masked = linear(lambda net, x: net(x).masked_fill(MASKED, -torch.inf))
-    assert max(export_model(masked, torch_export=tmp_path / "net.pt2", shape=(1, 8, 8)).values()) < 1e-6
+    assert (
+        max(
+            export_model(
+                masked, torch_export=tmp_path / "net.pt2", shape=(1, 8, 8)
+            ).values()
+        )
+        < 1e-6
+    )
 
 
 def test_answers_that_are_no_logits_name_what_makes_logits_of_them() -> None:
     table: list[tuple[Callable[[nn.Module, Tensor], Any], str]] = [
-        (lambda net, x: {"features": x, "logits": net(x)}, "a dict of 'features', 'logits' | answer='logits'"),
+        (
+            lambda net, x: {"features": x, "logits": net(x)},
+            "a dict of 'features', 'logits' | answer='logits'",
+        ),
         (lambda net, x: (x, net(x)), "a tuple of 2 parts | answer=1)"),
         (lambda net, x: [net(x), net(x)], "a list of 2 parts | answer=0 or answer=1"),
-        (lambda net, x: net(x)[:, 0], "torch.float32 (256,) | binary='logit' | binary='probability'"),
-        (lambda net, x: net(x)[:, :1], "torch.float32 (256, 1) | binary='logit' | binary='probability'"),
+        (
+            lambda net, x: net(x)[:, 0],
+            "torch.float32 (256,) | binary='logit' | binary='probability'",
+        ),
+        (
+            lambda net, x: net(x)[:, :1],
+            "torch.float32 (256, 1) | binary='logit' | binary='probability'",
+        ),
         (lambda net, x: net(x).argmax(1), "torch.int64 (256,) | lambda x: model(x)"),
-        (lambda net, x: net(x)[:, :, None, None], "(256, 10, 1, 1) | torch.nn.Flatten()"),
+        (
+            lambda net, x: net(x)[:, :, None, None],
+            "(256, 10, 1, 1) | torch.nn.Flatten()",
+        ),
         (lambda net, x: net(x).T, "(10, 256) | let it return .T"),
-        (lambda net, x: net(x) + 0j, "torch.complex64 (256, 10) | real numbers | .abs()"),
-        (lambda net, x: net(x).numpy(), "a NumPy array of float32 (256, 10) | torch.from_numpy"),
+        (
+            lambda net, x: net(x) + 0j,
+            "torch.complex64 (256, 10) | real numbers | .abs()",
+        ),
+        (
+            lambda net, x: net(x).numpy(),
+            "a NumPy array of float32 (256, 10) | torch.from_numpy",
+        ),
         (lambda net, x: None, "NoneType | return"),
         (lambda net, x: net(x)[:1], "(1, 10); expected logits (256, K)"),
     ]
     for answer, said in table:
         check_refusals([(lambda: counts(linear(answer)), said)])  # noqa: B023
-    check_refusals([(lambda: counts(rs.Ensemble([linear(table[0][0]), linear()])), "a member | answer='logits'")])
+    check_refusals(
+        [
+            (
+                lambda: counts(rs.Ensemble([linear(table[0][0]), linear()])),
+                "a member | answer='logits'",
+            )
+        ]
+    )
 
 
 def test_the_wrapper_that_is_named_makes_logits() -> None:
@@ -203,16 +290,30 @@ def test_the_wrapper_that_is_named_makes_logits() -> None:
         assert np.array_equal(counts(model), expected)
         assert model.notes == (f"after the model: the part {name!r} of its answer",)
     two = counts(linear(lambda net, x: net(x)[:, [1, 0]]))
-    margin: Callable[[nn.Module, Tensor], Tensor] = lambda net, x: net(x)[:, :1] - net(x)[:, 1:2]  # noqa: E731
+    margin: Callable[[nn.Module, Tensor], Tensor] = lambda net, x: (
+        net(x)[:, :1] - net(x)[:, 1:2]
+    )
     assert np.array_equal(counts(rs.wrap(linear(margin), binary="logit")), two)
     share = linear(lambda net, x: margin(net, x).flatten().sigmoid())
     assert np.abs(counts(rs.wrap(share, binary="probability")) - two).sum() <= 4
     check_refusals(
         [
-            (lambda: counts(rs.wrap(linear(margin), binary="probability")), "NaN or infinite logits"),
-            (lambda: counts(rs.wrap(linear(), binary="logit")), "binary='logit' | torch.float32 (256, 10)"),
-            (lambda: counts(rs.wrap(linear(), answer="logits")), "answer='logits' is no part"),
-            (lambda: counts(rs.wrap(linear(parts[1][0]), answer=2)), "answer=2 is no part | a tuple of 2 parts"),
+            (
+                lambda: counts(rs.wrap(linear(margin), binary="probability")),
+                "NaN or infinite logits",
+            ),
+            (
+                lambda: counts(rs.wrap(linear(), binary="logit")),
+                "binary='logit' | torch.float32 (256, 10)",
+            ),
+            (
+                lambda: counts(rs.wrap(linear(), answer="logits")),
+                "answer='logits' is no part",
+            ),
+            (
+                lambda: counts(rs.wrap(linear(parts[1][0]), answer=2)),
+                "answer=2 is no part | a tuple of 2 parts",
+            ),
             (lambda: rs.wrap(linear(), binary="shares"), "unknown binary 'shares'"),
         ]
     )
@@ -221,7 +322,9 @@ def test_the_wrapper_that_is_named_makes_logits() -> None:
 def test_numbers_of_every_kind_are_counted() -> None:
     expected = counts(linear())
     for change in (Tensor.to_sparse, Tensor.double, Tensor.half):
-        assert np.abs(counts(linear(lambda net, x: change(net(x)))) - expected).sum() <= 6, change  # noqa: B023
+        assert (
+            np.abs(counts(linear(lambda net, x: change(net(x)))) - expected).sum() <= 6  # noqa: B023
+        ), change
     one_hot = linear(lambda net, x: net(x) == net(x).amax(dim=1, keepdim=True))
     assert np.array_equal(counts(one_hot), expected)
 
@@ -236,15 +339,25 @@ def test_only_shapes_are_asked_about_as_shapes() -> None:
 
     table: list[tuple[Callable[[nn.Module, Tensor], Any], str]] = [
         (needs_time, "images alone | 't' | lambda x: model(x, t)"),
-        (lambda net, x: {"x": x}["mask"], "KeyError: 'mask' | model(torch.rand(2, 1, 8, 8))"),
-        (lambda net, x: torch.autograd.grad(x.detach().sum(), x), "takes a gradient | torch.enable_grad()"),
+        (
+            lambda net, x: {"x": x}["mask"],
+            "KeyError: 'mask' | model(torch.rand(2, 1, 8, 8))",
+        ),
+        (
+            lambda net, x: torch.autograd.grad(x.detach().sum(), x),
+            "takes a gradient | torch.enable_grad()",
+        ),
     ]
     for answer, said in table:
         message = refusal(counts, linear(answer))
         assert question not in message
-        assert [word for word in said.split(" | ") if word not in message] == [], message
+        assert [word for word in said.split(" | ") if word not in message] == [], (
+            message
+        )
     rows = nn.Linear(5, 2).eval()
-    message = refusal(rs.certify, rows, (torch.randn(4, 6), [0, 1, 0, 1]), sigma=0.25, n=100)
+    message = refusal(
+        rs.certify, rows, (torch.randn(4, 6), [0, 1, 0, 1]), sigma=0.25, n=100
+    )
     assert "inputs of another shape" in message
     assert question not in message
 
@@ -253,7 +366,10 @@ def test_weights_without_numbers_are_named_before_anything_runs() -> None:
     empty = nn.Sequential(nn.Flatten(), nn.Linear(64, 10, device="meta")).eval()
     lazy = nn.Sequential(nn.Flatten(), nn.LazyLinear(10)).eval()
     for model in (empty, lazy, rs.Ensemble([linear(), empty]), rs.wrap(empty)):
-        for door in (counts, lambda model: rs.certify(model, "digits", sigma=0.25, n=100, take=1)):
+        for door in (
+            counts,
+            lambda model: rs.certify(model, "digits", sigma=0.25, n=100, take=1),
+        ):
             message = refusal(door, model)
             assert "1.weight is a tensor without numbers" in message
             assert "load or initialise" in message

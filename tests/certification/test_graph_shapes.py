@@ -23,7 +23,11 @@ BACKENDS = ("onnx", "openvino")
 
 
 def counts(model: object, **options: Any) -> NDArray[np.int64]:
-    return rs.SmoothedClassifier(model, **{"sigma": 0.25, "n": 300, "seed": 0} | options).certify(X).counts
+    return (
+        rs.SmoothedClassifier(model, **{"sigma": 0.25, "n": 300, "seed": 0} | options)
+        .certify(X)
+        .counts
+    )
 
 
 def by_hand(x: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -59,13 +63,24 @@ def test_free_sides_are_those_of_the_images(tmp_path: Path) -> None:
         path = with_axes(tmp_path / f"{number}.onnx", *axes)
         assert OnnxModel(path).shape is None
         for backend in BACKENDS:
-            assert np.abs(counts(str(path), backend=backend) - expected).sum() <= 6, (axes, backend)
+            assert np.abs(counts(str(path), backend=backend) - expected).sum() <= 6, (
+                axes,
+                backend,
+            )
     unclear = with_axes(tmp_path / "unclear.onnx", "a", "b", "c")
     check_refusals(
         [
-            (lambda: counts(str(unclear)), "'a', 'b', 'c' | where the channels are | --model-arg layout=NCHW"),
             (
-                lambda: rs.certify(tmp_path / "0.onnx", (torch.rand(2, 3, 8, 8), [0, 1]), sigma=0.25, n=100),
+                lambda: counts(str(unclear)),
+                "'a', 'b', 'c' | where the channels are | --model-arg layout=NCHW",
+            ),
+            (
+                lambda: rs.certify(
+                    tmp_path / "0.onnx",
+                    (torch.rand(2, 3, 8, 8), [0, 1]),
+                    sigma=0.25,
+                    n=100,
+                ),
                 "inputs of shape (3, 8, 8) | other channels",
             ),
         ]
@@ -76,14 +91,18 @@ def test_free_sides_are_those_of_the_images(tmp_path: Path) -> None:
 def test_a_file_with_free_sides_is_quantised(tmp_path: Path) -> None:
     pytest.importorskip("nncf")
     path = with_axes(tmp_path / "net.onnx", 1, "height", "width")
-    made = quantise(str(path), "digits", out=tmp_path / "net.xml", sigma=0.25, images=10, compare=10)
+    made = quantise(
+        str(path), "digits", out=tmp_path / "net.xml", sigma=0.25, images=10, compare=10
+    )
     assert made is not None
     assert made.images == 10
 
 
 def test_a_file_of_rows_is_run_on_images_where_that_is_said(tmp_path: Path) -> None:
     path = linear(tmp_path / "rows.onnx", shape=(64,))
-    table = rs.certify(path, "digits", sigma=0.25, n=200, take=3, seed=0, model_args={"layout": "rows"})
+    table = rs.certify(
+        path, "digits", sigma=0.25, n=200, take=3, seed=0, model_args={"layout": "rows"}
+    )
     images = linear(tmp_path / "images.onnx")
     same = rs.certify(images, "digits", sigma=0.25, n=200, take=3, seed=0)
     assert np.array_equal(table.radius, same.radius)
@@ -93,16 +112,29 @@ def test_a_file_of_rows_is_run_on_images_where_that_is_said(tmp_path: Path) -> N
     program = torch.export.export(torch.nn.Linear(64, 10), (torch.zeros(2, 64),))
     for wrapped in (rs.wrap(str(path), layout="rows"), OnnxModel(path, layout="rows")):
         assert np.abs(counts(wrapped) - expected).sum() <= 6
-    assert rs.wrap(program, layout="rows").notes == ("after noise: its numbers in one row, by channel, row and column",)
+    assert rs.wrap(program, layout="rows").notes == (
+        "after noise: its numbers in one row, by channel, row and column",
+    )
     short = linear(tmp_path / "short.onnx", shape=(60,), weights=WEIGHTS[:60])
     how: dict[str, Any] = {"sigma": 0.25, "n": 100, "take": 1}
     check_refusals(
         [
-            (lambda: rs.certify(path, "digits", **how), "rows of 64 numbers | (1, 8, 8) | --model-arg layout=rows"),
-            (lambda: rs.certify(program, "digits", **how), "rows of 64 numbers | rs.wrap(model, layout='rows')"),
-            (lambda: rs.certify(short, "digits", **how), "rows of 60 numbers | of 64 numbers | for images"),
             (
-                lambda: rs.certify(short, "digits", model_args={"layout": "rows"}, **how),
+                lambda: rs.certify(path, "digits", **how),
+                "rows of 64 numbers | (1, 8, 8) | --model-arg layout=rows",
+            ),
+            (
+                lambda: rs.certify(program, "digits", **how),
+                "rows of 64 numbers | rs.wrap(model, layout='rows')",
+            ),
+            (
+                lambda: rs.certify(short, "digits", **how),
+                "rows of 60 numbers | of 64 numbers | for images",
+            ),
+            (
+                lambda: rs.certify(
+                    short, "digits", model_args={"layout": "rows"}, **how
+                ),
                 "rows of 60 numbers | have 64 numbers | another size",
             ),
             (lambda: OnnxModel(images, layout="rows"), "not rows of float32"),
@@ -111,13 +143,23 @@ def test_a_file_of_rows_is_run_on_images_where_that_is_said(tmp_path: Path) -> N
     )
 
 
-def changed(path: Path, *nodes: onnx.NodeProto, output: onnx.ValueInfoProto, **constants: Any) -> Path:
+def changed(
+    path: Path, *nodes: onnx.NodeProto, output: onnx.ValueInfoProto, **constants: Any
+) -> Path:
     """A file from images "x" to `output`, by these nodes, WEIGHTS under "w" and other constants."""
-    held = [numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()]
+    held = [
+        numpy_helper.from_array(np.asarray(value), name)
+        for name, value in constants.items()
+    ]
     held.append(numpy_helper.from_array(WEIGHTS, "w"))
     taken = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 1, 8, 8])
     graph = helper.make_graph(nodes, "changed", [taken], [output], held)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
+    onnx.save(
+        helper.make_model(
+            graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9
+        ),
+        path,
+    )
     return path
 
 
@@ -127,22 +169,47 @@ def test_a_graph_that_works_for_one_image_at_a_time_is_asked_so(tmp_path: Path) 
     product = helper.make_node("MatMul", ["flat", "w"], ["logits"])
     for number, shape in enumerate(([1, 64], [1, -1])):
         reshape = helper.make_node("Reshape", ["x", "shape"], ["flat"])
-        path = changed(tmp_path / f"{number}.onnx", reshape, product, output=logits, shape=np.array(shape))
+        path = changed(
+            tmp_path / f"{number}.onnx",
+            reshape,
+            product,
+            output=logits,
+            shape=np.array(shape),
+        )
         for backend in BACKENDS:
-            assert np.abs(counts(str(path), backend=backend) - expected).sum() <= 6, (shape, backend)
+            assert np.abs(counts(str(path), backend=backend) - expected).sum() <= 6, (
+                shape,
+                backend,
+            )
 
 
-def test_labels_on_an_axis_of_their_own_and_one_logit_for_two_classes(tmp_path: Path) -> None:
+def test_labels_on_an_axis_of_their_own_and_one_logit_for_two_classes(
+    tmp_path: Path,
+) -> None:
     flat = helper.make_node("Flatten", ["x"], ["flat"])
     product = helper.make_node("MatMul", ["flat", "w"], ["logits"])
     best = helper.make_node("ArgMax", ["logits"], ["label"], axis=1, keepdims=1)
     label = helper.make_tensor_value_info("label", TensorProto.INT64, ["n", 1])
     labels = changed(tmp_path / "labels.onnx", flat, product, best, output=label)
     for backend in BACKENDS:
-        assert np.abs(counts(str(labels), backend=backend, num_classes=10) - counts(by_hand)).sum() <= 6
+        assert (
+            np.abs(
+                counts(str(labels), backend=backend, num_classes=10) - counts(by_hand)
+            ).sum()
+            <= 6
+        )
     first = helper.make_node("Gather", ["logits", "place"], ["z"], axis=1)
     single = helper.make_tensor_value_info("z", TensorProto.FLOAT, ["n", 1])
-    logit = changed(tmp_path / "logit.onnx", flat, product, first, output=single, place=np.array([3]))
+    logit = changed(
+        tmp_path / "logit.onnx",
+        flat,
+        product,
+        first,
+        output=single,
+        place=np.array([3]),
+    )
     check_refusals([(lambda: counts(str(logit)), "(256, 1) | binary='logit'")])
-    expected = counts(lambda x: np.stack([np.zeros(len(x), np.float32), by_hand(x)[:, 3]], axis=1))
+    expected = counts(
+        lambda x: np.stack([np.zeros(len(x), np.float32), by_hand(x)[:, 3]], axis=1)
+    )
     assert np.abs(counts(rs.wrap(str(logit), binary="logit")) - expected).sum() <= 6

@@ -23,9 +23,14 @@ def test_torch_and_openvino_tell_what_they_use() -> None:
     model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 3)).eval()
     own = make_backend("torch", model, CPU, "32")
     assert own.processor == f"cpu, {base.processor()}" != "cpu, "
-    if Path("/proc/cpuinfo").exists() and "stepping" in Path("/proc/cpuinfo").read_text():
+    if (
+        Path("/proc/cpuinfo").exists()
+        and "stepping" in Path("/proc/cpuinfo").read_text()
+    ):
         assert re.search(r"\(cpu family \d+, model \d+, stepping \d+\)$", own.processor)
-    assert own.instructions.startswith(f"ATen {torch.backends.cpu.get_cpu_capability()}, ")
+    assert own.instructions.startswith(
+        f"ATen {torch.backends.cpu.get_cpu_capability()}, "
+    )
     pytest.importorskip("openvino")
     other = make_backend("openvino", model, CPU, "32")
     assert other.instructions.startswith("OpenVINO ") and " FP32 " in other.instructions
@@ -33,7 +38,9 @@ def test_torch_and_openvino_tell_what_they_use() -> None:
 
 @pytest.mark.cuda
 def test_cuda_is_named() -> None:
-    backend = make_backend("torch", torch.nn.Flatten().eval(), torch.device("cuda"), "32")
+    backend = make_backend(
+        "torch", torch.nn.Flatten().eval(), torch.device("cuda"), "32"
+    )
     assert backend.processor == torch.cuda.get_device_name()
     assert re.fullmatch(r"compute capability \d+\.\d+", backend.instructions)
 
@@ -45,7 +52,9 @@ def run(out: Path, **more: Any) -> Any:
     return certify(model, "digits", **how | more)
 
 
-def test_a_shard_goes_on_on_another_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shard_goes_on_on_another_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "a.parquet"
     interrupt(run, out, shard="1/2")
     monkeypatch.setattr(header, "versions", lambda *packages: {"torch": "another"})
@@ -65,7 +74,21 @@ def test_a_run_of_one_machine_does_not_nor_a_shard_where_the_outputs_differ(
     interrupt(run, tmp_path / "whole.parquet")
     interrupt(run, tmp_path / "part.parquet", shard="1/2")
     monkeypatch.setattr(header, "versions", lambda *packages: {"torch": "another"})
-    answer, said = Torch.answer, "another arithmetic: equal models give different outputs"
-    check_refusals([(lambda: run(tmp_path / "whole.parquet", resume=True), "was begun differently (versions: ")])
-    monkeypatch.setattr(Torch, "answer", lambda self, noisy: answer(self, noisy) * 1.0000001)
-    check_refusals([(lambda: run(tmp_path / "part.parquet", shard="1/2", resume=True), said)])
+    answer, said = (
+        Torch.answer,
+        "another arithmetic: equal models give different outputs",
+    )
+    check_refusals(
+        [
+            (
+                lambda: run(tmp_path / "whole.parquet", resume=True),
+                "was begun differently (versions: ",
+            )
+        ]
+    )
+    monkeypatch.setattr(
+        Torch, "answer", lambda self, noisy: answer(self, noisy) * 1.0000001
+    )
+    check_refusals(
+        [(lambda: run(tmp_path / "part.parquet", shard="1/2", resume=True), said)]
+    )

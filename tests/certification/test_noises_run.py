@@ -15,7 +15,15 @@ from randsmooth.certification import Run
 from randsmooth.models import Classifier
 from randsmooth.noise import Noise, Splitting, make_noise
 
-NOISES = ("gaussian=0.5", "uniform=0.6", "laplace=0.3", "splitting=0.5", "splitting=0.1", "ablation=10", "each")
+NOISES = (
+    "gaussian=0.5",
+    "uniform=0.6",
+    "laplace=0.3",
+    "splitting=0.5",
+    "splitting=0.1",
+    "ablation=10",
+    "each",
+)
 ALPHA, TAKE = 0.001, 4
 RULES: list[dict[str, Any]] = [
     {"rule": "fixed"},
@@ -33,8 +41,16 @@ RULES: list[dict[str, Any]] = [
     {"rule": "exact"},
     {"sound": True},
 ]
-FAR, WHOLE, COPIES, GRID = "a radius of at most", "take rule grid", "splitting=0.5", "Gaussian noise alone"
-REFUSED = {(text, "radius=1"): FAR for text in ("uniform=0.6", "splitting=0.5", "splitting=0.1")}
+FAR, WHOLE, COPIES, GRID = (
+    "a radius of at most",
+    "take rule grid",
+    "splitting=0.5",
+    "Gaussian noise alone",
+)
+REFUSED = {
+    (text, "radius=1"): FAR
+    for text in ("uniform=0.6", "splitting=0.5", "splitting=0.1")
+}
 REFUSED |= {("ablation=10", "dense=1"): WHOLE}
 
 
@@ -45,7 +61,12 @@ class Linear(nn.Module):
         super().__init__()
         self.layer = nn.Linear(64 * channels, 10)
         with torch.no_grad():
-            self.layer.weight.copy_(torch.randn(10, 64 * channels, generator=torch.Generator().manual_seed(0)) * 0.3)
+            self.layer.weight.copy_(
+                torch.randn(
+                    10, 64 * channels, generator=torch.Generator().manual_seed(0)
+                )
+                * 0.3
+            )
             self.layer.bias.copy_(8.0 * torch.eye(10)[3])
 
     def forward(self, x: Tensor) -> Tensor:
@@ -55,7 +76,11 @@ class Linear(nn.Module):
 
 def under(text: str) -> tuple[Noise, nn.Module]:
     """A noise, and a network that takes what it shows."""
-    noise = rs.noise.GaussianPerCoordinate(np.full((1, 8, 8), 0.5)) if text == "each" else make_noise(text)
+    noise = (
+        rs.noise.GaussianPerCoordinate(np.full((1, 8, 8), 0.5))
+        if text == "each"
+        else make_noise(text)
+    )
     return noise, Linear(noise.shape((1, 8, 8))[0]).eval()
 
 
@@ -82,15 +107,28 @@ def test_every_rule_certifies_under_every_noise_or_says_why_not() -> None:
                 continue
             table = certified(text, seed=2, **how)
             right = table.label == 3 if how.get("label_aware") else np.ones(TAKE, bool)
-            assert (table.predict[right] == 3).all() and (table.predict[~right] == -1).all(), (text, how)
-            largest = table.rule.farthest if how.get("bound") != "randomised" else 1.1 * table.rule.farthest
-            assert (table.radius <= largest).all() and (table.radius[right] > 0).all(), (text, how)
+            assert (table.predict[right] == 3).all() and (
+                table.predict[~right] == -1
+            ).all(), (text, how)
+            largest = (
+                table.rule.farthest
+                if how.get("bound") != "randomised"
+                else 1.1 * table.rule.farthest
+            )
+            assert (table.radius <= largest).all() and (
+                table.radius[right] > 0
+            ).all(), (text, how)
             assert table.header.norm == table.rule.noise.norm, (text, how)
 
 
 @pytest.mark.slow
-def test_counts_depend_neither_on_shards_nor_on_where_a_run_was_killed(tmp_path: Path) -> None:
-    for text, rule in [*((each, "grid") for each in NOISES[1:]), ("splitting=0.5", "exact")]:
+def test_counts_depend_neither_on_shards_nor_on_where_a_run_was_killed(
+    tmp_path: Path,
+) -> None:
+    for text, rule in [
+        *((each, "grid") for each in NOISES[1:]),
+        ("splitting=0.5", "exact"),
+    ]:
         whole, out = certified(text, rule=rule), tmp_path / f"{text}-{rule}.parquet"
         for shard in ("1/2", "2/2"):
             certified(text, rule=rule, out=out, shard=shard)
@@ -102,7 +140,10 @@ def test_counts_depend_neither_on_shards_nor_on_where_a_run_was_killed(tmp_path:
         for other in (merged, resumed, rs.certificates.read(out)):
             assert np.array_equal(other.evidence(), whole.evidence()), text
             assert np.array_equal(other.radius, whole.radius), text
-            assert other.header.smoothing == whole.header.smoothing and other.header.norm == whole.header.norm, text
+            assert (
+                other.header.smoothing == whole.header.smoothing
+                and other.header.norm == whole.header.norm
+            ), text
         killed.unlink()
 
 
@@ -114,28 +155,50 @@ class Brighter(nn.Module):
         return torch.stack([0.5 - first, first - 0.5], dim=1)
 
 
-def test_certificates_of_a_known_classifier_are_wrong_no_more_often_than_alpha() -> None:
+def test_certificates_of_a_known_classifier_are_wrong_no_more_often_than_alpha() -> (
+    None
+):
     """P(class 1) is exactly 0.7, so that radius(0.3) is the true one; 200 images, which differ in other pixels."""
     alpha, images = 0.05, 200
     x = torch.rand(images, 1, 4, 4, generator=torch.Generator().manual_seed(0))
-    for text, at in (("uniform=0.5", 0.7), ("splitting=0.5", 0.7), ("laplace=0.5", 0.5 + 0.5 * np.log(1 / 0.6))):
+    for text, at in (
+        ("uniform=0.5", 0.7),
+        ("splitting=0.5", 0.7),
+        ("laplace=0.5", 0.5 + 0.5 * np.log(1 / 0.6)),
+    ):
         noise = make_noise(text)
         x[:, 0, 0, 0] = at
         for rule in ("fixed", "anytime", "grid"):
-            smoothed = SmoothedClassifier(Brighter().eval(), noise=noise, n=400, alpha=alpha, seed=0)
+            smoothed = SmoothedClassifier(
+                Brighter().eval(), noise=noise, n=400, alpha=alpha, seed=0
+            )
             found = smoothed.certify(x, rule=rule)
-            wrong = float(np.mean((found.predict == 0) | (found.radius > noise.radius(0.3 - 1e-6))))
-            assert wrong <= alpha + 4 * np.sqrt(alpha * (1 - alpha) / images), (text, rule)
+            wrong = float(
+                np.mean(
+                    (found.predict == 0) | (found.radius > noise.radius(0.3 - 1e-6))
+                )
+            )
+            assert wrong <= alpha + 4 * np.sqrt(alpha * (1 - alpha) / images), (
+                text,
+                rule,
+            )
             assert (found.radius > 0).mean() > 0.9, (text, rule)
 
 
-def test_exact_shares_are_those_of_all_thresholds_and_no_image_on_the_grid_is_missed() -> None:
+def test_exact_shares_are_those_of_all_thresholds_and_no_image_on_the_grid_is_missed() -> (
+    None
+):
     """Class 1 of the first pixel k/255 has k of 255 copies: the radius is its distance from where it has half."""
     x = torch.zeros(256, 1, 2, 2)
     x[:, 0, 0, 0] = torch.arange(256) / 255
-    found = SmoothedClassifier(Brighter().eval(), noise="splitting=0.5", rule="exact").certify(x)
+    found = SmoothedClassifier(
+        Brighter().eval(), noise="splitting=0.5", rule="exact"
+    ).certify(x)
     ones = found.counts[:, 1]
-    assert np.array_equal(ones, np.arange(256)) and (found.predict == (np.arange(256) > 127)).all()
+    assert (
+        np.array_equal(ones, np.arange(256))
+        and (found.predict == (np.arange(256) > 127)).all()
+    )
     steps = np.where(np.arange(256) > 127, np.arange(256) - 128, 127 - np.arange(256))
     assert np.array_equal((found.radius * 255).round().astype(int), steps)
 
@@ -143,26 +206,50 @@ def test_exact_shares_are_those_of_all_thresholds_and_no_image_on_the_grid_is_mi
 def test_exact_certificates_hold_at_every_image_of_a_small_grid() -> None:
     """All images of two pixels within the radius are certified too: none has another class."""
     torch.manual_seed(1)
-    model, noise = nn.Sequential(nn.Flatten(), nn.Linear(2, 16), nn.ReLU(), nn.Linear(16, 3)).eval(), Splitting(4 / 255)
+    model, noise = (
+        nn.Sequential(
+            nn.Flatten(), nn.Linear(2, 16), nn.ReLU(), nn.Linear(16, 3)
+        ).eval(),
+        Splitting(4 / 255),
+    )
     smoothed = SmoothedClassifier(model, noise=noise, rule="exact")
-    a, b = (each.flatten() for each in torch.meshgrid(torch.arange(256), torch.arange(256), indexing="ij"))
+    a, b = (
+        each.flatten()
+        for each in torch.meshgrid(torch.arange(256), torch.arange(256), indexing="ij")
+    )
     near = (a - 128).abs() + (b - 128).abs() <= 8
     x = torch.stack([a[near], b[near]], dim=1).view(-1, 1, 1, 2) / 255
     found = smoothed.certify(x)
     k = (x.flatten(1) * 255).round().numpy()
     apart = np.abs(k[:, None] - k[None]).sum(axis=2)
-    within = (apart <= np.rint(found.radius * 255)[:, None]) & (found.predict >= 0)[:, None]
-    assert within.sum() > len(x) and (found.predict[:, None] == found.predict[None])[within].all()
-    assert (SmoothedClassifier(model, noise=noise, rule="exact").predict(x) == found.predict).all()  # seed 0, unasked
+    within = (apart <= np.rint(found.radius * 255)[:, None]) & (found.predict >= 0)[
+        :, None
+    ]
+    assert (
+        within.sum() > len(x)
+        and (found.predict[:, None] == found.predict[None])[within].all()
+    )
+    assert (
+        SmoothedClassifier(model, noise=noise, rule="exact").predict(x) == found.predict
+    ).all()  # seed 0, unasked
 
 
 def test_what_exact_leaves_nothing_to_choose_of_is_refused() -> None:
-    for asked in ({"n0": 50}, {"n": 1000}, {"alpha": 0.01}, {"label_aware": True}, {"bound": "two-sided"}):
+    for asked in (
+        {"n0": 50},
+        {"n": 1000},
+        {"alpha": 0.01},
+        {"label_aware": True},
+        {"bound": "two-sided"},
+    ):
         with pytest.raises(InputError, match="exact"):
             certified("splitting=0.5", rule="exact", **asked)
     header = certified("splitting=0.5", rule="exact").header
     assert (header.n0, header.n, header.alpha, header.seed) == (0, 255, 0.0, 0)
-    assert "certainty" in (header.guarantee or "") and header.settings.replace(rule="fixed").n == 100_000
+    assert (
+        "certainty" in (header.guarantee or "")
+        and header.settings.replace(rule="fixed").n == 100_000
+    )
     unseeded = SmoothedClassifier(under("splitting=0.5")[1], noise="splitting=0.5")
     exact = SmoothedClassifier(unseeded.model, noise="splitting=0.5", rule="exact")
     with pytest.raises(InputError, match="grid k/255"):
@@ -171,13 +258,24 @@ def test_what_exact_leaves_nothing_to_choose_of_is_refused() -> None:
         unseeded.certify(torch.zeros(1, 8, 8), rule="exact")
 
 
-def test_another_noise_than_in_training_is_noted_and_other_channels_are_refused() -> None:
+def test_another_noise_than_in_training_is_noted_and_other_channels_are_refused() -> (
+    None
+):
     def trained(**said: Any) -> Classifier:
-        own: dict[str, Any] = {"arch": "small-cnn", "classes": list("0123456789"), "shape": [1, 8, 8]}
+        own: dict[str, Any] = {
+            "arch": "small-cnn",
+            "classes": list("0123456789"),
+            "shape": [1, 8, 8],
+        }
         hidden = (said.get("noise") or {}).get("name") == "ablation"
-        return Classifier(**own, extra_channels=int(hidden), provenance={"dataset": "digits"} | said).eval()
+        return Classifier(
+            **own, extra_channels=int(hidden), provenance={"dataset": "digits"} | said
+        ).eval()
 
-    uniform, ablation = ({"noise": make_noise(text).of((1, 8, 8)).facts()} for text in ("uniform=0.6", "ablation=10"))
+    uniform, ablation = (
+        {"noise": make_noise(text).of((1, 8, 8)).facts()}
+        for text in ("uniform=0.6", "ablation=10")
+    )
     for said, noise, note in (
         ({"sigma": 0.5}, "uniform=0.6", "noise gaussian=0.5, not uniform=0.6"),
         (uniform, "gaussian=0.5", "noise uniform=0.6, not gaussian=0.5"),
@@ -187,7 +285,11 @@ def test_another_noise_than_in_training_is_noted_and_other_channels_are_refused(
         (ablation, "ablation=10", None),
         ({"sigma": 0.5}, "gaussian=0.25", "sigma 0.5, not 0.25"),
     ):
-        notes = [each for each in Run.of(trained(**said), noise=noise, n=100, take=2).notes if "trained" in each]
+        notes = [
+            each
+            for each in Run.of(trained(**said), noise=noise, n=100, take=2).notes
+            if "trained" in each
+        ]
         assert (note in notes[0]) if note else not notes, (said, noise)
     for said, noise, way_out in (
         ({}, "ablation=10", "(2, 8, 8) under ablation=10"),

@@ -34,11 +34,15 @@ class Forest(nn.Module):
         from sklearn.tree import DecisionTreeClassifier
 
         x, y = load_digits(return_X_y=True)
-        self.tree = DecisionTreeClassifier(max_depth=6, max_features=8, random_state=seed).fit(x / 16.0, y)
+        self.tree = DecisionTreeClassifier(
+            max_depth=6, max_features=8, random_state=seed
+        ).fit(x / 16.0, y)
 
     @torch.compiler.disable  # type: ignore[untyped-decorator]  # which cannot compile scikit-learn
     def forward(self, x: Tensor) -> Tensor:
-        return torch.from_numpy(self.tree.predict_proba(x.flatten(1).float().numpy())).float()
+        return torch.from_numpy(
+            self.tree.predict_proba(x.flatten(1).float().numpy())
+        ).float()
 
 
 def classifier(scale: float) -> nn.Module:
@@ -63,10 +67,14 @@ def normalised(mean: float) -> nn.Module:
 
 def run(model: Any, out: Path | None, **options: Any) -> Certificates:
     """Certify three digits."""
-    return rs.certify(model, "digits", sigma=0.25, take=3, n0=10, n=50, out=out, **options)
+    return rs.certify(
+        model, "digits", sigma=0.25, take=3, n0=10, n=50, out=out, **options
+    )
 
 
-def check_only_itself_goes_on(first: Make, again: Make, other: Make, message: str, out: Path, **options: Any) -> None:
+def check_only_itself_goes_on(
+    first: Make, again: Make, other: Make, message: str, out: Path, **options: Any
+) -> None:
     """A run that `first` began is refused to `other`, and what `again` makes of it is the uninterrupted table."""
     interrupt(run, first(), out, **options)
     before = journal_path(out).read_bytes()
@@ -74,24 +82,40 @@ def check_only_itself_goes_on(first: Make, again: Make, other: Make, message: st
     def resumed(model: Any) -> Certificates:
         return run(model, out, resume=True, **options)
 
-    check_refusals([(lambda: resumed(other()), f"was begun differently ( | {message} | To go on with it: resume=True")])
+    check_refusals(
+        [
+            (
+                lambda: resumed(other()),
+                f"was begun differently ( | {message} | To go on with it: resume=True",
+            )
+        ]
+    )
     assert journal_path(out).read_bytes() == before
     table = run(again(), out, resume=True, **options)
     assert same(table, run(first(), None, **options))
     check_refusals([(lambda: resumed(other()), message)])  # finished too
 
 
-SLOW = [pytest.param(backend, marks=pytest.mark.slow) for backend in ("openvino", "compile")]
-WEIGHTS, ANSWERS = "another model: weights 'sha256:", "another model: its weights are the same but its outputs differ"
+SLOW = [
+    pytest.param(backend, marks=pytest.mark.slow) for backend in ("openvino", "compile")
+]
+WEIGHTS, ANSWERS = (
+    "another model: weights 'sha256:",
+    "another model: its weights are the same but its outputs differ",
+)
 
 
 @pytest.mark.parametrize("backend", ["torch", *SLOW])
-def test_another_model_is_refused_by_weights_or_answers(backend: str, tmp_path: Path) -> None:
+def test_another_model_is_refused_by_weights_or_answers(
+    backend: str, tmp_path: Path
+) -> None:
     """Other code under the same name, by so little that counts would hardly tell, is told by the answers alone."""
     if backend == "openvino":
         pytest.importorskip("openvino")
     named = {"identity": "tree of May"}
-    cases: dict[str, tuple[Callable[[Any], nn.Module], Any, Any, str, dict[str, Any]]] = {
+    cases: dict[
+        str, tuple[Callable[[Any], nn.Module], Any, Any, str, dict[str, Any]]
+    ] = {
         "means": (normalised, 0.5, 0.25, ANSWERS, {}),
         "code": (classifier, 1.0, 1.0 + 2**-20, ANSWERS, {}),
         "static": (static, 0, 1, WEIGHTS, {}),
@@ -100,30 +124,48 @@ def test_another_model_is_refused_by_weights_or_answers(backend: str, tmp_path: 
     of_openvino = {"means", "code"}  # the others cannot be exported
     for name, (make, this, that, said, more) in cases.items():
         if backend != "openvino" or name in of_openvino:
-            first, other = (lambda make=make, of=of: make(of).eval() for of in (this, that))
-            check_only_itself_goes_on(first, first, other, said, tmp_path / f"{name}.parquet", backend=backend, **more)
+            first, other = (
+                lambda make=make, of=of: make(of).eval() for of in (this, that)
+            )
+            check_only_itself_goes_on(
+                first,
+                first,
+                other,
+                said,
+                tmp_path / f"{name}.parquet",
+                backend=backend,
+                **more,
+            )
 
 
 def test_what_has_no_weights_is_certified_under_a_name(tmp_path: Path) -> None:
     out = tmp_path / "a.parquet"
     nameless, weighted = (Forest(0).eval(), Asking().eval()), Asking().eval()
     weighted.scale = nn.Parameter(torch.ones(1))  # it could change while it is counted
-    check_refusals((partial(run, each, out), "holds no weights | identity=") for each in nameless)
+    check_refusals(
+        (partial(run, each, out), "holds no weights | identity=") for each in nameless
+    )
     check_refusals([(lambda: run(weighted, None), "cannot be copied")])
     assert not list(tmp_path.iterdir())
     assert len(run(Asking().eval(), None, identity="my server"))
     run(Forest(0).eval(), out, identity="tree of May")
     other = partial(run, Forest(0).eval(), out, resume=True, identity="tree of June")
-    check_refusals([(other, "called 'tree of May' in the file, 'tree of June' asked for")])
+    check_refusals(
+        [(other, "called 'tree of May' in the file, 'tree of June' asked for")]
+    )
 
 
 @pytest.fixture(scope="module")
 def certified(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    return run(classifier(1.0), tmp_path_factory.mktemp("certified") / "a.parquet", seed=3)
+    return run(
+        classifier(1.0), tmp_path_factory.mktemp("certified") / "a.parquet", seed=3
+    )
 
 
 def smoothed(model: nn.Module) -> SmoothedClassifier:
-    return SmoothedClassifier(model, sigma=0.25)  # its own seed: what is checked does not depend on it
+    return SmoothedClassifier(
+        model, sigma=0.25
+    )  # its own seed: what is checked does not depend on it
 
 
 def test_answers_are_checked_without_the_data(certified: Certificates) -> None:
@@ -134,12 +176,23 @@ def test_answers_are_checked_without_the_data(certified: Certificates) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", Note)
         check(1.0)
-    there: dict[str, Any] = {"instructions": "others", "behaviour": {"made-up images": "others"}}
-    with pytest.warns(Note, match=r"another arithmetic: equal models give different outputs \(instructions: 'others'"):
+    there: dict[str, Any] = {
+        "instructions": "others",
+        "behaviour": {"made-up images": "others"},
+    }
+    with pytest.warns(
+        Note,
+        match=r"another arithmetic: equal models give different outputs \(instructions: 'others'",
+    ):
         check(1.0, **there)
     called = there | {"model": {**(certified.header.model or {}), "called": "mine"}}
-    attacking = partial(rs.certification.attack, table=certified, images="digits", n=100, steps=1, m=2)
-    outputs, name = "its weights are the same but its outputs differ", "called nothing in the file, 'mine' asked for"
+    attacking = partial(
+        rs.certification.attack, table=certified, images="digits", n=100, steps=1, m=2
+    )
+    outputs, name = (
+        "its weights are the same but its outputs differ",
+        "called nothing in the file, 'mine' asked for",
+    )
     check_refusals(
         [
             (lambda: check(2.0), outputs),
@@ -150,7 +203,9 @@ def test_answers_are_checked_without_the_data(certified: Certificates) -> None:
     )
 
 
-def test_answers_say_the_same_whatever_the_seed_and_the_threads(certified: Certificates) -> None:
+def test_answers_say_the_same_whatever_the_seed_and_the_threads(
+    certified: Certificates,
+) -> None:
     assert certified.header.behaviour is not None
     before = torch.get_num_threads()
     for threads in (1, 2):
@@ -169,4 +224,11 @@ class Asking(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         with self.lock:
-            return torch.stack([x.mean(dim=(1, 2, 3)), 0.3 - x.mean(dim=(1, 2, 3)), *[x[:, 0, 0, 0]] * 8], dim=1)
+            return torch.stack(
+                [
+                    x.mean(dim=(1, 2, 3)),
+                    0.3 - x.mean(dim=(1, 2, 3)),
+                    *[x[:, 0, 0, 0]] * 8,
+                ],
+                dim=1,
+            )

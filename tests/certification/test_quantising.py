@@ -29,11 +29,20 @@ def trained() -> Classifier:
     """A small network that knows digits a little: a few steps on noisy images."""
     torch.manual_seed(0)
     told = {"dataset": "digits", "sigma": SIGMA, "method": "gaussian"}
-    model = Classifier(arch="small-cnn", classes=[str(i) for i in range(10)], shape=[1, 8, 8], provenance=told)
+    model = Classifier(
+        arch="small-cnn",
+        classes=[str(i) for i in range(10)],
+        shape=[1, 8, 8],
+        provenance=told,
+    )
     optimiser = torch.optim.Adam(model.parameters(), 3e-3)
     x, y = data.load("digits", "train").batch(torch.arange(1024))
     for step in range(60):
-        noise = SIGMA / 2 * torch.randn(x.shape, generator=torch.Generator().manual_seed(step))
+        noise = (
+            SIGMA
+            / 2
+            * torch.randn(x.shape, generator=torch.Generator().manual_seed(step))
+        )
         optimiser.zero_grad()
         nn.functional.cross_entropy(model(x + noise), y).backward()
         optimiser.step()
@@ -41,7 +50,9 @@ def trained() -> Classifier:
 
 
 def noisy_digits(sigma: float) -> torch.Tensor:
-    batches = noisy_batches(data.load("digits", "test"), Gaussian(sigma), Stream(1, "t"), 128)
+    batches = noisy_batches(
+        data.load("digits", "test"), Gaussian(sigma), Stream(1, "t"), 128
+    )
     return torch.cat([noisy for noisy, _ in batches])
 
 
@@ -51,11 +62,17 @@ def original() -> Classifier:
 
 
 @pytest.mark.slow
-def test_an_int8_model_is_another_classifier_that_answers_nearly_alike(original: Classifier, tmp_path: Path) -> None:
+def test_an_int8_model_is_another_classifier_that_answers_nearly_alike(
+    original: Classifier, tmp_path: Path
+) -> None:
     pytest.importorskip("nncf")
     found = quantise(original, out=(made := tmp_path / "net.xml"), images=100)
     assert found is not None and found.split == "test" and found.images == 364
-    assert found.both is not None and found.only_before is not None and found.only_after is not None
+    assert (
+        found.both is not None
+        and found.only_before is not None
+        and found.only_after is not None
+    )
     assert found.both > 100 and found.same > 0.95 * found.images
     assert found.both + found.only_before + found.only_after <= found.images
 
@@ -68,21 +85,40 @@ def test_an_int8_model_is_another_classifier_that_answers_nearly_alike(original:
     assert 1e-3 < share < 0.1  # rounded to 8 bits: neither float32 nor something else
     assert models.weights_hash(model) != models.weights_hash(original)
 
-    table = certify(made, take=3, n=100, out=tmp_path / "a.parquet")  # it knows its data set and its sigma
+    table = certify(
+        made, take=3, n=100, out=tmp_path / "a.parquet"
+    )  # it knows its data set and its sigma
     told: dict[str, Any] = read(tmp_path / "a.parquet").header.model or {}
-    assert table.header.sigma == SIGMA and table.header.dataset == "digits" and "in int8" in told["arch"]
-    assert told["method"] == "gaussian" and told["quantised"]["of"] == models.weights_hash(original)
+    assert (
+        table.header.sigma == SIGMA
+        and table.header.dataset == "digits"
+        and "in int8" in told["arch"]
+    )
+    assert told["method"] == "gaussian" and told["quantised"][
+        "of"
+    ] == models.weights_hash(original)
     assert told["quantised"]["images"] == 100 and told["quantised"]["sigma"] == SIGMA
     again = partial(quantise, made, out=tmp_path / "again.xml")
     check_refusals([(again, "in int8 already: quantise the one that it was made of")])
     damaged = bytearray(made.with_suffix(".bin").read_bytes())
     damaged[100] ^= 1
-    made.with_suffix(".bin").write_bytes(damaged)  # the graph knows the weights that it was written with
-    check_refusals([(lambda: load_model(made), "net.bin is not the file of weights that  | was written with")])
+    made.with_suffix(".bin").write_bytes(
+        damaged
+    )  # the graph knows the weights that it was written with
+    check_refusals(
+        [
+            (
+                lambda: load_model(made),
+                "net.bin is not the file of weights that  | was written with",
+            )
+        ]
+    )
 
 
 @pytest.mark.slow
-def test_the_same_command_makes_the_same_model(original: Classifier, tmp_path: Path) -> None:
+def test_the_same_command_makes_the_same_model(
+    original: Classifier, tmp_path: Path
+) -> None:
     pytest.importorskip("nncf")
     outs = [tmp_path / str(i) / "net.xml" for i in range(3)]
     for i, out in enumerate(outs):
@@ -92,7 +128,9 @@ def test_the_same_command_makes_the_same_model(original: Classifier, tmp_path: P
 
 
 @pytest.mark.slow
-def test_ranges_are_those_of_noisy_images_also_of_other_onnx_files(original: Classifier, tmp_path: Path) -> None:
+def test_ranges_are_those_of_noisy_images_also_of_other_onnx_files(
+    original: Classifier, tmp_path: Path
+) -> None:
     """The control is calibrated on nearly clean images: noise then leaves the ranges."""
     pytest.importorskip("nncf")
     export_model(original, onnx=tmp_path / "float.onnx")
@@ -101,7 +139,13 @@ def test_ranges_are_those_of_noisy_images_also_of_other_onnx_files(original: Cla
         truth = make_backend("torch", original, CPU, "32").logits(x)
         apart = []
         for sigma in (1.0, 1e-3):
-            quantise(tmp_path / "float.onnx", "digits", out=(made := tmp_path / "a.xml"), sigma=sigma, compare=0)
+            quantise(
+                tmp_path / "float.onnx",
+                "digits",
+                out=(made := tmp_path / "a.xml"),
+                sigma=sigma,
+                compare=0,
+            )
             found = make_backend("openvino", load_model(made), CPU, "32").logits(x)
             apart.append(float((found - truth).abs().mean()))
     assert 2 * apart[0] < apart[1]
@@ -111,13 +155,20 @@ def linear() -> nn.Module:
     return nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
 
 
-def test_what_cannot_be_quantised_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_quantised_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("RANDSMOOTH_DATA", str(tmp_path / "none"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setitem(sys.modules, "nncf", None)
     monkeypatch.chdir(tmp_path)
     consensus = models.Ensemble([linear() for _ in range(3)], consensus=2)
-    given: dict[str, Any] = {"model": linear(), "dataset": "digits", "out": "net.xml", "sigma": SIGMA}
+    given: dict[str, Any] = {
+        "model": linear(),
+        "dataset": "digits",
+        "out": "net.xml",
+        "sigma": SIGMA,
+    }
     table: list[tuple[dict[str, Any], str]] = [
         ({"split": "test"}, "unknown setting 'split'"),
         ({"dataset": "mnist"}, "mnist"),
@@ -128,12 +179,16 @@ def test_what_cannot_be_quantised_is_refused(tmp_path: Path, monkeypatch: pytest
         ({"model": len}, "only torch modules, ONNX files and IRs can be"),
         ({"model": consensus}, "module whose steps depend on the images"),
     ]
-    check_refusals((partial(quantise, **given | change), said) for change, said in table)
+    check_refusals(
+        (partial(quantise, **given | change), said) for change, said in table
+    )
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow
-def test_images_without_a_split_or_labels_are_compared_on_those_left_over(original: Classifier, tmp_path: Path) -> None:
+def test_images_without_a_split_or_labels_are_compared_on_those_left_over(
+    original: Classifier, tmp_path: Path
+) -> None:
     pytest.importorskip("nncf")
     x, _ = data.load("digits", "train").batch(torch.arange(60))
     for images, left in ((20, 40), (60, None)):
@@ -158,21 +213,37 @@ print(engine.answers(list(x), "b").numpy().tobytes().hex())
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not features().get("avx2"), reason="the limits are those of x86 processors with AVX2")
-def test_an_int8_ir_gives_the_same_sound_counts_with_any_instructions(original: Classifier, tmp_path: Path) -> None:
+@pytest.mark.skipif(
+    not features().get("avx2"),
+    reason="the limits are those of x86 processors with AVX2",
+)
+def test_an_int8_ir_gives_the_same_sound_counts_with_any_instructions(
+    original: Classifier, tmp_path: Path
+) -> None:
     """Also the same logits, to the last bit. The control is the same network in float32."""
     pytest.importorskip("nncf")
     export_model(original, onnx=tmp_path / "float.onnx")
     found = {}
     quantise(original, out=tmp_path / "net.xml", compare=0)
     for path in (tmp_path / "net.xml", tmp_path / "float.onnx"):
-        for limit, threads in (("ALL", 1), ("AVX512_CORE", 2), ("AVX2", 1), ("SSE41", 1)):
+        for limit, threads in (
+            ("ALL", 1),
+            ("AVX512_CORE", 2),
+            ("AVX2", 1),
+            ("SSE41", 1),
+        ):
             command = [sys.executable, "-c", COUNTS, str(path), str(threads)]
             env = os.environ | {"ONEDNN_MAX_CPU_ISA": limit}
-            done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+            done = subprocess.run(
+                command, env=env, capture_output=True, text=True, check=True
+            )
             found[path.name, limit] = done.stdout
-    assert len({answer for (name, _), answer in found.items() if name == "net.xml"}) == 1
-    assert len({answer for (name, _), answer in found.items() if name == "float.onnx"}) > 1
+    assert (
+        len({answer for (name, _), answer in found.items() if name == "net.xml"}) == 1
+    )
+    assert (
+        len({answer for (name, _), answer in found.items() if name == "float.onnx"}) > 1
+    )
 
 
 @pytest.mark.slow
@@ -180,10 +251,16 @@ def test_pools_after_relus_answer_alike() -> None:
     """As ReLU and maximum commute, the graph with its pools last gives the same logits, to the last bit."""
     openvino = pytest.importorskip("openvino")
     torch.manual_seed(0)
-    pooling = nn.Sequential(nn.Conv2d(1, 4, 3), nn.MaxPool2d(2), nn.ReLU(), nn.Flatten(), nn.Linear(36, 3)).eval()
+    pooling = nn.Sequential(
+        nn.Conv2d(1, 4, 3), nn.MaxPool2d(2), nn.ReLU(), nn.Flatten(), nn.Linear(36, 3)
+    ).eval()
     example, f32 = torch.rand(16, 1, 8, 8), {"INFERENCE_PRECISION_HINT": "f32"}
-    graph = openvino.convert_model(pooling, example_input=example, input=[(-1, 1, 8, 8)])
+    graph = openvino.convert_model(
+        pooling, example_input=example, input=[(-1, 1, 8, 8)]
+    )
     before = openvino.compile_model(graph, "CPU", f32)(example.numpy())[0]
     kinds = [layer.get_type_name() for layer in pools_last(graph).get_ordered_ops()]
     assert kinds.index("Relu") < kinds.index("MaxPool")
-    assert np.array_equal(openvino.compile_model(graph, "CPU", f32)(example.numpy())[0], before)
+    assert np.array_equal(
+        openvino.compile_model(graph, "CPU", f32)(example.numpy())[0], before
+    )

@@ -43,13 +43,24 @@ def model() -> Classifier:
     return Classifier(arch="small-cnn", classes=TEN, shape=[1, 8, 8]).eval()
 
 
-def run(model: nn.Module, images: object, out: Path | None, **more: Any) -> Certificates:
+def run(
+    model: nn.Module, images: object, out: Path | None, **more: Any
+) -> Certificates:
     """Certify five digits."""
-    how: dict[str, Any] = {"sigma": 0.5, "seed": 0, "n0": 20, "n": 300, "alpha": 0.01, "only": (INDICES, "some")}
+    how: dict[str, Any] = {
+        "sigma": 0.5,
+        "seed": 0,
+        "n0": 20,
+        "n": 300,
+        "alpha": 0.01,
+        "only": (INDICES, "some"),
+    }
     return rs.certify(model, images, out=out, **how | more)
 
 
-def test_a_table_in_memory_is_that_of_the_file(model: Classifier, images: TensorImages, tmp_path: Path) -> None:
+def test_a_table_in_memory_is_that_of_the_file(
+    model: Classifier, images: TensorImages, tmp_path: Path
+) -> None:
     table = run(model, images, tmp_path / "a.parquet")
     assert table.idx.tolist() == [*INDICES]
     assert table.label.tolist() == images.labels_at(torch.tensor(INDICES)).tolist()
@@ -57,18 +68,34 @@ def test_a_table_in_memory_is_that_of_the_file(model: Classifier, images: Tensor
     assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
     in_memory = run(model, images, None)
     assert same(in_memory, table) and "5 of digits" in str(in_memory)
-    files: list[dict[str, Any]] = [{"resume": True}, {"shard": "1/2"}, {"workers": rs.launch.Processes(1)}]
-    check_refusals((lambda how=how: run(model, images, None, **how), "give out=") for how in files)  # type: ignore[misc]
+    files: list[dict[str, Any]] = [
+        {"resume": True},
+        {"shard": "1/2"},
+        {"workers": rs.launch.Processes(1)},
+    ]
+    check_refusals(
+        (lambda how=how: run(model, images, None, **how), "give out=")  # type: ignore[misc]
+        for how in files
+    )
 
 
-def test_a_run_is_sent_without_what_it_opened(model: Classifier, images: TensorImages) -> None:
+def test_a_run_is_sent_without_what_it_opened(
+    model: Classifier, images: TensorImages
+) -> None:
     whole = Run.of(model, "digits", sigma=0.5, n=100, take=4)
     assert whole.header.selection == "take 4 of 364" and whole.base is model
     sent = pickle.loads(pickle.dumps(whole))
-    assert whole.of_shard(rs.certificates.Shard.parse("1/2")).images is whole.images and sent.images is not whole.images
+    assert (
+        whole.of_shard(rs.certificates.Shard.parse("1/2")).images is whole.images
+        and sent.images is not whole.images
+    )
     assert sent.header == whole.header
     part = whole.of_shard(rs.certificates.Shard.parse("2/2"))
-    assert part.smoothed is whole.smoothed and part.indices == whole.indices[1::2] and part.header.shard == "2/2"
+    assert (
+        part.smoothed is whole.smoothed
+        and part.indices == whole.indices[1::2]
+        and part.header.shard == "2/2"
+    )
 
 
 def test_images_that_change_on_disk_end_the_run_by_name(
@@ -78,7 +105,10 @@ def test_images_that_change_on_disk_end_the_run_by_name(
     for place, pixels in enumerate(images.pixels[:6, 0].numpy()):
         Image.fromarray(pixels).save(tmp_path / f"{place}.png")
     pngs = sorted(tmp_path.glob("*.png"))
-    streamed, arrays = data.load(str(tmp_path), "test", stream=True), [np.array(Image.open(png)) for png in pngs]
+    streamed, arrays = (
+        data.load(str(tmp_path), "test", stream=True),
+        [np.array(Image.open(png)) for png in pngs],
+    )
 
     def begun(given: object) -> Run:
         found = Run.of(model, given, sigma=0.5, n0=20, n=300, alpha=0.01)
@@ -95,22 +125,48 @@ def test_images_that_change_on_disk_end_the_run_by_name(
 
     in_memory = begun(data.load(arrays, "test"))
     arrays[4][:] = 0
-    check_refusals([(lambda: in_memory.into(tmp_path / "items.parquet"), "[4] has other pixels than when this")])
+    check_refusals(
+        [
+            (
+                lambda: in_memory.into(tmp_path / "items.parquet"),
+                "[4] has other pixels than when this",
+            )
+        ]
+    )
 
 
 def test_the_header_tells_everything(model: Classifier, images: TensorImages) -> None:
     header = run(model, images, None).header
-    assert header.model is not None and header.model["weights"] == models.weights_hash(model)
-    assert header.behaviour is not None and header.behaviour.keys() == {"made-up images", "own images"}
-    assert (header.sigma, header.n0, header.n, header.alpha, header.seed) == (0.5, 20, 300, 0.01, 0)
-    assert (header.dataset, header.split, header.selection) == ("digits", "test", "some")
-    assert (header.device or "").startswith("cpu, ") and "float32" in (header.precision or "")
+    assert header.model is not None and header.model["weights"] == models.weights_hash(
+        model
+    )
+    assert header.behaviour is not None and header.behaviour.keys() == {
+        "made-up images",
+        "own images",
+    }
+    assert (header.sigma, header.n0, header.n, header.alpha, header.seed) == (
+        0.5,
+        20,
+        300,
+        0.01,
+        0,
+    )
+    assert (header.dataset, header.split, header.selection) == (
+        "digits",
+        "test",
+        "some",
+    )
+    assert (header.device or "").startswith("cpu, ") and "float32" in (
+        header.precision or ""
+    )
     told = {key for key, value in header.model_dump().items() if value is not None}
     of_other_runs = {"resize", "crop", "source", "shard", "command", "distribution"}
     assert told == set(Header.model_fields) - of_other_runs
 
 
-def test_resuming_another_run_names_the_difference(model: Classifier, images: TensorImages, tmp_path: Path) -> None:
+def test_resuming_another_run_names_the_difference(
+    model: Classifier, images: TensorImages, tmp_path: Path
+) -> None:
     interrupt(run, model, images, tmp_path / "begun.parquet", stop=2)
     run(model, images, tmp_path / "finished.parquet")
     others = images.subset(torch.arange(len(images)).flip(0))
@@ -121,10 +177,14 @@ def test_resuming_another_run_names_the_difference(model: Classifier, images: Te
         ("data: ", one_pixel_off(images, INDICES[-1]), {}),
     ]
     for name, (named, given, change) in itertools.product(("begun", "finished"), table):
-        resume = partial(run, model, given, tmp_path / f"{name}.parquet", resume=True, **change)
+        resume = partial(
+            run, model, given, tmp_path / f"{name}.parquet", resume=True, **change
+        )
         check_refusals([(resume, f"begun differently | {named} | overwrite=True")])
     not_chosen = one_pixel_off(images, 1)
-    assert len(run(model, not_chosen, tmp_path / "begun.parquet", resume=True)) == len(INDICES)
+    assert len(run(model, not_chosen, tmp_path / "begun.parquet", resume=True)) == len(
+        INDICES
+    )
 
 
 def one_pixel_off(images: TensorImages, index: int) -> TensorImages:
@@ -133,7 +193,9 @@ def one_pixel_off(images: TensorImages, index: int) -> TensorImages:
     return TensorImages(images.spec, images.split, pixels, images.labels)
 
 
-def test_an_output_that_exists(model: Classifier, images: TensorImages, tmp_path: Path) -> None:
+def test_an_output_that_exists(
+    model: Classifier, images: TensorImages, tmp_path: Path
+) -> None:
     out = tmp_path / "a.parquet"
     first = run(model, images, out)
     interrupt(run, model, images, tmp_path / "b.parquet")
@@ -142,7 +204,10 @@ def test_an_output_that_exists(model: Classifier, images: TensorImages, tmp_path
         (out, {"resume": True, "overwrite": True}, "one of them"),
         (tmp_path / "b.parquet", {}, "b.parquet.partial exists"),
     ]
-    check_refusals((partial(run, model, images, path, **flags), said) for path, flags, said in refused)
+    check_refusals(
+        (partial(run, model, images, path, **flags), said)
+        for path, flags, said in refused
+    )
     assert same(run(model, images, out, resume=True), first)
     assert run(model, images, out, overwrite=True, n=400).header.n == 400
 
@@ -158,7 +223,9 @@ def test_what_a_kill_left_of_a_table_or_behind_one_goes(
     assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
 
 
-def test_a_journal_is_no_other_runs(model: Classifier, images: TensorImages, tmp_path: Path) -> None:
+def test_a_journal_is_no_other_runs(
+    model: Classifier, images: TensorImages, tmp_path: Path
+) -> None:
     """Neither of a run that writes it now, nor of one whose table is there."""
     interrupt(run, model, images, tmp_path / "a.parquet", stop=2)
     before = (tmp_path / "a.parquet.partial").read_bytes()
@@ -171,9 +238,14 @@ def test_a_journal_is_no_other_runs(model: Classifier, images: TensorImages, tmp
     assert (tmp_path / "a.parquet.partial").read_bytes() == before
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="which names the file of a descriptor")
+@pytest.mark.skipif(
+    not Path("/proc/self/fd").exists(), reason="which names the file of a descriptor"
+)
 def test_done_is_what_is_on_the_disk(
-    model: Classifier, images: TensorImages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    model: Classifier,
+    images: TensorImages,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """At every report, the lines of all images that were reported are synced; at the end, the table and its name."""
     synced: list[tuple[str, int]] = []
@@ -181,23 +253,34 @@ def test_done_is_what_is_on_the_disk(
 
     def fsync(descriptor: int) -> None:
         real(descriptor)
-        synced.append((Path(f"/proc/self/fd/{descriptor}").readlink().name, os.fstat(descriptor).st_size))
+        synced.append(
+            (
+                Path(f"/proc/self/fd/{descriptor}").readlink().name,
+                os.fstat(descriptor).st_size,
+            )
+        )
 
     class Watching(Silent):
         done = 0
 
         def advance(self, steps: int, info: str = "") -> None:
             self.done += steps
-            lines = (tmp_path / "a.parquet.partial").read_bytes()[: dict(synced)["a.parquet.partial"]]
+            lines = (tmp_path / "a.parquet.partial").read_bytes()[
+                : dict(synced)["a.parquet.partial"]
+            ]
             assert lines.count(b"\n") == 1 + self.done
 
     monkeypatch.setattr(os, "fsync", fsync)
     watching = Watching()
-    run(model, images, tmp_path / "a.parquet", progress=lambda *_: nullcontext(watching))
+    run(
+        model, images, tmp_path / "a.parquet", progress=lambda *_: nullcontext(watching)
+    )
     assert watching.done == len(INDICES)
     names = [name for name, _ in synced]
     assert names[:2] == ["a.parquet.partial", tmp_path.name]
-    assert names[-2].startswith(".a.parquet.") and names[-1] == tmp_path.name  # the table, before it takes its name
+    assert (
+        names[-2].startswith(".a.parquet.") and names[-1] == tmp_path.name
+    )  # the table, before it takes its name
 
 
 class NanOn(torch.nn.Module):
@@ -214,18 +297,29 @@ class NanOn(torch.nn.Module):
         return logits
 
 
-def test_a_nan_names_the_image_and_keeps_those_before(images: TensorImages, tmp_path: Path) -> None:
+def test_a_nan_names_the_image_and_keeps_those_before(
+    images: TensorImages, tmp_path: Path
+) -> None:
     broken = Classifier(arch="small-cnn", classes=TEN, shape=[1, 8, 8]).eval()
-    broken.network = NanOn(broken.network, images.batch(torch.tensor([50]))[0][0]).eval()
-    check_refusals([(partial(run, broken, images, tmp_path / "a.parquet", sigma=0.05), "image 50")])
+    broken.network = NanOn(
+        broken.network, images.batch(torch.tensor([50]))[0][0]
+    ).eval()
+    check_refusals(
+        [(partial(run, broken, images, tmp_path / "a.parquet", sigma=0.05), "image 50")]
+    )
     finished = (tmp_path / "a.parquet.partial").read_text().splitlines()[1:]
-    assert len(finished) >= INDICES.index(50) and all('"idx": 50,' not in line for line in finished)
+    assert len(finished) >= INDICES.index(50) and all(
+        '"idx": 50,' not in line for line in finished
+    )
 
 
 def test_what_cannot_be_certified_is_refused_and_leaves_nothing(
     model: Classifier, images: TensorImages, tmp_path: Path
 ) -> None:
-    seven, how = nn.Sequential(nn.Flatten(), nn.Linear(64, 7)).eval(), {"sigma": 0.5, "n": 100}
+    seven, how = (
+        nn.Sequential(nn.Flatten(), nn.Linear(64, 7)).eval(),
+        {"sigma": 0.5, "n": 100},
+    )
     other = Classifier(arch="small-cnn", classes=TEN[:7], shape=[1, 8, 8])
     table: list[tuple[str, object, object, dict[str, Any]]] = [
         ("does not say which sigma", model, "digits", {"sigma": None}),
@@ -236,7 +330,10 @@ def test_what_cannot_be_certified_is_refused_and_leaves_nothing(
         ("7 classes and digits has 10", other.eval(), "digits", {}),
     ]
     out = {"out": tmp_path / "a.parquet"}
-    check_refusals((partial(rs.certify, base, to, **out | how | more), said) for said, base, to, more in table)
+    check_refusals(
+        (partial(rs.certify, base, to, **out | how | more), said)
+        for said, base, to, more in table
+    )
     assert not list(tmp_path.iterdir())
 
 
@@ -245,5 +342,7 @@ def test_every_beginning_of_a_run_is_spread_over_all_classes() -> None:
     images = spread(range(1000, 2000))
     assert sorted(images) == [*range(1000, 2000)]
     for done in (20, 50, 200, 777):
-        of_class = np.bincount([(at - 1000) // 100 for at in images[:done]], minlength=10)
+        of_class = np.bincount(
+            [(at - 1000) // 100 for at in images[:done]], minlength=10
+        )
         assert of_class.max() - of_class.min() <= 2, (done, of_class)

@@ -15,17 +15,24 @@ from untrained import untrained
 
 
 @pytest.fixture
-def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+def cli(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Run:
     """Runs a command line in an empty folder; its exit code and what it printed."""
     monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.chdir(tmp_path)  # a verb that wrongly starts must not write into the checkout
+    monkeypatch.chdir(
+        tmp_path
+    )  # a verb that wrongly starts must not write into the checkout
 
     def run(*words: object) -> Result:
         monkeypatch.setattr("sys.argv", ["randsmooth", *map(str, words)])
         capsys.readouterr()
         with pytest.raises(SystemExit) as stop:
             main()
-        for number, before in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
+        for number, before in (
+            (signal.SIGINT, signal.default_int_handler),
+            (signal.SIGTERM, signal.SIG_DFL),
+        ):
             signal.signal(number, before)
         printed = capsys.readouterr()
         return Result(int(stop.value.code or 0), printed.out, printed.err)

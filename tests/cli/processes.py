@@ -54,7 +54,10 @@ class Run:
     def refuses(self, cases: Mapping[str, str], *before: object) -> None:
         """Each command line, `before` and then more words, is refused, and its error holds what is said of it."""
         for words, said in cases.items():
-            assert said in (error := self.refused(*before, *words.split())), (words, error)
+            assert said in (error := self.refused(*before, *words.split())), (
+                words,
+                error,
+            )
 
 
 @contextmanager
@@ -68,7 +71,10 @@ def server(heavy: Sequence[str] = HEAVY) -> Iterator[None]:
 
 
 def start(
-    words: list[str], folder: Path | None = None, said: Path | None = None, before: Callable[[], None] | None = None
+    words: list[str],
+    folder: Path | None = None,
+    said: Path | None = None,
+    before: Callable[[], None] | None = None,
 ) -> BaseProcess:
     """`randsmooth WORDS`, in `folder` if one is given; what it says goes to `said`, or nowhere.
 
@@ -76,15 +82,24 @@ def start(
     how all known others ended, which only one thread is told, and any other takes for exit code 255: so this one is not
     known to others, and nobody but the caller asks after it.
     """
-    process = multiprocessing.get_context("forkserver").Process(target=verb, args=(words, folder, said, before))
+    process = multiprocessing.get_context("forkserver").Process(
+        target=verb, args=(words, folder, said, before)
+    )
     with _one_at_a_time:
         process.start()
         multiprocessing.process._children.discard(process)  # type: ignore[attr-defined]
     return process
 
 
-def verb(words: list[str], folder: Path | None, said: Path | None, before: Callable[[], None] | None) -> None:
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by what a shell starts in the background
+def verb(
+    words: list[str],
+    folder: Path | None,
+    said: Path | None,
+    before: Callable[[], None] | None,
+) -> None:
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # ignored by what a shell starts in the background
     if folder is not None:
         os.chdir(folder)
     sys.argv = ["randsmooth", *words]

@@ -15,7 +15,9 @@ from randsmooth.certificates import Certificates, from_evidence, write_parquet
 from randsmooth.noise import Gaussian
 from untrained import another
 
-FORGED = 10**9  # samples of which enough agree for any radius that n = 2000 could certify, twice over
+FORGED = (
+    10**9
+)  # samples of which enough agree for any radius that n = 2000 could certify, twice over
 
 QUICK = ("--take", 3, "--steps", 10, "--m", 32, "--n", 1000)
 
@@ -24,7 +26,9 @@ QUICK = ("--take", 3, "--steps", 10, "--m", 32, "--n", 1000)
 def tables(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with `honest.parquet`, certificates of the model that was trained, and `forged.parquet`."""
     folder = tmp_path_factory.mktemp("attack")
-    table = certify(made / "model", "digits", take=12, n=2000, out=folder / "honest.parquet")
+    table = certify(
+        made / "model", "digits", take=12, n=2000, out=folder / "honest.parquet"
+    )
     write_parquet(forged(table), folder / "forged.parquet")
     return folder
 
@@ -39,13 +43,22 @@ def forged(table: Certificates) -> Certificates:
     counts = np.zeros_like(honest)
     counts[rows, picked] = successes
     counts[rows, (picked + 1) % counts.shape[1]] = FORGED - successes
-    evidence: dict[str, Any] = {"label": table.label, "counts0": counts0, "counts": counts, "seconds": table.seconds}
-    return from_evidence(table.header.model_copy(update={"n": FORGED}), idx=table.idx, **evidence)
+    evidence: dict[str, Any] = {
+        "label": table.label,
+        "counts0": counts0,
+        "counts": counts,
+        "seconds": table.seconds,
+    }
+    return from_evidence(
+        table.header.model_copy(update={"n": FORGED}), idx=table.idx, **evidence
+    )
 
 
 def test_a_sound_table_holds(cli: Run, made: Path, tables: Path) -> None:
     code, out, err = cli("attack", made / "model", tables / "honest.parquet", *QUICK)
-    assert code == 0 and all(line.startswith("attack honest  ") for line in err.splitlines()), err
+    assert code == 0 and all(
+        line.startswith("attack honest  ") for line in err.splitlines()
+    ), err
     assert "certified images attacked within 1 x their L2 radius: 3; held" in out
     assert "changed 0" in out and "no certificate failed" in out and "FAILED" not in out
     assert "PREDICT with n=1000 at alpha=0.000333 per image" in out
@@ -54,7 +67,9 @@ def test_a_sound_table_holds(cli: Run, made: Path, tables: Path) -> None:
 def test_forged_radii_exit_with_1(cli: Run, made: Path, tables: Path) -> None:
     honest, table = read(tables / "honest.parquet"), read(tables / "forged.parquet")
     certified = honest.radius > 0
-    assert table.radius[certified] == pytest.approx(2 * honest.radius[certified], rel=1e-4)  # forged indeed
+    assert table.radius[certified] == pytest.approx(
+        2 * honest.radius[certified], rel=1e-4
+    )  # forged indeed
     code, out, _ = cli("attack", made / "model", tables / "forged.parquet", *QUICK)
     told = next(line for line in out.splitlines() if line.startswith("FAILED:"))
     rows = [line.split() for line in out.splitlines() if line.endswith(" FAILED")]
@@ -70,10 +85,17 @@ def test_machines_may_read_it(cli: Run, made: Path, tables: Path) -> None:
     words = ("attack", made / "model", tables / "forged.parquet", *QUICK, "--format")
     code, out, _ = cli(*words, "json")
     answers = json.loads(out)
-    assert len(answers) == 3 and (code == 1) == any(answer["verdict"] == "FAILED" for answer in answers)
-    assert all((answer["predict"] is None) == (answer["verdict"] == "abstained") for answer in answers)
+    assert len(answers) == 3 and (code == 1) == any(
+        answer["verdict"] == "FAILED" for answer in answers
+    )
+    assert all(
+        (answer["predict"] is None) == (answer["verdict"] == "abstained")
+        for answer in answers
+    )
     as_csv = list(csv.DictReader(cli(*words, "csv").out.splitlines()))
-    assert [float(row["distance"]) for row in as_csv] == [answer["distance"] for answer in answers]
+    assert [float(row["distance"]) for row in as_csv] == [
+        answer["distance"] for answer in answers
+    ]
 
 
 BAD = {
@@ -88,10 +110,23 @@ BAD = {
 }
 
 
-def test_bad_input_is_named_and_exits_with_2(cli: Run, made: Path, tables: Path, tmp_path: Path) -> None:
-    (tmp_path / "log.tsv").write_text("idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t3\t3\t0.5\t1\t0:00:01.5\n")
-    places = {"model": made / "model", "table": tables / "honest.parquet", "tmp": tmp_path}
-    cli.refuses({words.format(**places): named for words, named in BAD.items()}, "attack")
+def test_bad_input_is_named_and_exits_with_2(
+    cli: Run, made: Path, tables: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "log.tsv").write_text(
+        "idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t3\t3\t0.5\t1\t0:00:01.5\n"
+    )
+    places = {
+        "model": made / "model",
+        "table": tables / "honest.parquet",
+        "tmp": tmp_path,
+    }
+    cli.refuses(
+        {words.format(**places): named for words, named in BAD.items()}, "attack"
+    )
     other = another(made / "model", tmp_path / "other")
     error = cli.refused("attack", tmp_path / "other", places["table"])
-    assert all(models.weights_hash(model)[:19] in error for model in (other, models.load(made / "model")))
+    assert all(
+        models.weights_hash(model)[:19] in error
+        for model in (other, models.load(made / "model"))
+    )

@@ -45,19 +45,50 @@ def two(model: Path) -> tuple[Path, Path]:
 
 
 def test_several_models_are_certified_as_one(two: tuple[Path, Path], cli: Run) -> None:
-    for rule, of in (("mean-logits", "logits"), ("mean-probabilities", "probabilities")):
-        done = cli("certify", *two, "--ensemble", rule, "--take", 5, "--n", 300, "--overwrite")
-        assert done.code == 0 and f"an ensemble of 2: the mean of the members' {of}" in done.err, done.err
-        expected = certify(rs.Ensemble([*two], of), take=5, n=300, out=Path("same.parquet"), overwrite=True)
-        assert same(read("m+other.parquet"), expected) and expected.header.sigma == 0.25, rule  # which both say
+    for rule, of in (
+        ("mean-logits", "logits"),
+        ("mean-probabilities", "probabilities"),
+    ):
+        done = cli(
+            "certify", *two, "--ensemble", rule, "--take", 5, "--n", 300, "--overwrite"
+        )
+        assert (
+            done.code == 0
+            and f"an ensemble of 2: the mean of the members' {of}" in done.err
+        ), done.err
+        expected = certify(
+            rs.Ensemble([*two], of),
+            take=5,
+            n=300,
+            out=Path("same.parquet"),
+            overwrite=True,
+        )
+        assert (
+            same(read("m+other.parquet"), expected) and expected.header.sigma == 0.25
+        ), rule  # which both say
 
 
 def test_mixed_kinds_vote_with_a_consensus(two: tuple[Path, Path], cli: Run) -> None:
     Path("zoo.py").write_text(VOTER)
-    words = ["certify", *two, "zoo.py:linear", "--ensemble", "vote", "--consensus", 2, "--take", 4, "--n", 300]
+    words = [
+        "certify",
+        *two,
+        "zoo.py:linear",
+        "--ensemble",
+        "vote",
+        "--consensus",
+        2,
+        "--take",
+        4,
+        "--n",
+        300,
+    ]
     cli.done(*words, "--out", "mixed.parquet", "--identity", "the zoo of today")
     header = read("mixed.parquet").header
-    assert header.backend == "mixed" and "where the first 2 agree, they alone answer" in str(header.model)
+    assert (
+        header.backend == "mixed"
+        and "where the first 2 agree, they alone answer" in str(header.model)
+    )
 
 
 def test_what_cannot_be_an_ensemble(two: tuple[Path, Path], cli: Run) -> None:
@@ -74,20 +105,36 @@ def test_what_cannot_be_an_ensemble(two: tuple[Path, Path], cli: Run) -> None:
 # --- precisions -----------------------------------------------------------------------------------------------------
 
 
-def test_which_processors_lack_units_for_bfloat16(monkeypatch: pytest.MonkeyPatch) -> None:
-    laptop, server = {"avx2": True, "avx512_bf16": False}, {"avx2": True, "avx512_bf16": True}
+def test_which_processors_lack_units_for_bfloat16(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    laptop, server = (
+        {"avx2": True, "avx512_bf16": False},
+        {"avx2": True, "avx512_bf16": True},
+    )
     for had, limit, lacks in (
         *((laptop, limit, True) for limit in ("", "ALL")),
         *((server, limit, True) for limit in ("AVX512_CORE_VNNI", "AVX2")),
     ):
         monkeypatch.setattr(base, "features", lambda had=had: had)
         monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", limit)
-        assert base.lacks_bfloat16(CPU) == ("this processor" if lacks else None), (had, limit)
-    for capability, told in (((7, 5), "a Turing"), ((8, 0), None)):  # older GPUs are told to use fp16
-        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device, found=capability: found)
+        assert base.lacks_bfloat16(CPU) == ("this processor" if lacks else None), (
+            had,
+            limit,
+        )
+    for capability, told in (
+        ((7, 5), "a Turing"),
+        ((8, 0), None),
+    ):  # older GPUs are told to use fp16
+        monkeypatch.setattr(
+            torch.cuda, "get_device_capability", lambda device, found=capability: found
+        )
         monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "a Turing")
         assert base.lacks_bfloat16(torch.device("cuda")) == told
-        assert backends.weighed(torch.device("cuda")) == ("32", "fp16" if told else "bf16")
+        assert backends.weighed(torch.device("cuda")) == (
+            "32",
+            "fp16" if told else "bf16",
+        )
 
 
 def test_a_run_says_where_the_processor_has_no_units_and_auto_weighs_precisions(
@@ -96,13 +143,17 @@ def test_a_run_says_where_the_processor_has_no_units_and_auto_weighs_precisions(
     monkeypatch.setattr(base, "features", lambda: {"avx2": True, "avx512_bf16": False})
     options = ("--take", 1, "--n", 50, "--overwrite", "--out", "a.parquet")
     slow = cli("certify", model, "--precision", "bf16", *options)
-    assert slow.code == 0 and "this processor has no units for bfloat16" in slow.err, slow
+    assert slow.code == 0 and "this processor has no units for bfloat16" in slow.err, (
+        slow
+    )
     assert "--precision 32 with --backend auto is faster" in slow.err
     assert "has no units" not in cli("certify", model, *options).err
     for faster, chosen in ((0.9, "32"), (1.1, "bf16")):
         rate = lambda made, by=faster: 100.0 * by ** (made.backend.precision == "bf16")  # noqa: E731
         monkeypatch.setattr(Engine, "samples_a_second", rate)
-        found = Engine(models.load(model), sigma=0.5, device=CPU, backend="torch", precision="auto")
+        found = Engine(
+            models.load(model), sigma=0.5, device=CPU, backend="torch", precision="auto"
+        )
         assert found.prepare((1, 8, 8)).precision == chosen
         assert set(found.rates) == {Way("torch", "32"), Way("torch", "bf16")}
 
@@ -118,7 +169,9 @@ def test_a_run_says_what_each_precision_gives_and_a_resumed_one_keeps_its_own(
     assert re.search(tried, told)
     other = {"float32": "bf16", "bfloat16": "32"}[str(read(whole).header.precision)]
     with pytest.raises(KeyboardInterrupt):
-        certify(model, take=3, n=50, precision=other, batch=128, out=out, progress=stops(1))
+        certify(
+            model, take=3, n=50, precision=other, batch=128, out=out, progress=stops(1)
+        )
     cli.done("certify", model, *options, "--resume", "--out", out)
     certify(model, take=3, n=50, precision=other, batch=128, out=whole, overwrite=True)
     assert same(read(out), read(whole))
@@ -131,25 +184,55 @@ def test_what_looks_like_a_mistake_is_said(cli: Run, model: Path) -> None:
     none, first, second = [50, 50], [90, 10], [10, 90]
     halves = [0, 1] * 60
     for name, counts, label, said in (
-        ("most abstain", [none] * 7 + [first] * 3 + [second] * 3, halves, "most images abstain (7 of 13)"),
+        (
+            "most abstain",
+            [none] * 7 + [first] * 3 + [second] * 3,
+            halves,
+            "most images abstain (7 of 13)",
+        ),
         (
             "and one class",
             [none] * 12 + [first] * 10,
             halves,
             "(12 of 22) and 10 of 10 images that are certified (100%)",
         ),
-        ("three in four", [first] * 90 + [second] * 30, [*range(10)] * 12, "90 of 120 images that are certified (75%)"),
+        (
+            "three in four",
+            [first] * 90 + [second] * 30,
+            [*range(10)] * 12,
+            "90 of 120 images that are certified (75%)",
+        ),
         ("fewer", [first] * 89 + [second] * 31, [*range(10)] * 12, ""),
-        ("of two labels", [first] * 90 + [second] * 30, halves, ""),  # one of which has half of the images
+        (
+            "of two labels",
+            [first] * 90 + [second] * 30,
+            halves,
+            "",
+        ),  # one of which has half of the images
         ("few are certified", [none] * 9 + [first] * 9, halves, ""),
         ("as labelled", [first] * 6 + [second] * 6, halves, ""),
         ("images of one class", [first] * 12, [0] * 12, ""),
-        ("n = 10", [[9, 1]] * 6 + [[1, 9]] * 6, halves, ""),  # 90% right, but n = 10 certifies 10 of 10 alone
+        (
+            "n = 10",
+            [[9, 1]] * 6 + [[1, 9]] * 6,
+            halves,
+            "",
+        ),  # 90% right, but n = 10 certifies 10 of 10 alone
     ):
         counts = [[*each, *[0] * (max(label) - 1)] for each in counts]
-        what: dict[str, Any] = {"counts0": counts, "label": label[: len(counts)], "name": "mine"}
-        found = " ".join(suspicions(rs.from_counts(counts, **what, sigma=0.5, alpha=0.001)))
-        assert (said in found and "trained with the noise gaussian=0.5" in found) if said else found == "", (
+        what: dict[str, Any] = {
+            "counts0": counts,
+            "label": label[: len(counts)],
+            "name": "mine",
+        }
+        found = " ".join(
+            suspicions(rs.from_counts(counts, **what, sigma=0.5, alpha=0.001))
+        )
+        assert (
+            (said in found and "trained with the noise gaussian=0.5" in found)
+            if said
+            else found == ""
+        ), (
             name,
             found,
         )
@@ -158,7 +241,10 @@ def test_what_looks_like_a_mistake_is_said(cli: Run, model: Path) -> None:
     done = cli("certify", model, "--take", 20, "--n", 100, "--device", "cpu")
     predict = read(f"{model}.parquet").predict
     (only,), number = set(predict[predict >= 0]), (predict >= 0).sum()
-    assert f"note: {number} of {number} images that are certified (100%) get class {only}; was the model" in done.err
+    assert (
+        f"note: {number} of {number} images that are certified (100%) get class {only}; was the model"
+        in done.err
+    )
 
 
 # --- the same words on the command line and in Python ---------------------------------------------------------------
@@ -167,12 +253,21 @@ CERTIFY: dict[str, Any] = {"sigma": 0.25, "take": 2, "n": 50, "n0": 10}
 TRAIN: dict[str, Any] = {"sigma": 0.25, "epochs": 1, "take": 64}
 BEGIN = "To go on with it: --resume. To begin anew: --overwrite"
 CERTIFY_AGAIN: list[tuple[dict[str, Any], str]] = [
-    ({"resume": True, "n": 60, "seed": 1}, "n: 50 in the file, 60 asked for; seed: 0 in the file, 1 asked for"),
-    ({"resume": True, "take": 3}, "'take 2 of 364' in the file, 'take 3 of 364' asked for"),
+    (
+        {"resume": True, "n": 60, "seed": 1},
+        "n: 50 in the file, 60 asked for; seed: 0 in the file, 1 asked for",
+    ),
+    (
+        {"resume": True, "take": 3},
+        "'take 2 of 364' in the file, 'take 3 of 364' asked for",
+    ),
     ({}, BEGIN),
 ]
 TRAIN_AGAIN: list[tuple[dict[str, Any], str]] = [
-    ({"sigma": 0.5, "seed": 1, "resume": True}, "seed: 0 in the file, 1 asked for; sigma: 0.25 in the file, 0.5"),
+    (
+        {"sigma": 0.5, "seed": 1, "resume": True},
+        "seed: 0 in the file, 1 asked for; sigma: 0.25 in the file, 0.5",
+    ),
     ({"sigma": 0.5, "resume": True}, "--resume, --accept-changes"),
     ({}, BEGIN),
     ({"accept_changes": True}, "it needs --resume"),
@@ -181,8 +276,14 @@ TRAIN_AGAIN: list[tuple[dict[str, Any], str]] = [
 
 def test_a_refused_run_says_the_same(made: Path, cli: Run) -> None:
     def options(values: dict[str, Any]) -> list[str]:
-        flags = [(f"--{name.replace('_', '-')}", value) for name, value in values.items()]
-        return [str(word) for flag, value in flags for word in ((flag,) if value is True else (flag, value))]
+        flags = [
+            (f"--{name.replace('_', '-')}", value) for name, value in values.items()
+        ]
+        return [
+            str(word)
+            for flag, value in flags
+            for word in ((flag,) if value is True else (flag, value))
+        ]
 
     with pytest.raises(KeyboardInterrupt):
         certify(made / "model", out=Path("a.parquet"), **CERTIFY, progress=stops(1))

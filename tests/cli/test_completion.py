@@ -34,21 +34,39 @@ OFFERED = {
     "train mnist --preset cat-rs/macer/t": ["cat-rs/macer/table1"],
     "completion ": ["bash", "zsh", "fish", "powershell"],
 }
-OF_OTHERS = {"backend": "certify", "arch": "train", "method": "train", "dataset": "certify"}
+OF_OTHERS = {
+    "backend": "certify",
+    "arch": "train",
+    "method": "train",
+    "dataset": "certify",
+}
 
 
-def test_words_are_completed_and_names_of_other_packages_are_known(tmp_path: Path) -> None:
+def test_words_are_completed_and_names_of_other_packages_are_known(
+    tmp_path: Path,
+) -> None:
     announce(tmp_path)
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
     others = {setting: f"{verb} m --{setting} " for setting, verb in OF_OTHERS.items()}
     asked = json.dumps([*OFFERED, *others.values()]), json.dumps([*OF_OTHERS.values()])
     environment = os.environ | {"PYTHONPATH": path, "COLUMNS": "200"}
     done = subprocess.run(
-        [sys.executable, "-c", OFFERS, *asked], env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", OFFERS, *asked],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     offered, helps = json.loads(done.stdout)
-    assert done.stderr == "" and {line: {*offered[line]} for line in OFFERED} == {k: {*v} for k, v in OFFERED.items()}
+    assert done.stderr == "" and {line: {*offered[line]} for line in OFFERED} == {
+        k: {*v} for k, v in OFFERED.items()
+    }
     for setting, line in others.items():
-        names = POINTS[f"randsmooth.{'architecture' if setting == 'arch' else setting}s"]
+        names = POINTS[
+            f"randsmooth.{'architecture' if setting == 'arch' else setting}s"
+        ]
         assert {*names} <= {*offered[line]}, setting
-        assert all(f"{name} (from smoothing-extras)" in " ".join(helps[OF_OTHERS[setting]]) for name in names), setting
+        assert all(
+            f"{name} (from smoothing-extras)" in " ".join(helps[OF_OTHERS[setting]])
+            for name in names
+        ), setting

@@ -11,21 +11,54 @@ from randsmooth.certificates import from_counts, read
 COUNTS = "idx,label,counts_0,counts_1,counts0_0,counts0_1\n0,0,990,10,99,1\n20,1,100,900,5,95\n40,1,600,400,60,40\n"
 
 
-def test_a_file_of_counts_becomes_a_table_that_every_verb_reads(cli: Run, tmp_path: Path) -> None:
+def test_a_file_of_counts_becomes_a_table_that_every_verb_reads(
+    cli: Run, tmp_path: Path
+) -> None:
     (tmp_path / "mine.csv").write_text(COUNTS)
-    made = cli("from-counts", "mine.csv", "--sigma", 0.5, "--dataset", "mnist", "--split", "test")
-    assert made.code == 0 and "certificates in mine.parquet" in made.out and "another program's" in made.out
+    made = cli(
+        "from-counts",
+        "mine.csv",
+        "--sigma",
+        0.5,
+        "--dataset",
+        "mnist",
+        "--split",
+        "test",
+    )
+    assert (
+        made.code == 0
+        and "certificates in mine.parquet" in made.out
+        and "another program's" in made.out
+    )
     table = read(tmp_path / "mine.parquet")
     rows = np.array([[990, 10], [100, 900], [600, 400]])
-    same = from_counts(rows, counts0=[[99, 1], [5, 95], [60, 40]], label=[0, 1, 1], idx=[0, 20, 40], sigma=0.5)
-    assert np.array_equal(table.radius, same.radius) and np.array_equal(table.idx, [0, 20, 40])
-    assert (table.header.dataset, table.header.source, table.header.seed) == ("mnist", "mine.csv", None)
+    same = from_counts(
+        rows,
+        counts0=[[99, 1], [5, 95], [60, 40]],
+        label=[0, 1, 1],
+        idx=[0, 20, 40],
+        sigma=0.5,
+    )
+    assert np.array_equal(table.radius, same.radius) and np.array_equal(
+        table.idx, [0, 20, 40]
+    )
+    assert (table.header.dataset, table.header.source, table.header.seed) == (
+        "mnist",
+        "mine.csv",
+        None,
+    )
     verified = cli("verify", "mine.parquet", "--format", "json")
     (found,) = json.loads(verified.out)
-    assert found["state"] == "verified" and "not known are seed, model, images" in found["finding"]
+    assert (
+        found["state"] == "verified"
+        and "not known are seed, model, images" in found["finding"]
+    )
     cli.done("evaluate", "mine.parquet", "--alpha", 0.01)
     page = cli("compare", "mine.parquet", "--out", "page.html")
-    assert page.code == 0 and "another program (mine.csv)" in (tmp_path / "page.html").read_text()
+    assert (
+        page.code == 0
+        and "another program (mine.csv)" in (tmp_path / "page.html").read_text()
+    )
     cli.done("export", "mine.parquet")
 
 
@@ -49,13 +82,22 @@ def test_what_cannot_be_is_refused_and_leaves_no_file(cli: Run, tmp_path: Path) 
     assert read("a.parquet").header.sigma == 0.25
 
 
-def test_an_unfinished_run_is_judged_and_says_how_far_it_is(cli: Run, tmp_path: Path) -> None:
+def test_an_unfinished_run_is_judged_and_says_how_far_it_is(
+    cli: Run, tmp_path: Path
+) -> None:
     from certificates.test_journal import written
     from certificates.walks import HEADER, table_of
 
-    written(table_of(HEADER.replace(selection="take 40 of 120"), 40), tmp_path / "a.parquet.partial", [0, 1, 2, 3])
+    written(
+        table_of(HEADER.replace(selection="take 40 of 120"), 40),
+        tmp_path / "a.parquet.partial",
+        [0, 1, 2, 3],
+    )
     judged = cli("evaluate", "a.parquet.partial")
     assert judged.code == 0 and "a (4 of 40)" in judged.out
-    assert "note: a.parquet.partial: the run is not finished, judged are 4 of 40 images" in judged.err
+    assert (
+        "note: a.parquet.partial: the run is not finished, judged are 4 of 40 images"
+        in judged.err
+    )
     compared = cli("compare", "a.parquet.partial", "--out", "page.html")
     assert compared.code == 0 and "a (4 of 40)" in (tmp_path / "page.html").read_text()

@@ -25,16 +25,25 @@ WORDS = [  # of an error in Python, and of the same on the command line
     ("sound=False; label_aware: no", "without --sound; --label-aware: no"),
     ("rule='gird', seed=None", "--rule 'gird', without --seed"),
     ("give one (--dataset on the command line)", "give one (--dataset)"),
-    ("runs/sigma=0.5/a.parquet, 'n=5' and --set n=5", "runs/sigma=0.5/a.parquet, 'n=5' and --set n=5"),
+    (
+        "runs/sigma=0.5/a.parquet, 'n=5' and --set n=5",
+        "runs/sigma=0.5/a.parquet, 'n=5' and --set n=5",
+    ),
 ]
 
 
 def test_answers_are_on_stdout_and_all_else_on_stderr(cli: Run, made: Path) -> None:
     loud = cli("certify", made / "model", *FEW, "--out", "a.parquet")
     quiet = cli("certify", made / "model", *FEW, "--out", "b.parquet", "--quiet")
-    assert "images/s" in loud.err and "without noise the model is right about" in loud.err
-    assert (quiet.code, quiet.err) == (0, "") and quiet.out.replace("b.pa", "a.pa").replace("b ", "a ") == loud.out
-    assert cli.refused("certify", "nothing", "--quiet").startswith("randsmooth: nothing names no model")
+    assert (
+        "images/s" in loud.err and "without noise the model is right about" in loud.err
+    )
+    assert (quiet.code, quiet.err) == (0, "") and quiet.out.replace(
+        "b.pa", "a.pa"
+    ).replace("b ", "a ") == loud.out
+    assert cli.refused("certify", "nothing", "--quiet").startswith(
+        "randsmooth: nothing names no model"
+    )
 
 
 def test_answers_for_programs(cli: Run, made: Path) -> None:
@@ -53,16 +62,27 @@ def test_every_verb_is_quiet_and_answers_programs(cli: Run) -> None:
 
 def test_help_has_each_option_once_below_its_heading(cli: Run) -> None:
     said = cli("certify", "--help").out
-    assert [line.rstrip(":") for line in said.splitlines() if line.rstrip(":") in GROUPS] == [*GROUPS]
+    assert [
+        line.rstrip(":") for line in said.splitlines() if line.rstrip(":") in GROUPS
+    ] == [*GROUPS]
     fields = settings_of(VERBS["certify"].load()).model_fields
     for option in (name for name, field in fields.items() if not Given.of(field).place):
-        assert said.count(f"\n  --{option.replace('_', '-')} ") + said.count(f"\n  --{option}\n") == 1, option
+        assert (
+            said.count(f"\n  --{option.replace('_', '-')} ")
+            + said.count(f"\n  --{option}\n")
+            == 1
+        ), option
 
 
 def test_errors_say_settings_as_they_were_given(cli: Run) -> None:
     certify = settings_of(VERBS["certify"].load())
     for python, line in WORDS:
         assert worded(python, certify) == line, python
-    for words, said in (("certify --nope", "no such option: --nope"), ("certify m --n", "'--n' requires an argument")):
+    for words, said in (
+        ("certify --nope", "no such option: --nope"),
+        ("certify m --n", "'--n' requires an argument"),
+    ):
         told = cli(*words.split())
-        assert told.code == 2 and told.err.startswith("randsmooth: ") and said in told.err, told
+        assert (
+            told.code == 2 and told.err.startswith("randsmooth: ") and said in told.err
+        ), told

@@ -25,7 +25,9 @@ def _images(per_class: int, seed: int) -> tuple[Tensor, Tensor]:
     generator = torch.Generator().manual_seed(seed)
     y = torch.arange(4).repeat(per_class)
     level = 0.2 + 0.2 * y.view(-1, 1, 1, 1)
-    return (level + 0.1 * torch.randn(len(y), 3, SIDE, SIDE, generator=generator)).clamp(0, 1), y
+    return (
+        level + 0.1 * torch.randn(len(y), 3, SIDE, SIDE, generator=generator)
+    ).clamp(0, 1), y
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +50,8 @@ def _trained(layer: Normalisation, folder: Path) -> dict[str, Tensor]:
     x, y = _images(100, seed=1)
     y = torch.tensor([labels.index(CLASSES[int(label)]) for label in y])
     mean, std = (
-        torch.tensor(values or (other,) * 3).view(1, 3, 1, 1) for values, other in ((layer.mean, 0.0), (layer.std, 1.0))
+        torch.tensor(values or (other,) * 3).view(1, 3, 1, 1)
+        for values, other in ((layer.mean, 0.0), (layer.std, 1.0))
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
@@ -70,24 +73,61 @@ def test_the_layer_that_a_network_was_trained_behind_is_found(
     cli: Run, folder: Path, tmp_path: Path, place: int
 ) -> None:
     layer = candidates(data.describe(str(folder)))[place]
-    torch.save({"net": _trained(layer, folder), "epoch": 440}, tmp_path / "checkpoint.pth.tar")
-    done = cli.done("import", tmp_path / "checkpoint.pth.tar", "--dataset", folder, "--sigma", SIGMA, "--images", 200)
+    torch.save(
+        {"net": _trained(layer, folder), "epoch": 440}, tmp_path / "checkpoint.pth.tar"
+    )
+    done = cli.done(
+        "import",
+        tmp_path / "checkpoint.pth.tar",
+        "--dataset",
+        folder,
+        "--sigma",
+        SIGMA,
+        "--images",
+        200,
+    )
     assert f"normalisation {layer.name}: accuracy on labelled images" in done.out
     model = models.load("runs/checkpoint")
     found = model.provenance["normalisation"]
-    assert (found["layer"], found["images"], found["split"]) == (layer.name, 200, "train")
+    assert (found["layer"], found["images"], found["split"]) == (
+        layer.name,
+        200,
+        "train",
+    )
     assert found["p_value"] <= ALPHA and found["accuracy"][layer.name] > 0.9
-    assert (model.config["mean"], model.classes) == (layer.mean and list(layer.mean), sorted(CLASSES))
-    cli.done("certify", "runs/checkpoint", "--dataset", folder, "--take", 4, "--n", 100, "--n0", 20)
+    assert (model.config["mean"], model.classes) == (
+        layer.mean and list(layer.mean),
+        sorted(CLASSES),
+    )
+    cli.done(
+        "certify",
+        "runs/checkpoint",
+        "--dataset",
+        folder,
+        "--take",
+        4,
+        "--n",
+        100,
+        "--n0",
+        20,
+    )
 
 
 def test_what_cannot_be_imported_is_refused(cli: Run, folder: Path) -> None:
     torch.manual_seed(3)
     state = build("resnet8", in_channels=3, image_size=SIDE, num_classes=4).state_dict()
-    torch.save({"net": state, "epoch": 1}, "1.pth")  # random weights: no normalisation is clearly the best
-    torch.save(build("resnet8", in_channels=3, image_size=32, num_classes=10).state_dict(), "a.pth")
+    torch.save(
+        {"net": state, "epoch": 1}, "1.pth"
+    )  # random weights: no normalisation is clearly the best
+    torch.save(
+        build("resnet8", in_channels=3, image_size=32, num_classes=10).state_dict(),
+        "a.pth",
+    )
     for words, said in (
-        (("1.pth", "--dataset", folder, "--sigma", SIGMA, "--images", 100), "--normalise shades or center or none"),
+        (
+            ("1.pth", "--dataset", folder, "--sigma", SIGMA, "--images", 100),
+            "--normalise shades or center or none",
+        ),
         (("a.pth",), "does not say which data set it is for"),
         (("a.pth", "--dataset", "digit"), "did you mean 'digits'"),
     ):
@@ -103,7 +143,9 @@ def test_from_quantise_to_predict(model: Path, cli: Run) -> None:
     pytest.importorskip("nncf")
     words, out = ("quantise", "m"), "m-int8.xml"
     made = cli.done(*words)
-    assert f"int8 model in {out}" in made.out and f"randsmooth certify {out}" in made.err, made
+    assert (
+        f"int8 model in {out}" in made.out and f"randsmooth certify {out}" in made.err
+    ), made
     share = r"[+-]?\d+\.\d+%"
     accuracy = rf"accuracy {share}, the original's {share}; paired difference {share} \[{share}, "
     assert re.search(f"364 noisy test images: {accuracy}", made.out), made.out
@@ -119,4 +161,6 @@ def test_from_quantise_to_predict(model: Path, cli: Run) -> None:
     assert same(read("cut.parquet"), read("whole.parquet"))
     assert "int8" in cli.done("verify", "whole.parquet", out).out
     cli.done("predict", out, "image.png", "--n", 100, "--like", "whole.parquet")
-    assert "is about another model" in cli.refused("predict", out, "image.png", "--n", 100, "--like", "own.parquet")
+    assert "is about another model" in cli.refused(
+        "predict", out, "image.png", "--n", 100, "--like", "own.parquet"
+    )

@@ -41,15 +41,35 @@ def test_the_lists_name_every_preset_with_its_values_and_source(cli: Run) -> Non
     ]
     assert "--set teacher=MODEL_DIR" in cli("methods", "acr/cat-rs").out
     out = cli("methods", "gaussian").out
-    assert "  Hyperparameters:\n      m: noise samples per image.\n  Defaults of the class: m=1\n" in out
+    assert (
+        "  Hyperparameters:\n      m: noise samples per image.\n  Defaults of the class: m=1\n"
+        in out
+    )
     assert "  `train digits` uses the preset randsmooth/gaussian: m=4\n" in out
 
 
-def test_a_run_says_what_it_runs_and_the_preset_brings_the_method(cli: Run, tmp_path: Path) -> None:
-    words = ("train", "digits", "--preset", "randsmooth/smoothmix", "--sigma", 0.5, "--epochs", 1, "--take", 64)
+def test_a_run_says_what_it_runs_and_the_preset_brings_the_method(
+    cli: Run, tmp_path: Path
+) -> None:
+    words = (
+        "train",
+        "digits",
+        "--preset",
+        "randsmooth/smoothmix",
+        "--sigma",
+        0.5,
+        "--epochs",
+        1,
+        "--take",
+        64,
+    )
     done = cli.done(*words, "--set", "T=1", "--set", "lr=1e-2")
     said = "\n".join(done.err.splitlines()[:4])
-    wanted = ("randsmooth/smoothmix: smoothmix with T=1, warmup=1", "1 epoch", "lr 0.01")
+    wanted = (
+        "randsmooth/smoothmix: smoothmix with T=1, warmup=1",
+        "1 epoch",
+        "lr 0.01",
+    )
     assert all(word in said for word in wanted), said
     folder = tmp_path / "runs" / "digits-randsmooth-smoothmix-0.5"
     assert models.load(folder).provenance["method"] == "smoothmix"
@@ -74,14 +94,35 @@ def test_what_does_not_fit_is_refused(cli: Run, tmp_path: Path) -> None:
 
 
 def test_a_table_and_its_model_are_cited(cli: Run, model: Path) -> None:
-    cli.done("certify", model, "--take", 2, "--n", 1000, "--rule", "grid", "--sound", "--out", "m.parquet")
+    cli.done(
+        "certify",
+        model,
+        "--take",
+        2,
+        "--n",
+        1000,
+        "--rule",
+        "grid",
+        "--sound",
+        "--out",
+        "m.parquet",
+    )
     found = json.loads(cli("cite", "m.parquet", model, "--format", "json").out)
     reasons = {one["key"]: one["for"] for one in found["citations"]}
     assert [*reasons] == [
-        *("randsmooth", "cohen2019certified", "lan1983discrete", "armitage1969repeated", "voracek2023sound"),
+        *(
+            "randsmooth",
+            "cohen2019certified",
+            "lan1983discrete",
+            "armitage1969repeated",
+            "voracek2023sound",
+        ),
         *("salmon2011parallel", "alpaydin1998optical", "zhai2020macer", "sun2025acr"),
     ]
     assert reasons["lan1983discrete"] == ["the rule grid"]
     assert reasons["alpaydin1998optical"] == ["the data set digits"]
     alone = cli("cite", "--format", "bibtex").out
-    assert alone.startswith("% the program\n@software{randsmooth,") and alone.count("@") == 1
+    assert (
+        alone.startswith("% the program\n@software{randsmooth,")
+        and alone.count("@") == 1
+    )

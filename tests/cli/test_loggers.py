@@ -38,9 +38,21 @@ def by_epoch(folder: Path) -> pd.DataFrame:
     return table[table["epoch/number"].notna()].reset_index(drop=True)
 
 
-def test_several_loggers_at_once_tell_what_the_history_tells(cli: Run, tmp_path: Path) -> None:
+def test_several_loggers_at_once_tell_what_the_history_tells(
+    cli: Run, tmp_path: Path
+) -> None:
     out = tmp_path / "m"
-    cli.done("train", "digits", *OPTIONS, "--logger", "csv", "--logger", "tensorboard", "--out", out)
+    cli.done(
+        "train",
+        "digits",
+        *OPTIONS,
+        "--logger",
+        "csv",
+        "--logger",
+        "tensorboard",
+        "--out",
+        out,
+    )
     history, told = pd.read_csv(out / HISTORY), by_epoch(out)
     for name in ("cross_entropy", "lr", "easy_share"):
         assert told[f"epoch/{name}"].tolist() == history[name].tolist()
@@ -48,21 +60,33 @@ def test_several_loggers_at_once_tell_what_the_history_tells(cli: Run, tmp_path:
     curve = [event.value for event in events.Scalars("epoch/cross_entropy")]
     assert curve == pytest.approx(history["cross_entropy"].tolist(), rel=1e-6)
     hyperparameters = yaml.safe_load((out / "metrics" / "hparams.yaml").read_text())
-    assert (hyperparameters["sigma"], hyperparameters["method"], hyperparameters["m"]) == (0.25, "gaussian", 4)
+    assert (
+        hyperparameters["sigma"],
+        hyperparameters["method"],
+        hyperparameters["m"],
+    ) == (0.25, "gaussian", 4)
 
 
 def test_a_resumed_run_goes_on_in_the_files_of_its_loggers(tmp_path: Path) -> None:
     """Without naming them again; what a killed run wrote after its checkpoint is not told twice."""
     train("digits", SETTINGS, out=tmp_path / "whole", logger=["csv", "tensorboard"])
     with pytest.raises(Stopped):
-        train("digits", SETTINGS, out=tmp_path / "m", logger=["csv", "tensorboard"], callback=stop_after(2))
+        train(
+            "digits",
+            SETTINGS,
+            out=tmp_path / "m",
+            logger=["csv", "tensorboard"],
+            callback=stop_after(2),
+        )
     path = tmp_path / "m" / "metrics" / "metrics.csv"
     table = pd.read_csv(path)
     later = table.iloc[-1:].assign(step=table["step"].max() + 1)
     path.write_text(pd.concat([table, later]).to_csv(index=False))
     train("digits", SETTINGS, out=tmp_path / "m", resume=True)
     columns = [name for name in by_epoch(tmp_path / "m") if name != "epoch/seconds"]
-    pd.testing.assert_frame_equal(by_epoch(tmp_path / "m")[columns], by_epoch(tmp_path / "whole")[columns])
+    pd.testing.assert_frame_equal(
+        by_epoch(tmp_path / "m")[columns], by_epoch(tmp_path / "whole")[columns]
+    )
     events = EventAccumulator(str(tmp_path / "m" / EVENTS)).Reload()
     assert [event.value for event in events.Scalars("epoch/number")] == [0.0, 1.0, 2.0]
 
@@ -71,7 +95,12 @@ class Counting(Logger):
     """A logger of the user's own, which fails at a chosen call."""
 
     def __init__(self, fails_at: int | None = None) -> None:
-        self.calls, self.fails_at, self.status, self.params = 0, fails_at, "", dict[str, Any]()
+        self.calls, self.fails_at, self.status, self.params = (
+            0,
+            fails_at,
+            "",
+            dict[str, Any](),
+        )
 
     @property
     def name(self) -> str:
@@ -97,17 +126,34 @@ class Counting(Logger):
         self.calls += 1
 
 
-def test_loggers_of_lightning_are_taken_as_they_are_and_one_that_fails_is_left_out(tmp_path: Path) -> None:
+def test_loggers_of_lightning_are_taken_as_they_are_and_one_that_fails_is_left_out(
+    tmp_path: Path,
+) -> None:
     mine, theirs = Counting(), CSVLogger(tmp_path, name="theirs")
     whole = train("digits", SETTINGS, out=tmp_path / "m", logger=[mine, theirs])
-    assert (mine.calls, mine.status, mine.params["sigma"]) == (7, "success", 0.25)  # once, and twice an epoch
+    assert (mine.calls, mine.status, mine.params["sigma"]) == (
+        7,
+        "success",
+        0.25,
+    )  # once, and twice an epoch
     assert len(pd.read_csv(Path(theirs.log_dir) / "metrics.csv")) == 6
-    with pytest.warns(Note, match=r"Counting failed \(RuntimeError: no more room\): the run goes on without it"):
-        model = train("digits", SETTINGS, out=tmp_path / "b", logger=[Counting(fails_at=3), "csv"])
-    assert models.weights_hash(model) == models.weights_hash(whole) and len(by_epoch(tmp_path / "b")) == 3
+    with pytest.warns(
+        Note,
+        match=r"Counting failed \(RuntimeError: no more room\): the run goes on without it",
+    ):
+        model = train(
+            "digits", SETTINGS, out=tmp_path / "b", logger=[Counting(fails_at=3), "csv"]
+        )
+    assert (
+        models.weights_hash(model) == models.weights_hash(whole)
+        and len(by_epoch(tmp_path / "b")) == 3
+    )
     cases: list[tuple[Any, str]] = [  # refused before anything is written
         ("tensorbord", "unknown logger 'tensorbord': did you mean 'tensorboard'"),
-        (3, "logger is a int; expected one of tensorboard, csv, or a Logger of Lightning"),
+        (
+            3,
+            "logger is a int; expected one of tensorboard, csv, or a Logger of Lightning",
+        ),
     ]
     for logger, message in cases:
         with pytest.raises(InputError, match=message):

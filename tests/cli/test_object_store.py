@@ -24,7 +24,11 @@ def s3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[S3]:
 
 def waiting(tmp_path: Path) -> list[str]:
     unsent = tmp_path / "cache" / "unsent"
-    return sorted(path.relative_to(unsent).as_posix() for path in unsent.rglob("*") if path.is_file())
+    return sorted(
+        path.relative_to(unsent).as_posix()
+        for path in unsent.rglob("*")
+        if path.is_file()
+    )
 
 
 def counts(place: Path | str) -> tuple[list[int], list[list[int]], list[list[int]]]:
@@ -33,13 +37,20 @@ def counts(place: Path | str) -> tuple[list[int], list[list[int]], list[list[int
     return table.idx.tolist(), counts0.tolist(), counts.tolist()
 
 
-def test_a_table_is_written_read_verified_and_exported_at_urls(cli: Run, s3: S3, model: Path, tmp_path: Path) -> None:
+def test_a_table_is_written_read_verified_and_exported_at_urls(
+    cli: Run, s3: S3, model: Path, tmp_path: Path
+) -> None:
     url = f"s3://{BUCKET}/runs/a.parquet"
     cli.done("certify", model, *CERTIFY, "--out", "a.parquet")
-    assert f"certificates in {url}" in cli.done("certify", model, *CERTIFY, "--out", url).out
+    assert (
+        f"certificates in {url}"
+        in cli.done("certify", model, *CERTIFY, "--out", url).out
+    )
     assert (s3.names(), waiting(tmp_path)) == (["runs/a.parquet"], [])
     assert counts(url) == counts(tmp_path / "a.parquet")
-    assert cli("certify", model, *CERTIFY, "--out", url).err.startswith(f"randsmooth: {url} exists. To go on with it")
+    assert cli("certify", model, *CERTIFY, "--out", url).err.startswith(
+        f"randsmooth: {url} exists. To go on with it"
+    )
     cli.done("certify", model, *CERTIFY, "--out", url, "--resume")
     verified = cli("verify", url)
     assert verified.code == 0 and verified.out.startswith(f"verified  {url}: ")
@@ -47,31 +58,57 @@ def test_a_table_is_written_read_verified_and_exported_at_urls(cli: Run, s3: S3,
     cli.done("compare", url, "a.parquet", "--out", "page.html")
     cli.done("leaderboard", f"s3://{BUCKET}/runs", "--out", "board.html")
     cli.done("export", url, "--out", f"s3://{BUCKET}/runs/a.tsv")
-    assert cli("export", url).code == 0 and s3.get("runs/a.tsv") == (tmp_path / "a.tsv").read_bytes()
+    assert (
+        cli("export", url).code == 0
+        and s3.get("runs/a.tsv") == (tmp_path / "a.tsv").read_bytes()
+    )
     assert "exists" in cli.refused("export", url, "--out", f"s3://{BUCKET}/runs/a.tsv")
 
     s3.put("runs/a.parquet", s3.get("runs/a.parquet")[:-300])
     assert cli.refused("evaluate", url).startswith(f"randsmooth: {url}")
 
 
-def test_a_model_is_trained_to_a_url_and_certified_from_it(cli: Run, s3: S3, tmp_path: Path) -> None:
+def test_a_model_is_trained_to_a_url_and_certified_from_it(
+    cli: Run, s3: S3, tmp_path: Path
+) -> None:
     url = f"s3://{BUCKET}/models/mine"
-    train = ["train", "digits", "--sigma", "0.5", "--take", "200", "--epochs", "1", "--out", url]
+    train = [
+        "train",
+        "digits",
+        "--sigma",
+        "0.5",
+        "--take",
+        "200",
+        "--epochs",
+        "1",
+        "--out",
+        url,
+    ]
     assert f"model in {url}" in cli.done(*train).out
     cli.done(*train[:-1], "model")
-    assert {"config.json", "model.safetensors", "history.csv"} <= {Path(key).name for key in s3.names()}
+    assert {"config.json", "model.safetensors", "history.csv"} <= {
+        Path(key).name for key in s3.names()
+    }
     assert waiting(tmp_path) == []
-    assert s3.get("models/mine/model.safetensors") == (tmp_path / "model" / "model.safetensors").read_bytes()
+    assert (
+        s3.get("models/mine/model.safetensors")
+        == (tmp_path / "model" / "model.safetensors").read_bytes()
+    )
     assert cli(*train).code == 2
     cli.done(*train, "--resume")
     cli.done("certify", url, *CERTIFY)
     cli.done("certify", "model", *CERTIFY)
     assert counts(tmp_path / "mine.parquet") == counts(tmp_path / "model.parquet")
-    assert read(tmp_path / "mine.parquet").header.model == read(tmp_path / "model.parquet").header.model
+    assert (
+        read(tmp_path / "mine.parquet").header.model
+        == read(tmp_path / "model.parquet").header.model
+    )
     assert cli("verify", url).out.count("verified") >= 2
 
 
-def test_an_output_that_cannot_be_is_refused_before_the_work(cli: Run, s3: S3, model: Path, tmp_path: Path) -> None:
+def test_an_output_that_cannot_be_is_refused_before_the_work(
+    cli: Run, s3: S3, model: Path, tmp_path: Path
+) -> None:
     s3.put("folder.parquet/part", b"")
     for out, said in {
         "s3://nobucket/a.parquet": "could not be written: ",
@@ -80,12 +117,24 @@ def test_an_output_that_cannot_be_is_refused_before_the_work(cli: Run, s3: S3, m
         "s3://bucket/a.tsv": "must end in .parquet",
     }.items():
         done = cli("certify", model, *CERTIFY, "--out", out)
-        assert done.code == 2 and done.err.count("\n") == 1 and f"{out} {said}" in done.err, done.err
+        assert (
+            done.code == 2 and done.err.count("\n") == 1 and f"{out} {said}" in done.err
+        ), done.err
     s3.flaky.forbidden = {"PUT"}
     done = cli("certify", model, *CERTIFY, "--out", f"s3://{BUCKET}/new.parquet")
-    assert done.code == 2 and "could not be written: " in done.err and "may this user do that" in done.err, done.err
-    done = cli("compare", "a.parquet", "--out", "s3://bucket/page.html")  # an option that takes no URL
-    assert done.code == 2 and "--out: s3://bucket/page.html is a URL; expected a path on this machine" in done.err
+    assert (
+        done.code == 2
+        and "could not be written: " in done.err
+        and "may this user do that" in done.err
+    ), done.err
+    done = cli(
+        "compare", "a.parquet", "--out", "s3://bucket/page.html"
+    )  # an option that takes no URL
+    assert (
+        done.code == 2
+        and "--out: s3://bucket/page.html is a URL; expected a path on this machine"
+        in done.err
+    )
     assert (s3.names(), waiting(tmp_path)) == (["folder.parquet/part"], [])
 
 

@@ -13,29 +13,69 @@ SHORT = ("--n", "1000", "--seconds", "0.2")
 FEW = ("--n", "300", "--alpha", "0.01", "--take", "12")
 
 
-def test_a_plan_says_samples_times_and_what_rules_cost_and_writes_nothing(cli: Run, model: Path) -> None:
-    ran = cli.done("plan", model, "--take", "50", "--rule", "grid", "--workers", "2,8", *SHORT)
+def test_a_plan_says_samples_times_and_what_rules_cost_and_writes_nothing(
+    cli: Run, model: Path
+) -> None:
+    ran = cli.done(
+        "plan", model, "--take", "50", "--rule", "grid", "--workers", "2,8", *SHORT
+    )
     assert "digits test, take 50 of 364, rule grid, n = 1,000: 50 images" in ran.out
-    for part in ("samples", "time here", "2 workers", "8 workers", "memory", "disk", "<- asked for", "chance"):
+    for part in (
+        "samples",
+        "time here",
+        "2 workers",
+        "8 workers",
+        "memory",
+        "disk",
+        "<- asked for",
+        "chance",
+    ):
         assert part in ran.out
-    found = json.loads(cli("plan", model, "--take", "20", "--workers", "4", "--format", "json", *SHORT).out)
+    found = json.loads(
+        cli(
+            "plan", model, "--take", "20", "--workers", "4", "--format", "json", *SHORT
+        ).out
+    )
     assert found["samples"] == {"middle": 22000.0, "low": 22000.0, "high": 22000.0}
     assert found["workers"]["4"]["middle"] < found["seconds"]["middle"]
-    assert found["model"] == str(model) and found["rules"]["grid"]["samples"]["middle"] <= 22000.0
-    assert "rule fixed, n = 200: 5 images" in cli.done("certify", model, "--take", "5", "--n", "200", "--plan").out
+    assert (
+        found["model"] == str(model)
+        and found["rules"]["grid"]["samples"]["middle"] <= 22000.0
+    )
+    assert (
+        "rule fixed, n = 200: 5 images"
+        in cli.done("certify", model, "--take", "5", "--n", "200", "--plan").out
+    )
     assert [path.name for path in model.parent.iterdir()] == ["m"]
 
 
-def test_accuracy_says_what_was_measured_and_how_sure_it_is(cli: Run, model: Path) -> None:
+def test_accuracy_says_what_was_measured_and_how_sure_it_is(
+    cli: Run, model: Path
+) -> None:
     words = ("accuracy", model, "--radius", "0.1", "--within", "0.05", *FEW)
     ran = cli.done(*words, "--out", "a.parquet")
-    assert re.search(r"^certified accuracy at r = 0.1 of 12 images: .*, 95% interval$", ran.out, re.MULTILINE)
-    assert "with 95% confidence at least" in ran.out and "samples," in ran.out and "a.parquet" in ran.out
+    assert re.search(
+        r"^certified accuracy at r = 0.1 of 12 images: .*, 95% interval$",
+        ran.out,
+        re.MULTILINE,
+    )
+    assert (
+        "with 95% confidence at least" in ran.out
+        and "samples," in ran.out
+        and "a.parquet" in ran.out
+    )
     assert read("a.parquet").header.rule == "screen=0.1"
-    assert cli.done(*words, "--out", "a.parquet", "--resume").out.splitlines()[-4:] == ran.out.splitlines()[-4:]
+    assert (
+        cli.done(*words, "--out", "a.parquet", "--resume").out.splitlines()[-4:]
+        == ran.out.splitlines()[-4:]
+    )
     assert "a.parquet exists" in cli.refused(*words, "--out", "a.parquet")
     told = json.loads(cli(*words, "--format", "json").out)  # under a name of its own
-    assert told["images"] == 12 and told["low"] <= told["value"] <= told["high"] and told["radius"] == 0.1
+    assert (
+        told["images"] == 12
+        and told["low"] <= told["value"] <= told["high"]
+        and told["radius"] == 0.1
+    )
     assert (model.parent / "m-accuracy-0.1.parquet").exists()
 
 

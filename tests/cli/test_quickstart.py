@@ -27,33 +27,56 @@ def test_the_time_is_said_before_the_first_training(
     with pytest.raises(Trained):
         verb.quickstart(verb.Quickstart(out=tmp_path / "out", device="cpu"))
     said = capsys.readouterr().err
-    assert said.startswith("note: this takes ") and said.rstrip().endswith("on this machine now")
+    assert said.startswith("note: this takes ") and said.rstrip().endswith(
+        "on this machine now"
+    )
 
 
 def test_an_earlier_one_is_refused_or_gone_on_with_before_anything_is_timed(
     cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(verb, "expected_seconds", stop)
-    for name in ("gaussian/config.json", "amplify/config.json", "gaussian.parquet", "amplify.parquet"):
+    for name in (
+        "gaussian/config.json",
+        "amplify/config.json",
+        "gaussian.parquet",
+        "amplify.parquet",
+    ):
         path = tmp_path / name.replace("/", "-") / name
         path.parent.mkdir(parents=True)
         path.write_text("{}")
-        refused = cli("quickstart", "--out", tmp_path / name.replace("/", "-"), "--device", "cpu")
-        assert refused.code == 2 and refused.out == "" and name.partition("/")[0] in refused.err, name
+        refused = cli(
+            "quickstart", "--out", tmp_path / name.replace("/", "-"), "--device", "cpu"
+        )
+        assert (
+            refused.code == 2
+            and refused.out == ""
+            and name.partition("/")[0] in refused.err
+        ), name
         assert "--resume" in refused.err and "--overwrite" in refused.err, name
         assert f"--out {tmp_path / name.replace('/', '-')}-2" in refused.err, name
     (path.parent / "report.html").touch()
     refused = cli("quickstart", "--out", path.parent, "--device", "cpu")
-    assert refused.code == 2 and f"is finished, look at {path.parent / 'report.html'}" in refused.err
+    assert (
+        refused.code == 2
+        and f"is finished, look at {path.parent / 'report.html'}" in refused.err
+    )
     refused = cli("quickstart", "--out", path / "below", "--device", "cpu")
-    assert refused.code == 2 and f"{path / 'below'} cannot be made" in refused.err and "--resume" not in refused.err
+    assert (
+        refused.code == 2
+        and f"{path / 'below'} cannot be made" in refused.err
+        and "--resume" not in refused.err
+    )
     monkeypatch.setattr(verb, "_trained_and_certified", stop)
     with pytest.raises(Trained):
         verb.quickstart(verb.Quickstart(out=path.parent, device="cpu", resume=True))
 
 
 MOST = 150_000  # bytes of one
-FEWEST = {"demo": 0.9, "demo-amplify": 0.7}  # share of the test digits that it gets right without noise
+FEWEST = {
+    "demo": 0.9,
+    "demo-amplify": 0.7,
+}  # share of the test digits that it gets right without noise
 
 
 def test_both_are_small_whole_and_know_digits() -> None:
@@ -77,14 +100,19 @@ def test_a_model_folder_of_that_name_comes_first_and_nothing_else_is_in_the_way(
     monkeypatch.chdir(tmp_path)
     Path("demo").mkdir()
     assert len(models.load("demo").classes) == 10  # a folder that holds no model
-    models.save(models.Classifier(arch="small-cnn", classes=["cat", "dog"], shape=[1, 8, 8]), "demo")
+    models.save(
+        models.Classifier(arch="small-cnn", classes=["cat", "dog"], shape=[1, 8, 8]),
+        "demo",
+    )
     assert models.load("demo").classes == ["cat", "dog"]
     assert len(models.load("demo-amplify").classes) == 10
     with pytest.raises(rs.InputError, match=r"demos.* demo or demo-amplify"):
         rs.load_model("demos")
 
 
-def test_every_verb_takes_them(cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_verb_takes_them(
+    cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     few = "--n 300 --n0 20"
     for words in (

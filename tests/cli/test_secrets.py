@@ -27,11 +27,33 @@ def net(token="", url="", pwd=""):
 HOW = ("--sigma", 0.25, "--n", 100, "--n0", 10, "--take", 4)
 WORD, SIGN = "word-7f3", "sign-7f3"
 HIDDEN = {
-    *("token", "hf_token", "apiKey", "api_key", "key", "access_key", "pwd", "db_pwd", "auth", "authToken", "pat"),
+    *(
+        "token",
+        "hf_token",
+        "apiKey",
+        "api_key",
+        "key",
+        "access_key",
+        "pwd",
+        "db_pwd",
+        "auth",
+        "authToken",
+        "pat",
+    ),
     *("github_pat", "PASSWORD", "bearer"),
 }
 PLAIN = {
-    *("path", "pattern", "keyword", "monkey", "author", "tokenizer", "num_tokens", "depth", "num_key_value_heads"),
+    *(
+        "path",
+        "pattern",
+        "keyword",
+        "monkey",
+        "author",
+        "tokenizer",
+        "num_tokens",
+        "depth",
+        "num_key_value_heads",
+    ),
     *("patch", "keys"),
 }
 
@@ -48,8 +70,16 @@ def data_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     served = tmp_path.with_name(f"{tmp_path.name}-served")
     served.mkdir()
     x = np.random.default_rng(0).integers(0, 256, (40, 8, 8), dtype=np.uint8)
-    np.savez(served / "mine.npz", x_train=x, y_train=np.arange(40) % 10, x_test=x[:10], y_test=np.arange(10))
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(served))) as server:
+    np.savez(
+        served / "mine.npz",
+        x_train=x,
+        y_train=np.arange(40) % 10,
+        x_test=x[:10],
+        y_test=np.arange(10),
+    )
+    with ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(Quiet, directory=str(served))
+    ) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://me:{WORD}@127.0.0.1:{server.server_port}/mine.npz?sig={SIGN}"
         server.shutdown()
@@ -69,14 +99,31 @@ def holding(folder: Path, *hidden: str) -> list[str]:
     return found
 
 
-@pytest.mark.skipif(find_spec("aiohttp") is None, reason="fsspec opens no http:// without aiohttp")
-def test_what_gives_access_to_data_is_kept_nowhere(cli: Run, data_at: str, tmp_path: Path) -> None:
+@pytest.mark.skipif(
+    find_spec("aiohttp") is None, reason="fsspec opens no http:// without aiohttp"
+)
+def test_what_gives_access_to_data_is_kept_nowhere(
+    cli: Run, data_at: str, tmp_path: Path
+) -> None:
     (tmp_path / "zoo.py").write_text(ZOO)
     url = ("--model-arg", f"url={data_at}")
-    cli.done("certify", "zoo.py:net", *url, "--dataset", data_at, *HOW, "--shard", "1/2", "--out", "a.parquet")
+    cli.done(
+        "certify",
+        "zoo.py:net",
+        *url,
+        "--dataset",
+        data_at,
+        *HOW,
+        "--shard",
+        "1/2",
+        "--out",
+        "a.parquet",
+    )
     header = rs.read("a-1-of-2.parquet").header
     told = without_credentials(data_at)
-    assert header.dataset is not None and (header.model or {})["arguments"]["url"] == told
+    assert (
+        header.dataset is not None and (header.model or {})["arguments"]["url"] == told
+    )
     assert any(told in word for word in header.command or ())
     train = ("train", data_at, "--sigma", 0.25, "--arch", "small-cnn", "--out", "m")
     cli.done(*train, "--epochs", 1)
@@ -84,12 +131,18 @@ def test_what_gives_access_to_data_is_kept_nowhere(cli: Run, data_at: str, tmp_p
     served = tmp_path.with_name(f"{tmp_path.name}-served")
     for name in ("gaussian", "other"):
         shutil.copy("a-1-of-2.parquet", served / f"{name}.parquet")
-    tables = [data_at.replace("mine.npz", f"{name}.parquet") for name in ("gaussian", "other")]
+    tables = [
+        data_at.replace("mine.npz", f"{name}.parquet") for name in ("gaussian", "other")
+    ]
     cli.done("compare", *tables, "--out", "page.html")
     assert "***@" in (tmp_path / "page.html").read_text()
-    assert (tmp_path / "m" / "run.yaml").exists() and [*(tmp_path / "cache").rglob("mine.npz")]
+    assert (tmp_path / "m" / "run.yaml").exists() and [
+        *(tmp_path / "cache").rglob("mine.npz")
+    ]
     assert holding(tmp_path, WORD, SIGN) == []
-    lost = cli.refused("certify", "demo", "--dataset", data_at.replace("mine", "none"), *HOW)
+    lost = cli.refused(
+        "certify", "demo", "--dataset", data_at.replace("mine", "none"), *HOW
+    )
     assert WORD not in lost and SIGN not in lost and "none.npz" in lost
 
 
@@ -107,7 +160,9 @@ def test_urls_are_told_without_what_gives_access() -> None:
         assert without is None or without_credentials(url) == without, url
         assert SIGN not in without_credentials(url), url
         if "://" in url[:8]:
-            assert not {WORD, SIGN} & {*unsent_path(url).parts} and WORD not in str(unsent_path(url)), url
+            assert not {WORD, SIGN} & {*unsent_path(url).parts} and WORD not in str(
+                unsent_path(url)
+            ), url
 
 
 def test_names_of_secrets() -> None:
@@ -115,29 +170,71 @@ def test_names_of_secrets() -> None:
     assert [name for name in PLAIN if names_a_secret(name)] == []
 
 
-def test_stars_are_neither_kept_nor_taken_for_a_secret(cli: Run, data_at: str, tmp_path: Path) -> None:
+def test_stars_are_neither_kept_nor_taken_for_a_secret(
+    cli: Run, data_at: str, tmp_path: Path
+) -> None:
     (tmp_path / "zoo.py").write_text(ZOO)
     certify = ("certify", "zoo.py:net", "--dataset", "digits", *HOW)
-    for secret in (f"token={WORD}", f"secret:url={WORD}", f"pwd={WORD}", f"url={data_at}"):
-        for kept in (("--save-config", "c.yaml"), ("--slurm", "--array", 2, "--time", 9)):
+    for secret in (
+        f"token={WORD}",
+        f"secret:url={WORD}",
+        f"pwd={WORD}",
+        f"url={data_at}",
+    ):
+        for kept in (
+            ("--save-config", "c.yaml"),
+            ("--slurm", "--array", 2, "--time", 9),
+        ):
             said = cli.refused(*certify, "--model-arg", secret, *kept)
-            assert f"{kept[0]} would keep" in said and "environment" in said and WORD not in said, secret
+            assert (
+                f"{kept[0]} would keep" in said
+                and "environment" in said
+                and WORD not in said
+            ), secret
     for stars in ("token=**********", "secret:url=**********"):
         assert "give the value" in cli.refused(*certify, "--model-arg", stars)
-    (tmp_path / "c.yaml").write_text("verb: certify\nmodel: zoo.py:net\nmodel_arg: {token: '**********'}\n")
+    (tmp_path / "c.yaml").write_text(
+        "verb: certify\nmodel: zoo.py:net\nmodel_arg: {token: '**********'}\n"
+    )
     assert "give the value" in cli.refused("certify", "--config", "c.yaml", *HOW)
-    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "__pycache__") == ["c.yaml", "zoo.py"]
-    cli.done(*certify, "--save-config", "plain.yaml", "--out", "a.parquet", "--model-arg", "url=x")
+    assert sorted(
+        path.name for path in tmp_path.iterdir() if path.name != "__pycache__"
+    ) == ["c.yaml", "zoo.py"]
+    cli.done(
+        *certify,
+        "--save-config",
+        "plain.yaml",
+        "--out",
+        "a.parquet",
+        "--model-arg",
+        "url=x",
+    )
 
 
-def test_a_command_to_make_what_is_missing_names_what_must_be_put_in(cli: Run, tmp_path: Path) -> None:
+def test_a_command_to_make_what_is_missing_names_what_must_be_put_in(
+    cli: Run, tmp_path: Path
+) -> None:
     elsewhere = tmp_path.with_name(f"{tmp_path.name}-elsewhere")
     elsewhere.mkdir()
     (elsewhere / "zoo.py").write_text(ZOO)
-    (tmp_path / "zoo.py").write_text("net = 'of another'")  # which the command must not name
-    cli.done("certify", elsewhere / "zoo.py:net", "--dataset", "digits", *HOW, "--shard", "1/2", "--out", "a.parquet")
+    (tmp_path / "zoo.py").write_text(
+        "net = 'of another'"
+    )  # which the command must not name
+    cli.done(
+        "certify",
+        elsewhere / "zoo.py:net",
+        "--dataset",
+        "digits",
+        *HOW,
+        "--shard",
+        "1/2",
+        "--out",
+        "a.parquet",
+    )
     missing = cli("merge", "a-1-of-2.parquet")
-    assert missing.code == 2 and "<FOLDER>" in missing.err and "zoo.py:net" in missing.err
+    assert (
+        missing.code == 2 and "<FOLDER>" in missing.err and "zoo.py:net" in missing.err
+    )
     (command,) = missing.out.splitlines()
     assert str(elsewhere) not in missing.out + missing.err
     words = command.replace("'<FOLDER>/zoo.py:net'", f"{elsewhere}/zoo.py:net").split()
@@ -155,4 +252,8 @@ def test_a_link_in_place_of_a_journal_is_not_followed(cli: Run, tmp_path: Path) 
     cli.done(*certify, "--overwrite")
     link.symlink_to(tmp_path / "nowhere.txt")
     cli.done(*certify, "--overwrite")
-    assert mine.read_text() == "mine" and not (tmp_path / "nowhere.txt").exists() and not link.is_symlink()
+    assert (
+        mine.read_text() == "mine"
+        and not (tmp_path / "nowhere.txt").exists()
+        and not link.is_symlink()
+    )

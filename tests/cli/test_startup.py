@@ -9,7 +9,16 @@ from randsmooth.cli.verbs import DATA_VERBS, VERBS
 
 HEAVY = {
     *("pandas", "scipy", "pyarrow", "jinja2", "plotly", "matplotlib", "rich"),
-    *("torch", "lightning_fabric", "sklearn", "datasets", "tensorboard", "huggingface_hub", "transformers", "ray"),
+    *(
+        "torch",
+        "lightning_fabric",
+        "sklearn",
+        "datasets",
+        "tensorboard",
+        "huggingface_hub",
+        "transformers",
+        "ray",
+    ),
 }
 
 LIGHT = (
@@ -36,10 +45,20 @@ import none.pth --dataset nosuch|evaluate nofile.parquet|verify nofolder|verify 
 
 def test_help_listings_and_errors_load_nothing_heavy(tmp_path: Path) -> None:
     lines = [words.split() for words in LIGHT]
-    for words, (code, _, packages) in zip(lines, commands(lines, tmp_path, watched=HEAVY), strict=True):
-        assert code == 0 or not {"--help", "--version", "--list", "list", "describe"} & {*words}, words
+    for words, (code, _, packages) in zip(
+        lines, commands(lines, tmp_path, watched=HEAVY), strict=True
+    ):
+        assert code == 0 or not {
+            "--help",
+            "--version",
+            "--list",
+            "list",
+            "describe",
+        } & {*words}, words
         assert packages == [], words
-    (tmp_path / "a.tsv").write_text("idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t3\t3\t0.742\t1\t0:00:03\n")
+    (tmp_path / "a.tsv").write_text(
+        "idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t3\t3\t0.742\t1\t0:00:03\n"
+    )
     (works,) = commands([["evaluate", "a.tsv"]], tmp_path, watched={"scipy"})
     assert (works.code, works.loaded) == (0, ["scipy"])  # a verb that works is seen to
 
@@ -50,4 +69,6 @@ def test_every_verb_and_option_is_explained() -> None:
         assert verb.help == paragraphs(run.__doc__ or "").split("\n\n")[0] != "", name
         assert issubclass(settings_of(run), Settings), name
         for parameter in make_command(name, run).params:
-            assert getattr(parameter, "help", None), f"{name} does not say what {parameter.name} is"
+            assert getattr(parameter, "help", None), (
+                f"{name} does not say what {parameter.name} is"
+            )

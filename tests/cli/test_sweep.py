@@ -34,7 +34,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"certify": {"n": 100, "take": 5, "skip": 5}}, "choose images in two ways"),
     ({"certify": {"n": 100, "denoiser": "nowhere"}}, "nowhere is not a folder"),
     ({"sigmas": 0}, "the model is trained without noise: give certify a sigma"),
-    ({"methods": {"cat-rs": {"variant": "released", "teacher": "nowhere"}}}, "nowhere is not a folder"),
+    (
+        {"methods": {"cat-rs": {"variant": "released", "teacher": "nowhere"}}},
+        "nowhere is not a folder",
+    ),
     ({"methods": {"cat-rs": {"variant": "released"}}}, "learns from a teacher"),
 ]
 
@@ -65,15 +68,25 @@ def test_bad_words(cli: Run) -> None:
 def test_the_folder_of_another_sweep_is_left_alone(cli: Run) -> None:
     out = Path("runs/sweep")
     with begun(Grid.read(BASE), out):
-        assert "another run is writing" in cli.refused("sweep", written({}), "--out", out)
-    assert "holds another sweep" in cli.refused("sweep", written({"methods": "macer"}), "--out", out)
+        assert "another run is writing" in cli.refused(
+            "sweep", written({}), "--out", out
+        )
+    assert "holds another sweep" in cli.refused(
+        "sweep", written({"methods": "macer"}), "--out", out
+    )
     folder = out / "digits-gaussian-0.25-seed0" / "model"
     table = folder.with_name(f"{next(iter(Grid.read(BASE).certifications))}.parquet")
-    for make, made, remove in ((folder.mkdir, folder, folder.rmdir), (table.touch, table, table.unlink)):
+    for make, made, remove in (
+        (folder.mkdir, folder, folder.rmdir),
+        (table.touch, table, table.unlink),
+    ):
         folder.parent.mkdir(parents=True, exist_ok=True)
         make()  # a table of the model that was there would be ranked as that of the new one
         error = cli.refused("sweep", written({"train": {"epochs": 3}}), "--out", out)
-        assert f"{made} was made with other settings (--epochs 2 there, --epochs 3 in the grid)" in error
+        assert (
+            f"{made} was made with other settings (--epochs 2 there, --epochs 3 in the grid)"
+            in error
+        )
         remove()
     for more in ({}, {"seeds": [0, 1]}):  # nothing had been made of it
         with begun(Grid.read(BASE | {"train": {"epochs": 3}} | more), out):
@@ -99,17 +112,29 @@ def test_the_status_is_read_from_the_folder(cli: Run) -> None:
     assert lines[0].split("  ")[1:] == ["running train: epoch 1 of 2 done"]
     assert lines[1].endswith("waiting train: epoch 1 of 2 done, to be gone on with")
     assert lines[2].endswith("failed  train: the loss became NaN")
-    assert lines[3].endswith("waiting") and lines[-1] == "1 running, 2 waiting, 1 failed"
+    assert (
+        lines[3].endswith("waiting") and lines[-1] == "1 running, 2 waiting, 1 failed"
+    )
     _, text, _ = cli("sweep", "status", out, "--format", "json")
     told = json.loads(text)[2]
-    assert told["state"] == "failed" and told["steps"][0]["command"].startswith("randsmooth train digits")
+    assert told["state"] == "failed" and told["steps"][0]["command"].startswith(
+        "randsmooth train digits"
+    )
 
 
-def test_a_plan_of_a_sweep_or_a_reproduction_makes_nothing(cli: Run, tmp_path: Path) -> None:
-    code, text, _ = cli("reproduce", "acr/c1", "--scale", "tiny", "--plan", "--workers", "2")
+def test_a_plan_of_a_sweep_or_a_reproduction_makes_nothing(
+    cli: Run, tmp_path: Path
+) -> None:
+    code, text, _ = cli(
+        "reproduce", "acr/c1", "--scale", "tiny", "--plan", "--workers", "2"
+    )
     assert code == 0 and not [*tmp_path.iterdir()]
     assert text.count("/train") == 3 == text.count("/certify")
     assert "together" in text and "on 2 workers" in text
-    code, text, _ = cli("sweep", written({"methods": ["gaussian", "stability"], "train": {"epochs": 1}}), "--plan")
+    code, text, _ = cli(
+        "sweep",
+        written({"methods": ["gaussian", "stability"], "train": {"epochs": 1}}),
+        "--plan",
+    )
     assert code == 0 and {path.name for path in tmp_path.iterdir()} == {"grid.yaml"}
     assert "digits-gaussian-0.25-seed0/train" in text and "training" in text

@@ -31,21 +31,41 @@ DIGITS = random_images(4, (1, 28, 28))  # four images like those of MNIST
 def png(pixels: Pixels) -> bytes:
     """`pixels` (C, H, W) or (H, W) as PNG bytes."""
     stream = io.BytesIO()
-    channels_last = pixels if pixels.ndim == 2 else np.ascontiguousarray(np.moveaxis(pixels, 0, -1))
-    Image.fromarray(channels_last[..., 0] if len(pixels) == 1 else channels_last).save(stream, "PNG")
+    channels_last = (
+        pixels if pixels.ndim == 2 else np.ascontiguousarray(np.moveaxis(pixels, 0, -1))
+    )
+    Image.fromarray(channels_last[..., 0] if len(pixels) == 1 else channels_last).save(
+        stream, "PNG"
+    )
     return stream.getvalue()
 
 
 def write_parquet(
-    file: Path, images: Any, labels: Any, *, image: str = "image", label: str = "label", classes: Any = None
+    file: Path,
+    images: Any,
+    labels: Any,
+    *,
+    image: str = "image",
+    label: str = "label",
+    classes: Any = None,
 ) -> Path:
     """Write images (arrays or bytes) and labels in Hugging Face layout."""
     encoded = [each if isinstance(each, bytes) else png(each) for each in images]
     kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
-    table = pa.table({image: pa.array([{"bytes": each, "path": None} for each in encoded], kind), label: labels})
+    table = pa.table(
+        {
+            image: pa.array([{"bytes": each, "path": None} for each in encoded], kind),
+            label: labels,
+        }
+    )
     if classes:
-        features = {image: {"_type": "Image"}, label: {"names": classes, "_type": "ClassLabel"}}
-        table = table.replace_schema_metadata({"huggingface": json.dumps({"info": {"features": features}})})
+        features = {
+            image: {"_type": "Image"},
+            label: {"names": classes, "_type": "ClassLabel"},
+        }
+        table = table.replace_schema_metadata(
+            {"huggingface": json.dumps({"info": {"features": features}})}
+        )
     file.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(table, file)
     return file
@@ -68,7 +88,9 @@ def tar(members: Iterable[tuple[str, bytes | str]]) -> bytes:
                 info.type, info.linkname = tarfile.SYMTYPE, content
             else:
                 info.size = len(content)
-            archive.addfile(info, None if isinstance(content, str) else io.BytesIO(content))
+            archive.addfile(
+                info, None if isinstance(content, str) else io.BytesIO(content)
+            )
     return stream.getvalue()
 
 
@@ -76,10 +98,16 @@ def seeded(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def refuses(told: str | tuple[str, ...], dataset: object, split: str = "train", **options: Any) -> None:
+def refuses(
+    told: str | tuple[str, ...], dataset: object, split: str = "train", **options: Any
+) -> None:
     """Loading `dataset` is refused in a sentence that holds each of the parts `told`."""
     said = refusal(lambda: data.load(dataset, split, **options))
-    assert [part for part in ((told,) if isinstance(told, str) else told) if part not in said] == [], said
+    assert [
+        part
+        for part in ((told,) if isinstance(told, str) else told)
+        if part not in said
+    ] == [], said
 
 
 def pixels_of(images: data.Images) -> torch.Tensor:

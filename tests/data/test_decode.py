@@ -21,7 +21,12 @@ def test_a_crop_is_a_window_of_the_padded_image() -> None:
     padded = torch.nn.functional.pad(X, (PADDING,) * 4)
     places = set()
     for whole, cut in zip(padded, random_crop(X, Draws(seeded(1))), strict=True):
-        windows = [(i, j) for i in range(9) for j in range(9) if whole[:, i : i + 8, j : j + 8].equal(cut)]
+        windows = [
+            (i, j)
+            for i in range(9)
+            for j in range(9)
+            if whole[:, i : i + 8, j : j + 8].equal(cut)
+        ]
         assert len(windows) == 1
         places.update(windows)
     assert len(places) > 30
@@ -44,7 +49,10 @@ def gradient(width: int, height: int) -> Any:
 def test_random_resized_crop() -> None:
     for size in ((1000, 20), (3, 90), (1, 1), (300, 400)):
         image = gradient(*size)
-        crops = [np.asarray(random_resized_crop(image, row, (32, 32))) for row in crop_draws(40, seeded())]
+        crops = [
+            np.asarray(random_resized_crop(image, row, (32, 32)))
+            for row in crop_draws(40, seeded())
+        ]
         assert {crop.shape for crop in crops} == {(32, 32, 3)}
     red = np.stack([crop[16, :, 0].astype(int) for crop in crops])
     green = np.stack([crop[:, 16, 1].astype(int) for crop in crops])
@@ -54,11 +62,19 @@ def test_random_resized_crop() -> None:
     assert len({tuple(row) for row in red}) == 40
 
 
-def test_a_picture_of_another_size_covers_the_models_and_keeps_its_proportions(tmp_path: Path) -> None:
+def test_a_picture_of_another_size_covers_the_models_and_keeps_its_proportions(
+    tmp_path: Path,
+) -> None:
     path, spec = tmp_path / "a.png", replace(DATASETS["digits"], shape=(1, 48, 40))
     for (height, width), said in (
-        ((90, 120), "brought from 90x120 to 48x40 before any noise (resize 48, crop 48x40, grey)"),
-        ((120, 90), "brought from 120x90 to 48x40 before any noise (resize 40, crop 48x40, grey)"),
+        (
+            (90, 120),
+            "brought from 90x120 to 48x40 before any noise (resize 48, crop 48x40, grey)",
+        ),
+        (
+            (120, 90),
+            "brought from 120x90 to 48x40 before any noise (resize 40, crop 48x40, grey)",
+        ),
         ((48, 40), "turned grey before any noise"),
     ):
         Image.new("RGB", (width, height)).save(path)

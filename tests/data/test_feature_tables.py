@@ -11,10 +11,18 @@ from data.making import png, random_images, refuses
 from randsmooth import data
 from randsmooth.errors import Note
 
-ROWS = pd.DataFrame({"x": [1.5, 2.5, -3.0, 4.0], "mass": [10, 20, 30, 40], "species": ["cat", "dog", "cat", "ant"]})
+ROWS = pd.DataFrame(
+    {
+        "x": [1.5, 2.5, -3.0, 4.0],
+        "mass": [10, 20, 30, 40],
+        "species": ["cat", "dog", "cat", "ant"],
+    }
+)
 
 
-def written(folder: Path, frame: pd.DataFrame, name: str = "rows.csv", **how: object) -> str:
+def written(
+    folder: Path, frame: pd.DataFrame, name: str = "rows.csv", **how: object
+) -> str:
     frame.to_csv(folder / name, **{"index": False} | how)
     return str(folder / name)
 
@@ -28,30 +36,59 @@ def test_a_csv_of_numbers_is_the_data_frame(tmp_path: Path) -> None:
     ]
     for path in forms:
         images = data.load(path, "test", label_column="species")
-        assert images.spec.features and images.spec.columns == ("x", "mass") == frame.spec.columns, path
-        assert images.spec.classes == ("ant", "cat", "dog") and images.labels.tolist() == [1, 2, 1, 0], path
+        assert (
+            images.spec.features
+            and images.spec.columns == ("x", "mass") == frame.spec.columns
+        ), path
+        assert images.spec.classes == (
+            "ant",
+            "cat",
+            "dog",
+        ) and images.labels.tolist() == [1, 2, 1, 0], path
         assert torch.equal(images.batch(range(4))[0], frame.batch(range(4))[0]), path
     shuffled = ROWS.set_index(pd.Index([7, 300, 2, 5]))
     with pytest.warns(Note, match="numbers the rows"):
-        counted = data.load(written(tmp_path, shuffled, "counted.csv", index=True), "test", label_column="species")
+        counted = data.load(
+            written(tmp_path, shuffled, "counted.csv", index=True),
+            "test",
+            label_column="species",
+        )
     assert counted.spec.columns == ("x", "mass")
     pair = data.load((ROWS[["mass", "x"]], ROWS.species), "test")
     assert pair.spec.columns == ("mass", "x") and pair.labels.tolist() == [1, 2, 1, 0]
     numbered = written(tmp_path, ROWS.assign(species=[0, 2, 0, 1]), "numbered.csv")
-    assert data.load(numbered, "test", label_column="species").labels.tolist() == [0, 2, 0, 1]
+    assert data.load(numbered, "test", label_column="species").labels.tolist() == [
+        0,
+        2,
+        0,
+        1,
+    ]
     holes = written(tmp_path, ROWS.assign(species=["0", "", "0", "1"]), "holes.csv")
     refuses(("line 3 of", "no label"), holes, label_column="species")
-    unlabelled = data.load(written(tmp_path, ROWS[["x", "mass"]], "unlabelled.csv"), "test", label_column="none")
+    unlabelled = data.load(
+        written(tmp_path, ROWS[["x", "mass"]], "unlabelled.csv"),
+        "test",
+        label_column="none",
+    )
     assert not unlabelled.labelled
 
 
 def test_the_splits_that_a_table_says_are_heard(tmp_path: Path) -> None:
     parted = ROWS.assign(split=["train", "test", "train", "test"], stage=[1, 2, 3, 4])
     for given in (parted, written(tmp_path, parted)):
-        train, test = (data.load(given, split, label_column="species") for split in ("train", "test"))
+        train, test = (
+            data.load(given, split, label_column="species")
+            for split in ("train", "test")
+        )
         assert train.spec.columns == ("x", "mass", "stage") == test.spec.columns
-        assert train.batch(range(2))[0][:, 0].tolist() == [1.5, -3.0] and test.labels.tolist() == [2, 0]
-        assert test.spec.classes == ("ant", "cat", "dog") and test.spec.sizes == {"train": 2, "test": 2}
+        assert train.batch(range(2))[0][:, 0].tolist() == [
+            1.5,
+            -3.0,
+        ] and test.labels.tolist() == [2, 0]
+        assert test.spec.classes == ("ant", "cat", "dog") and test.spec.sizes == {
+            "train": 2,
+            "test": 2,
+        }
     only = ROWS.assign(split="train")
     refuses("no split 'test'", only, "test", label_column="species")
 
@@ -63,10 +100,16 @@ def test_what_is_wrong_in_a_table_is_named_by_its_line(tmp_path: Path) -> None:
     holes.loc[1, "mass"] = np.nan
     table: list[tuple[object, tuple[str, ...]]] = [
         (texts, ("'mass'", "'heavy' in row 2 of the DataFrame", "encode it")),
-        (written(tmp_path, texts, "texts.csv"), ("'mass'", "'heavy' in line 4 of", "encode it")),
+        (
+            written(tmp_path, texts, "texts.csv"),
+            ("'mass'", "'heavy' in line 4 of", "encode it"),
+        ),
         (holes, ("NaN", "row 1 of the DataFrame")),
         (written(tmp_path, holes, "holes.csv"), ("NaN", "line 3 of")),
-        (written(tmp_path, ROWS.rename(columns={"mass": ""}), "nameless.csv"), ("no name for column 2",)),
+        (
+            written(tmp_path, ROWS.rename(columns={"mass": ""}), "nameless.csv"),
+            ("no name for column 2",),
+        ),
     ]
     for given, told in table:
         refuses(told, given, label_column="species")

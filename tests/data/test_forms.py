@@ -12,7 +12,15 @@ from PIL import Image
 from torch.utils.data import DataLoader, Dataset, Subset, TensorDataset
 
 import randsmooth as rs
-from data.making import Pixels, png, random_images, refuses, tar, write_folder, write_parquet
+from data.making import (
+    Pixels,
+    png,
+    random_images,
+    refuses,
+    tar,
+    write_folder,
+    write_parquet,
+)
 from models.refusing import refusal
 from randsmooth import data
 from randsmooth.errors import Note
@@ -37,14 +45,20 @@ class Own(Dataset[Any]):
 
 
 def as_pil(pixels: Pixels) -> list[Any]:
-    return [(Image.fromarray(each.transpose(1, 2, 0)), label) for each, label in zip(pixels, LABELS, strict=True)]
+    return [
+        (Image.fromarray(each.transpose(1, 2, 0)), label)
+        for each, label in zip(pixels, LABELS, strict=True)
+    ]
 
 
 def samples(folder: Path, form: str) -> str:
     """Tar files of images and labels, one or two: their path, pattern or folder."""
     parts: list[tuple[str, bytes | str]] = []
     for k, each in enumerate(PIXELS):
-        parts += [(f"s{k:03d}.cls", str(LABELS[k]).encode()), (f"s{k:03d}.png", png(each))]
+        parts += [
+            (f"s{k:03d}.cls", str(LABELS[k]).encode()),
+            (f"s{k:03d}.png", png(each)),
+        ]
     (folder / "part-000.tar").write_bytes(tar(parts if form == "tar" else parts[:4]))
     if form == "tar":
         return str(folder / "part-000.tar")
@@ -60,7 +74,12 @@ def of_files(form: str, folder: Path) -> str:
         np.savez(folder / "mine.npz", x=PIXELS.transpose(0, 2, 3, 1), y=LABELS)
         return str(folder / "mine.npz")
     if form == "npz with splits":
-        arrays = {"train_images": PIXELS[:1], "train_labels": [[2]], "test_images": PIXELS, "test_labels": LABELS}
+        arrays = {
+            "train_images": PIXELS[:1],
+            "train_labels": [[2]],
+            "test_images": PIXELS,
+            "test_labels": LABELS,
+        }
         np.savez_compressed(folder / "mine.npz", **arrays)  # type: ignore[arg-type]
         return str(folder / "mine.npz")
     if form == "csv":
@@ -90,29 +109,52 @@ def test_files(tmp_path: Path) -> None:
         place = of_files(form, tmp_path / form)
         images = data.load(place, "test")
         x, y = images.batch(torch.arange(6))
-        assert torch.equal(x, X) and y.tolist() == images.labels.tolist() == LABELS, form
-        assert (images.spec.shape, images.spec.num_classes, images.spec.open_ended) == ((3, 12, 10), 3, True), form
+        assert torch.equal(x, X) and y.tolist() == images.labels.tolist() == LABELS, (
+            form
+        )
+        assert (images.spec.shape, images.spec.num_classes, images.spec.open_ended) == (
+            (3, 12, 10),
+            3,
+            True,
+        ), form
         streamed = data.load(place, "test", stream=True).subset(some)
-        assert torch.equal(streamed.batch(torch.arange(2))[0], x[some]) and streamed.labels.tolist() == [0, 0], form
+        assert torch.equal(
+            streamed.batch(torch.arange(2))[0], x[some]
+        ) and streamed.labels.tolist() == [0, 0], form
 
 
 def hub(pixels: Pixels) -> Any:
     datasets = pytest.importorskip("datasets")
-    columns = {"img": [image for image, _ in as_pil(pixels[::-1])], "fine_label": LABELS[::-1], "other": [0] * 6}
+    columns = {
+        "img": [image for image, _ in as_pil(pixels[::-1])],
+        "fine_label": LABELS[::-1],
+        "other": [0] * 6,
+    }
     names = datasets.ClassLabel(names=["a", "b", "c"])
     found = datasets.Dataset.from_dict(columns).cast_column("img", datasets.Image())
-    return found.cast_column("fine_label", names).select(range(5, -1, -1))  # through an index, as shuffled ones are
+    return found.cast_column("fine_label", names).select(
+        range(5, -1, -1)
+    )  # through an index, as shuffled ones are
 
 
 def with_transform(pixels: Pixels) -> Any:
     stored = hub(pixels).rename_column("img", "stored")
-    return stored.with_transform(lambda rows: {"image": rows["stored"], "label": rows["fine_label"]})
+    return stored.with_transform(
+        lambda rows: {"image": rows["stored"], "label": rows["fine_label"]}
+    )
 
 
 def arrays_of_datasets(pixels: Pixels) -> Any:
     datasets = pytest.importorskip("datasets")
-    features = datasets.Features({"image": datasets.Array3D((3, 12, 10), "uint8"), "label": datasets.Value("int64")})
-    return datasets.Dataset.from_dict({"image": list(pixels), "label": LABELS}, features=features)
+    features = datasets.Features(
+        {
+            "image": datasets.Array3D((3, 12, 10), "uint8"),
+            "label": datasets.Value("int64"),
+        }
+    )
+    return datasets.Dataset.from_dict(
+        {"image": list(pixels), "label": LABELS}, features=features
+    )
 
 
 OBJECTS: dict[str, Callable[[Pixels], Any]] = {
@@ -125,11 +167,15 @@ OBJECTS: dict[str, Callable[[Pixels], Any]] = {
     "Dataset": Own,
     "Subset": lambda p: Subset(Own(p), list(range(6))),
     "list of PIL images": as_pil,
-    "list of mappings": lambda p: [{"image": image, "label": label} for image, label in as_pil(p)],
+    "list of mappings": lambda p: [
+        {"image": image, "label": label} for image, label in as_pil(p)
+    ],
     "DataLoader": lambda p: DataLoader(Own(p), batch_size=4, shuffle=True),
     "datasets.Dataset": hub,
     "datasets.Dataset with a transform": with_transform,
-    "datasets.DatasetDict": lambda p: pytest.importorskip("datasets").DatasetDict({"test": hub(p)}),
+    "datasets.DatasetDict": lambda p: pytest.importorskip("datasets").DatasetDict(
+        {"test": hub(p)}
+    ),
     "datasets.Dataset of arrays": arrays_of_datasets,
 }
 
@@ -138,8 +184,14 @@ def test_objects() -> None:
     for form, made in OBJECTS.items():
         images = data.load(made(PIXELS), "test")
         x, y = images.batch(torch.arange(6))
-        assert torch.equal(x, X) and y.tolist() == images.labels.tolist() == LABELS and images.labelled, form
-        assert images.spec.shape == data.describe(made(PIXELS)).shape == (3, 12, 10), form
+        assert (
+            torch.equal(x, X)
+            and y.tolist() == images.labels.tolist() == LABELS
+            and images.labelled
+        ), form
+        assert images.spec.shape == data.describe(made(PIXELS)).shape == (3, 12, 10), (
+            form
+        )
     assert data.load(hub(PIXELS)).spec.classes == ("a", "b", "c")
 
 
@@ -147,9 +199,20 @@ def test_certify_takes_any_object(tmp_path: Path) -> None:
     model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(360, 3)).eval()
     how: dict[str, Any] = {"sigma": 0.5, "n": 100, "take": 3}
     for form in ("arrays NHWC", "Dataset", "list of PIL images", "datasets.Dataset"):
-        table = rs.certify(model, OBJECTS[form](PIXELS), **how, out=tmp_path / f"{form}.parquet")
-        assert (table.idx.tolist(), table.label.tolist()) == ([0, 2, 4], [2, 1, 0]), form
-    ask = partial(rs.certify, model, (255 - PIXELS, LABELS), **how, out=tmp_path / "Dataset.parquet", resume=True)
+        table = rs.certify(
+            model, OBJECTS[form](PIXELS), **how, out=tmp_path / f"{form}.parquet"
+        )
+        assert (table.idx.tolist(), table.label.tolist()) == ([0, 2, 4], [2, 1, 0]), (
+            form
+        )
+    ask = partial(
+        rs.certify,
+        model,
+        (255 - PIXELS, LABELS),
+        **how,
+        out=tmp_path / "Dataset.parquet",
+        resume=True,
+    )
     assert "begun differently" in refusal(ask)
 
 
@@ -174,15 +237,26 @@ def test_flat_folders(tmp_path: Path) -> None:
 
 
 def test_columns_that_are_named(tmp_path: Path) -> None:
-    place = str(write_parquet(tmp_path / "mine.parquet", PIXELS, LABELS, image="photo", label="kind"))
+    place = str(
+        write_parquet(
+            tmp_path / "mine.parquet", PIXELS, LABELS, image="photo", label="kind"
+        )
+    )
     np.savez(tmp_path / "mine.npz", pictures=PIXELS, kinds=LABELS)
     refuses(("columns photo, kind", "--image-column"), place)
     refuses(("'foto'", "photo, kind"), place, image_column="foto")
     refuses(("photo, kind", "--label-column none"), place, image_column="photo")
-    refuses(("columns pictures, kinds", "--image-column"), tmp_path / "mine.npz", "test")
-    assert data.load(place, image_column="photo", label_column="kind").labels.tolist() == LABELS
+    refuses(
+        ("columns pictures, kinds", "--image-column"), tmp_path / "mine.npz", "test"
+    )
+    assert (
+        data.load(place, image_column="photo", label_column="kind").labels.tolist()
+        == LABELS
+    )
     assert not data.load(place, image_column="photo", label_column="none").labelled
-    named = data.load(str(tmp_path / "mine.npz"), image_column="pictures", label_column="kinds")
+    named = data.load(
+        str(tmp_path / "mine.npz"), image_column="pictures", label_column="kinds"
+    )
     assert named.labels.tolist() == LABELS
 
 
@@ -190,25 +264,42 @@ def test_labels_by_extension(tmp_path: Path) -> None:
     members: list[tuple[str, bytes | str]] = []
     for k, each in enumerate(PIXELS):
         members += [(f"a/{k}.png", png(each)), (f"a/{k}.cls", str(LABELS[k]).encode())]
-        members += [(f"a/{k}.seg.png", png(each)), (f"a/{k}.name", b"abc"[LABELS[k] : LABELS[k] + 1])]
+        members += [
+            (f"a/{k}.seg.png", png(each)),
+            (f"a/{k}.name", b"abc"[LABELS[k] : LABELS[k] + 1]),
+        ]
     (tmp_path / "mine.tar").write_bytes(tar(members))
     refuses((".png, .cls, .seg.png, .name", "--image-column"), tmp_path / "mine.tar")
-    assert data.load(str(tmp_path / "mine.tar"), image_column="png").labels.tolist() == LABELS
-    named = data.load(str(tmp_path / "mine.tar"), image_column="png", label_column="name")
+    assert (
+        data.load(str(tmp_path / "mine.tar"), image_column="png").labels.tolist()
+        == LABELS
+    )
+    named = data.load(
+        str(tmp_path / "mine.tar"), image_column="png", label_column="name"
+    )
     assert (named.labels.tolist(), named.spec.classes) == (LABELS, ("a", "b", "c"))
 
 
 def test_folders_in_a_tar_file_are_no_labels(tmp_path: Path) -> None:
     members = [(f"{'ab'[k % 2]}/{k}.png", png(each)) for k, each in enumerate(PIXELS)]
-    (tmp_path / "mine.tar").write_bytes(tar([*members, ("__MACOSX/._0.png", b"\0\5\x16\7")]))
-    with pytest.warns(Note, match=r"mine.tar has no labels, and 2 folders, such as a: store 0001.cls"):
+    (tmp_path / "mine.tar").write_bytes(
+        tar([*members, ("__MACOSX/._0.png", b"\0\5\x16\7")])
+    )
+    with pytest.warns(
+        Note, match=r"mine.tar has no labels, and 2 folders, such as a: store 0001.cls"
+    ):
         assert len(data.load(str(tmp_path / "mine.tar"), "test")) == 6
 
 
 def test_an_unknown_source_is_told_the_forms(tmp_path: Path) -> None:
     for name in ("mine.xyz", "x.npy", "mine.zip"):
         (tmp_path / name).write_text("")
-    forms = ("a folder (of class folders", "WebDataset", "save_to_disk", ".npz, .csv, .parquet or .tar")
+    forms = (
+        "a folder (of class folders",
+        "WebDataset",
+        "save_to_disk",
+        ".npz, .csv, .parquet or .tar",
+    )
     for source, told in (
         (5, "dataset=5 is of the type int"),
         (tmp_path / "mine.xyz", "mine.xyz"),

@@ -24,7 +24,10 @@ PNGS = [png(each) for each in DIGITS]
 
 
 def write(file: Path, image: Any, label: Any, metadata: Any = None) -> None:
-    pq.write_table(pa.table({"image": image, "label": label}).replace_schema_metadata(metadata), file)
+    pq.write_table(
+        pa.table({"image": image, "label": label}).replace_schema_metadata(metadata),
+        file,
+    )
 
 
 def structs(values: Any, kind: pa.DataType | None = None) -> Any:
@@ -34,9 +37,14 @@ def structs(values: Any, kind: pa.DataType | None = None) -> Any:
 def test_what_holds_no_bytes_is_refused(tmp_path: Path) -> None:
     for image in (
         structs(["a", "b"], pa.struct([("bytes", pa.string()), ("path", pa.string())])),
-        structs([[1], [2]], pa.struct([("bytes", pa.list_(pa.uint8())), ("path", pa.string())])),
+        structs(
+            [[1], [2]],
+            pa.struct([("bytes", pa.list_(pa.uint8())), ("path", pa.string())]),
+        ),
         pa.array([b"a", b"b"]),
-        pa.StructArray.from_arrays([pa.array([b"a", b"b"])] * 2, names=["bytes", "bytes"]),
+        pa.StructArray.from_arrays(
+            [pa.array([b"a", b"b"])] * 2, names=["bytes", "bytes"]
+        ),
     ):
         write(tmp_path / "train.parquet", image, [0, 1])
         refuses(("the column 'image' of", "train.parquet", "bytes: binary"), tmp_path)
@@ -45,7 +53,12 @@ def test_what_holds_no_bytes_is_refused(tmp_path: Path) -> None:
 def test_columns_and_labels_that_cannot_be(tmp_path: Path) -> None:
     image, label, file = structs(PNGS), pa.array(range(4)), tmp_path / "train.parquet"
     for name, column in (("image", image), ("label", label)):
-        pq.write_table(pa.Table.from_arrays([image, label, column], names=["image", "label", name]), file)
+        pq.write_table(
+            pa.Table.from_arrays(
+                [image, label, column], names=["image", "label", name]
+            ),
+            file,
+        )
         refuses(("train.parquet", f"'{name}' twice"), tmp_path)
     for odd in (10**18, -(2**63), 100_000):
         write_parquet(file, DIGITS, [0, 1, 2, odd])
@@ -65,23 +78,49 @@ METADATA: list[tuple[bytes, str]] = [
 
 def test_metadata_that_names_no_classes(tmp_path: Path) -> None:
     for metadata, told in METADATA:
-        write(tmp_path / "train.parquet", structs(PNGS), [0, 1, 0, 1], {b"huggingface": metadata})
+        write(
+            tmp_path / "train.parquet",
+            structs(PNGS),
+            [0, 1, 0, 1],
+            {b"huggingface": metadata},
+        )
         refuses(told, tmp_path)
-    for silent in (b"[]", b"3", b'{"info": []}', b'{"info": {"features": {"label": "x"}}}', (INFO % '"ab"').encode()):
-        write(tmp_path / "train.parquet", structs(PNGS), [0, 1, 0, 1], {b"huggingface": silent})
+    for silent in (
+        b"[]",
+        b"3",
+        b'{"info": []}',
+        b'{"info": {"features": {"label": "x"}}}',
+        (INFO % '"ab"').encode(),
+    ):
+        write(
+            tmp_path / "train.parquet",
+            structs(PNGS),
+            [0, 1, 0, 1],
+            {b"huggingface": silent},
+        )
         assert data.describe(str(tmp_path)).classes == ("0", "1")
 
 
 def repeated(file: Path, content: bytes, rows: int, **how: Any) -> None:
     image = pa.array([content]).take(pa.array([0] * rows))
-    structured = pa.StructArray.from_arrays([image, pa.nulls(len(image), pa.string())], names=["bytes", "path"])
-    pq.write_table(pa.table({"image": structured, "label": np.zeros(rows, np.int64)}), file, **how)
+    structured = pa.StructArray.from_arrays(
+        [image, pa.nulls(len(image), pa.string())], names=["bytes", "path"]
+    )
+    pq.write_table(
+        pa.table({"image": structured, "label": np.zeros(rows, np.int64)}), file, **how
+    )
 
 
-def test_a_file_that_swells_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_swells_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Parquet stores equal values once: a small file may claim any number of them. Others it says the size of."""
     monkeypatch.setattr(decode, "SMALL_BYTES", 2**20)
-    repeated(tmp_path / "train.parquet", PNGS[0] + np.random.default_rng(0).bytes(2**15), 1_000)
+    repeated(
+        tmp_path / "train.parquet",
+        PNGS[0] + np.random.default_rng(0).bytes(2**15),
+        1_000,
+    )
     assert (tmp_path / "train.parquet").stat().st_size < 2**18
     before = pa.total_allocated_bytes()
     refuses(("train.parquet swells to more than", "once each"), tmp_path)
@@ -95,10 +134,20 @@ def claiming(width: int, height: int) -> bytes:
     """A PNG that claims a size, and holds next to nothing."""
 
     def chunk(kind: bytes, content: bytes) -> bytes:
-        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+        return (
+            struct.pack(">I", len(content))
+            + kind
+            + content
+            + struct.pack(">I", zlib.crc32(kind + content))
+        )
 
     header = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
-    return b"\x89PNG\r\n\x1a\n" + header + chunk(b"IDAT", zlib.compress(bytes(999))) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + header
+        + chunk(b"IDAT", zlib.compress(bytes(999)))
+        + chunk(b"IEND", b"")
+    )
 
 
 def test_an_image_bomb_is_refused_by_its_size(tmp_path: Path, recwarn: Any) -> None:
@@ -109,7 +158,9 @@ def test_an_image_bomb_is_refused_by_its_size(tmp_path: Path, recwarn: Any) -> N
         refuses(("image 0 (", "bomb.png", "pixel"), tmp_path)
         assert "bomb.png" in refusal(lambda: data.read_image(bomb, spec))
     bomb.write_bytes(claiming(8193, 8192))
-    assert f"8192 x 8193 pixels are more than the {MOST_PIXELS:,}" in refusal(lambda: data.read_image(bomb, spec))
+    assert f"8192 x 8193 pixels are more than the {MOST_PIXELS:,}" in refusal(
+        lambda: data.read_image(bomb, spec)
+    )
     assert not recwarn.list
     # 224 x 224 of an image one pixel high would be scaled to 256 times its width first.
     Image.new("RGB", (2**20, 1)).save(tmp_path / "a.png")
@@ -118,7 +169,9 @@ def test_an_image_bomb_is_refused_by_its_size(tmp_path: Path, recwarn: Any) -> N
     assert "a.png, scaled, is not decoded: 256 x 268435456 pixels" in said
     assert tracemalloc.get_traced_memory()[1] < 2**26
     tracemalloc.stop()
-    (tmp_path / "a.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%EOF\n")  # of a format that starts a program
+    (tmp_path / "a.png").write_bytes(
+        b"%!PS-Adobe-3.0 EPSF-3.0\n%%EOF\n"
+    )  # of a format that starts a program
     assert "a.png cannot be decoded: it is none of PNG, JPEG" in refusal(
         lambda: data.read_image(tmp_path / "a.png", spec)
     )
@@ -128,11 +181,21 @@ def test_names_that_mean_something_else_are_refused(tmp_path: Path) -> None:
     """What is called like an image and is no file, and class folders that cannot be shown."""
     write_folder(tmp_path / "train", DIGITS, ["a", "b", "a", "b"])
     odd = tmp_path / "train" / "a" / "odd.png"
-    for make in (os.mkdir, os.mkfifo, lambda path: path.symlink_to(path), lambda path: path.symlink_to("/nowhere")):
+    for make in (
+        os.mkdir,
+        os.mkfifo,
+        lambda path: path.symlink_to(path),
+        lambda path: path.symlink_to("/nowhere"),
+    ):
         make(odd)
         refuses("odd.png is called like an image and is no file", tmp_path)
         odd.rmdir() if odd.is_dir() else odd.unlink()
-    for name in ("new\nline", "\x1b[2Jscreen", b"\xff\xfe".decode(errors="surrogateescape"), "\x7f"):
+    for name in (
+        "new\nline",
+        "\x1b[2Jscreen",
+        b"\xff\xfe".decode(errors="surrogateescape"),
+        "\x7f",
+    ):
         (tmp_path / "train" / name).mkdir()
         told = refusal(lambda: data.load(str(tmp_path)))
         assert "cannot be the name of a class" in told and told.isprintable()

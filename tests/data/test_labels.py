@@ -46,16 +46,25 @@ def test_a_label_that_is_missing_is_named_and_none_at_all_are_no_labels() -> Non
     for labels in holes[:-1]:
         refuses(("image 1 of x", "no label", "leave all labels out"), (PIXELS, labels))
     refuses(("1 masked cells", "(1,)"), (PIXELS, holes[-1]))
-    for labels in ([None] * 6, [np.nan] * 6, pd.Categorical([None] * 6, categories=ORDER)):
+    for labels in (
+        [None] * 6,
+        [np.nan] * 6,
+        pd.Categorical([None] * 6, categories=ORDER),
+    ):
         assert not data.load((PIXELS, labels), "test").labelled
 
 
-def test_two_columns_of_which_each_could_be_meant_are_asked_about(tmp_path: Path) -> None:
+def test_two_columns_of_which_each_could_be_meant_are_asked_about(
+    tmp_path: Path,
+) -> None:
     y, target = np.arange(6) % 3, np.arange(6) % 2
     np.savez(tmp_path / "two.npz", x=PIXELS, y=y, labels=target)
     np.savez(tmp_path / "images.npz", x=PIXELS, X=PIXELS, y=y)
     frame = pd.DataFrame({"x": np.arange(6.0), "y": y, "target": target})
-    items = [{"image": PIXELS[k], "label": int(y[k]), "class": int(target[k])} for k in range(6)]
+    items = [
+        {"image": PIXELS[k], "label": int(y[k]), "class": int(target[k])}
+        for k in range(6)
+    ]
     asked: list[tuple[Any, str, str]] = [
         (frame, "y", "target"),
         (frame.rename(columns={"y": "class", "target": "label"}), "class", "label"),
@@ -64,10 +73,22 @@ def test_two_columns_of_which_each_could_be_meant_are_asked_about(tmp_path: Path
     ]
     for given, first, second in asked:
         refuses((repr(first), repr(second), "label_column"), given)
-        assert data.load(given, "test", label_column=first).labels_at(data.take(6, 6)).tolist() == y.tolist()
-        assert data.load(given, "test", label_column=second).labels_at(data.take(6, 6)).tolist() == target.tolist()
+        assert (
+            data.load(given, "test", label_column=first)
+            .labels_at(data.take(6, 6))
+            .tolist()
+            == y.tolist()
+        )
+        assert (
+            data.load(given, "test", label_column=second)
+            .labels_at(data.take(6, 6))
+            .tolist()
+            == target.tolist()
+        )
     refuses(("'x'", "'X'", "image_column"), str(tmp_path / "images.npz"))
-    beside = [{"image": PIXELS[0], "path": "a.png", "label": 1}]  # which says where the image was
+    beside = [
+        {"image": PIXELS[0], "path": "a.png", "label": 1}
+    ]  # which says where the image was
     assert len(data.load(beside, "test")) == 1
 
 
@@ -78,7 +99,9 @@ def test_letters_are_the_same_however_they_are_composed(tmp_path: Path) -> None:
     folders = data.load(str(tmp_path), "test")
     assert folders.spec.classes == (CAFE, "thé") and folders.labels.tolist() == [0, 1]
     texts = data.load((PIXELS, [CAFE, DECOMPOSED, "thé"] * 2), "test")
-    assert texts.spec.classes == (CAFE, "thé") and texts.labels.tolist() == [0, 0, 1] * 2
+    assert (
+        texts.spec.classes == (CAFE, "thé") and texts.labels.tolist() == [0, 0, 1] * 2
+    )
     frame = pd.DataFrame({"a": np.arange(4.0), DECOMPOSED: [0, 1, 1, 0]})
     assert data.load(frame, "test", label_column=CAFE).labels.tolist() == [0, 1, 1, 0]
     write_folder(tmp_path / "both", PIXELS[:2], [DECOMPOSED, CAFE])

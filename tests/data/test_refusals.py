@@ -45,12 +45,18 @@ ARRAYS: list[tuple[Any, tuple[str, ...]]] = [
     ((X, [0.0, 1.0, 2.0, 3.0]), ("float64", "astype(int)")),
     ((X, np.eye(4, dtype=int)), ("argmax(1)",)),
     ((X, [0, 1, -1, 3]), ("label -1 of image 2", "all of them")),
-    (([X[0], X[1, :, :5]], [0, 1]), ("item 1 of x", "(3, 5, 9)", "(3, 8, 9)", "resize=")),
+    (
+        ([X[0], X[1, :, :5]], [0, 1]),
+        ("item 1 of x", "(3, 5, 9)", "(3, 8, 9)", "resize="),
+    ),
     (([[0, 1], [2]], [0, 1]), ("item 1 of x", "(1,)", "(2,)")),
     (torch.tensor(FLOAT).to_sparse(), ("sparse_coo", "x.to_dense()")),
     (scipy.sparse.csr_matrix(np.eye(3)), ("csr_matrix (3, 3)", ".toarray()")),
     (torch.zeros(4, 3, 8, 9, device="meta"), ("(4, 3, 8, 9)", "meta")),
-    ((torch.tensor(FLOAT), torch.tensor([0, 1, 0, 1]).to_sparse()), ("labels", "to_dense()")),
+    (
+        (torch.tensor(FLOAT), torch.tensor([0, 1, 0, 1]).to_sparse()),
+        ("labels", "to_dense()"),
+    ),
     (np.ma.masked_array(FLOAT, mask=FLOAT > 0.99), ("masked cells", "fill them in")),
     ([np.ma.masked_array(FLOAT[0], mask=FLOAT[0] > 0.99)], ("item 0", "masked cells")),
 ]
@@ -58,10 +64,17 @@ ARRAYS: list[tuple[Any, tuple[str, ...]]] = [
 
 def test_floats_that_numpy_lacks_are_taken_as_they_are() -> None:
     halves = torch.tensor(X // 16 / 16.0)  # which bfloat16 holds exactly
-    for form in (halves.bfloat16(), [each.bfloat16() for each in halves], (halves.bfloat16(), [0, 1, 0, 1])):
+    for form in (
+        halves.bfloat16(),
+        [each.bfloat16() for each in halves],
+        (halves.bfloat16(), [0, 1, 0, 1]),
+    ):
         images = data.load(form, "test")
         assert torch.equal(images.batch(torch.arange(4))[0], halves.float())
-    assert torch.equal(data.load(-halves[:, 0, 0].bfloat16(), "test").batch([0])[0], -halves[:1, 0, 0].float())
+    assert torch.equal(
+        data.load(-halves[:, 0, 0].bfloat16(), "test").batch([0])[0],
+        -halves[:1, 0, 0].float(),
+    )
 
 
 def test_arrays() -> None:
@@ -72,7 +85,10 @@ def test_arrays() -> None:
 
 
 CSV = [
-    ("path,label\n0.png,1\nno.png,0\nnone.png,0\n", ("line 3", "no.png", "relative to")),
+    (
+        "path,label\n0.png,1\nno.png,0\nnone.png,0\n",
+        ("line 3", "no.png", "relative to"),
+    ),
     ("path,label\n0.png,1\n1.png\n", ("line 3", "1 cells", "expected 2")),
     ("path,label\n0.png,1\n1.png,\n", ("line 3", "has no label")),
     ("path,label\n0.png,0.5\n1.png,1\n", ("0.5", "whole numbers or names")),
@@ -108,7 +124,12 @@ def test_tars(tmp_path: Path) -> None:
         (tmp_path / f"{number}.tar").write_bytes(tar(parts))
         refuses(told, tmp_path / f"{number}.tar")
     whole = tar([("a.png", image), ("a.cls", b"1"), ("b.png", image), ("b.cls", b"0")])
-    for size in (700, 1024, 1300, 1900):  # in an image, between a sample's parts, in a header, in a label
+    for size in (
+        700,
+        1024,
+        1300,
+        1900,
+    ):  # in an image, between a sample's parts, in a header, in a label
         (tmp_path / "cut.tar").write_bytes(whole[:size])
         refuses("cut.tar", tmp_path / "cut.tar")
     (tmp_path / "text.tar").write_bytes(b"text")
@@ -124,8 +145,15 @@ def test_npz(tmp_path: Path) -> None:
     (tmp_path / "c.npz").write_bytes((tmp_path / "a.npz").read_bytes()[:500])
     np.save(tmp_path / "d.npy", X)
     (tmp_path / "d.npy").rename(tmp_path / "d.npz")
-    np.savez(tmp_path / "e.npz", x=X, y=np.array(["cat", "dog", "cat", "dog"], dtype=object))
-    for name, told in (("b", "np.stack(x)"), ("c", "damaged"), ("d", "np.savez"), ("e", "array 'y' of")):
+    np.savez(
+        tmp_path / "e.npz", x=X, y=np.array(["cat", "dog", "cat", "dog"], dtype=object)
+    )
+    for name, told in (
+        ("b", "np.stack(x)"),
+        ("c", "damaged"),
+        ("d", "np.savez"),
+        ("e", "array 'y' of"),
+    ):
         refuses((f"{name}.npz", told), tmp_path / f"{name}.npz")
 
 
@@ -144,10 +172,15 @@ def test_items() -> None:
         ([X[0], X[0].transpose(0, 2, 1)], ("(8x9, 9x8)", "resize=")),
         (["a.png", "b.png"], ("a str", "a PIL image")),
         (DataLoader(own, collate_fn=list), ("a collate_fn of its own", "Dataset")),
-        (DataLoader(own, sampler=SubsetRandomSampler([0])), ("chooses items", "Dataset")),
+        (
+            DataLoader(own, sampler=SubsetRandomSampler([0])),
+            ("chooses items", "Dataset"),
+        ),
     ):
         refuses(told, items)
-    assert "item 1 of the list has no label" in refusal(lambda: data.load([(X[0], 1), (X[1],)]).labels)
+    assert "item 1 of the list has no label" in refusal(
+        lambda: data.load([(X[0], 1), (X[1],)]).labels
+    )
     late = [X[0] / 255.0] * 100
     late[77] = late[77] * 255
     images = data.load(late)
@@ -170,7 +203,10 @@ LABELS: list[tuple[list[Any], tuple[str, ...]]] = [
 
 
 def test_names_and_folders(tmp_path: Path) -> None:
-    for name, told in (("cifar-10", "did you mean 'cifar10'"), ("./no/such", "no folder at no/such")):
+    for name, told in (
+        ("cifar-10", "did you mean 'cifar10'"),
+        ("./no/such", "no folder at no/such"),
+    ):
         refuses(told, name)
         assert told in refusal(lambda name=name: data.describe(name))
     refuses(("'valid'", "test, train"), "digits", "valid")
@@ -179,13 +215,21 @@ def test_names_and_folders(tmp_path: Path) -> None:
     write_parquet(tmp_path / "half" / "train.parquet", DIGITS, [0, 1, 2, 3])
     write_folder(tmp_path / "odd" / "train", DIGITS, ["a", "b", "a", "b"])
     write_folder(tmp_path / "odd" / "test", DIGITS[:1], ["c"])
-    write_parquet(tmp_path / "shards" / "train-00000-of-00003.parquet", DIGITS, [0, 1, 2, 3])
-    write_parquet(tmp_path / "image" / "train.parquet", DIGITS, [0, 1, 2, 3], image="picture")
-    write_parquet(tmp_path / "label" / "train.parquet", DIGITS, [0, 1, 2, 3], label="kind")
+    write_parquet(
+        tmp_path / "shards" / "train-00000-of-00003.parquet", DIGITS, [0, 1, 2, 3]
+    )
+    write_parquet(
+        tmp_path / "image" / "train.parquet", DIGITS, [0, 1, 2, 3], image="picture"
+    )
+    write_parquet(
+        tmp_path / "label" / "train.parquet", DIGITS, [0, 1, 2, 3], label="kind"
+    )
     for k, (labels, words) in enumerate(LABELS):
         write_parquet(tmp_path / f"labels{k}" / "train.parquet", DIGITS, labels)
         refuses(words, tmp_path / f"labels{k}")
-    write_parquet(tmp_path / "hidden" / "test.parquet", DIGITS, pa.array([None] * 4, pa.int64()))
+    write_parquet(
+        tmp_path / "hidden" / "test.parquet", DIGITS, pa.array([None] * 4, pa.int64())
+    )
     assert not data.load(str(tmp_path / "hidden"), "test").labelled
     for folder, split, words in (
         ("half", "test", ("no split 'test'", "half; splits there: train")),
@@ -199,7 +243,9 @@ def test_names_and_folders(tmp_path: Path) -> None:
         refuses(words, tmp_path / folder, split)
 
 
-def test_what_a_named_set_must_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_named_set_must_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("RANDSMOOTH_DATA", str(tmp_path))
     refuses(("local folder only", "cifar10-jpeg"), "cifar10-jpeg")
     write_folder(tmp_path / "mnist" / "train", DIGITS, ["a", "b", "a", "b"])
@@ -210,7 +256,10 @@ def test_what_a_named_set_must_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         refuses((f"label {label} of image 2 of", "train.parquet", "0..9"), "mnist")
     needs = "mnist needs 28x28 in mode L"
     shapes = ((28, 27), (3, 28, 28))
-    for bad, told in [(b"text", "cannot be decoded"), *((png(np.zeros(shape, np.uint8)), needs) for shape in shapes)]:
+    for bad, told in [
+        (b"text", "cannot be decoded"),
+        *((png(np.zeros(shape, np.uint8)), needs) for shape in shapes),
+    ]:
         write_parquet(file, [*DIGITS, bad], range(5))
         refuses(("image 4 of", told), "mnist")
     kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
@@ -219,7 +268,12 @@ def test_what_a_named_set_must_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     refuses(("image 0 of", "no bytes"), "mnist")
     whole = write_parquet(file, DIGITS, [0, 1, 2, 3]).read_bytes()
     # The last: a footer that reads, before data that does not.
-    for damaged in (b"", whole[: len(whole) // 2], whole[:-30], whole[:4] + b"\xff" * 396 + whole[400:]):
+    for damaged in (
+        b"",
+        whole[: len(whole) // 2],
+        whole[:-30],
+        whole[:4] + b"\xff" * 396 + whole[400:],
+    ):
         file.write_bytes(damaged)
         refuses(("train.parquet", "again"), "mnist")
 
@@ -228,7 +282,11 @@ def test_positions() -> None:
     images = data.load("digits", "test")
     x, y = images.batch([3, 0])
     again, labels = images.batch(torch.tensor([3, 0]))
-    assert torch.equal(x, again) and torch.equal(y, labels) and len(images.batch([])[0]) == 0
+    assert (
+        torch.equal(x, again)
+        and torch.equal(y, labels)
+        and len(images.batch([])[0]) == 0
+    )
     with pytest.raises(IndexError):
         images.batch(torch.tensor([364]))
 
@@ -247,9 +305,19 @@ def test_what_stands_for_a_file_is_named(tmp_path: Path) -> None:
         (tmp_path / "photos" / "b" / "001.png").write_bytes(content)
         refuses((f"001.png) is {what}",), tmp_path / "photos")
         (tmp_path / "set").mkdir(exist_ok=True)
-        for name in ("x.npz", "x.csv", "x.parquet", "x.tar", "set/train.parquet", "set/train-000.tar"):
+        for name in (
+            "x.npz",
+            "x.csv",
+            "x.parquet",
+            "x.tar",
+            "set/train.parquet",
+            "set/train-000.tar",
+        ):
             (tmp_path / name).write_bytes(content)
-            refuses((f"{name} is {what}",), tmp_path / name if name[0] == "x" else tmp_path / "set")
+            refuses(
+                (f"{name} is {what}",),
+                tmp_path / name if name[0] == "x" else tmp_path / "set",
+            )
             (tmp_path / name).unlink()
 
 

@@ -55,10 +55,17 @@ def saved(folder: Path, columns: dict[str, Any], features: dict[str, Any]) -> Pa
 def pixels(folder: Path) -> Path:
     """Images as arrays, with labels."""
     rows = {"image": [each[0] for each in DIGITS], "label": [0, 1, 2, 1]}
-    return saved(folder, rows, {"image": datasets.Array2D((28, 28), "uint8"), "label": datasets.ClassLabel(3)})
+    return saved(
+        folder,
+        rows,
+        {"image": datasets.Array2D((28, 28), "uint8"), "label": datasets.ClassLabel(3)},
+    )
 
 
-CELL = {"bytes": datasets.Value("binary"), "path": datasets.Value("string")}  # as an image is stored
+CELL = {
+    "bytes": datasets.Value("binary"),
+    "path": datasets.Value("string"),
+}  # as an image is stored
 
 
 def said(folder: Path, file: str, **changes: Any) -> None:
@@ -74,31 +81,63 @@ def called_images(folder: Path, **columns: Any) -> None:
 
 def compressed(folder: Path, **more: Any) -> Path:
     """Images as PNG, with labels, and other columns of images."""
-    rows = {"image": [{"bytes": png(each), "path": None} for each in DIGITS], "label": [0, 1, 2, 1], **more}
-    saved(folder, rows, {"image": datasets.Image(), "label": datasets.Value("int64"), **dict.fromkeys(more, CELL)})
+    rows = {
+        "image": [{"bytes": png(each), "path": None} for each in DIGITS],
+        "label": [0, 1, 2, 1],
+        **more,
+    }
+    saved(
+        folder,
+        rows,
+        {
+            "image": datasets.Image(),
+            "label": datasets.Value("int64"),
+            **dict.fromkeys(more, CELL),
+        },
+    )
     called_images(folder, **{name: {"_type": "Image"} for name in more})
     return folder
 
 
-def test_nothing_is_fetched_or_opened_but_the_folder(tmp_path: Path, heard: tuple[str, list[str]]) -> None:
+def test_nothing_is_fetched_or_opened_but_the_folder(
+    tmp_path: Path, heard: tuple[str, list[str]]
+) -> None:
     """Another column of images, whatever it names, is not looked at; a chosen one holds its images itself."""
     address, asked = heard
     (tmp_path / "mine.png").write_bytes(png(DIGITS[0]))
-    places = [f"{address}/a.png", str(tmp_path / "mine.png"), f"zip://x::{address}/b.zip", f"{address}/c.png"]
+    places = [
+        f"{address}/a.png",
+        str(tmp_path / "mine.png"),
+        f"zip://x::{address}/b.zip",
+        f"{address}/c.png",
+    ]
     named = [{"bytes": None, "path": place} for place in places]
-    kinds = {"image": datasets.Array2D((28, 28), "uint8"), "label": datasets.Value("int64"), "other": CELL}
-    arrays = {"image": [each[0] for each in DIGITS], "label": [0, 1, 2, 1], "other": named}
+    kinds = {
+        "image": datasets.Array2D((28, 28), "uint8"),
+        "label": datasets.Value("int64"),
+        "other": CELL,
+    }
+    arrays = {
+        "image": [each[0] for each in DIGITS],
+        "label": [0, 1, 2, 1],
+        "other": named,
+    }
     folder = saved(tmp_path / "arrays", arrays, kinds)
     called_images(folder, other={"_type": "Image"})
     found = load(folder, "test").batch(torch.arange(4))[0]
     assert torch.equal((found * 255).round().to(torch.uint8), torch.from_numpy(DIGITS))
     folder = compressed(tmp_path / "pictures", other=named)
     assert len(load(folder, "test")) == 4
-    nested = saved(tmp_path / "nested", {"image": [[each] for each in named]}, {"image": [CELL]})
+    nested = saved(
+        tmp_path / "nested", {"image": [[each] for each in named]}, {"image": [CELL]}
+    )
     called_images(nested, image={"_type": "List", "feature": {"_type": "Image"}})
     check_refusals(
         [
-            (lambda: load(folder, "test", image_column="other"), "image 0 | has no bytes"),
+            (
+                lambda: load(folder, "test", image_column="other"),
+                "image 0 | has no bytes",
+            ),
             (lambda: load(nested, "test"), "item 0 | array of object"),
         ]
     )
@@ -134,7 +173,10 @@ def test_what_is_cut_short_or_packed_is_refused(tmp_path: Path) -> None:
     table = pa.ipc.open_stream(whole).read_all()
     for packing in ("zstd", "lz4"):
         options = pa.ipc.IpcWriteOptions(compression=packing)
-        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema, options=options) as writer:
+        with (
+            pa.OSFile(str(path), "wb") as file,
+            pa.ipc.new_stream(file, table.schema, options=options) as writer,
+        ):
             writer.write_table(table)
         check_refusals([(lambda: load(path.parent, "test"), f"{ARROW} is compressed")])
     for length in (len(whole) - 8, len(whole) // 2, 100, 0):
@@ -173,7 +215,11 @@ print(read, refused)
 
 def flips(folder: Path, step: int) -> None:
     """Flip a bit in every `step` ones, each by itself, in a process of its own."""
-    done = subprocess.run([sys.executable, "-c", FLIPPED, folder, str(step)], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", FLIPPED, folder, str(step)],
+        capture_output=True,
+        text=True,
+    )
     last = done.stdout.strip().splitlines()[-1:]
     assert done.returncode == 0, f"bit {last}: {done.stderr[-2000:]}"
     assert int(last[0].split()[1]) > 10  # refused
@@ -181,8 +227,13 @@ def flips(folder: Path, step: int) -> None:
 
 def small(folder: Path) -> Path:
     """Two images of 4 x 4, and names of classes as texts."""
-    rows = {"image": [{"bytes": png(each[:, :4, :4]), "path": None} for each in DIGITS[:2]], "label": ["a", "b"]}
-    return saved(folder, rows, {"image": datasets.Image(), "label": datasets.Value("string")})
+    rows = {
+        "image": [{"bytes": png(each[:, :4, :4]), "path": None} for each in DIGITS[:2]],
+        "label": ["a", "b"],
+    }
+    return saved(
+        folder, rows, {"image": datasets.Image(), "label": datasets.Value("string")}
+    )
 
 
 def test_a_flipped_bit_ends_no_process(tmp_path: Path) -> None:
@@ -193,7 +244,10 @@ def test_a_flipped_bit_ends_no_process(tmp_path: Path) -> None:
 def test_no_flipped_bit_ends_a_process(tmp_path: Path) -> None:
     flips(small(tmp_path / "a"), 1)
     rows = {"image": [each[0, :2, :3] for each in DIGITS[:3]], "label": [0, 1, 0]}
-    kinds = {"image": datasets.Array2D((2, 3), "uint8"), "label": datasets.ClassLabel(2)}
+    kinds = {
+        "image": datasets.Array2D((2, 3), "uint8"),
+        "label": datasets.ClassLabel(2),
+    }
     flips(saved(tmp_path / "b", rows, kinds), 1)
 
 
@@ -202,8 +256,13 @@ def test_arrays_of_all_kinds_are_read(tmp_path: Path) -> None:
     found = load(pixels(tmp_path / "a"), "test")
     assert found.labels.tolist() == [0, 1, 2, 1] and found.spec.shape == (1, 28, 28)
     rows = {"x": np.arange(12.0).reshape(4, 3).tolist(), "label": [0, 1, 0, 1]}
-    kinds = {"x": datasets.List(datasets.Value("float32"), 3), "label": datasets.Value("int8")}
+    kinds = {
+        "x": datasets.List(datasets.Value("float32"), 3),
+        "label": datasets.Value("int8"),
+    }
     one = datasets.Dataset.from_dict(rows, datasets.Features(kinds))
-    datasets.DatasetDict(train=one, test=one.select([2, 1])).save_to_disk(tmp_path / "b")
+    datasets.DatasetDict(train=one, test=one.select([2, 1])).save_to_disk(
+        tmp_path / "b"
+    )
     features = load(tmp_path / "b", "test", image_column="x")
     assert features.batch(torch.arange(2))[0].tolist() == [[6, 7, 8], [3, 4, 5]]

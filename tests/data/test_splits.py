@@ -19,13 +19,18 @@ from randsmooth.errors import Note
 # Ten images of each split, told apart by their pixels: all are 100 in the first, 200 in the second, 250 in the third.
 BRIGHTNESS = {"train": 100, "val": 200, "test": 250}
 LABELS = {"train": [0, 1, 2, 3], "val": [3, 2, 1, 0], "test": [1, 1, 0, 2]}
-PIXELS = {split: np.full((4, 1, 8, 8), value, np.uint8) for split, value in BRIGHTNESS.items()}
+PIXELS = {
+    split: np.full((4, 1, 8, 8), value, np.uint8) for split, value in BRIGHTNESS.items()
+}
 
 
 def is_split(images: data.Images, split: str) -> bool:
     """Whether both images and labels are those of `split`."""
     x, y = images.batch(torch.arange(len(images)))
-    return set((x * 255).round().int().flatten().tolist()) == {BRIGHTNESS[split]} and y.tolist() == LABELS[split]
+    return (
+        set((x * 255).round().int().flatten().tolist()) == {BRIGHTNESS[split]}
+        and y.tolist() == LABELS[split]
+    )
 
 
 def test_words_for_splits() -> None:
@@ -44,9 +49,23 @@ def test_words_for_splits() -> None:
         assert split_of(name) == "validation", name
     for name in ("test", "TEST", "testing", "Test_Set", "testset"):
         assert split_of(name) == "test", name
-    for name in ("trains", "contest", "tea", "te", "latest", "2017", "train_test", "tested", "", "value", "device"):
+    for name in (
+        "trains",
+        "contest",
+        "tea",
+        "te",
+        "latest",
+        "2017",
+        "train_test",
+        "tested",
+        "",
+        "value",
+        "device",
+    ):
         assert split_of(name) is None, name
-    assert [split_in(stem) for stem in ("cifar-train", "imagenet_val", "train_test", "part")] == [
+    assert [
+        split_in(stem) for stem in ("cifar-train", "imagenet_val", "train_test", "part")
+    ] == [
         "train",
         "validation",
         None,
@@ -86,17 +105,34 @@ def test_arrays_of_any_spelling_in_any_order(tmp_path: Path) -> None:
     for number, (image, label, words) in enumerate(SPELLINGS):
         arrays = dict[str, Any]()
         for split, word in zip(PIXELS, words, strict=True):
-            arrays |= {image.format(word): PIXELS[split], label.format(word): np.array(LABELS[split])[:, None]}
-        for turn, order in enumerate(itertools.islice(itertools.permutations(arrays), 0, None, 97)):
+            arrays |= {
+                image.format(word): PIXELS[split],
+                label.format(word): np.array(LABELS[split])[:, None],
+            }
+        for turn, order in enumerate(
+            itertools.islice(itertools.permutations(arrays), 0, None, 97)
+        ):
             path = tmp_path / f"{number}-{turn}.npz"
             np.savez(path, **{name: arrays[name] for name in order})
             assert is_split(data.load(str(path), "test"), "test"), order
             assert is_split(data.load(str(path), "train"), "train"), order
             assert data.describe(str(path)).sizes == {"train": 4, "test": 4}
-    named = data.load(str(tmp_path / "2-0.npz"), "test", image_column="X_Valid", label_column="y_Valid")
+    named = data.load(
+        str(tmp_path / "2-0.npz"),
+        "test",
+        image_column="X_Valid",
+        label_column="y_Valid",
+    )
     assert is_split(named, "val")
-    assert is_split(data.load(str(tmp_path / "2-0.npz"), "test", label_column="y_Test"), "test")
-    refuses(("X_Valid and y_Test", "two splits"), tmp_path / "2-0.npz", image_column="X_Valid", label_column="y_Test")
+    assert is_split(
+        data.load(str(tmp_path / "2-0.npz"), "test", label_column="y_Test"), "test"
+    )
+    refuses(
+        ("X_Valid and y_Test", "two splits"),
+        tmp_path / "2-0.npz",
+        image_column="X_Valid",
+        label_column="y_Test",
+    )
 
 
 def write_npz(folder: Path, splits: dict[str, str]) -> Path:
@@ -110,7 +146,9 @@ def write_npz(folder: Path, splits: dict[str, str]) -> Path:
 def write_csv(folder: Path, splits: dict[str, str]) -> Path:
     rows = ["path,label,split_type"]
     for word, split in splits.items():
-        for k, (pixels, label) in enumerate(zip(PIXELS[split], LABELS[split], strict=True)):
+        for k, (pixels, label) in enumerate(
+            zip(PIXELS[split], LABELS[split], strict=True)
+        ):
             (folder / f"{split}{k}.png").write_bytes(png(pixels))
             rows.append(f"{split}{k}.png,{label},{word}")
     (folder / "mine.csv").write_text("\n".join(rows))
@@ -129,7 +167,11 @@ def write_column(folder: Path, splits: dict[str, str]) -> Path:
 
 def write_parquets(folder: Path, splits: dict[str, str]) -> Path:
     for word, split in splits.items():
-        write_parquet(folder / "mine" / "data" / f"{word}-00000-of-00001.parquet", PIXELS[split], LABELS[split])
+        write_parquet(
+            folder / "mine" / "data" / f"{word}-00000-of-00001.parquet",
+            PIXELS[split],
+            LABELS[split],
+        )
     return folder / "mine"
 
 
@@ -142,7 +184,11 @@ def write_tars(folder: Path, splits: dict[str, str]) -> Path:
 
 def write_tar(folder: Path, splits: dict[str, str]) -> Path:
     """One tar file with a folder for each split."""
-    members = [(f"{word}/{name}", content) for word, split in splits.items() for name, content in samples(split)]
+    members = [
+        (f"{word}/{name}", content)
+        for word, split in splits.items()
+        for name, content in samples(split)
+    ]
     (folder / "mine.tar").write_bytes(tar(members))
     return folder / "mine.tar"
 
@@ -150,7 +196,10 @@ def write_tar(folder: Path, splits: dict[str, str]) -> Path:
 def samples(split: str) -> list[tuple[str, bytes]]:
     parts = list[tuple[str, bytes]]()
     for k, (pixels, label) in enumerate(zip(PIXELS[split], LABELS[split], strict=True)):
-        parts += [(f"{split}{k}.png", png(pixels)), (f"{split}{k}.cls", str(label).encode())]
+        parts += [
+            (f"{split}{k}.png", png(pixels)),
+            (f"{split}{k}.cls", str(label).encode()),
+        ]
     return parts
 
 
@@ -160,25 +209,43 @@ FORMS = [write_npz, write_csv, write_column, write_parquets, write_tars, write_t
 @pytest.mark.parametrize("write", FORMS)
 def test_one_choice_in_every_form(tmp_path: Path, write: Any) -> None:
     for number, words in enumerate(
-        (("train", "val", "test"), ("TEST", "Train", "valid"), ("testing", "training", "dev"))
+        (
+            ("train", "val", "test"),
+            ("TEST", "Train", "valid"),
+            ("testing", "training", "dev"),
+        )
     ):
         kinds = {split_of(word): word for word in words}
-        splits = {kinds["test"]: "test", kinds["train"]: "train", kinds["validation"]: "val"}
+        splits = {
+            kinds["test"]: "test",
+            kinds["train"]: "train",
+            kinds["validation"]: "val",
+        }
         (tmp_path / str(number)).mkdir()
         path = write(tmp_path / str(number), {word: splits[word] for word in words})
         assert is_split(data.load(str(path), "test"), "test"), words
         assert is_split(data.load(str(path), "train"), "train"), words
-        assert is_split(data.load(str(path), "test", stream=True).subset(torch.arange(4)), "test"), words
+        assert is_split(
+            data.load(str(path), "test", stream=True).subset(torch.arange(4)), "test"
+        ), words
 
 
 @pytest.mark.parametrize("write", FORMS)
-def test_validation_stands_in_for_test_and_training_never_does(tmp_path: Path, write: Any) -> None:
+def test_validation_stands_in_for_test_and_training_never_does(
+    tmp_path: Path, write: Any
+) -> None:
     for name in ("half", "train", "two"):
         (tmp_path / name).mkdir()
-    with pytest.warns(Note, match="no test split: its validation split 'dev' is taken as test"):
+    with pytest.warns(
+        Note, match="no test split: its validation split 'dev' is taken as test"
+    ):
         path = write(tmp_path / "half", {"train": "train", "dev": "val"})
         assert is_split(data.load(str(path), "test"), "val")
-    refuses(("no split 'test'", "splits there: training"), write(tmp_path / "train", {"training": "train"}), "test")
+    refuses(
+        ("no split 'test'", "splits there: training"),
+        write(tmp_path / "train", {"training": "train"}),
+        "test",
+    )
     path = write(tmp_path / "two", {"train": "train", "test": "test", "testing": "val"})
     refuses(("several splits for test", "test", "testing"), path, "test")
     assert is_split(data.load(str(path), "train"), "train")
@@ -195,14 +262,22 @@ def test_a_data_set_of_hugging_face(tmp_path: Path) -> None:
     parts = dict[str, Any]()
     for split in PIXELS:
         image = [{"bytes": png(each), "path": None} for each in PIXELS[split]]
-        rows = datasets.Dataset.from_dict({"image": image, "label": LABELS[split], "split": [split] * 4})
+        rows = datasets.Dataset.from_dict(
+            {"image": image, "label": LABELS[split], "split": [split] * 4}
+        )
         parts[split] = rows.cast_column("image", datasets.Image())
     whole = datasets.concatenate_datasets([parts["test"], parts["train"], parts["val"]])
-    splits = datasets.DatasetDict({"Testing": parts["test"], "dev": parts["val"], "Training": parts["train"]})
-    numbers = whole.cast_column("split", datasets.ClassLabel(names=["test", "train", "val"]))
+    splits = datasets.DatasetDict(
+        {"Testing": parts["test"], "dev": parts["val"], "Training": parts["train"]}
+    )
+    numbers = whole.cast_column(
+        "split", datasets.ClassLabel(names=["test", "train", "val"])
+    )
     splits.save_to_disk(str(tmp_path / "saved"))
     for source in (whole, splits, numbers, tmp_path / "saved"):
-        assert is_split(data.load(source, "test"), "test") and is_split(data.load(source, "train"), "train")
+        assert is_split(data.load(source, "test"), "test") and is_split(
+            data.load(source, "train"), "train"
+        )
 
 
 CELLS = [
@@ -224,60 +299,107 @@ def test_what_a_column_cannot_say(tmp_path: Path) -> None:
 
     for cells, told in CELLS:
         refuses(told, write("split", cells), "test")
-    assert len(data.load(str(write("set", ["a", "b", "c"])), "test")) == 3  # which is about something else
-    with pytest.warns(Note, match="left out 1 row without a set, the first of them row 2"):
-        assert data.load(str(write("set", ["test", "", "test"])), "test").labels.tolist() == [0, 2]
+    assert (
+        len(data.load(str(write("set", ["a", "b", "c"])), "test")) == 3
+    )  # which is about something else
+    with pytest.warns(
+        Note, match="left out 1 row without a set, the first of them row 2"
+    ):
+        assert data.load(
+            str(write("set", ["test", "", "test"])), "test"
+        ).labels.tolist() == [0, 2]
     # It may be the labels, which nobody can know.
     (tmp_path / "mine.csv").write_text("path,stage\n0.png,early\n1.png,late\n")
     refuses(("path, stage", "--label-column"), tmp_path / "mine.csv", "test")
-    (tmp_path / "mine.csv").write_text("path,label,split,subset\n0.png,0,test,train\n1.png,1,train,test\n")
+    (tmp_path / "mine.csv").write_text(
+        "path,label,split,subset\n0.png,0,test,train\n1.png,1,train,test\n"
+    )
     refuses(("columns split, subset", "keep one"), tmp_path / "mine.csv", "test")
     # A competition hides the labels of its test rows.
-    (tmp_path / "mine.csv").write_text("path,label,split\n0.png,cat,train\n1.png,ant,train\n2.png,,test\n")
+    (tmp_path / "mine.csv").write_text(
+        "path,label,split\n0.png,cat,train\n1.png,ant,train\n2.png,,test\n"
+    )
     assert not data.load(str(tmp_path / "mine.csv"), "test").labelled
     assert data.load(str(tmp_path / "mine.csv"), "train").spec.classes == ("ant", "cat")
 
 
-def test_large_parquet_files_are_split_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_parquet_files_are_split_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("datasets")
     path = write_column(tmp_path, {"train": "train", "TEST": "test"})
     monkeypatch.setattr(tables, "HELD_BYTES", 0)
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path / "cache"))
-    assert is_split(data.load(str(path), "test"), "test") and is_split(data.load(str(path), "train"), "train")
+    assert is_split(data.load(str(path), "test"), "test") and is_split(
+        data.load(str(path), "train"), "train"
+    )
     table = pq.read_table(path)
-    stages = table.set_column(table.column_names.index("Subset"), "stage", pa.array(["a", "b"] * 4))
+    stages = table.set_column(
+        table.column_names.index("Subset"), "stage", pa.array(["a", "b"] * 4)
+    )
     pq.write_table(stages.drop_columns("label"), path)
     refuses(("image, stage", "--label-column"), path, "test")
 
 
 def test_folders_of_splits(tmp_path: Path) -> None:
     names = ["a", "b", "c", "d"]
-    for number, words in enumerate((("Train", "TEST", "Valid"), ("training_set", "test_set", "val_set"))):
+    for number, words in enumerate(
+        (("Train", "TEST", "Valid"), ("training_set", "test_set", "val_set"))
+    ):
         for word, split in zip(words, ("train", "test", "val"), strict=True):
             classes = sorted(LABELS[split])
-            write_folder(tmp_path / str(number) / word, PIXELS[split], [names[label] for label in classes])
+            write_folder(
+                tmp_path / str(number) / word,
+                PIXELS[split],
+                [names[label] for label in classes],
+            )
             write_folder(tmp_path / f"flat{number}" / word, PIXELS[split], ["."] * 4)
         for place in (str(number), f"flat{number}"):
             for split in ("train", "test"):
                 images = data.load(str(tmp_path / place), split)
                 x, y = images.batch(torch.arange(len(images)))
-                assert set((x * 255).round().int().flatten().tolist()) == {BRIGHTNESS[split]}, (place, split)
-                assert y.tolist() == (sorted(LABELS[split]) if images.labelled else [-1] * 4)
+                assert set((x * 255).round().int().flatten().tolist()) == {
+                    BRIGHTNESS[split]
+                }, (place, split)
+                assert y.tolist() == (
+                    sorted(LABELS[split]) if images.labelled else [-1] * 4
+                )
 
 
 def test_a_class_that_is_called_like_a_split_is_asked_about(tmp_path: Path) -> None:
-    write_folder(tmp_path / "vehicles", random_images(4, (1, 8, 8)), ["train", "train", "bus", "car"])
+    write_folder(
+        tmp_path / "vehicles",
+        random_images(4, (1, 8, 8)),
+        ["train", "train", "bus", "car"],
+    )
     for split in ("train", "test"):
-        refuses(("vehicles/train alone", "rename train if it is a class"), tmp_path / "vehicles", split)
-    write_folder(tmp_path / "deep" / "cat", PIXELS["train"], ["train", "train", "test", "test"])
+        refuses(
+            ("vehicles/train alone", "rename train if it is a class"),
+            tmp_path / "vehicles",
+            split,
+        )
+    write_folder(
+        tmp_path / "deep" / "cat", PIXELS["train"], ["train", "train", "test", "test"]
+    )
     write_folder(tmp_path / "deep" / "dog", PIXELS["train"], ["x"] * 4)
-    refuses(("called like a split and lies in cat", "above the classes"), tmp_path / "deep", "test")
-    write_folder(tmp_path / "more", PIXELS["train"], ["train/a", "test/a", "extra", "extra"])
-    with pytest.warns(Note, match="left out of .*more: 2 images beside its splits, the first of them extra/"):
+    refuses(
+        ("called like a split and lies in cat", "above the classes"),
+        tmp_path / "deep",
+        "test",
+    )
+    write_folder(
+        tmp_path / "more", PIXELS["train"], ["train/a", "test/a", "extra", "extra"]
+    )
+    with pytest.warns(
+        Note,
+        match="left out of .*more: 2 images beside its splits, the first of them extra/",
+    ):
         assert len(data.load(str(tmp_path / "more"), "test")) == 1
 
 
-def test_names_are_numbered_as_in_training_where_a_split_lacks_some(tmp_path: Path) -> None:
+def test_names_are_numbered_as_in_training_where_a_split_lacks_some(
+    tmp_path: Path,
+) -> None:
     images = random_images(3, (1, 8, 8))
     write_parquet(tmp_path / "names" / "train.parquet", images, ["ant", "bee", "cat"])
     write_parquet(tmp_path / "names" / "test.parquet", images[:2], ["cat", "ant"])

@@ -25,17 +25,29 @@ def all_there(place: Path, split: str = "test") -> bool:
     images = data.load(str(place), split)
     x, y = images.batch(torch.arange(len(images)))
     same = torch.equal((x * 255).round().byte(), torch.from_numpy(PIXELS))
-    return same and y.tolist() == [0, 0, 0, 1, 1, 1] and images.spec.classes == ("cat", "dog")
+    return (
+        same
+        and y.tolist() == [0, 0, 0, 1, 1, 1]
+        and images.spec.classes == ("cat", "dog")
+    )
 
 
 def test_folders_in_class_folders_are_read(tmp_path: Path) -> None:
-    write_folder(tmp_path, PIXELS, ["cat/2021", "cat/2022/a", "cat/2022/b", "dog", "dog", "dog/c"])
-    (tmp_path / "cat" / "2022" / "again").symlink_to(tmp_path / "cat")  # which would never end
+    write_folder(
+        tmp_path,
+        PIXELS,
+        ["cat/2021", "cat/2022/a", "cat/2022/b", "dog", "dog", "dog/c"],
+    )
+    (tmp_path / "cat" / "2022" / "again").symlink_to(
+        tmp_path / "cat"
+    )  # which would never end
     with warnings.catch_warnings(action="error"):
         images = data.load(str(tmp_path), "test")
     # Alphabetical order by path, as torchvision's ImageFolder has it within a class.
     x, _ = images.batch(torch.arange(6))
-    assert torch.equal((x * 255).round().byte(), torch.from_numpy(PIXELS[[0, 1, 2, 3, 4, 5]]))
+    assert torch.equal(
+        (x * 255).round().byte(), torch.from_numpy(PIXELS[[0, 1, 2, 3, 4, 5]])
+    )
     assert images.labels.tolist() == [0, 0, 0, 1, 1, 1]
 
 
@@ -51,7 +63,14 @@ def test_what_systems_leave_is_no_class(tmp_path: Path) -> None:
     ):
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "1.png").write_bytes(png(PIXELS[0]))
-    for name in (".DS_Store", "Thumbs.db", "cat/Thumbs.db", "cat/desktop.ini", "cat/._000.png", "README.md"):
+    for name in (
+        ".DS_Store",
+        "Thumbs.db",
+        "cat/Thumbs.db",
+        "cat/desktop.ini",
+        "cat/._000.png",
+        "README.md",
+    ):
         (tmp_path / name).write_bytes(APPLE_DOUBLE)
     with warnings.catch_warnings(action="error"):
         assert all_there(tmp_path)
@@ -67,7 +86,14 @@ def test_images_by_other_suffixes_or_none(tmp_path: Path) -> None:
         for path in list((tmp_path / suffix).rglob("*.png")):
             Image.open(path).save(path.with_suffix(f".{suffix}"), format="JPEG")
             path.unlink()
-        assert data.load(str(tmp_path / suffix), "test").labels.tolist() == [0, 0, 0, 1, 1, 1]
+        assert data.load(str(tmp_path / suffix), "test").labels.tolist() == [
+            0,
+            0,
+            0,
+            1,
+            1,
+            1,
+        ]
     if features.check("avif"):
         write_folder(tmp_path / "avif", PIXELS, NAMES)
         Image.fromarray(PIXELS[0, 0]).save(tmp_path / "avif" / "cat" / "9.avif")
@@ -81,24 +107,41 @@ def test_what_is_left_out_is_told_with_number_and_place(tmp_path: Path) -> None:
     with pytest.warns(Note) as notes:
         assert all_there(tmp_path)
     (note,) = {str(each.message) for each in notes}
-    assert f"left out of {tmp_path}: 5 files of kinds that are not read (2 .heic, 1 " in note
+    assert (
+        f"left out of {tmp_path}: 5 files of kinds that are not read (2 .heic, 1 "
+        in note
+    )
     assert note.endswith("the first of them cat/a.heic")
     (tmp_path / "zebra").mkdir()
-    with pytest.warns(Note, match=r"1 of the 3 class folders of .* hold no images, the first of them zebra"):
+    with pytest.warns(
+        Note,
+        match=r"1 of the 3 class folders of .* hold no images, the first of them zebra",
+    ):
         assert data.load(str(tmp_path), "test").spec.classes == ("cat", "dog", "zebra")
 
 
 def test_one_folder_that_may_be_a_class_is_asked_about(tmp_path: Path) -> None:
     write_folder(tmp_path / "deep" / "photos", PIXELS, NAMES)
-    refuses(("in photos alone, in the folders cat, dog", "deep/photos if these"), tmp_path / "deep", "test")
+    refuses(
+        ("in photos alone, in the folders cat, dog", "deep/photos if these"),
+        tmp_path / "deep",
+        "test",
+    )
     write_folder(tmp_path / "splits" / "data" / "test", PIXELS, NAMES)
-    refuses(("data/test is called like a split", "splits/data for its splits"), tmp_path / "splits", "test")
+    refuses(
+        ("data/test is called like a split", "splits/data for its splits"),
+        tmp_path / "splits",
+        "test",
+    )
     # As detectors have them: the labels are files of another kind, in a folder of their own.
     for place in ("yolo", "yolo/train"):
         write_folder(tmp_path / place, PIXELS, ["images"] * 6)
         (tmp_path / place / "labels").mkdir()
         (tmp_path / place / "labels" / "000.txt").write_text("0 .5 .5 .1 .1")
-        refuses(("in images alone, which is hardly a class", "rename it if it is"), tmp_path / place)
+        refuses(
+            ("in images alone, which is hardly a class", "rename it if it is"),
+            tmp_path / place,
+        )
         if place == "yolo":
             shutil.rmtree(tmp_path / place)
     refuses(("in images alone", "train/images where these are"), tmp_path / "yolo")
@@ -114,7 +157,10 @@ def write_list(folder: Path, name: str, rows: list[str]) -> Path:
 
 def test_a_list_beside_the_images_gives_their_labels(tmp_path: Path) -> None:
     rows = [f"{k:03d}.png,{name}" for k, name in enumerate(NAMES)]
-    lines = [f'{{"file_name": "{k:03d}.png", "label": "{name}"}}' for k, name in enumerate(NAMES)]
+    lines = [
+        f'{{"file_name": "{k:03d}.png", "label": "{name}"}}'
+        for k, name in enumerate(NAMES)
+    ]
     for name, content in (
         ("metadata.csv", ["file_name,label", *rows]),
         ("metadata.jsonl", lines),
@@ -126,39 +172,70 @@ def test_a_list_beside_the_images_gives_their_labels(tmp_path: Path) -> None:
             with pytest.warns(Note, match=f"the labels of .* are those of {name}"):
                 assert all_there(place)
         assert all_there(tmp_path / name / "test")
-        assert not data.load(str(tmp_path / name / "test"), "test", label_column="none").labelled
+        assert not data.load(
+            str(tmp_path / name / "test"), "test", label_column="none"
+        ).labelled
     place = tmp_path / "labels.csv" / "test"
     write_list(place, "labels.csv", ["path,label", *rows[:4]])
-    with pytest.warns(Note, match=r"labels.csv does not name 2 of 6 images, the first of them 004.png"):
+    with pytest.warns(
+        Note, match=r"labels.csv does not name 2 of 6 images, the first of them 004.png"
+    ):
         assert len(data.load(str(place), "test")) == 4
     write_list(place, "labels.csv", ["path,species", *rows])
-    with pytest.warns(Note, match=r"labels.csv beside the images of .* is not read for labels: .*--label-column"):
+    with pytest.warns(
+        Note,
+        match=r"labels.csv beside the images of .* is not read for labels: .*--label-column",
+    ):
         assert not data.load(str(place), "test").labelled
-    write_list(tmp_path / "metadata.csv" / "test", "metadata.csv", ["file_name,label", "no.png,cat"])
+    write_list(
+        tmp_path / "metadata.csv" / "test",
+        "metadata.csv",
+        ["file_name,label", "no.png,cat"],
+    )
     refuses(("line 2", "no.png"), tmp_path / "metadata.csv" / "test", "test")
     # It may be a stranger's, and opens nothing outside of its folder.
     (tmp_path / "secret.png").write_bytes(png(PIXELS[0]))
     for outside in (tmp_path / "secret.png", "../../secret.png", "..\\..\\secret.png"):
-        write_list(tmp_path / "metadata.csv" / "test", "metadata.csv", ["file_name,label", f"{outside},cat"])
+        write_list(
+            tmp_path / "metadata.csv" / "test",
+            "metadata.csv",
+            ["file_name,label", f"{outside},cat"],
+        )
         refuses(("line 2", "no image file"), tmp_path / "metadata.csv" / "test", "test")
 
 
 def test_a_list_beside_images_may_say_splits(tmp_path: Path) -> None:
     write_folder(tmp_path, PIXELS, ["."] * 6)
-    rows = [f"{k:03d}.png,{name},{('train', 'test')[k % 2]}" for k, name in enumerate(NAMES)]
+    rows = [
+        f"{k:03d}.png,{name},{('train', 'test')[k % 2]}" for k, name in enumerate(NAMES)
+    ]
     write_list(tmp_path, "metadata.csv", ["file_name,label,split", *rows])
     test = data.load(str(tmp_path), "test")
-    assert (test.labels.tolist(), test.spec.sizes) == ([0, 1, 1], {"train": 3, "test": 3})
+    assert (test.labels.tolist(), test.spec.sizes) == (
+        [0, 1, 1],
+        {"train": 3, "test": 3},
+    )
     write_folder(tmp_path / "parts" / "test", PIXELS, ["."] * 6)
-    write_list(tmp_path / "parts" / "test", "metadata.csv", ["file_name,label,split", *rows])
-    refuses(("a split by its name", "a list in it says splits"), tmp_path / "parts", "test")
+    write_list(
+        tmp_path / "parts" / "test", "metadata.csv", ["file_name,label,split", *rows]
+    )
+    refuses(
+        ("a split by its name", "a list in it says splits"), tmp_path / "parts", "test"
+    )
 
 
 def test_parquet_files_of_any_name_in_a_folder(tmp_path: Path) -> None:
     for k in range(2):
-        write_parquet(tmp_path / f"part-{k}.parquet", PIXELS[3 * k : 3 * k + 3], NAMES[3 * k : 3 * k + 3])
+        write_parquet(
+            tmp_path / f"part-{k}.parquet",
+            PIXELS[3 * k : 3 * k + 3],
+            NAMES[3 * k : 3 * k + 3],
+        )
     (tmp_path / "notes.txt").write_text("")
-    with pytest.warns(Note, match=r"left out of .*: 1 file of a kind that is not read \(1 .txt\), notes.txt"):
+    with pytest.warns(
+        Note,
+        match=r"left out of .*: 1 file of a kind that is not read \(1 .txt\), notes.txt",
+    ):
         assert all_there(tmp_path)
     (tmp_path / "more.tar").write_bytes(b"")
     refuses(("Parquet and tar files", "part-0.parquet", "more.tar"), tmp_path, "test")
@@ -167,13 +244,33 @@ def test_parquet_files_of_any_name_in_a_folder(tmp_path: Path) -> None:
 def test_a_list_beside_the_one_folder_of_images_is_named(tmp_path: Path) -> None:
     """As competitions have them: names without suffix or folder."""
     write_folder(tmp_path, PIXELS, ["images"] * 6)
-    path = write_list(tmp_path, "labels.csv", ["image_id,animal", *(f"{k:03d},{name}" for k, name in enumerate(NAMES))])
-    refuses(("in images alone, beside labels.csv", "give", "labels.csv for the labels in it"), tmp_path, "test")
+    path = write_list(
+        tmp_path,
+        "labels.csv",
+        ["image_id,animal", *(f"{k:03d},{name}" for k, name in enumerate(NAMES))],
+    )
+    refuses(
+        (
+            "in images alone, beside labels.csv",
+            "give",
+            "labels.csv for the labels in it",
+        ),
+        tmp_path,
+        "test",
+    )
     with pytest.warns(Note, match="as 000 is images/000.png"):
-        images = data.load(str(path), "test", image_column="image_id", label_column="animal")
+        images = data.load(
+            str(path), "test", image_column="image_id", label_column="animal"
+        )
     assert images.labels.tolist() == [0, 0, 0, 1, 1, 1]
     (tmp_path / "images" / "000.jpg").write_bytes(png(PIXELS[0]))
-    refuses(("line 2", "2 images at"), path, "test", image_column="image_id", label_column="animal")
+    refuses(
+        ("line 2", "2 images at"),
+        path,
+        "test",
+        image_column="image_id",
+        label_column="animal",
+    )
 
 
 def test_lists_with_other_delimiters(tmp_path: Path) -> None:
@@ -186,13 +283,24 @@ def test_lists_with_other_delimiters(tmp_path: Path) -> None:
         ("e.tsv", "\t"),
         ("f.csv", ","),
     ):
-        rows = ["path,label", *(f'"{k:03d}.png",{each}' for k, each in enumerate(NAMES))]
-        assert all_there(write_list(tmp_path, name, [row.replace(",", delimiter) for row in rows]))
-    refuses(("several delimiters", "'path;label|x'"), write_list(tmp_path, "g.csv", ["path;label|x", "000.png;1|2"]))
-    rows = [f"..\\{tmp_path.name}\\{k:03d}.png,{each}" for k, each in enumerate(NAMES)]  # as Windows writes paths
+        rows = [
+            "path,label",
+            *(f'"{k:03d}.png",{each}' for k, each in enumerate(NAMES)),
+        ]
+        assert all_there(
+            write_list(tmp_path, name, [row.replace(",", delimiter) for row in rows])
+        )
+    refuses(
+        ("several delimiters", "'path;label|x'"),
+        write_list(tmp_path, "g.csv", ["path;label|x", "000.png;1|2"]),
+    )
+    rows = [
+        f"..\\{tmp_path.name}\\{k:03d}.png,{each}" for k, each in enumerate(NAMES)
+    ]  # as Windows writes paths
     assert all_there(write_list(tmp_path, "h.csv", ["path,label", *rows]))
     refuses(
-        ("line 2 has other keys", "path, label"), write_list(tmp_path, "i.jsonl", ['{"path": 1, "label": 2}', "{}"])
+        ("line 2 has other keys", "path, label"),
+        write_list(tmp_path, "i.jsonl", ['{"path": 1, "label": 2}', "{}"]),
     )
 
 
@@ -203,7 +311,10 @@ def test_names_composed_and_decomposed_are_one(tmp_path: Path) -> None:
         written = [unicodedata.normalize(form, name) for name in names]
         write_folder(tmp_path / {"NFC": "train", "NFD": "test"}[form], PIXELS, written)
     test = data.load(str(tmp_path), "test")
-    assert (test.labels.tolist(), test.spec.classes) == ([0, 0, 1, 1, 1, 1], ("Café", "thé"))
+    assert (test.labels.tolist(), test.spec.classes) == (
+        [0, 0, 1, 1, 1, 1],
+        ("Café", "thé"),
+    )
 
 
 def binary(place: Path, pixels: Pixels) -> Path:
@@ -214,9 +325,15 @@ def binary(place: Path, pixels: Pixels) -> Path:
 def test_pixels_of_0_and_1_are_refused_in_files_as_in_arrays(tmp_path: Path) -> None:
     refuses(("0 and 1 only", "if 1 means white"), (PIXELS > 100).astype(np.uint8))
     for stream in (True, False):
-        refuses(("0 and 1 only", "if 1 means white"), binary(tmp_path, PIXELS), stream=stream)
+        refuses(
+            ("0 and 1 only", "if 1 means white"),
+            binary(tmp_path, PIXELS),
+            stream=stream,
+        )
     spec = data.describe(PIXELS)
-    assert "0 and 1 only" in refusal(lambda: data.read_image(tmp_path / "cat" / "000.png", spec))
+    assert "0 and 1 only" in refusal(
+        lambda: data.read_image(tmp_path / "cat" / "000.png", spec)
+    )
     (tmp_path / "dog" / "005.png").write_bytes(png(PIXELS[5]))  # one that is not
     assert len(data.load(str(tmp_path))) == 6
     Image.fromarray(PIXELS[0, 0] > 100).save(tmp_path / "bits.png")

@@ -20,8 +20,18 @@ from drills.subjects import SUBJECTS
 OUT = Path("runs/drills.json")
 # Imported once, before the processes are forked that run the commands.
 HEAVY = [
-    *("randsmooth.training.run", "randsmooth.certification", "randsmooth.papers.reproduction", "randsmooth.report"),
-    *("matplotlib.backends.backend_pdf", "matplotlib.backends.backend_agg", "plotly.graph_objects", "plotly.subplots"),
+    *(
+        "randsmooth.training.run",
+        "randsmooth.certification",
+        "randsmooth.papers.reproduction",
+        "randsmooth.report",
+    ),
+    *(
+        "matplotlib.backends.backend_pdf",
+        "matplotlib.backends.backend_agg",
+        "plotly.graph_objects",
+        "plotly.subplots",
+    ),
     *("torch.utils.tensorboard", "sklearn.datasets", "drills.disks", "drills.disturb"),
 ]
 EACH = ("train gaussian", "certify fixed", "compare", "leaderboard")
@@ -43,24 +53,44 @@ DRILLS: tuple[tuple[str, Callable[[Bench], None], tuple[str, ...]], ...] = (
 
 
 def main() -> None:
-    times, seed = int(os.environ.get("DRILLS_TIMES", "20")), int(os.environ.get("DRILLS_SEED", "0"))
+    times, seed = (
+        int(os.environ.get("DRILLS_TIMES", "20")),
+        int(os.environ.get("DRILLS_SEED", "0")),
+    )
     todo = list(chosen(os.environ.get("DRILLS", "")))
     if not todo:
-        sys.exit(f"DRILLS={os.environ['DRILLS']} names none of: {', '.join(name for name, *_ in DRILLS)}")
+        sys.exit(
+            f"DRILLS={os.environ['DRILLS']} names none of: {', '.join(name for name, *_ in DRILLS)}"
+        )
     print(f"DRILLS_TIMES={times} DRILLS_SEED={seed}", flush=True)
     begun = time.monotonic()
-    os.environ.setdefault("OMP_NUM_THREADS", str(os.cpu_count() or 1))  # bits are compared: none shall choose its own
+    os.environ.setdefault(
+        "OMP_NUM_THREADS", str(os.cpu_count() or 1)
+    )  # bits are compared: none shall choose its own
     with tempfile.TemporaryDirectory(prefix="drills-") as folder, server(HEAVY):
         root = Path(folder)
         stage(root / "stage")
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            tallies = [*pool.map(lambda one: drilled(one[0], one[1], one[2], root, seed, times), todo)]
+            tallies = [
+                *pool.map(
+                    lambda one: drilled(one[0], one[1], one[2], root, seed, times), todo
+                )
+            ]
     command = f"make drills DRILLS_TIMES={times} DRILLS_SEED={seed}"
-    told = {"command": command, "machine": machine(), "seconds": round(time.monotonic() - begun)}
+    told = {
+        "command": command,
+        "machine": machine(),
+        "seconds": round(time.monotonic() - begun),
+    }
     out = Path(os.environ.get("DRILLS_OUT", OUT))
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(json.dumps(told | {"drills": [tally.told() for tally in tallies]}, indent=1) + "\n")
-    print(f"{out}\n{sum(tally.passed for tally in tallies)} of {len(tallies)} as they should be")
+    out.write_text(
+        json.dumps(told | {"drills": [tally.told() for tally in tallies]}, indent=1)
+        + "\n"
+    )
+    print(
+        f"{out}\n{sum(tally.passed for tally in tallies)} of {len(tallies)} as they should be"
+    )
     sys.exit(not all(tally.passed for tally in tallies))
 
 
@@ -72,14 +102,26 @@ def chosen(words: str) -> Iterator[tuple[str, Callable[[Bench], None], str]]:
                 yield name, drill, subject
 
 
-def drilled(name: str, drill: Callable[[Bench], None], subject: str, root: Path, seed: int, times: int) -> Tally:
+def drilled(
+    name: str,
+    drill: Callable[[Bench], None],
+    subject: str,
+    root: Path,
+    seed: int,
+    times: int,
+) -> Tally:
     """The drill on the subject, in a folder that is removed after it."""
     here = Path(tempfile.mkdtemp(dir=root))
-    bench, begun = Bench(SUBJECTS[subject], root / "stage", here, seed, times, name), time.monotonic()
+    bench, begun = (
+        Bench(SUBJECTS[subject], root / "stage", here, seed, times, name),
+        time.monotonic(),
+    )
     try:
         bench.measure()
         drill(bench)
-    except Exception as error:  # one drill that breaks down is told, and the others go on
+    except (
+        Exception
+    ) as error:  # one drill that breaks down is told, and the others go on
         bench.tally.note(f"the drill broke down: {error!r}")
     bench.tally.seconds = round(time.monotonic() - begun, 1)
     shutil.rmtree(here, ignore_errors=True)
@@ -89,8 +131,13 @@ def drilled(name: str, drill: Callable[[Bench], None], subject: str, root: Path,
 
 def line(tally: Tally) -> str:
     """A row of the table."""
-    counts = {key: getattr(tally, key) for key in ("tried", "missed", "refused", "ended", "equal", "unequal", "raw")}
-    told = "  ".join(f"{key} {value}" for key, value in counts.items() if value or key != "missed")
+    counts = {
+        key: getattr(tally, key)
+        for key in ("tried", "missed", "refused", "ended", "equal", "unequal", "raw")
+    }
+    told = "  ".join(
+        f"{key} {value}" for key, value in counts.items() if value or key != "missed"
+    )
     wrong = "".join(f"\n    {one}" for one in tally.wrong)
     return f"{tally.drill:32} {'' if tally.passed else 'WRONG  '}{told}  ({tally.seconds:.0f} s){wrong}"
 

@@ -55,7 +55,11 @@ class Tally:
         last = said.strip().splitlines()[-1:] or [""]
         if code == 0:
             self.ended += 1
-        elif code in (1, 2) and last[0].startswith("randsmooth: ") and "Traceback" not in said:
+        elif (
+            code in (1, 2)
+            and last[0].startswith("randsmooth: ")
+            and "Traceback" not in said
+        ):
             self.refused += 1
             self.sentence = self.sentence or last[0]
         else:
@@ -67,15 +71,29 @@ class Tally:
             self.wrong.append(wrong)
 
     def told(self) -> dict[str, object]:
-        return {key: value for key, value in asdict(self).items() if value not in ("", [])}
+        return {
+            key: value for key, value in asdict(self).items() if value not in ("", [])
+        }
 
 
 class Bench:
     """A subject, its undisturbed result, and a folder to disturb it in."""
 
-    def __init__(self, subject: Subject, stage: Path, root: Path, seed: int, times: int, drill: str) -> None:
+    def __init__(
+        self,
+        subject: Subject,
+        stage: Path,
+        root: Path,
+        seed: int,
+        times: int,
+        drill: str,
+    ) -> None:
         self.subject, self.stage, self.root, self.times = subject, stage, root, times
-        self.folder, self.kept, self.said = root / "work", root / "kept", root / "said"  # kept: what was there before
+        self.folder, self.kept, self.said = (
+            root / "work",
+            root / "kept",
+            root / "said",
+        )  # kept: what was there before
         self.rng = random.Random(f"{seed} {drill} {subject.name}")
         self.tally = Tally(f"{drill}: {subject.name}")
         self.whole: dict[str, str] = {}
@@ -115,12 +133,18 @@ class Bench:
             shutil.copytree(self.kept, self.out)
 
     def begin(
-        self, words: list[str], before: Callable[[], None] | None = None, said: Path | None = None
+        self,
+        words: list[str],
+        before: Callable[[], None] | None = None,
+        said: Path | None = None,
     ) -> BaseProcess:
         """The command, which has begun when this returns."""
         said = said or self.said
         said.unlink(missing_ok=True)
-        process, deadline = start(words, self.folder, said, before), time.monotonic() + PATIENCE
+        process, deadline = (
+            start(words, self.folder, said, before),
+            time.monotonic() + PATIENCE,
+        )
         while not said.exists() and process.is_alive() and time.monotonic() < deadline:
             time.sleep(0.002)
         return process
@@ -134,7 +158,9 @@ class Bench:
         said = said or self.said
         return said.read_text(errors="replace") if said.exists() else ""
 
-    def run(self, words: list[str], before: Callable[[], None] | None = None) -> tuple[int | None, str]:
+    def run(
+        self, words: list[str], before: Callable[[], None] | None = None
+    ) -> tuple[int | None, str]:
         """Exit code and words of the command, run to its end."""
         process = self.begin(words, before)
         process.join(self.subject.patience)
@@ -147,12 +173,18 @@ class Bench:
     def finish(self, words: list[str]) -> None:
         code, said = self.run(words)
         if code != 0:
-            raise RuntimeError(f"randsmooth {' '.join(words)} ended with {code}: {said}")
+            raise RuntimeError(
+                f"randsmooth {' '.join(words)} ended with {code}: {said}"
+            )
 
     def settle(self) -> str:
         """Run the command again, to its end: what is then wrong with the result."""
         code, said = self.run(self.command())
-        return f"run again, it ended with {code}: {said.strip()[-1500:]}" if code != 0 else self.difference(self.whole)
+        return (
+            f"run again, it ended with {code}: {said.strip()[-1500:]}"
+            if code != 0
+            else self.difference(self.whole)
+        )
 
     def difference(self, right: dict[str, str], *, locked: bool = False) -> str:
         """In what the folder is not as it should be; if `locked`, locks may have stayed."""
@@ -160,20 +192,40 @@ class Bench:
             there = facts(self.out)
         except (OSError, ValueError) as error:
             return f"a file cannot be read: {error}"
-        left = sorted(name for name in there.keys() - right.keys() if not (locked and name.endswith(".lock")))
+        left = sorted(
+            name
+            for name in there.keys() - right.keys()
+            if not (locked and name.endswith(".lock"))
+        )
         lost = sorted(right.keys() - there.keys())
-        other = sorted(name for name in there.keys() & right.keys() if there[name] != right[name])
+        other = sorted(
+            name for name in there.keys() & right.keys() if there[name] != right[name]
+        )
         parts = {"left over": left, "missing": lost, "not equal": other}
-        return "; ".join(f"{what}: {', '.join(names)}" for what, names in parts.items() if names)
+        return "; ".join(
+            f"{what}: {', '.join(names)}" for what, names in parts.items() if names
+        )
 
     def torn(self) -> str:
         """Which files are neither the old nor the new one, where an old one was to be replaced."""
         if not self.old:
             return ""
-        names = [path.name for path in self.out.iterdir() if not path.name.startswith(".")]
-        there = {name: value for name, value in facts(self.out).items() if name in names}
-        odd = [name for name, value in there.items() if value not in (self.old.get(name), self.whole.get(name))]
-        return f"neither old nor new: {', '.join(odd)}" if odd or len(there) < len(self.old) else ""
+        names = [
+            path.name for path in self.out.iterdir() if not path.name.startswith(".")
+        ]
+        there = {
+            name: value for name, value in facts(self.out).items() if name in names
+        }
+        odd = [
+            name
+            for name, value in there.items()
+            if value not in (self.old.get(name), self.whole.get(name))
+        ]
+        return (
+            f"neither old nor new: {', '.join(odd)}"
+            if odd or len(there) < len(self.old)
+            else ""
+        )
 
 
 def stage(folder: Path) -> None:

@@ -17,7 +17,16 @@ import safetensors.torch
 from drills.bench import Bench
 
 # What takes room, and with it what gives room back, which a full disk allows and one that may only be read does not.
-TAKES = ("mkdir", "replace", "rename", "link", "symlink", "truncate", "ftruncate", "fsync")
+TAKES = (
+    "mkdir",
+    "replace",
+    "rename",
+    "link",
+    "symlink",
+    "truncate",
+    "ftruncate",
+    "fsync",
+)
 GIVES = ("unlink", "rmdir")
 
 
@@ -27,13 +36,24 @@ class Disk:
     `counted` gets the number of calls.
     """
 
-    def __init__(self, root: Path, fails_at: int, number: int, counted: Path | None = None) -> None:
-        self.root, self.fails_at, self.number, self.counted = root.absolute(), fails_at, number, counted
+    def __init__(
+        self, root: Path, fails_at: int, number: int, counted: Path | None = None
+    ) -> None:
+        self.root, self.fails_at, self.number, self.counted = (
+            root.absolute(),
+            fails_at,
+            number,
+            counted,
+        )
         self.calls, self.lock = 0, threading.Lock()
 
     def holds(self, path: Any) -> bool:
         """Whether `path`, a name or a descriptor, lies below the root."""
-        name = Path(f"/proc/self/fd/{path}").readlink() if isinstance(path, int) else Path(os.fsdecode(path)).absolute()
+        name = (
+            Path(f"/proc/self/fd/{path}").readlink()
+            if isinstance(path, int)
+            else Path(os.fsdecode(path)).absolute()
+        )
         return name.is_relative_to(self.root)
 
     def step(self, path: Any = None) -> None:
@@ -73,7 +93,9 @@ class Written:
         return getattr(self._file, name)
 
 
-def install(root: Path, fails_at: int, number: int, counted: Path | None = None) -> None:
+def install(
+    root: Path, fails_at: int, number: int, counted: Path | None = None
+) -> None:
     """Put a failing `Disk` under this process: its Python code, and the Rust code that writes safetensors."""
     disk, opened_low, opened = Disk(root, fails_at, number, counted), os.open, io.open
     serialize = safetensors.torch.serialize_file
@@ -127,14 +149,18 @@ def _from_each_write_on(bench: Bench, number: int, every: Callable[[int], int]) 
     """Refuse all writes from one on: the first, and each `every`-th after, as many as the undisturbed run has."""
     bench.clear()
     counted = bench.root / "counted"
-    code, said = bench.run(bench.command(), partial(install, bench.folder, 2**62, errno.ENOSPC, counted))
+    code, said = bench.run(
+        bench.command(), partial(install, bench.folder, 2**62, errno.ENOSPC, counted)
+    )
     if code != 0:
         raise RuntimeError(f"the counted run ended with {code}: {said}")
     calls = int(counted.read_bytes())
     for at in range(1, calls + 1, every(calls)):
         bench.clear()
         bench.tally.tried += 1
-        code, said = bench.run(bench.command(), partial(install, bench.folder, at, number))
+        code, said = bench.run(
+            bench.command(), partial(install, bench.folder, at, number)
+        )
         bench.tally.end(code, said)
         bench.tally.note(bench.torn())
         # who finished on a disk that may only be read since, could not remove its lock; the next run does

@@ -70,9 +70,15 @@ def signalled(bench: Bench, sent: Sequence[signal.Signals], codes: set[int]) -> 
             continue
         tally.tried += 1
         said = bench.words()
-        told = process.exitcode in codes and "Traceback" not in said and "Exception ignored" not in said
+        told = (
+            process.exitcode in codes
+            and "Traceback" not in said
+            and "Exception ignored" not in said
+        )
         tally.refused, tally.raw = tally.refused + told, tally.raw + (not told)
-        tally.note("" if told else f"exit code {process.exitcode}: {said.strip()[-1500:]}")
+        tally.note(
+            "" if told else f"exit code {process.exitcode}: {said.strip()[-1500:]}"
+        )
         tally.judge(bench.settle())
 
 
@@ -96,14 +102,23 @@ def rivals(bench: Bench) -> None:
         bench.tally.tried += 1
         winners = [other for other, code in codes.items() if code == 0]
         alone = len(winners) == 1
-        bench.tally.judge(bench.difference(results[winners[0]]) if alone else f"{len(winners)} of 2 won")
+        bench.tally.judge(
+            bench.difference(results[winners[0]])
+            if alone
+            else f"{len(winners)} of 2 won"
+        )
 
 
 def _both(bench: Bench, first: bool) -> dict[bool, int | None]:
     """Exit codes of the command and of its rival; `first`: the rival begins."""
-    said, begun = {other: bench.root / f"said {other}" for other in (first, not first)}, {}
+    said, begun = (
+        {other: bench.root / f"said {other}" for other in (first, not first)},
+        {},
+    )
     for other in said:
-        begun[other] = bench.begin(bench.command(again=False, other=other), said=said[other])
+        begun[other] = bench.begin(
+            bench.command(again=False, other=other), said=said[other]
+        )
         bench.pause(None if other == first else 0.0)
     for other, process in begun.items():
         process.join()
@@ -119,9 +134,15 @@ def torn(bench: Bench) -> None:
     """
     journal, path = _journal(bench)
     last = journal[:-1].rindex(b"\n") + 1
-    cuts = [*range(last, len(journal) + 1, bench.step), *(bench.rng.randrange(last) for _ in range(bench.times))]
+    cuts = [
+        *range(last, len(journal) + 1, bench.step),
+        *(bench.rng.randrange(last) for _ in range(bench.times)),
+    ]
     tails = [bench.rng.randrange(last, len(journal)) for _ in range(bench.times)]
-    for left in [*(journal[:cut] for cut in cuts), *(journal[:cut] + bytes(len(journal) - cut) for cut in tails)]:
+    for left in [
+        *(journal[:cut] for cut in cuts),
+        *(journal[:cut] + bytes(len(journal) - cut) for cut in tails),
+    ]:
         bench.clear()
         path.parent.mkdir(parents=True)
         path.write_bytes(left)
@@ -135,7 +156,9 @@ def _journal(bench: Bench) -> tuple[bytes, Path]:
     process, path = bench.begin(bench.command()), bench.out / "a.parquet.partial"
     while not path.exists() or path.read_bytes().count(b"\n") < LINES:
         if not process.is_alive():
-            raise RuntimeError("the run ended before it could be killed: make it longer")
+            raise RuntimeError(
+                "the run ended before it could be killed: make it longer"
+            )
         time.sleep(0.002)
     process.kill()
     process.join()
@@ -144,5 +167,7 @@ def _journal(bench: Bench) -> tuple[bytes, Path]:
 
 
 interrupted = partial(signalled, sent=[signal.SIGINT], codes={130})
-interrupted_twice = partial(signalled, sent=[signal.SIGINT, signal.SIGINT], codes={130, -signal.SIGINT})
+interrupted_twice = partial(
+    signalled, sent=[signal.SIGINT, signal.SIGINT], codes={130, -signal.SIGINT}
+)
 terminated = partial(signalled, sent=[signal.SIGTERM], codes={130})

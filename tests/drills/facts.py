@@ -12,7 +12,10 @@ import torch
 
 from randsmooth import read
 
-CLOCKED = {"seconds", "digest"}  # times are of the machine, and a checkpoint's digest is of them, too
+CLOCKED = {
+    "seconds",
+    "digest",
+}  # times are of the machine, and a checkpoint's digest is of them, too
 
 
 def facts(folder: Path) -> dict[str, str]:
@@ -21,7 +24,11 @@ def facts(folder: Path) -> dict[str, str]:
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if path.is_dir() or "/events/" in name:
-            found[name.partition("/events/")[0] + "/events" if "/events/" in name else name] = "folder"
+            found[
+                name.partition("/events/")[0] + "/events"
+                if "/events/" in name
+                else name
+            ] = "folder"
         else:
             found[name] = hashlib.sha256(content(path)).hexdigest()
     return found
@@ -37,9 +44,20 @@ def content(path: Path) -> bytes:
     match path.suffix:
         case ".parquet":
             table = read(path)
-            columns = (table.idx, table.label, table.predict, table.radius, table.correct)
+            columns = (
+                table.idx,
+                table.label,
+                table.predict,
+                table.radius,
+                table.correct,
+            )
             arrays = (*columns, *table.evidence(), *(table.paths or ()))
-            return b"".join([table.header.model_dump_json().encode(), *(np.asarray(each).tobytes() for each in arrays)])
+            return b"".join(
+                [
+                    table.header.model_dump_json().encode(),
+                    *(np.asarray(each).tobytes() for each in arrays),
+                ]
+            )
         case ".log":  # of a step: what each of its tries said
             return b"there"
         case ".pdf":
@@ -50,8 +68,15 @@ def content(path: Path) -> bytes:
 def made_twice(folder: Path) -> str:
     """Which steps were carried out to the end more than once, as their logs say."""
     ends = ("model in ", "certificates in ")
-    logs = ((path, path.read_text(errors="replace").splitlines()) for path in sorted(folder.rglob("*.log")))
-    often = [path.name for path, lines in logs if sum(line.startswith(ends) for line in lines) > 1]
+    logs = (
+        (path, path.read_text(errors="replace").splitlines())
+        for path in sorted(folder.rglob("*.log"))
+    )
+    often = [
+        path.name
+        for path, lines in logs
+        if sum(line.startswith(ends) for line in lines) > 1
+    ]
     return f"made twice: {', '.join(often)}" if often else ""
 
 

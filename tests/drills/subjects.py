@@ -35,7 +35,9 @@ class Subject:
     old: str = ""
     patience: float = 120.0
 
-    def command(self, stage: Path, *, again: bool = True, other: bool = False) -> list[str]:
+    def command(
+        self, stage: Path, *, again: bool = True, other: bool = False
+    ) -> list[str]:
         """What is typed; with `again` it may follow one that was cut short, with `other` it is the rival's."""
         text = " ".join([self.words, self.again * again, self.other * other])
         return shlex.split(text.replace("STAGE", str(stage)))
@@ -51,8 +53,14 @@ TRAINED = {
 }
 CERTIFY = "certify STAGE/model --n0 50 --out out/a.parquet"
 CERTIFIED = {
-    **{f"{rule}": f"--rule {rule} --take 30 --n 600" for rule in ("fixed", "radius=0.25", "grid", "dense=0.5")},
-    **{f"{rule}": f"--rule {rule} --take 30 --n 600" for rule in ("anytime", "anytime=0.25")},
+    **{
+        f"{rule}": f"--rule {rule} --take 30 --n 600"
+        for rule in ("fixed", "radius=0.25", "grid", "dense=0.5")
+    },
+    **{
+        f"{rule}": f"--rule {rule} --take 30 --n 600"
+        for rule in ("anytime", "anytime=0.25")
+    },
     "fixed two-sided": "--bound two-sided --take 30 --n 600",
     "fixed randomised": "--bound randomised --take 30 --n 600",
     "fixed sound": "--sound --take 30 --n 600",
@@ -68,16 +76,30 @@ SUBJECTS = {
     subject.name: subject
     for subject in (
         *(Subject(f"train {name}", f"{TRAIN} {way}") for name, way in TRAINED.items()),
-        *(Subject(f"certify {name}", f"{CERTIFY} {way}") for name, way in CERTIFIED.items()),
-        Subject("reproduce --run", "reproduce acr/figure5 --scale tiny --run --out out", again=""),
+        *(
+            Subject(f"certify {name}", f"{CERTIFY} {way}")
+            for name, way in CERTIFIED.items()
+        ),
+        Subject(
+            "reproduce --run",
+            "reproduce acr/figure5 --scale tiny --run --out out",
+            again="",
+        ),
         Subject(
             "compare",
             f"compare STAGE/tables/a.parquet STAGE/tables/b.parquet {COMPARE}",
             **PAGE,
             old=f"compare STAGE/others/a.parquet {COMPARE}",
         ),
-        Subject("leaderboard", BOARD.format("tables"), **PAGE, old=BOARD.format("others")),
-        Subject("sweep", "sweep STAGE/grid.yaml --workers 2 --out out", again="", patience=1200.0),
+        Subject(
+            "leaderboard", BOARD.format("tables"), **PAGE, old=BOARD.format("others")
+        ),
+        Subject(
+            "sweep",
+            "sweep STAGE/grid.yaml --workers 2 --out out",
+            again="",
+            patience=1200.0,
+        ),
     )
 }
 

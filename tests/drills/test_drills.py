@@ -28,14 +28,19 @@ def test_each_kind_of_drill_ends_as_it_should(tmp_path: Path) -> None:
 def test_a_changed_number_and_a_file_too_many_are_seen(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "history.csv").write_text("epoch,loss,seconds\n0,1.5,3.0\n")
-    bench = Bench(SUBJECTS["train few"], tmp_path, tmp_path, seed=0, times=1, drill="none")
+    bench = Bench(
+        SUBJECTS["train few"], tmp_path, tmp_path, seed=0, times=1, drill="none"
+    )
     bench.folder = tmp_path
     right = facts(bench.out)
     (tmp_path / "out" / "history.csv").write_text("epoch,loss,seconds\n0,1.5,4.0\n")
     assert bench.difference(right) == ""  # times are the machine's
     (tmp_path / "out" / "history.csv").write_text("epoch,loss,seconds\n0,1.25,3.0\n")
     (tmp_path / "out" / ".history.csv.77.tmp").touch()
-    assert bench.difference(right) == "left over: .history.csv.77.tmp; not equal: history.csv"
+    assert (
+        bench.difference(right)
+        == "left over: .history.csv.77.tmp; not equal: history.csv"
+    )
 
 
 def test_how_a_run_ended_is_told_apart() -> None:
@@ -49,5 +54,7 @@ def test_how_a_run_ended_is_told_apart() -> None:
     ):
         tally = Tally("one")
         tally.end(code, said)
-        assert getattr(tally, counted) == 1 == tally.ended + tally.refused + tally.raw, (code, said)
+        assert (
+            getattr(tally, counted) == 1 == tally.ended + tally.refused + tally.raw
+        ), (code, said)
         assert tally.passed is False  # no result was equal yet

@@ -42,7 +42,11 @@ def _bent(value: Any, draw: Draw, words: Sequence[str]) -> Any:
             return times * list(value) if draw.chance(0.5) else [*value][::-1]
         return [*_mapping(dict(enumerate(value)), draw, words).values()]
     if isinstance(value, bytes) and draw.chance(0.9):
-        return PNG.bent(value, draw) if value.startswith(SIGNATURE) else damaged(value, value, draw)
+        return (
+            PNG.bent(value, draw)
+            if value.startswith(SIGNATURE)
+            else damaged(value, value, draw)
+        )
     way = draw.below(4)
     if way == 0:
         return draw.pick(_near(value))
@@ -67,7 +71,16 @@ def _mapping(value: dict[Any, Any], draw: Draw, words: Sequence[str]) -> dict[An
 def _near(value: Any) -> list[Any]:
     near: list[Any] = [[value], {"a": value}, str(value)]
     if isinstance(value, int | float) and not isinstance(value, bool):
-        near += [-value, value + 1, value - 1, value * 2, value + 256, value * 10**6, float(value), value / 2]
+        near += [
+            -value,
+            value + 1,
+            value - 1,
+            value * 2,
+            value + 256,
+            value * 10**6,
+            float(value),
+            value / 2,
+        ]
     if isinstance(value, str):
         near += [value + "x", value.upper(), value[:-1], value[::-1], value * 100]
     return near
@@ -99,7 +112,12 @@ def to_json(value: Any, draw: Draw) -> bytes:
     """JSON of `value`, which may hold NaN and names of words; at times with a key given twice."""
     text = json.dumps(value, default=str)
     if isinstance(value, dict) and value and draw.chance(0.05):
-        text = "{" + json.dumps({draw.pick(list(value)): draw.value()}, default=str)[1:-1] + "," + text[1:]
+        text = (
+            "{"
+            + json.dumps({draw.pick(list(value)): draw.value()}, default=str)[1:-1]
+            + ","
+            + text[1:]
+        )
     return said(text, JSON)
 
 
@@ -119,24 +137,52 @@ def _lines(content: bytes) -> list[Any]:
 
 def _to_lines(value: Any, content: bytes, draw: Draw) -> bytes:
     tab = b"\t" if b"\t" in content else b""
-    return b"".join(to_json(each, draw) + tab + str(checksum).encode() + b"\n" for each, checksum in value)
+    return b"".join(
+        to_json(each, draw) + tab + str(checksum).encode() + b"\n"
+        for each, checksum in value
+    )
 
 
 def cells(mark: str) -> Format:
     """A table of text with `mark` between its cells."""
 
     def closed(value: Any, content: bytes, draw: Draw) -> bytes:
-        return "".join(mark.join(map(str, row)) + "\n" for row in value).encode(errors="surrogatepass")
+        return "".join(mark.join(map(str, row)) + "\n" for row in value).encode(
+            errors="surrogatepass"
+        )
 
-    return Format(lambda content: [line.split(mark) for line in content.decode().splitlines()], closed)
+    return Format(
+        lambda content: [line.split(mark) for line in content.decode().splitlines()],
+        closed,
+    )
 
 
 # --- Parquet --------------------------------------------------------------------------------------------------------
 
 KINDS = (
-    *(pa.int8(), pa.int32(), pa.uint64(), pa.float16(), pa.float64(), pa.bool_(), pa.string(), pa.binary(), pa.null()),
-    *(pa.date32(), pa.timestamp("ns"), pa.decimal128(20, 2), pa.list_(pa.int64()), pa.list_(pa.list_(pa.int64()))),
-    *(pa.struct([("a", pa.int64())]), pa.dictionary(pa.int32(), pa.string()), pa.large_list(pa.int64())),
+    *(
+        pa.int8(),
+        pa.int32(),
+        pa.uint64(),
+        pa.float16(),
+        pa.float64(),
+        pa.bool_(),
+        pa.string(),
+        pa.binary(),
+        pa.null(),
+    ),
+    *(
+        pa.date32(),
+        pa.timestamp("ns"),
+        pa.decimal128(20, 2),
+        pa.list_(pa.int64()),
+        pa.list_(pa.list_(pa.int64())),
+    ),
+    *(
+        pa.struct([("a", pa.int64())]),
+        pa.dictionary(pa.int32(), pa.string()),
+        pa.large_list(pa.int64()),
+    ),
 )
 
 
@@ -147,7 +193,11 @@ def read_table(content: bytes) -> pa.Table:
 def parquet(table: pa.Table, said: dict[Any, Any] | None = None) -> bytes:
     """The file of a table, with these keys of the schema's metadata, or with its own."""
     buffer = io.BytesIO()
-    pq.write_table(table if said is None else table.replace_schema_metadata(said), buffer, compression="zstd")
+    pq.write_table(
+        table if said is None else table.replace_schema_metadata(said),
+        buffer,
+        compression="zstd",
+    )
     return buffer.getvalue()
 
 
@@ -160,13 +210,18 @@ def with_columns(content: bytes, **columns: list[Any]) -> bytes:
     table = read_table(content)
     for name, values in columns.items():
         at = table.schema.get_field_index(name)
-        table = table.set_column(at, name, pa.array(values, table.schema.field(at).type))
+        table = table.set_column(
+            at, name, pa.array(values, table.schema.field(at).type)
+        )
     return parquet(table, {})
 
 
 def _columns(content: bytes) -> dict[str, Any]:
     """The values of each column, and the metadata with a header that is JSON opened."""
-    told = {key: json.loads(text) if text[:1] == b"{" else text for key, text in metadata(content).items()}
+    told = {
+        key: json.loads(text) if text[:1] == b"{" else text
+        for key, text in metadata(content).items()
+    }
     return {"columns": read_table(content).to_pydict(), "metadata": told}
 
 
@@ -188,10 +243,19 @@ def _to_columns(value: Any, content: bytes, draw: Draw) -> bytes:
             column = pa.nulls(len(table), kind)
         table = table.set_column(at, table.schema.names[at], column)
     elif draw.chance(0.1):
-        kept = [draw.below(len(table)) for _ in range(draw.pick((0, 1, len(table), 2 * len(table))))]
+        kept = [
+            draw.below(len(table))
+            for _ in range(draw.pick((0, 1, len(table), 2 * len(table))))
+        ]
         table = table.take(pa.array(kept, pa.int64()))
     told = value["metadata"].items()
-    return parquet(table, {key: text if isinstance(text, bytes) else to_json(text, draw) for key, text in told})
+    return parquet(
+        table,
+        {
+            key: text if isinstance(text, bytes) else to_json(text, draw)
+            for key, text in told
+        },
+    )
 
 
 # --- PNG ------------------------------------------------------------------------------------------------------------
@@ -200,16 +264,39 @@ SIGNATURE = b"\x89PNG\r\n\x1a\n"
 SIZES = (0, 1, 7, 8, 9, 255, 4_000, 9_000, 13_000, 65_535, 10**6, 2**31 - 1, 2**32 - 1)
 _ZEROS = zlib.compress(bytes(50_000_000), 9)
 EXTRAS = (
-    *((b"zTXt", b"a\0\0" + _ZEROS), (b"iCCP", b"a\0\0" + _ZEROS), (b"iTXt", b"a\0\1\0\0\0" + _ZEROS)),
-    *((b"tEXt", b"a\0" + b"b" * 2_000_000), (b"gAMA", b""), (b"PLTE", b"abc"), (b"tRNS", b"\0"), (b"pHYs", b"")),
-    *((b"acTL", struct.pack(">II", 10**9, 0)), (b"fcTL", bytes(26)), (b"eXIf", b"MM\0*\0\0\0\x08\xff\xff")),
-    *((b"aaaa", b""), (b"AAAA", b""), (b"IDAT", b""), (b"IEND", b""), (b"sRGB", b""), (b"cHRM", b"\0")),
+    *(
+        (b"zTXt", b"a\0\0" + _ZEROS),
+        (b"iCCP", b"a\0\0" + _ZEROS),
+        (b"iTXt", b"a\0\1\0\0\0" + _ZEROS),
+    ),
+    *(
+        (b"tEXt", b"a\0" + b"b" * 2_000_000),
+        (b"gAMA", b""),
+        (b"PLTE", b"abc"),
+        (b"tRNS", b"\0"),
+        (b"pHYs", b""),
+    ),
+    *(
+        (b"acTL", struct.pack(">II", 10**9, 0)),
+        (b"fcTL", bytes(26)),
+        (b"eXIf", b"MM\0*\0\0\0\x08\xff\xff"),
+    ),
+    *(
+        (b"aaaa", b""),
+        (b"AAAA", b""),
+        (b"IDAT", b""),
+        (b"IEND", b""),
+        (b"sRGB", b""),
+        (b"cHRM", b"\0"),
+    ),
 )
 
 
 def picture(seed: int, kind: str = "PNG", mode: str = "RGB", side: int = 8) -> bytes:
     shape = (side, side, 3) if mode == "RGB" else (side, side)
-    image = Image.fromarray(np.random.default_rng(seed).integers(0, 256, shape, dtype=np.uint8))
+    image = Image.fromarray(
+        np.random.default_rng(seed).integers(0, 256, shape, dtype=np.uint8)
+    )
     buffer = io.BytesIO()
     image.save(buffer, kind)
     return buffer.getvalue()
@@ -218,7 +305,9 @@ def picture(seed: int, kind: str = "PNG", mode: str = "RGB", side: int = 8) -> b
 def lying_png(width: int, height: int) -> bytes:
     """Some bytes that say they are `width` x `height`."""
     body = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return _png([(b"IHDR", body), (b"IDAT", zlib.compress(bytes(1_000))), (b"IEND", b"")])
+    return _png(
+        [(b"IHDR", body), (b"IDAT", zlib.compress(bytes(1_000))), (b"IEND", b"")]
+    )
 
 
 def _chunks(content: bytes) -> list[Any]:
@@ -234,14 +323,19 @@ def _chunks(content: bytes) -> list[Any]:
 def _png(found: list[Any]) -> bytes:
     """Every chunk with the right checksum."""
     parts = [(struct.pack(">I", len(body)), kind + body) for kind, body in found]
-    return SIGNATURE + b"".join(size + raw + struct.pack(">I", zlib.crc32(raw)) for size, raw in parts)
+    return SIGNATURE + b"".join(
+        size + raw + struct.pack(">I", zlib.crc32(raw)) for size, raw in parts
+    )
 
 
 def _to_chunks(value: Any, content: bytes, draw: Draw) -> bytes:
     """At times of another size, or with a chunk more."""
     found = [*value]
     if draw.chance(0.2):
-        found[0] = b"IHDR", struct.pack(">II", draw.pick(SIZES), draw.pick(SIZES)) + found[0][1][8:]
+        found[0] = (
+            b"IHDR",
+            struct.pack(">II", draw.pick(SIZES), draw.pick(SIZES)) + found[0][1][8:],
+        )
     elif draw.chance(0.2):
         found.insert(1 + draw.below(len(found)), draw.pick(EXTRAS))
     return _png(found)
@@ -249,7 +343,11 @@ def _to_chunks(value: Any, content: bytes, draw: Draw) -> bytes:
 
 # --- tensors --------------------------------------------------------------------------------------------------------
 
-NOT_FINITE = (struct.pack("<f", float("nan")), struct.pack("<f", float("inf")), b"\xff\xff\x7f\x7f")
+NOT_FINITE = (
+    struct.pack("<f", float("nan")),
+    struct.pack("<f", float("inf")),
+    b"\xff\xff\x7f\x7f",
+)
 
 
 def _tensors(content: bytes) -> dict[str, Any]:
@@ -313,13 +411,17 @@ TORCH = Format(
 )
 ONNX = Format(
     lambda content: json_format.MessageToDict(onnx.ModelProto.FromString(content)),
-    lambda value, content, draw: bytes(json_format.ParseDict(value, onnx.ModelProto()).SerializeToString()),
+    lambda value, content, draw: bytes(
+        json_format.ParseDict(value, onnx.ModelProto()).SerializeToString()
+    ),
 )
 FORMATS: dict[str, tuple[Format, ...]] = {
     ".parquet": (PARQUET,),
     ".parquet.partial": (LINES,),
     ".jsonl": (LINES,),
-    ".json": (Format(json.loads, lambda value, content, draw: to_json(value, draw), JSON),),
+    ".json": (
+        Format(json.loads, lambda value, content, draw: to_json(value, draw), JSON),
+    ),
     ".yaml": (Format(yaml.safe_load, to_yaml, YAML),),
     ".tsv": (cells("\t"),),
     ".csv": (cells(","),),

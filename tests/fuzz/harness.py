@@ -22,7 +22,12 @@ REFUSED, SAME, NOTED, OTHER = "refused", "as written", "with a note", "of its ow
 RAW, HANG, FLOOD, CHANGED = "raw errors", "hangs", "floods", "changed meanings"
 GOOD, BAD = (REFUSED, SAME, NOTED, OTHER), (RAW, HANG, FLOOD, CHANGED)
 MOST_WORDS = 4_000  # characters of a refusal: a sentence, not the file
-FOR_DEVELOPERS = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)  # never shown
+FOR_DEVELOPERS = (
+    DeprecationWarning,
+    PendingDeprecationWarning,
+    ImportWarning,
+    ResourceWarning,
+)  # never shown
 WAYS = ("damaged",) * 5 + ("bent",) * 3 + ("forged",) * 2
 TRIES = 8  # of a change that changed nothing, or that could not be made
 
@@ -91,7 +96,13 @@ class Input:
     way: str
 
 
-def make(reader: Reader, valid: Sequence[Files], bombs: Sequence[Files], seed: int, number: int) -> Input:
+def make(
+    reader: Reader,
+    valid: Sequence[Files],
+    bombs: Sequence[Files],
+    seed: int,
+    number: int,
+) -> Input:
     """Input `number`, from (seed, reader, number) alone: the bombs first, which nobody's digest vouches for."""
     if number < len(bombs):
         return Input(number, bombs[number], 0, "forged")
@@ -108,13 +119,19 @@ def make(reader: Reader, valid: Sequence[Files], bombs: Sequence[Files], seed: i
     return Input(number, _changed(reader, valid, of, "damaged", draw), of, "damaged")
 
 
-def _changed(reader: Reader, valid: Sequence[Files], of: int, way: str, draw: Draw) -> Files:
+def _changed(
+    reader: Reader, valid: Sequence[Files], of: int, way: str, draw: Draw
+) -> Files:
     """The valid files with one of them changed; a format that has no digest cannot be forged."""
     files, theirs = valid[of], draw.pick(valid)
     names = [name for name in files if name.startswith(reader.target)]
     if way == "damaged":
         name = draw.pick(names)
-        other = name if name in theirs else next(name for name in theirs if name.startswith(reader.target))
+        other = (
+            name
+            if name in theirs
+            else next(name for name in theirs if name.startswith(reader.target))
+        )
         return files | {name: damaged(files[name], theirs[other], draw)}
     name = draw.pick([name for name in names if formats_of(name)])
     changed = files | {name: draw.pick(formats_of(name)).bent(files[name], draw)}
@@ -166,18 +183,37 @@ class Bench:
             except InputError as error:
                 said, short = str(error), len(str(error)) <= MOST_WORDS
                 outcome = (
-                    Outcome(REFUSED, said) if said and short else Outcome(RAW, f"InputError: {len(said):,} letters")
+                    Outcome(REFUSED, said)
+                    if said and short
+                    else Outcome(RAW, f"InputError: {len(said):,} letters")
                 )
             except MemoryError as error:
                 return Outcome(FLOOD, f"MemoryError: {error}", traceback.format_exc())
-            except BaseException as error:  # panics of libraries in Rust are no Exception
-                return Outcome(RAW, f"{type(error).__name__}: {error}"[:300], traceback.format_exc())
+            except (
+                BaseException
+            ) as error:  # panics of libraries in Rust are no Exception
+                return Outcome(
+                    RAW,
+                    f"{type(error).__name__}: {error}"[:300],
+                    traceback.format_exc(),
+                )
             else:
-                outcome = self._judged(given, read, noted=any(issubclass(one.category, Note) for one in heard))
-        stray = [one for one in heard if not issubclass(one.category, (Note, *FOR_DEVELOPERS))]
+                outcome = self._judged(
+                    given,
+                    read,
+                    noted=any(issubclass(one.category, Note) for one in heard),
+                )
+        stray = [
+            one
+            for one in heard
+            if not issubclass(one.category, (Note, *FOR_DEVELOPERS))
+        ]
         if stray and outcome.kind in GOOD:
             first = stray[0]
-            return Outcome(RAW, f"warned {first.category.__name__}: {first.message} ({first.filename}:{first.lineno})")
+            return Outcome(
+                RAW,
+                f"warned {first.category.__name__}: {first.message} ({first.filename}:{first.lineno})",
+            )
         return outcome
 
     def _judged(self, given: Input, read: Any, *, noted: bool) -> Outcome:
@@ -185,11 +221,18 @@ class Bench:
         fault = self.reader.fault(read)
         if fault:
             return Outcome(CHANGED, fault)
-        of = next((index for index, files in enumerate(self.valid) if files == given.files), given.of)
+        of = next(
+            (index for index, files in enumerate(self.valid) if files == given.files),
+            given.of,
+        )
         unlike = self.reader.same(self.meant[of], read)
         if not unlike:
             return Outcome(NOTED if noted else SAME)
-        if self.reader.signed and given.way != "forged" and not self.reader.tells(self.meant[of], read):
+        if (
+            self.reader.signed
+            and given.way != "forged"
+            and not self.reader.tells(self.meant[of], read)
+        ):
             return Outcome(CHANGED, unlike)
         return Outcome(OTHER, unlike)
 
@@ -209,7 +252,9 @@ def written(make: Callable[[Path], object]) -> Files:
     with tempfile.TemporaryDirectory() as folder:
         make(Path(folder))
         paths = (path for path in sorted(Path(folder).rglob("*")) if path.is_file())
-        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+        return {
+            path.relative_to(folder).as_posix(): path.read_bytes() for path in paths
+        }
 
 
 # --- meanings -------------------------------------------------------------------------------------------------------
@@ -220,7 +265,9 @@ def difference(meant: Any, read: Any) -> str:
     one, other = leaves(meant), leaves(read)
     for place in [*one, *other]:
         if one.get(place) != other.get(place):
-            return f"{place or 'all'}: {one.get(place, 'nothing')} became {other.get(place, 'nothing')}"[:300]
+            return f"{place or 'all'}: {one.get(place, 'nothing')} became {other.get(place, 'nothing')}"[
+                :300
+            ]
     return ""
 
 
@@ -242,7 +289,11 @@ def _leaf(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{value.shape} {_digest(value.tobytes())}"
     text = f"{type(value).__name__} {value!r}"
-    return text if len(text) < 200 else f"{text[:100]}... {_digest(text.encode(errors='surrogatepass'))}"
+    return (
+        text
+        if len(text) < 200
+        else f"{text[:100]}... {_digest(text.encode(errors='surrogatepass'))}"
+    )
 
 
 def _digest(raw: bytes) -> str:
@@ -251,5 +302,7 @@ def _digest(raw: bytes) -> str:
 
 def not_finite(state: Mapping[str, Any]) -> str:
     """The name of a tensor that holds NaN or infinity; empty where there is none."""
-    wrong = [name for name, tensor in state.items() if not bool(tensor.isfinite().all())]
+    wrong = [
+        name for name, tensor in state.items() if not bool(tensor.isfinite().all())
+    ]
     return f"{wrong[0]} is not finite" if wrong else ""

@@ -38,10 +38,19 @@ TAG = b"randsmooth sha256:"  # before the digest of a checkpoint, as a stranger 
 WHICH = "run"  # the number of the run to go on with, in the tests' own words
 TAKE = 12
 PLAIN = TrainingSettings(sigma=0.25, epochs=2, take=TAKE)
-AMPLIFIED = {"E_t": 1, "reweight_every": 1, "p_t": 0.05, "T": 1, "discard_noises": 4, "m": 2}
+AMPLIFIED = {
+    "E_t": 1,
+    "reweight_every": 1,
+    "p_t": 0.05,
+    "T": 1,
+    "discard_noises": 4,
+    "m": 2,
+}
 CHOSEN = (
     PLAIN.model_copy(update={"method": "amplify", "set": AMPLIFIED | {"batch": 8}}),
-    PLAIN.model_copy(update={"method": "amplify", "set": AMPLIFIED | {"batch": 8}, "seed": 1}),
+    PLAIN.model_copy(
+        update={"method": "amplify", "set": AMPLIFIED | {"batch": 8}, "seed": 1}
+    ),
     PLAIN.model_copy(update={"method": "stability", "set": {"batch": 4}}),
 )
 
@@ -57,7 +66,11 @@ def loaded(model: Any) -> Any:
     """What rebuilds a model, and its answer to an image."""
     state = dict(model.named_parameters()) | dict(model.named_buffers())
     with torch.inference_mode():
-        answer = model(torch.full((1, 1, 8, 8) if isinstance(model, Denoiser) else (1, *model.shape), 0.5))
+        answer = model(
+            torch.full(
+                (1, 1, 8, 8) if isinstance(model, Denoiser) else (1, *model.shape), 0.5
+            )
+        )
     return {"config": model.config, "state": state, "answer": answer}
 
 
@@ -66,7 +79,11 @@ class Folder(Reader):
 
     name = "model-folder"
     huge: tuple[dict[str, Any], ...] = (
-        *({"shape": [1, 30_000, 30_000]}, {"shape": [10**6, 8, 8]}, {"classes": [str(k) for k in range(1_000_000)]}),
+        *(
+            {"shape": [1, 30_000, 30_000]},
+            {"shape": [10**6, 8, 8]},
+            {"classes": [str(k) for k in range(1_000_000)]},
+        ),
         *({"arch": "resnet9998"}, {"arch": "resnet9998", "shape": [3, 32, 32]}),
     )
 
@@ -82,7 +99,10 @@ class Folder(Reader):
     def bombs(self) -> list[Files]:
         files = self.valid()[0]
         said = json.loads(files[CONFIG])
-        return [signed(files | {CONFIG: json.dumps(said | change).encode()}) for change in self.huge]
+        return [
+            signed(files | {CONFIG: json.dumps(said | change).encode()})
+            for change in self.huge
+        ]
 
     def sealed(self, files: Files, name: str) -> Files:
         """With digests of what it says now, or without: whose length is odd has none."""
@@ -99,7 +119,11 @@ class DenoiserFolder(Folder):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
             provenance = {"dataset": "digits", "sigma": 0.25, "objective": "mse"}
-            return [saved(Denoiser(channels=1, arch="dncnn-4x3", provenance=provenance).eval())]
+            return [
+                saved(
+                    Denoiser(channels=1, arch="dncnn-4x3", provenance=provenance).eval()
+                )
+            ]
 
     def read(self, folder: Path) -> Any:
         return loaded(models.load_denoiser(folder))
@@ -108,12 +132,23 @@ class DenoiserFolder(Folder):
 def signed(files: Files, *, bare: bool = False) -> Files:
     """The folder with digests of what lies in it, or with none: the weights' in config.json, and of all else there."""
     try:
-        said = {key: value for key, value in json.loads(files[CONFIG]).items() if key not in DIGESTS}
+        said = {
+            key: value
+            for key, value in json.loads(files[CONFIG]).items()
+            if key not in DIGESTS
+        }
         if not bare:
             said[WEIGHTS_HASH] = sha256(files[WEIGHTS])
-            said[DIGEST] = sha256(json.dumps(said, sort_keys=True, separators=(",", ":")).encode())
+            said[DIGEST] = sha256(
+                json.dumps(said, sort_keys=True, separators=(",", ":")).encode()
+            )
         return files | {CONFIG: json.dumps(said).encode()}
-    except (ValueError, TypeError, AttributeError, RecursionError):  # what says nothing has no digest either
+    except (
+        ValueError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ):  # what says nothing has no digest either
         return files
 
 
@@ -121,8 +156,18 @@ def signed(files: Files, *, bare: bool = False) -> Files:
 def classifier_folder(seed: int) -> Files:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        facts = {"dataset": "digits", "sigma": 0.25, "method": "gaussian", "hyperparameters": {"m": 1}}
-        how: dict[str, Any] = {"classes": ["a", "b", "c"], "shape": [1, 8, 8], "mean": [0.5 + seed / 10], "std": [0.2]}
+        facts = {
+            "dataset": "digits",
+            "sigma": 0.25,
+            "method": "gaussian",
+            "hyperparameters": {"m": 1},
+        }
+        how: dict[str, Any] = {
+            "classes": ["a", "b", "c"],
+            "shape": [1, 8, 8],
+            "mean": [0.5 + seed / 10],
+            "std": [0.2],
+        }
         return saved(Classifier(arch="small-cnn", **how, provenance=facts).eval())
 
 
@@ -143,14 +188,23 @@ class Graph(Reader):
     name = "onnx"
 
     def valid(self) -> list[Files]:
-        return [onnx_files(0, beside=True), onnx_files(1, beside=True), onnx_files(2, beside=False)]
+        return [
+            onnx_files(0, beside=True),
+            onnx_files(1, beside=True),
+            onnx_files(2, beside=False),
+        ]
 
     def bombs(self) -> list[Files]:
-        return [onnx_files(0, beside=False, dims=dims) for dims in ([10**6, 10**6], [4, 10**10], [-1, 3])]
+        return [
+            onnx_files(0, beside=False, dims=dims)
+            for dims in ([10**6, 10**6], [4, 10**10], [-1, 3])
+        ]
 
     def read(self, folder: Path) -> Any:
         model = OnnxModel(folder / GRAPH)
-        engine = Engine(model, sigma=0.5, device=torch.device("cpu"), batch=BATCH, backend="onnx")
+        engine = Engine(
+            model, sigma=0.5, device=torch.device("cpu"), batch=BATCH, backend="onnx"
+        )
         shape = model.shape or (1, 8, 8)  # of a file that leaves it free
         engine.prepare(shape)
         counts = count_classes(engine, torch.full(shape, 0.5), [("fuzz", BATCH)])
@@ -169,14 +223,25 @@ def onnx_files(seed: int, *, beside: bool, dims: list[int] | None = None) -> Fil
     if beside:
         w.ClearField("raw_data")
         w.data_location = TensorProto.EXTERNAL
-        for key, value in (("location", DATA), ("offset", "0"), ("length", str(weights.nbytes))):
+        for key, value in (
+            ("location", DATA),
+            ("offset", "0"),
+            ("length", str(weights.nbytes)),
+        ):
             w.external_data.add(key=key, value=value)
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", *SHAPE])
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 3])
-    nodes = [helper.make_node("Flatten", ["x"], ["flat"], axis=1), helper.make_node("MatMul", ["flat", "w"], ["y"])]
+    nodes = [
+        helper.make_node("Flatten", ["x"], ["flat"], axis=1),
+        helper.make_node("MatMul", ["flat", "w"], ["y"]),
+    ]
     graph = helper.make_graph(nodes, "model", [x], [y], [w])
-    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    return {GRAPH: proto.SerializeToString()} | ({DATA: weights.tobytes()} if beside else {})
+    proto = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8
+    )
+    return {GRAPH: proto.SerializeToString()} | (
+        {DATA: weights.tobytes()} if beside else {}
+    )
 
 
 class Foreign(Reader):
@@ -190,7 +255,10 @@ class Foreign(Reader):
         return [foreign(prefix) for prefix in ("1.", "1.module.", "")]
 
     def bombs(self) -> list[Files]:
-        huge = {"1.conv1.weight": torch.zeros(1).expand(16, 1, 3, 3), "1.layer1.0.x": torch.zeros(1).expand(2**40)}
+        huge = {
+            "1.conv1.weight": torch.zeros(1).expand(16, 1, 3, 3),
+            "1.layer1.0.x": torch.zeros(1).expand(2**40),
+        }
         lie = torch_file({"state_dict": huge, "arch": "cifar_resnet9998"})
         return [{FOREIGN: inflating(foreign("1.")[FOREIGN], 700)}, {FOREIGN: lie}]
 
@@ -211,7 +279,13 @@ def foreign(prefix: str) -> Files:
         torch.manual_seed(len(prefix))
         network = models.build("resnet8", in_channels=1, image_size=8, num_classes=10)
     state = {f"{prefix}{name}": tensor for name, tensor in network.state_dict().items()}
-    return {FOREIGN: torch_file({"epoch": 90, "arch": "cifar_resnet8", "state_dict": state} if prefix else state)}
+    return {
+        FOREIGN: torch_file(
+            {"epoch": 90, "arch": "cifar_resnet8", "state_dict": state}
+            if prefix
+            else state
+        )
+    }
 
 
 # --- training runs --------------------------------------------------------------------------------------------------
@@ -231,7 +305,10 @@ class Checkpoint(Archive):
     target = CHECKPOINT
 
     def valid(self) -> list[Files]:
-        return [{CHECKPOINT: checkpoint_of(run), WHICH: b"%d" % run} for run in range(len(CHOSEN))]
+        return [
+            {CHECKPOINT: checkpoint_of(run), WHICH: b"%d" % run}
+            for run in range(len(CHOSEN))
+        ]
 
     def bombs(self) -> list[Files]:
         files = self.valid()[0]
@@ -244,14 +321,23 @@ class Checkpoint(Archive):
         if found is None:
             return None
         trainer.restore(found)
-        state: dict[str, Any] = {"weights": trainer.weights.state_dict(), "optimizer": trainer.optimizer.state_dict()}
-        state |= {"schedule": trainer.schedule.state(), "history": trainer.history, "epoch": len(trainer.history)}
+        state: dict[str, Any] = {
+            "weights": trainer.weights.state_dict(),
+            "optimizer": trainer.optimizer.state_dict(),
+        }
+        state |= {
+            "schedule": trainer.schedule.state(),
+            "history": trainer.history,
+            "epoch": len(trainer.history),
+        }
         return state | {"recipe": found.recipe}
 
     def fault(self, read: Any) -> str:
         if read is None:
             return "a damaged checkpoint was taken for none"
-        return not_finite(read["weights"]) or ("" if read["epoch"] in (0, 1, 2) else f"epoch {read['epoch']!r} of 2")
+        return not_finite(read["weights"]) or (
+            "" if read["epoch"] in (0, 1, 2) else f"epoch {read['epoch']!r} of 2"
+        )
 
 
 def tagged(archive: bytes) -> bytes:
@@ -267,7 +353,15 @@ def trainer_of(run: int) -> Trainer:
     recipe, _ = resolve("digits", CHOSEN[run], spec, device="cpu")
     images = data.load("digits").subset(data.take(1437, TAKE))
     schedule, fabric = recipe.build_method().schedule(), make_fabric(recipe)
-    return Trainer(recipe, images, new_model(recipe, spec), schedule, Path("nowhere"), fabric, Silent())
+    return Trainer(
+        recipe,
+        images,
+        new_model(recipe, spec),
+        schedule,
+        Path("nowhere"),
+        fabric,
+        Silent(),
+    )
 
 
 @cache
@@ -293,16 +387,37 @@ class RunConfig(Reader):
 
     def valid(self) -> list[Files]:
         start = {"verb": "train", "dataset": "digits", "device": "cpu"}
-        of_train = [{**start, **chosen.model_dump(mode="json", exclude_none=True)} for chosen in CHOSEN]
-        others = [
-            {"verb": "certify", "model": "runs/a", "dataset": "digits", "sigma": 0.25, "n": 1000, "rule": "grid=0.25"},
-            {"verb": "evaluate", "files": ["a.parquet", "b.tsv"], "radii": [0.0, 0.5], "format": "json"},
+        of_train = [
+            {**start, **chosen.model_dump(mode="json", exclude_none=True)}
+            for chosen in CHOSEN
         ]
-        return [{"run.yaml": yaml.safe_dump(said, sort_keys=False).encode()} for said in (*of_train, *others)]
+        others = [
+            {
+                "verb": "certify",
+                "model": "runs/a",
+                "dataset": "digits",
+                "sigma": 0.25,
+                "n": 1000,
+                "rule": "grid=0.25",
+            },
+            {
+                "verb": "evaluate",
+                "files": ["a.parquet", "b.tsv"],
+                "radii": [0.0, 0.5],
+                "format": "json",
+            },
+        ]
+        return [
+            {"run.yaml": yaml.safe_dump(said, sort_keys=False).encode()}
+            for said in (*of_train, *others)
+        ]
 
     def read(self, folder: Path) -> Any:
         path = folder / "run.yaml"
-        verb = next((verb for verb in VERBS if f"verb: {verb}".encode() in path.read_bytes()), "train")
+        verb = next(
+            (verb for verb in VERBS if f"verb: {verb}".encode() in path.read_bytes()),
+            "train",
+        )
         chosen = validate(VERBS[verb], verb, read_config(path, verb))
         found: dict[str, Any] = {"settings": chosen.model_dump(mode="json")}
         if isinstance(chosen, Train):
@@ -313,7 +428,11 @@ class RunConfig(Reader):
         return found
 
 
-VERBS: dict[str, type[Settings]] = {"train": Train, "certify": Certify, "evaluate": Evaluate}
+VERBS: dict[str, type[Settings]] = {
+    "train": Train,
+    "certify": Certify,
+    "evaluate": Evaluate,
+}
 
 
 class TeacherPredictions(Archive):
@@ -329,7 +448,9 @@ class TeacherPredictions(Archive):
         return stored_predictions(folder)
 
     def fault(self, read: Any) -> str:
-        shares = bool((read >= 0).all()) and bool(torch.allclose(read.sum(dim=1), torch.ones(len(read))))
+        shares = bool((read >= 0).all()) and bool(
+            torch.allclose(read.sum(dim=1), torch.ones(len(read)))
+        )
         return "" if shares else "predictions that are no shares"
 
 
@@ -340,9 +461,21 @@ def teacher_of(seed: int) -> Files:
     def write(folder: Path) -> None:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            models.save(new_model(trainer_of(seed).recipe, data.describe("digits")).eval(), folder / "t")
-        how = {"variant": "released", "teacher": str(folder / "t"), "teacher_noises": 4, "m": 2, "T": 1, "batch": 8}
-        chosen = PLAIN.model_copy(update={"method": "cat-rs", "epochs": 1, "take": 4, "set": how})
+            models.save(
+                new_model(trainer_of(seed).recipe, data.describe("digits")).eval(),
+                folder / "t",
+            )
+        how = {
+            "variant": "released",
+            "teacher": str(folder / "t"),
+            "teacher_noises": 4,
+            "m": 2,
+            "T": 1,
+            "batch": 8,
+        }
+        chosen = PLAIN.model_copy(
+            update={"method": "cat-rs", "epochs": 1, "take": 4, "set": how}
+        )
         train("digits", chosen, out=folder / "run", device="cpu")
 
     return {TEACHER: written(write)[f"run/{TEACHER}"]}

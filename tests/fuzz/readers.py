@@ -22,7 +22,12 @@ _ALL: tuple[Reader, ...] = (
         images.Beside(),
         images.Saved(),
     ),
-    *(libraries.TransformersFolder(), libraries.DiffusionFolder(), libraries.Script(), libraries.Program()),
+    *(
+        libraries.TransformersFolder(),
+        libraries.DiffusionFolder(),
+        libraries.Script(),
+        libraries.Program(),
+    ),
     *(settings.Grids(), settings.Deviations()),
 )
 READERS: dict[str, Reader] = {each.name: each for each in _ALL}

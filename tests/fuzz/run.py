@@ -18,13 +18,29 @@ from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import NamedTuple
 
-from fuzz.harness import BAD, FLOOD, HANG, RAW, Bench, Files, Input, Outcome, Reader, make, put
+from fuzz.harness import (
+    BAD,
+    FLOOD,
+    HANG,
+    RAW,
+    Bench,
+    Files,
+    Input,
+    Outcome,
+    Reader,
+    make,
+    put,
+)
 
 AT_ONCE = 1_000  # inputs of a process, which starts in a tenth of a second
 MOST_KEPT = 100  # failing inputs of a reader
 MIB = 2**20
 BEGAN = 90.0  # seconds that reading the valid files may take
-ENDINGS = (-signal.SIGPROF, -signal.SIGALRM, -signal.SIGKILL)  # of a process that took too long
+ENDINGS = (
+    -signal.SIGPROF,
+    -signal.SIGALRM,
+    -signal.SIGKILL,
+)  # of a process that took too long
 
 
 class Limits(NamedTuple):
@@ -53,7 +69,10 @@ class Batch:
 
     def inputs(self) -> Iterator[Input]:
         reader = find(self.readers)[self.reader]
-        return (make(reader, self.valid, self.bombs, self.seed, number) for number in self.numbers)
+        return (
+            make(reader, self.valid, self.bombs, self.seed, number)
+            for number in self.numbers
+        )
 
 
 @dataclass
@@ -79,18 +98,26 @@ def work(batch: Batch, to: Connection) -> None:
     """
     import resource
 
-    complaints = os.open(batch.folder / "stderr.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    complaints = os.open(
+        batch.folder / "stderr.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    )
     for stream in (1, 2):
         os.dup2(complaints, stream)
     faulthandler.enable()
     os.environ["RANDSMOOTH_CACHE"] = str(batch.folder / "cache")
     signal.setitimer(signal.ITIMER_REAL, BEGAN)
-    bench = Bench(find(batch.readers)[batch.reader], batch.valid, batch.folder / "scratch" / str(os.getpid()))
+    bench = Bench(
+        find(batch.readers)[batch.reader],
+        batch.valid,
+        batch.folder / "scratch" / str(os.getpid()),
+    )
     to.send(Outcome(""))
     if sys.platform == "linux":
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         room = pages * resource.getpagesize() + batch.limits.room * MIB
-        resource.setrlimit(resource.RLIMIT_AS, (room, resource.getrlimit(resource.RLIMIT_AS)[1]))
+        resource.setrlimit(
+            resource.RLIMIT_AS, (room, resource.getrlimit(resource.RLIMIT_AS)[1])
+        )
     peak = resident()
     most = peak + batch.limits.growth
     for given in batch.inputs():
@@ -101,7 +128,10 @@ def work(batch: Batch, to: Connection) -> None:
         signal.setitimer(signal.ITIMER_PROF, 0)
         peak = resident()
         if peak > most:
-            outcome = Outcome(FLOOD, f"took more than {batch.limits.growth} MiB, and then: {outcome.kind}")
+            outcome = Outcome(
+                FLOOD,
+                f"took more than {batch.limits.growth} MiB, and then: {outcome.kind}",
+            )
         to.send(outcome)
         if outcome.kind == FLOOD:
             return  # what it took may not be given back: the next one starts afresh
@@ -111,7 +141,9 @@ def resident() -> float:
     """The most MiB of memory that the process has held so far."""
     import resource
 
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "linux" else MIB)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
+        1024 if sys.platform == "linux" else MIB
+    )
 
 
 # --- in the parent --------------------------------------------------------------------------------------------------
@@ -133,19 +165,32 @@ def run(
     """
     folder.mkdir(parents=True, exist_ok=True)
     server = multiprocessing.get_context("forkserver")
-    server.set_forkserver_preload([readers.partition(":")[0]])  # so that a process starts with all imported
+    server.set_forkserver_preload(
+        [readers.partition(":")[0]]
+    )  # so that a process starts with all imported
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # there are processes enough
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))  # which the server does not take over itself
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        filter(None, sys.path)
+    )  # which the server does not take over itself
     batches = []
     for name, chosen in numbers.items():
         if 0 in chosen:
             shutil.rmtree(folder / "failed" / name, ignore_errors=True)
         reader = find(readers)[name]
-        whole = Batch(readers, name, reader.valid(), reader.bombs(), seed, folder, limits, chosen)
-        batches += [replace(whole, numbers=chosen[at : at + AT_ONCE]) for at in range(0, len(chosen), AT_ONCE)]
+        whole = Batch(
+            readers, name, reader.valid(), reader.bombs(), seed, folder, limits, chosen
+        )
+        batches += [
+            replace(whole, numbers=chosen[at : at + AT_ONCE])
+            for at in range(0, len(chosen), AT_ONCE)
+        ]
     tallies = {name: Tally() for name in numbers}
     with ThreadPoolExecutor(workers) as pool:
-        for batch, outcomes in zip(batches, pool.map(lambda batch: through(server, batch), batches), strict=True):
+        for batch, outcomes in zip(
+            batches,
+            pool.map(lambda batch: through(server, batch), batches),
+            strict=True,
+        ):
             tally = tallies[batch.reader]
             tally.counts.update(outcome.kind for outcome in outcomes)
             for given, outcome in zip(batch.inputs(), outcomes, strict=True):
@@ -162,11 +207,16 @@ def through(server: ForkServerContext, batch: Batch) -> list[Outcome]:
         rest = replace(batch, numbers=batch.numbers[len(done) :])
         told, code = ended(server, rest)
         if not told or code == 1:  # whatever a reader raises is an outcome
-            raise RuntimeError(f"reader {batch.reader!r} fails on its valid files: see {batch.folder / 'stderr.txt'}")
+            raise RuntimeError(
+                f"reader {batch.reader!r} fails on its valid files: see {batch.folder / 'stderr.txt'}"
+            )
         done += told[1:]
         if len(told) <= len(rest.numbers) and code:
             name = signal.Signals(-code).name if code < 0 else f"exit status {code}"
-            hang, died = Outcome(HANG, "took more than its time"), Outcome(RAW, f"the process died: {name}")
+            hang, died = (
+                Outcome(HANG, "took more than its time"),
+                Outcome(RAW, f"the process died: {name}"),
+            )
             done.append(hang if code in ENDINGS else died)
     return done
 
@@ -191,4 +241,6 @@ def keep(batch: Batch, given: Input, outcome: Outcome) -> None:
         return
     put(given.files, folder)
     told = f"{given.way} from valid file {given.of} of {batch.reader}\n{outcome.kind}: {outcome.said}\n{outcome.trace}"
-    folder.with_name(folder.name + ".txt").write_text(told, encoding="utf-8", errors="backslashreplace")
+    folder.with_name(folder.name + ".txt").write_text(
+        told, encoding="utf-8", errors="backslashreplace"
+    )

@@ -22,15 +22,26 @@ class Grids(Reader):
     signed = False
 
     def valid(self) -> list[Files]:
-        plain = {"datasets": "digits", "methods": ["gaussian", "macer"], "sigmas": [0.25, 0.5], "seeds": [0, 1]}
+        plain = {
+            "datasets": "digits",
+            "methods": ["gaussian", "macer"],
+            "sigmas": [0.25, 0.5],
+            "seeds": [0, 1],
+        }
         crossed = {
             "datasets": {"digits": {"take": 80}},
             "methods": {"gaussian": None, "stability": {"lbd": [1, 2]}},
             "sigmas": [0.25, "uniform=0.5"],
             "train": {"epochs": 2, "arch": "small-cnn"},
-            "certify": [{"n": 1000, "alpha": [0.01, 0.001]}, {"rule": "grid=0.25", "take": 10}],
+            "certify": [
+                {"n": 1000, "alpha": [0.01, 0.001]},
+                {"rule": "grid=0.25", "take": 10},
+            ],
         }
-        return [{GRID: yaml.safe_dump(each, sort_keys=False).encode()} for each in (plain, crossed)]
+        return [
+            {GRID: yaml.safe_dump(each, sort_keys=False).encode()}
+            for each in (plain, crossed)
+        ]
 
     def bombs(self) -> list[Files]:
         lists = "".join(f"  s{k}: [1, 2, 3, 4, 5, 6, 7, 8, 9]\n" for k in range(30))
@@ -53,12 +64,20 @@ class Deviations(Reader):
 
     def valid(self) -> list[Files]:
         random = np.random.default_rng(0).uniform(0.1, 9.0, (3, 1, 1))
-        return [{STD: npy(each)} for each in (random, np.arange(1, 7, dtype=np.int16), random.astype(">f4"))]
+        return [
+            {STD: npy(each)}
+            for each in (random, np.arange(1, 7, dtype=np.int16), random.astype(">f4"))
+        ]
 
     def bombs(self) -> list[Files]:
         content = npy(np.ones((4, 1)))
         shape = b"(4, 1), }"
-        lies = (b"(10000000000,), }", b"(99999, 99999), }", b"(0, 10000000000), }", b"(-1,), }")
+        lies = (
+            b"(10000000000,), }",
+            b"(99999, 99999), }",
+            b"(0, 10000000000), }",
+            b"(-1,), }",
+        )
         at = content.index(shape)
         return [{STD: content[:at] + lie + content[at + len(lie) :]} for lie in lies]
 

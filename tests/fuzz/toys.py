@@ -18,11 +18,21 @@ FILE = "number.csv"
 class Toy(Reader):
     """Reads a number; of any other file it makes what `other` does, which the harness calls `kind`."""
 
-    def __init__(self, name: str, kind: str, other: Callable[[bytes], Any], *, signed: bool = True) -> None:
+    def __init__(
+        self,
+        name: str,
+        kind: str,
+        other: Callable[[bytes], Any],
+        *,
+        signed: bool = True,
+    ) -> None:
         self.name, self.kind, self.other, self.signed = name, kind, other, signed  # type: ignore[misc]
 
     def valid(self) -> list[Files]:
-        return [{FILE: content} for content in (*VALID, *([b"none"] if self.name == "broken" else []))]
+        return [
+            {FILE: content}
+            for content in (*VALID, *([b"none"] if self.name == "broken" else []))
+        ]
 
     def read(self, folder: Path) -> Any:
         content = (folder / FILE).read_bytes()
@@ -65,7 +75,11 @@ def make_anew(content: bytes) -> int:
 refuse = raising(InputError("number.csv is no number: write one"))
 _ALL = (
     Toy("refuse", REFUSED, refuse),
-    Toy("honest", REFUSED, lambda content: 9 if content == b"forged 9" else refuse(content)),
+    Toy(
+        "honest",
+        REFUSED,
+        lambda content: 9 if content == b"forged 9" else refuse(content),
+    ),
     Toy("make-anew", NOTED, make_anew),
     Toy("trip", RAW, raising(KeyError("number"))),
     Toy("warn", RAW, warn),

@@ -16,7 +16,12 @@ exec {sys.executable} -c 'import json, random'
 
 def fake_slurm(folder: Path) -> dict[str, str]:
     """The environment of a process that finds these programs, and `KEPT`, the file that the script is kept in."""
-    programs = {"sbatch": SBATCH, "srun": SRUN, "squeue": "#!/bin/sh\n", "scontrol": "#!/bin/sh\n"}
+    programs = {
+        "sbatch": SBATCH,
+        "srun": SRUN,
+        "squeue": "#!/bin/sh\n",
+        "scontrol": "#!/bin/sh\n",
+    }
     folder.mkdir()
     for name, text in programs.items():
         (folder / name).write_text(text)

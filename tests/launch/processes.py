@@ -13,8 +13,17 @@ def running(words: str, folder: Path) -> list[int]:
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            if words in command and "srun" not in command.split()[0] and (entry / "cwd").readlink() == folder:
+            command = (
+                (entry / "cmdline")
+                .read_bytes()
+                .replace(b"\0", b" ")
+                .decode(errors="replace")
+            )
+            if (
+                words in command
+                and "srun" not in command.split()[0]
+                and (entry / "cwd").readlink() == folder
+            ):
                 found.append(int(entry.name))
     return found
 
@@ -24,16 +33,29 @@ def ranks_of(pid: int) -> list[int]:
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            state, parent, *rest = (folder / "stat").read_text().rpartition(")")[2].split()
-            command, variables = ((folder / name).read_bytes() for name in ("cmdline", "environ"))
+            state, parent, *rest = (
+                (folder / "stat").read_text().rpartition(")")[2].split()
+            )
+            command, variables = (
+                (folder / name).read_bytes() for name in ("cmdline", "environ")
+            )
         except (OSError, ValueError):  # it ended meanwhile
             continue
-        if int(parent) == pid and state != "Z" and (b"spawn_main" in command or b"\0LOCAL_RANK=" in variables):
-            found.append((int(rest[17]), int(folder.name)))  # by the time of their start
+        if (
+            int(parent) == pid
+            and state != "Z"
+            and (b"spawn_main" in command or b"\0LOCAL_RANK=" in variables)
+        ):
+            found.append(
+                (int(rest[17]), int(folder.name))
+            )  # by the time of their start
     return [rank for _, rank in sorted(found)]
 
 
 def equal(one: Certificates, other: Certificates) -> bool:
     """Whether two tables agree in all but their seconds and machines."""
-    first, second = (replace(table, header=table.header.replace(machines=())) for table in (one, other))
+    first, second = (
+        replace(table, header=table.header.replace(machines=()))
+        for table in (one, other)
+    )
     return same(first, second)

@@ -28,8 +28,15 @@ def edge() -> nn.Module:
 def ordered(number: int = 40, **fields: Any) -> Run:
     """Of so many images of one grey each around 1/2."""
     grey = 0.5 + 0.12 * torch.linspace(-1.0, 1.0, number)
-    images = grey[:, None, None, None].expand(number, 1, 8, 8).contiguous(), (grey > 0.5).long()
-    return Run(model=edge(), dataset=images, settings=CertificationSettings(**{"sigma": 0.5, "n": 2000, **fields}))
+    images = (
+        grey[:, None, None, None].expand(number, 1, 8, 8).contiguous(),
+        (grey > 0.5).long(),
+    )
+    return Run(
+        model=edge(),
+        dataset=images,
+        settings=CertificationSettings(**{"sigma": 0.5, "n": 2000, **fields}),
+    )
 
 
 def certified(run: Run, folder: Path) -> Certificates:
@@ -46,13 +53,26 @@ def test_a_pilot_of_all_images_knows_the_samples_of_each(tmp_path: Path) -> None
     for rule, label_aware, n0 in (
         *((rule, False, 100) for rule in ("fixed", "grid", "dense=1")),
         *((rule, True, 100) for rule in ("fixed", "grid")),
-        *((rule, aware, 0) for rule in ("fixed", "radius=0.25") for aware in (True, False)),
+        *(
+            (rule, aware, 0)
+            for rule in ("fixed", "radius=0.25")
+            for aware in (True, False)
+        ),
     ):
         run = ordered(12, rule=rule, label_aware=label_aware, n0=n0)
-        table, pilot = certified(run, tmp_path / f"{rule}{label_aware}{n0}"), piloted(run)
+        table, pilot = (
+            certified(run, tmp_path / f"{rule}{label_aware}{n0}"),
+            piloted(run),
+        )
         foretold = {image.index: image.samples for image in pilot.images}
-        assert foretold == dict(zip(table.idx.tolist(), table.samples.tolist(), strict=True)), (rule, label_aware, n0)
-        assert pilot.low == pilot.high == pytest.approx(table.samples.mean()), (rule, label_aware, n0)
+        assert foretold == dict(
+            zip(table.idx.tolist(), table.samples.tolist(), strict=True)
+        ), (rule, label_aware, n0)
+        assert pilot.low == pilot.high == pytest.approx(table.samples.mean()), (
+            rule,
+            label_aware,
+            n0,
+        )
 
 
 def test_what_needs_no_samples_is_not_drawn() -> None:
@@ -72,7 +92,9 @@ def test_a_run_that_is_begun_only_lies_within_the_limits(tmp_path: Path) -> None
         assert max(taken, planned.samples.middle) <= planned.samples.high, seed
 
 
-def test_images_that_are_given_up_widen_the_limits_by_what_they_may_still_take(tmp_path: Path) -> None:
+def test_images_that_are_given_up_widen_the_limits_by_what_they_may_still_take(
+    tmp_path: Path,
+) -> None:
     run = ordered(30, rule="grid", n=20_000)
     mean, pilot = certified(run, tmp_path).samples.mean(), piloted(run)
     hard = [image for image in pilot.images if image.samples and image.samples > 1_000]
@@ -80,7 +102,9 @@ def test_images_that_are_given_up_widen_the_limits_by_what_they_may_still_take(t
     for image in hard[:3]:
         image.samples, image.path = None, image.path[:1]
     low, high = pilot._limits(pilot.images)
-    assert low < mean < high and high - low == pytest.approx(3 * (20_000 - pilot.rule.samples([0])) / 30)
+    assert low < mean < high and high - low == pytest.approx(
+        3 * (20_000 - pilot.rule.samples([0])) / 30
+    )
 
 
 @pytest.mark.slow
@@ -88,23 +112,48 @@ def test_other_rules_are_foretold_from_the_counts_of_this_one(tmp_path: Path) ->
     planned = plan(ordered(100, rule="dense=0.5", n=3000), seconds=300.0)
     middles = []
     for rule in ("radius=0.5", "grid", "fixed"):
-        taken, samples = certified(ordered(100, rule=rule, n=3000), tmp_path / rule).samples.sum(), planned.rules[rule]
+        taken, samples = (
+            certified(ordered(100, rule=rule, n=3000), tmp_path / rule).samples.sum(),
+            planned.rules[rule],
+        )
         assert samples["samples"].low <= taken <= samples["samples"].high, rule
         assert abs(samples["samples"].middle / taken - 1.0) < 0.2, rule
         middles.append(samples["samples"].middle)
     assert middles == sorted(middles)
 
 
-def test_a_plan_is_plain_numbers_and_more_workers_take_less_time_but_not_less_than_an_image(tmp_path: Path) -> None:
+def test_a_plan_is_plain_numbers_and_more_workers_take_less_time_but_not_less_than_an_image(
+    tmp_path: Path,
+) -> None:
     planned = plan(ordered(40, rule="grid"), workers=[1, 2, 40, 1000], seconds=1.0)
     middles = [planned.workers[k].middle for k in (1, 2, 40, 1000)]
     assert planned.workers[1] == planned.seconds
-    assert middles[0] > middles[1] > middles[2] == middles[3] > planned.about["start_seconds"]
+    assert (
+        middles[0]
+        > middles[1]
+        > middles[2]
+        == middles[3]
+        > planned.about["start_seconds"]
+    )
     found = json.loads(json.dumps(planned.to_dict()))
-    assert found["workers"]["2"]["low"] <= found["workers"]["2"]["middle"] <= found["workers"]["2"]["high"]
-    assert found["images"] == 40 and found["rule"] == "grid" and found["pilot"]["seed"] == 0
-    certified(ordered(40, rule="grid"), tmp_path)  # whose size was foretold as an upper estimate
-    assert found["table_bytes"] / 4 < (tmp_path / "run.parquet").stat().st_size < found["table_bytes"]
+    assert (
+        found["workers"]["2"]["low"]
+        <= found["workers"]["2"]["middle"]
+        <= found["workers"]["2"]["high"]
+    )
+    assert (
+        found["images"] == 40
+        and found["rule"] == "grid"
+        and found["pilot"]["seed"] == 0
+    )
+    certified(
+        ordered(40, rule="grid"), tmp_path
+    )  # whose size was foretold as an upper estimate
+    assert (
+        found["table_bytes"] / 4
+        < (tmp_path / "run.parquet").stat().st_size
+        < found["table_bytes"]
+    )
     for given in ({"seconds": 0.0}, {"seconds": float("nan")}, {"workers": [0]}):
         with pytest.raises(InputError):
             plan(ordered(), **given)
@@ -119,7 +168,11 @@ def test_passes_are_those_of_the_method() -> None:
         ("stability", {"m": 2}, 2 + 1),  # and the clean image
         ("consistency", {"m": 4}, 4),
         ("macer", {"k": 5}, 5),
-        ("smoothadv", {"m": 2, "T": 4}, 2 * 4 + 2),  # every step of the attack, and the weights' gradient
+        (
+            "smoothadv",
+            {"m": 2, "T": 4},
+            2 * 4 + 2,
+        ),  # every step of the attack, and the weights' gradient
         ("smoothadv", {"m": 2, "T": 8}, 2 * 8 + 2),
     ]
     for name, values, both in rows:
@@ -129,20 +182,40 @@ def test_passes_are_those_of_the_method() -> None:
 
 
 def steps(**options: Any) -> list[Step]:
-    train = Step("a/train", "train", "digits", {"sigma": 0.25, "epochs": 2, **options}, Path("a"))
-    certify = Step("a/n", "certify", "a", {"n": 900, "n0": 100, "take": 10}, Path("a.parquet"), (train,))
+    train = Step(
+        "a/train", "train", "digits", {"sigma": 0.25, "epochs": 2, **options}, Path("a")
+    )
+    certify = Step(
+        "a/n",
+        "certify",
+        "a",
+        {"n": 900, "n0": 100, "take": 10},
+        Path("a.parquet"),
+        (train,),
+    )
     return [train, certify]
 
 
 def test_time_is_images_times_passes_times_speed() -> None:
-    def speed(*network: object) -> Passes:  # a millisecond forward, three there and back
+    def speed(
+        *network: object,
+    ) -> Passes:  # a millisecond forward, three there and back
         return {("small-cnn", (1, 8, 8), 10): Passes(0.001, 0.003)}[network]  # type: ignore[index]
 
     planned = plan_steps(steps(take=200, set={"m": 1}), speed)
-    assert planned.steps == {"a/train": pytest.approx(2 * 200 * 0.003), "a/n": pytest.approx(10 * 1000 * 0.001)}
+    assert planned.steps == {
+        "a/train": pytest.approx(2 * 200 * 0.003),
+        "a/n": pytest.approx(10 * 1000 * 0.001),
+    }
     assert planned.sums == pytest.approx([1.2, 10.0, 11.2])
     assert planned.on_workers(1) == pytest.approx(11.2)
-    assert planned.on_workers(100) == pytest.approx(10.0)  # the longest step, which no two share
-    twice = plan_steps(steps(take=200, epochs=4, method="consistency", set={"m": 2}), speed)
+    assert planned.on_workers(100) == pytest.approx(
+        10.0
+    )  # the longest step, which no two share
+    twice = plan_steps(
+        steps(take=200, epochs=4, method="consistency", set={"m": 2}), speed
+    )
     assert twice.training["a/train"] == pytest.approx(4 * planned.training["a/train"])
-    assert plan_steps(steps()[1:], speed).steps == {"a/n": planned.steps["a/n"]}  # of a model that is there
+    assert plan_steps(steps()[1:], speed).steps == {
+        "a/n": planned.steps["a/n"]
+    }  # of a model that is there

@@ -9,7 +9,13 @@ import pytest
 
 from randsmooth.errors import InputError
 from randsmooth.launch import Grid
-from randsmooth.launch.chains import Step, carry_out, chains_of, command_words, run_words
+from randsmooth.launch.chains import (
+    Step,
+    carry_out,
+    chains_of,
+    command_words,
+    run_words,
+)
 from randsmooth.launch.sweeping import check_steps, steps_of
 from randsmooth.progress import silent
 
@@ -19,10 +25,15 @@ RELEASED: dict[str, Any] = {"variant": "released", "teacher_noises": 64}
 
 def commands(**changes: Any) -> dict[str, str]:
     """Step -> its command, of the usual grid with some changes, below OUT."""
-    return {step.name: step.command() for step in steps_of(Grid.read(BASE | changes), Path("OUT"))}
+    return {
+        step.name: step.command()
+        for step in steps_of(Grid.read(BASE | changes), Path("OUT"))
+    }
 
 
-def test_every_list_is_crossed_with_all_others_and_adding_to_one_renames_nothing() -> None:
+def test_every_list_is_crossed_with_all_others_and_adding_to_one_renames_nothing() -> (
+    None
+):
     document: dict[str, Any] = {
         "datasets": ["digits", "mnist"],
         "methods": {"gaussian": None, "macer": {"lbd": [6, 16]}},
@@ -32,11 +43,17 @@ def test_every_list_is_crossed_with_all_others_and_adding_to_one_renames_nothing
         "certify": [{"n": [1000, 2000]}, {"rule": "grid"}],
     }
     grid = Grid.read(document)
-    assert len(grid.cells) == 2 * 3 * 2 * 3 * 2 == len({cell.title for cell in grid.cells})
+    assert (
+        len(grid.cells) == 2 * 3 * 2 * 3 * 2 == len({cell.title for cell in grid.cells})
+    )
     assert [*grid.certifications] == ["n=1000", "n=2000", "rule=grid"]
-    assert "digits-macer-epochs=4-lbd=16-0.5-seed2" in {cell.title for cell in grid.cells}
+    assert "digits-macer-epochs=4-lbd=16-0.5-seed2" in {
+        cell.title for cell in grid.cells
+    }
     assert len(steps_of(grid, Path("OUT"))) == 72 * (1 + 3 + 1)
-    fewer = commands(**document | {"sigmas": 0.5, "seeds": 1, "methods": {"macer": {"lbd": 6}}})
+    fewer = commands(
+        **document | {"sigmas": 0.5, "seeds": 1, "methods": {"macer": {"lbd": 6}}}
+    )
     assert fewer and fewer.items() <= commands(**document).items()
 
 
@@ -59,38 +76,71 @@ def test_settings_become_the_options_of_the_verbs() -> None:
         f"--out {table} --resume"
     )
     assert shlex.split(evaluate)[1:3] == ["evaluate", table]
-    uniform, certified, _ = commands(sigmas="uniform=0.6", certify={"noise": "laplace=0.3", "n": 300}).values()
-    assert "--method gaussian --noise uniform=0.6 --seed 0" in uniform and "--noise laplace=0.3" in certified
-    values = {"set": {"lr": 0.1, "name": "1e3", "drops": [1, 2]}, "batch": None, "sound": True}
-    words = ["--set", "lr=0.1", "--set", 'name="1e3"', "--set", "drops=[1, 2]", "--sound"]
+    uniform, certified, _ = commands(
+        sigmas="uniform=0.6", certify={"noise": "laplace=0.3", "n": 300}
+    ).values()
+    assert (
+        "--method gaussian --noise uniform=0.6 --seed 0" in uniform
+        and "--noise laplace=0.3" in certified
+    )
+    values = {
+        "set": {"lr": 0.1, "name": "1e3", "drops": [1, 2]},
+        "batch": None,
+        "sound": True,
+    }
+    words = [
+        "--set",
+        "lr=0.1",
+        "--set",
+        'name="1e3"',
+        "--set",
+        "drops=[1, 2]",
+        "--sound",
+    ]
     assert command_words("certify", "a", values) == ["certify", "a", *words]
 
 
-def test_a_model_that_another_needs_is_made_before_it_once_and_certified_only_if_asked_for() -> None:
-    methods = {"cat-rs": {**RELEASED, "teacher": {"method": "gaussian", "sigma": 0.25}}, "gaussian": None}
-    grid = Grid.read(BASE | {"sigmas": [0.25, 0.5], "seeds": [0, 1], "methods": methods})
+def test_a_model_that_another_needs_is_made_before_it_once_and_certified_only_if_asked_for() -> (
+    None
+):
+    methods = {
+        "cat-rs": {**RELEASED, "teacher": {"method": "gaussian", "sigma": 0.25}},
+        "gaussian": None,
+    }
+    grid = Grid.read(
+        BASE | {"sigmas": [0.25, 0.5], "seeds": [0, 1], "methods": methods}
+    )
     steps = {step.name: step for step in steps_of(grid, Path("OUT"))}
     assert sum(step.verb == "train" for step in steps.values()) == 8
     for step in steps.values():
         if step.verb == "train" and "cat-rs" in step.name:
             (teacher,) = step.needs
-            assert teacher.name == f"digits-gaussian-0.25-seed{step.options['seed']}/train"
+            assert (
+                teacher.name == f"digits-gaussian-0.25-seed{step.options['seed']}/train"
+            )
             assert step.options["set"]["teacher"] == str(teacher.makes)
     said = commands(
         methods={"cat-rs": {**RELEASED, "teacher": {"sigma": 0.12, "epochs": 5}}},
         sigmas=[0.25, 0.5],
         train={"epochs": 2, "take": 100},
     )
-    ((name, command),) = ((name, command) for name, command in said.items() if "cat-rs" not in name)
+    ((name, command),) = (
+        (name, command) for name, command in said.items() if "cat-rs" not in name
+    )
     assert name == "digits-gaussian-epochs=5-0.12-seed0/train"
     assert "--sigma 0.12 --seed 0 --epochs 5 --take 100 --out" in command
 
 
 def test_a_reference_that_may_mean_two_models_is_refused() -> None:
-    methods: dict[str, Any] = {"gaussian": {"lr": [0.1, 0.01]}, "cat-rs": {**RELEASED, "teacher": {}}}
+    methods: dict[str, Any] = {
+        "gaussian": {"lr": [0.1, 0.01]},
+        "cat-rs": {**RELEASED, "teacher": {}},
+    }
     with pytest.raises(InputError) as refused:
         commands(methods=methods)
-    assert "teacher may mean digits-gaussian-lr=0.1-" in str(refused.value) and "say in which" in str(refused.value)
+    assert "teacher may mean digits-gaussian-lr=0.1-" in str(
+        refused.value
+    ) and "say in which" in str(refused.value)
     methods["cat-rs"]["teacher"] = {"method": "gaussian", "lr": 0.01}
     assert "digits-gaussian-lr=0.01-0.25-seed0/model" in str(commands(methods=methods))
 
@@ -99,17 +149,29 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"sigmas": None}, "the grid is empty: it must name sigmas"),
     ({"sigma": 0.5}, "unknown key of a grid 'sigma': did you mean 'sigmas'?"),
     ({"sigmas": [0.25, 0.25]}, "has digits-gaussian-0.25-seed0 twice"),
-    ({"methods": ["gaussian", {"gaussian": None}]}, "the grid has digits-gaussian-0.25-seed0 twice"),
-    ({"datasets": ["a/images", "b/images"]}, "has images-gaussian-0.25-seed0 twice: leave one of them out, or put it"),
+    (
+        {"methods": ["gaussian", {"gaussian": None}]},
+        "the grid has digits-gaussian-0.25-seed0 twice",
+    ),
+    (
+        {"datasets": ["a/images", "b/images"]},
+        "has images-gaussian-0.25-seed0 twice: leave one of them out, or put it",
+    ),
     ({"certify": [{"n": 100}, {"n": 100}]}, "certify has n=100 twice"),
     ({"methods": "gausian"}, "did you mean 'gaussian'?"),
-    ({"methods": {"gaussian": {"lbd": 5}}}, "seed0/train: unknown setting of gaussian 'lbd'"),
+    (
+        {"methods": {"gaussian": {"lbd": 5}}},
+        "seed0/train: unknown setting of gaussian 'lbd'",
+    ),
     ({"train": {"epoch": 5}}, "unknown setting of gaussian 'epoch'"),
     ({"train": {"sigma": 5}}, "unknown setting of gaussian 'sigma'"),
     ({"certify": {"shard": "1/2"}}, "unknown setting below certify: 'shard'"),
     ({"methods": 3}, "methods must be names, or `name: settings` lines; got 3"),
     ({"train": 3}, "train must hold `setting: value` lines; got 3"),
-    ({"methods": {"gaussian": {"m": {"lr": 0.1}}}}, "m='OUT/digits-gaussian-lr=0.1-0.25-seed0/model' must be"),
+    (
+        {"methods": {"gaussian": {"m": {"lr": 0.1}}}},
+        "m='OUT/digits-gaussian-lr=0.1-0.25-seed0/model' must be",
+    ),
     ({"seeds": 0.5}, "seed0.5/train: seed=0.5"),
     ({"methods": {"cat-rs": {**RELEASED, "teacher": {"method": 3}}}}, "method=3"),
     ({"certify": {"n": 100, "take": "many"}}, "take='many'"),
@@ -132,14 +194,20 @@ def test_a_date_in_a_grid_is_the_text_that_it_is_written_as(tmp_path: Path) -> N
     assert step.argument == day
     for key, of in (("seeds", "seed"), ("train", "epochs"), ("certify", "n")):
         value = day if key == "seeds" else f"{{{of}: {day}}}"
-        path.write_text(f"datasets: digits\nmethods: gaussian\nsigmas: 0.5\n{key}: {value}\n")
+        path.write_text(
+            f"datasets: digits\nmethods: gaussian\nsigmas: 0.5\n{key}: {value}\n"
+        )
         with pytest.raises(InputError, match=f"{of}='{day}'"):
             check_steps(steps_of(Grid.read(path), tmp_path / "out"))
 
 
 def test_a_long_name_floods_no_terminal() -> None:
     name = "x" * 10_000
-    grids: list[dict[str, Any]] = [{"methods": {name: 5}}, {"train": {name: []}}, {"methods": name}]
+    grids: list[dict[str, Any]] = [
+        {"methods": {name: 5}},
+        {"train": {name: []}},
+        {"methods": name},
+    ]
     for grid in grids:
         with pytest.raises(InputError) as refused:
             check_steps(steps_of(Grid.read(BASE | grid), Path("OUT")))
@@ -149,7 +217,11 @@ def test_a_long_name_floods_no_terminal() -> None:
 def test_the_grids_of_the_repository_are_grids() -> None:
     root = Path(__file__).parents[2]
     ours = {"benchmarks/mnist-methods": 24, "benchmarks/mnist-at-scale": 9}
-    for path, models in {"docs/_figures/methods": 8, "examples/grid": 8, **ours}.items():
+    for path, models in {
+        "docs/_figures/methods": 8,
+        "examples/grid": 8,
+        **ours,
+    }.items():
         assert len(Grid.read(root / f"{path}.yaml").cells) == models, path
 
 
@@ -164,17 +236,29 @@ def test_a_grid_of_millions_is_refused_before_it_is_crossed() -> None:
         began = time.process_time()
         with pytest.raises(InputError) as refused:
             Grid.read(BASE | large)
-        assert "more than 2,000: leave some out" in str(refused.value) and time.process_time() - began < 5, large
+        assert (
+            "more than 2,000: leave some out" in str(refused.value)
+            and time.process_time() - began < 5
+        ), large
     assert len(Grid.read(BASE | {"seeds": list(range(300))}).cells) == 300
 
 
 def test_what_fails_stops_only_what_needs_it(tmp_path: Path) -> None:
     table, missing = tmp_path / "t.tsv", tmp_path / "nosuch.tsv"
-    table.write_text("idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t1\t1\t0.5\t1\t0:00:01\n")
+    table.write_text(
+        "idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t1\t1\t0.5\t1\t0:00:01\n"
+    )
 
     def step(name: str, source: Path, *needs: Step) -> Step:
         out = tmp_path / f"{name.partition('/')[0]}.json"
-        return Step(name, "evaluate", str(source), {"format": "json", "out": out, "overwrite": True}, out, needs)
+        return Step(
+            name,
+            "evaluate",
+            str(source),
+            {"format": "json", "out": out, "overwrite": True},
+            out,
+            needs,
+        )
 
     steps = [step("a/x", missing), step("d/x", table)]
     steps.append(step("b/x", table, steps[0]))
@@ -185,7 +269,9 @@ def test_what_fails_stops_only_what_needs_it(tmp_path: Path) -> None:
     assert {chain.name for chain in chains if not chain.missing()} == {"d"}
     assert "nosuch.tsv" in steps[0].failure()
     missing.write_text(table.read_text())
-    assert carry_out(chains, None, silent, "all") == ({}, {}) and not any(chain.missing() for chain in chains)
+    assert carry_out(chains, None, silent, "all") == ({}, {}) and not any(
+        chain.missing() for chain in chains
+    )
     assert steps[0].failure() == ""
     with pytest.raises(InputError) as refused:
         chains_of([steps[0], steps[2], step("a/y", table, steps[2])])
@@ -195,4 +281,7 @@ def test_what_fails_stops_only_what_needs_it(tmp_path: Path) -> None:
 def test_what_a_command_says_goes_to_its_log(tmp_path: Path) -> None:
     assert run_words(["--version"], tmp_path / "log") == ""
     assert "unknown verb 'evalute'" in run_words(["evalute"], tmp_path / "log")
-    assert (tmp_path / "log").read_text().splitlines()[::2] == ["$ randsmooth --version", "$ randsmooth evalute"]
+    assert (tmp_path / "log").read_text().splitlines()[::2] == [
+        "$ randsmooth --version",
+        "$ randsmooth evalute",
+    ]

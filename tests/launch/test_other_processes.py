@@ -32,7 +32,9 @@ def net():
     torch.manual_seed(0)
     return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, CLASSES)).eval()
 """
-HOW = "--dataset digits --sigma 0.25 --n 100 --n0 10 --take 4 --backend torch --workers 2"
+HOW = (
+    "--dataset digits --sigma 0.25 --n 100 --n0 10 --take 4 --backend torch --workers 2"
+)
 
 
 @pytest.fixture
@@ -50,14 +52,19 @@ def randsmooth(words: str, folder: Path) -> "subprocess.CompletedProcess[str]":
     script.parent.mkdir(exist_ok=True)
     script.write_text(SCRIPT)
     whole = [sys.executable, str(script), *words.split()]
-    return subprocess.run(whole, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(
+        whole, cwd=folder, capture_output=True, text=True, timeout=300, check=False
+    )
 
 
 @pytest.mark.slow
 def test_workers_run_no_module_of_the_current_folder(poisoned: Path) -> None:
     done = randsmooth(f"certify demo {HOW} --out a.parquet", poisoned)
     assert done.returncode == 0, done.stderr
-    trained = randsmooth("train digits --sigma 0.25 --epochs 1 --device cpu --devices 2 --out m", poisoned)
+    trained = randsmooth(
+        "train digits --sigma 0.25 --epochs 1 --device cpu --devices 2 --out m",
+        poisoned,
+    )
     assert trained.returncode == 0, trained.stderr
     assert not (poisoned / "ran").exists(), (poisoned / "ran").read_text()
 
@@ -77,7 +84,9 @@ def submitted(folder: Path, monkeypatch: pytest.MonkeyPatch, out: str = "a") -> 
     pytest.importorskip("submitit")
     for name, value in fake_slurm(folder.parent / "slurm").items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv("PATH", f"{folder.parent / 'slurm'}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv(
+        "PATH", f"{folder.parent / 'slurm'}{os.pathsep}{os.environ['PATH']}"
+    )
     monkeypatch.chdir(folder)
     made = folder / f"{out}.parquet"
     step = Step("1/certify", "certify", "demo", {"out": made}, made)
@@ -85,13 +94,17 @@ def submitted(folder: Path, monkeypatch: pytest.MonkeyPatch, out: str = "a") -> 
     return folder.parent / "slurm" / "script.sh"
 
 
-def test_tasks_of_slurm_run_no_module_of_the_current_folder(poisoned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tasks_of_slurm_run_no_module_of_the_current_folder(
+    poisoned: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script = submitted(poisoned, monkeypatch)
     subprocess.run(["bash", str(script)], check=True, cwd=poisoned, timeout=60)
     assert not (poisoned / "ran").exists(), (poisoned / "ran").read_text()
 
 
-def test_a_path_is_no_line_of_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_is_no_line_of_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "here").mkdir()
     with pytest.raises(InputError, match=r"a\\ntouch ran\\n.*one line"):
         submitted(tmp_path / "here", monkeypatch, "a\ntouch ran\n")

@@ -42,22 +42,50 @@ class Net(nn.Module):
     def __init__(self, breaks: bool = False) -> None:
         super().__init__()
         torch.manual_seed(0)
-        self.breaks, self.layers = breaks, nn.Sequential(nn.Flatten(), nn.Linear(64, 10))
+        self.breaks, self.layers = (
+            breaks,
+            nn.Sequential(nn.Flatten(), nn.Linear(64, 10)),
+        )
         self.eval()
 
     def forward(self, x: Tensor) -> Tensor:
         logits: Tensor = self.layers(x)
-        return torch.where(x.mean(dim=(1, 2, 3))[:, None] > 0.408, torch.nan, logits) if self.breaks else logits
+        return (
+            torch.where(x.mean(dim=(1, 2, 3))[:, None] > 0.408, torch.nan, logits)
+            if self.breaks
+            else logits
+        )
 
 
-def test_what_cannot_be_is_refused_before_anything_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_is_refused_before_anything_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     wrong: list[tuple[Any, str, str]] = [
         (lambda: Workers(0), "workers=0", "from 1 up"),
-        (lambda: Resources(time="2 hours"), "--time 2 hours", "how long a task may run"),
-        *((lambda time=time: Resources(time=time), f"--time {time}", "such as 90") for time in ("0", "1:2:3:4", "1-")),
-        (lambda: Resources(time="90", setup=("module load\nrm",)), "module load\\nrm", "must be one line"),
-        (lambda: Resources(time="90", partition="gpu\n#SBATCH --x"), "gpu\\n", "must be one line"),
-        (lambda: Resources(time="90", extra={"--exclude": "n7"}), "--slurm-arg --exclude", "expected the long name"),
+        (
+            lambda: Resources(time="2 hours"),
+            "--time 2 hours",
+            "how long a task may run",
+        ),
+        *(
+            (lambda time=time: Resources(time=time), f"--time {time}", "such as 90")
+            for time in ("0", "1:2:3:4", "1-")
+        ),
+        (
+            lambda: Resources(time="90", setup=("module load\nrm",)),
+            "module load\\nrm",
+            "must be one line",
+        ),
+        (
+            lambda: Resources(time="90", partition="gpu\n#SBATCH --x"),
+            "gpu\\n",
+            "must be one line",
+        ),
+        (
+            lambda: Resources(time="90", extra={"--exclude": "n7"}),
+            "--slurm-arg --exclude",
+            "expected the long name",
+        ),
     ]
     for make, value, way_out in wrong:
         with pytest.raises(InputError) as refused:
@@ -69,12 +97,20 @@ def test_what_cannot_be_is_refused_before_anything_begins(tmp_path: Path, monkey
     addresses = ("127.0.0.1:9", "10.0.0.1", "ray://a:10001", "", "127.0.0.1:70000")
     for where in [way(address=address) for address in addresses for way in (Ray, Dask)]:
         with pytest.raises(InputError) as refused:
-            rs.certify(Net(), "digits", **SMALL, out=tmp_path / "a.parquet", workers=where)
-        assert f"{where.address}: expected HOST:PORT" in str(refused.value) and not [*tmp_path.iterdir()], where
+            rs.certify(
+                Net(), "digits", **SMALL, out=tmp_path / "a.parquet", workers=where
+            )
+        assert f"{where.address}: expected HOST:PORT" in str(refused.value) and not [
+            *tmp_path.iterdir()
+        ], where
 
 
-def test_there_is_one_worker_for_each_gpu(monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder) -> None:
-    monkeypatch.setattr("randsmooth.launch.workers.gpus_of", lambda device: ["cuda:0", "cuda:1"])
+def test_there_is_one_worker_for_each_gpu(
+    monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    monkeypatch.setattr(
+        "randsmooth.launch.workers.gpus_of", lambda device: ["cuda:0", "cuda:1"]
+    )
     for asked, given in ((None, 2), (1, 1), (3, 2)):
         with Processes(asked).at_hand("cuda") as number:
             assert number == given
@@ -83,7 +119,9 @@ def test_there_is_one_worker_for_each_gpu(monkeypatch: pytest.MonkeyPatch, recwa
 
 @pytest.mark.slow
 def test_the_table_is_that_of_one_process(tmp_path: Path) -> None:
-    wrapped = rs.models.Ensemble([Net(), rs.wrap(Net(), scale=2.0)])  # which plain pickle refuses
+    wrapped = rs.models.Ensemble(
+        [Net(), rs.wrap(Net(), scale=2.0)]
+    )  # which plain pickle refuses
     ways: list[tuple[dict[str, Any], int]] = [
         ({"rule": "fixed", "model": wrapped}, 2),
         ({"rule": "fixed"}, 1),
@@ -102,20 +140,36 @@ def test_the_table_is_that_of_one_process(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_failure_is_told_and_what_was_certified_is_gone_on_with(tmp_path: Path) -> None:
+def test_a_failure_is_told_and_what_was_certified_is_gone_on_with(
+    tmp_path: Path,
+) -> None:
     out = tmp_path / "a.parquet"
     with pytest.raises(InputError, match=r"(?s)NaN.*image 358.*resume") as refused:
-        how = SMALL | {"take": None, "sigma": 0.02}  # too little noise to make another image as bright
+        how = SMALL | {
+            "take": None,
+            "sigma": 0.02,
+        }  # too little noise to make another image as bright
         rs.certify(Net(breaks=True), "digits", **how, out=out, workers=Processes(2))
     assert "image 358" in str(refused.value) and ShardFolder.begun(out) is not None
-    with pytest.raises(InputError, match="--workers"):  # one process does not know of shards
+    with pytest.raises(
+        InputError, match="--workers"
+    ):  # one process does not know of shards
         rs.certify(Net(), "digits", **SMALL, out=out, resume=True)
     done = rs.certify(Net(), "digits", **SMALL, out=out, overwrite=True)
     assert len(done) == 20 and not shards_path(out).exists()
-    with (tmp_path / "open").open("w") as file, pytest.raises(InputError, match=r"sent to other processes.*NAME"):
+    with (
+        (tmp_path / "open").open("w") as file,
+        pytest.raises(InputError, match=r"sent to other processes.*NAME"),
+    ):
         unsendable = Net()
         unsendable.file = file  # type: ignore[assignment]
-        rs.certify(unsendable, "digits", **SMALL, out=tmp_path / "b.parquet", workers=Processes(2))
+        rs.certify(
+            unsendable,
+            "digits",
+            **SMALL,
+            out=tmp_path / "b.parquet",
+            workers=Processes(2),
+        )
     assert not shards_path(tmp_path / "b.parquet").exists()
 
 
@@ -126,13 +180,28 @@ class Run:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "model.py").write_text(MODEL)
         self.folder, self.out = folder, folder / "a.parquet"
-        self.words = [sys.executable, "-m", "randsmooth", "certify", "model.py:net", *HOW.split(), "--out", "a.parquet"]
+        self.words = [
+            sys.executable,
+            "-m",
+            "randsmooth",
+            "certify",
+            "model.py:net",
+            *HOW.split(),
+            "--out",
+            "a.parquet",
+        ]
         self.start(*more)
 
     def start(self, *more: str) -> None:
         with (self.folder / "said.txt").open("a") as said:
-            listening = partial(signal.signal, signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
-            to: dict[str, Any] = {"stdout": said, "stderr": said, "preexec_fn": listening}
+            listening = partial(
+                signal.signal, signal.SIGINT, signal.default_int_handler
+            )  # a shell may have it ignored
+            to: dict[str, Any] = {
+                "stdout": said,
+                "stderr": said,
+                "preexec_fn": listening,
+            }
             self.process = subprocess.Popen([*self.words, *more], cwd=self.folder, **to)
 
     def certified(self) -> int:
@@ -143,7 +212,9 @@ class Run:
         """Until so many images are certified."""
         deadline = time.monotonic() + PATIENCE
         while self.certified() < images:
-            assert time.monotonic() < deadline and self.process.poll() is None, self.said()
+            assert time.monotonic() < deadline and self.process.poll() is None, (
+                self.said()
+            )
             time.sleep(0.05)
 
     def ended(self) -> int:
@@ -172,12 +243,16 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> rs.Certificates:
     return rs.read(run.out)
 
 
-on_linux = pytest.mark.skipif(sys.platform != "linux", reason="asks Linux which processes there are")
+on_linux = pytest.mark.skipif(
+    sys.platform != "linux", reason="asks Linux which processes there are"
+)
 
 
 @on_linux
 @pytest.mark.slow
-def test_a_worker_that_is_killed_is_replaced(tmp_path: Path, whole: rs.Certificates) -> None:
+def test_a_worker_that_is_killed_is_replaced(
+    tmp_path: Path, whole: rs.Certificates
+) -> None:
     run = Run(tmp_path / "a", "--workers", "2")
     run.begun(3)
     os.kill(run.workers()[0], signal.SIGKILL)
@@ -188,7 +263,8 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path, whole: rs.Certifica
 @on_linux
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130), (signal.SIGTERM, 130)]
+    ("number", "code"),
+    [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130), (signal.SIGTERM, 130)],
 )
 def test_a_run_that_is_ended_leaves_nothing_behind_and_goes_on(
     tmp_path: Path, whole: rs.Certificates, number: signal.Signals, code: int
@@ -207,7 +283,9 @@ def test_a_run_that_is_ended_leaves_nothing_behind_and_goes_on(
 def ray_cluster() -> Iterator[Any]:
     """A Ray cluster of two nodes on this machine."""
     cluster_utils = pytest.importorskip("ray.cluster_utils")
-    cluster = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    cluster = cluster_utils.Cluster(
+        initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False}
+    )
     try:
         cluster.add_node(num_cpus=1)
         yield cluster
@@ -216,7 +294,9 @@ def ray_cluster() -> Iterator[Any]:
 
 
 @pytest.mark.slow
-def test_a_node_of_a_ray_cluster_may_die(tmp_path: Path, whole: rs.Certificates) -> None:
+def test_a_node_of_a_ray_cluster_may_die(
+    tmp_path: Path, whole: rs.Certificates
+) -> None:
     with ray_cluster() as cluster:
         run = Run(tmp_path / "a", "--ray", cluster.address, "--workers", "2")
         run.begun(3)
@@ -226,10 +306,16 @@ def test_a_node_of_a_ray_cluster_may_die(tmp_path: Path, whole: rs.Certificates)
 
 
 @pytest.mark.slow
-def test_a_worker_of_a_dask_cluster_may_die(tmp_path: Path, whole: rs.Certificates) -> None:
+def test_a_worker_of_a_dask_cluster_may_die(
+    tmp_path: Path, whole: rs.Certificates
+) -> None:
     distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster:
-        run = Run(tmp_path / "a", "--dask", cluster.scheduler_address.removeprefix("tcp://"))
+    with distributed.LocalCluster(
+        2, threads_per_worker=1, dashboard_address=None
+    ) as cluster:
+        run = Run(
+            tmp_path / "a", "--dask", cluster.scheduler_address.removeprefix("tcp://")
+        )
         run.begun(3)
         os.kill(cluster.workers[0].pid, signal.SIGKILL)
         assert run.ended() == 0, run.said()

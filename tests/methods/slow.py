@@ -32,8 +32,17 @@ class Problem(NamedTuple):
     def tensors(self) -> tuple[Tensor, Tensor, Tensor, LossInputs]:
         """What a method's loss takes beside the network."""
         x, noise = torch.from_numpy(self.x), torch.from_numpy(self.noise)
-        inputs = LossInputs(u=torch.from_numpy(self.u), target=torch.from_numpy(self.target), sigma=self.sigma)
-        return x.view(-1, *slow.SHAPE), torch.tensor(self.y), noise.view(len(noise), -1, *slow.SHAPE), inputs
+        inputs = LossInputs(
+            u=torch.from_numpy(self.u),
+            target=torch.from_numpy(self.target),
+            sigma=self.sigma,
+        )
+        return (
+            x.view(-1, *slow.SHAPE),
+            torch.tensor(self.y),
+            noise.view(len(noise), -1, *slow.SHAPE),
+            inputs,
+        )
 
 
 @dataclass
@@ -44,15 +53,26 @@ class Slow:
     margins: list[float] = field(default_factory=list)
 
 
-def problem(seed: int, images: int, m: int, sigma: float = 0.5) -> tuple[slow.TinyNet, Floats, Problem]:
+def problem(
+    seed: int, images: int, m: int, sigma: float = 0.5
+) -> tuple[slow.TinyNet, Floats, Problem]:
     """A network, its weights, and images of which two of three carry the label that it gives them."""
     model = slow.TinyNet(seed, scale=0.8)
     theta, rng = slow.parameters(model), np.random.default_rng(seed)
     x, y, noise = slow.batch(images, m, seed, sigma)
     flat = slow.flat(x)
-    labels = [int(slow.logits(theta, flat[i]).argmax()) if i % 3 else int(y[i]) for i in range(images)]
-    target = rng.multinomial(4, rng.dirichlet(np.ones(slow.CLASSES), images)) / 4  # shares; some are 0 and some 1
-    return model, theta, Problem(flat, labels, slow.flat(noise), rng.random(images), target, sigma)
+    labels = [
+        int(slow.logits(theta, flat[i]).argmax()) if i % 3 else int(y[i])
+        for i in range(images)
+    ]
+    target = (
+        rng.multinomial(4, rng.dirichlet(np.ones(slow.CLASSES), images)) / 4
+    )  # shares; some are 0 and some 1
+    return (
+        model,
+        theta,
+        Problem(flat, labels, slow.flat(noise), rng.random(images), target, sigma),
+    )
 
 
 def gap(values: Floats) -> float:
@@ -61,7 +81,15 @@ def gap(values: Floats) -> float:
 
 
 def mean_cross_entropy(theta: Floats, x: Floats, y: list[int], noise: Floats) -> float:
-    return float(np.mean([slow.cross_entropy(theta, x[i] + d[i], y[i]) for d in noise for i in range(len(x))]))
+    return float(
+        np.mean(
+            [
+                slow.cross_entropy(theta, x[i] + d[i], y[i])
+                for d in noise
+                for i in range(len(x))
+            ]
+        )
+    )
 
 
 def gaussian(theta: Floats, p: Problem, **_: Any) -> Slow:
@@ -75,34 +103,50 @@ def stability(theta: Floats, p: Problem, *, lbd: float, **_: Any) -> Slow:
         total = 0.0
         for i, x in enumerate(p.x):
             clean = slow.probabilities(weights, x)
-            noisy = [clean @ -np.log(slow.probabilities(weights, x + delta[i])) for delta in p.noise]
+            noisy = [
+                clean @ -np.log(slow.probabilities(weights, x + delta[i]))
+                for delta in p.noise
+            ]
             total += -np.log(clean[p.y[i]]) + lbd * np.mean(noisy)
         return total / len(p.x)
 
     return Slow(loss)
 
 
-def attacked_images(theta: Floats, p: Problem, attack: str, eps: float, steps: int) -> Floats:
+def attacked_images(
+    theta: Floats, p: Problem, attack: str, eps: float, steps: int
+) -> Floats:
     points = []
     for i, x in enumerate(p.x):
         given = (theta, x, p.y[i], p.noise[:, i])
         if attack == "pgd":
             points.append(slow.pgd(*given, steps, 2 * eps / steps, eps))
         elif attack in ("ddn", "ddn-released"):
-            points.append(slow.ddn(*given, steps, eps, released=attack == "ddn-released")[0])
+            points.append(
+                slow.ddn(*given, steps, eps, released=attack == "ddn-released")[0]
+            )
         else:
             points.append(slow.gradient_free(*given, steps, eps))
     return np.array(points)
 
 
-def smoothadv(theta: Floats, p: Problem, *, eps: float, T: int, attack: str, **_: Any) -> Slow:
+def smoothadv(
+    theta: Floats, p: Problem, *, eps: float, T: int, attack: str, **_: Any
+) -> Slow:
     """Salman et al. 2019: Gaussian training at the attacked images, which are held fixed."""
     points = attacked_images(theta, p, attack, eps, T)
     return Slow(lambda weights: mean_cross_entropy(weights, points, p.y, p.noise))
 
 
 def macer(
-    theta: Floats, p: Problem, *, lbd: float, gamma: float, beta: float, beta_in: str = "robustness", **_: Any
+    theta: Floats,
+    p: Problem,
+    *,
+    lbd: float,
+    gamma: float,
+    beta: float,
+    beta_in: str = "robustness",
+    **_: Any,
 ) -> Slow:
     """Zhai et al. 2020, algorithm 1: its z has beta in both terms, as trained only that of the robustness term has."""
 
@@ -115,7 +159,11 @@ def macer(
             sharp += slow.softmax(beta * logits) / len(p.noise)
         runner_up = max(sharp[c] for c in range(slow.CLASSES) if c != p.y[i])
         xi = stats.norm.ppf(sharp[p.y[i]]) - stats.norm.ppf(runner_up)
-        return -np.log((sharp if beta_in == "both" else z)[p.y[i]]), float(xi), bool(sharp.argmax() == p.y[i])
+        return (
+            -np.log((sharp if beta_in == "both" else z)[p.y[i]]),
+            float(xi),
+            bool(sharp.argmax() == p.y[i]),
+        )
 
     def loss(weights: Floats) -> float:
         total = 0.0
@@ -135,7 +183,17 @@ def macer(
     return result
 
 
-def consistency(theta: Floats, p: Problem, *, lbd: float, eta: float, form: str, eps: float, T: int, **_: Any) -> Slow:
+def consistency(
+    theta: Floats,
+    p: Problem,
+    *,
+    lbd: float,
+    eta: float,
+    form: str,
+    eps: float,
+    T: int,
+    **_: Any,
+) -> Slow:
     """Jeong & Shin 2020, eq. 8, and its other forms; attacked images are held fixed, the mean prediction is not."""
     points = attacked_images(theta, p, "pgd", eps, T) if eps else p.x
 
@@ -160,22 +218,44 @@ def consistency(theta: Floats, p: Problem, *, lbd: float, eta: float, form: str,
     return Slow(loss)
 
 
-def smoothmix(theta: Floats, p: Problem, *, T: int, alpha: float, eta: float, start: float, **_: Any) -> Slow:
+def smoothmix(
+    theta: Floats,
+    p: Problem,
+    *,
+    T: int,
+    alpha: float,
+    eta: float,
+    start: float,
+    **_: Any,
+) -> Slow:
     """Jeong et al. 2021: which images are right and both ends of the mix are held fixed, the target is not."""
     images = range(len(p.x))
     clean, mixed, right = [], [], []
     for i in images:
         given = (theta, p.x[i], p.y[i], p.noise[:, i])
         adversary = slow.pgd(*given, T, alpha)
-        clean.append(slow.within(slow.pgd(*given, 1, alpha), p.x[i], start) if start else p.x[i])
+        clean.append(
+            slow.within(slow.pgd(*given, 1, alpha), p.x[i], start) if start else p.x[i]
+        )
         mixed.append((1 - p.u[i] / 2) * clean[i] + p.u[i] / 2 * adversary)
         mean = slow.mean_prediction(theta, clean[i], p.noise[:, i])
         right.append(bool(mean.argmax() == p.y[i]))
 
     def mixup(weights: Floats, i: int) -> float:
         share = p.u[i] / 2
-        target = (1 - share) * slow.mean_prediction(weights, clean[i], p.noise[:, i]) + share / slow.CLASSES
-        return float(np.mean([slow.divergence(target, slow.probabilities(weights, mixed[i] + d[i])) for d in p.noise]))
+        target = (1 - share) * slow.mean_prediction(
+            weights, clean[i], p.noise[:, i]
+        ) + share / slow.CLASSES
+        return float(
+            np.mean(
+                [
+                    slow.divergence(
+                        target, slow.probabilities(weights, mixed[i] + d[i])
+                    )
+                    for d in p.noise
+                ]
+            )
+        )
 
     def loss(weights: Floats) -> float:
         extra = sum(mixup(weights, i) for i in images if right[i]) / len(p.x)
@@ -196,19 +276,35 @@ def cat_rs(
     """Jeong et al. 2023, algorithm 1: p-hat, K and the attacked noises are held fixed, their order is not."""
     m, images, released = len(p.noise), range(len(p.x)), variant == "released"
     result = Slow(lambda weights: float(np.mean([image(weights, i) for i in images])))
-    right = [[slow.logits(theta, p.x[i] + d[i]).argmax() == p.y[i] for d in p.noise] for i in images]
-    shares = [p.target[i][p.y[i]] if confidence == "teacher" else np.mean(right[i]) for i in images]
+    right = [
+        [slow.logits(theta, p.x[i] + d[i]).argmax() == p.y[i] for d in p.noise]
+        for i in images
+    ]
+    shares = [
+        p.target[i][p.y[i]] if confidence == "teacher" else np.mean(right[i])
+        for i in images
+    ]
     drawn = [binomial(p.u[i], m, float(share)) for i, share in enumerate(shares)]
     sure = [drawn[i] == m if released else all(right[i]) for i in images]
     aims = [p.target[i] if released else slow.one_hot(p.y[i]) for i in images]
-    theirs: dict[str, Any] = {"damp": 1e-8 * m, "rms": True} if released else {}  # their loss is divided by m
-    worst = [[slow.ball(theta, p.x[i], aims[i], d[i], T, eps, **theirs) for d in p.noise] for i in images]
+    theirs: dict[str, Any] = (
+        {"damp": 1e-8 * m, "rms": True} if released else {}
+    )  # their loss is divided by m
+    worst = [
+        [slow.ball(theta, p.x[i], aims[i], d[i], T, eps, **theirs) for d in p.noise]
+        for i in images
+    ]
 
     def losses(weights: Floats, i: int) -> list[float]:
-        return sorted(slow.cross_entropy(weights, p.x[i] + delta[i], p.y[i]) for delta in p.noise)
+        return sorted(
+            slow.cross_entropy(weights, p.x[i] + delta[i], p.y[i]) for delta in p.noise
+        )
 
     def adversarial(weights: Floats, i: int) -> list[float]:
-        return [slow.divergence(aims[i], slow.probabilities(weights, p.x[i] + delta)) for delta in worst[i]]
+        return [
+            slow.divergence(aims[i], slow.probabilities(weights, p.x[i] + delta))
+            for delta in worst[i]
+        ]
 
     def image(weights: Floats, i: int) -> float:
         kept = max(1, drawn[i])
@@ -216,7 +312,10 @@ def cat_rs(
         if low:
             total += sum(losses(weights, i)[:kept]) / m
             if not released:
-                total += sum(max(0.0, one + np.log(p0)) for one in losses(weights, i)[kept:]) / m
+                total += (
+                    sum(max(0.0, one + np.log(p0)) for one in losses(weights, i)[kept:])
+                    / m
+                )
         if high != "off" and (sure[i] or not mask):
             combine = np.max if high == "max" else np.mean
             total += lbd * float(combine(adversarial(weights, i)))
@@ -224,19 +323,37 @@ def cat_rs(
 
     for i in images:
         kept = max(1, drawn[i])
-        result.margins += [abs(p.u[i] - stats.binom.cdf(k, m, shares[i])) for k in range(m)]
-        result.margins += [*np.diff(losses(theta, i)), gap(np.array(adversarial(theta, i)))]
+        result.margins += [
+            abs(p.u[i] - stats.binom.cdf(k, m, shares[i])) for k in range(m)
+        ]
+        result.margins += [
+            *np.diff(losses(theta, i)),
+            gap(np.array(adversarial(theta, i))),
+        ]
         result.margins += [abs(one + np.log(p0)) for one in losses(theta, i)[kept:]]
     return result
 
 
 def amplify(
-    theta: Floats, p: Problem, *, T: int, eps: float, norm: str = "l2", gradient: str = "unit", **_: Any
+    theta: Floats,
+    p: Problem,
+    *,
+    T: int,
+    eps: float,
+    norm: str = "l2",
+    gradient: str = "unit",
+    **_: Any,
 ) -> Slow:
     """Sun et al. 2025, algorithm 1; the walked noises are held fixed."""
     damp = 1e-8 * len(p.noise) if gradient == "damped" else 0.0
     walked = np.array(
-        [[slow.walk(theta, p.x[i], p.y[i], d[i], T, eps, norm, damp) for i in range(len(p.x))] for d in p.noise]
+        [
+            [
+                slow.walk(theta, p.x[i], p.y[i], d[i], T, eps, norm, damp)
+                for i in range(len(p.x))
+            ]
+            for d in p.noise
+        ]
     )
     return Slow(lambda weights: mean_cross_entropy(weights, p.x, p.y, walked))
 

@@ -20,10 +20,18 @@ IMAGES = 8
 
 def gradient_of(model: nn.Module) -> Tensor:
     """All gradients in a row; every parameter has one."""
-    return parameters_to_vector([parameter.grad for parameter in model.parameters() if parameter.grad is not None])
+    return parameters_to_vector(
+        [
+            parameter.grad
+            for parameter in model.parameters()
+            if parameter.grad is not None
+        ]
+    )
 
 
-def loss_and_gradient(method: methods.Method, seed: int, m: int | None = None) -> tuple[Tensor, Tensor]:
+def loss_and_gradient(
+    method: methods.Method, seed: int, m: int | None = None
+) -> tuple[Tensor, Tensor]:
     model, _, problem = slowly.problem(seed, IMAGES, m or method.m)
     loss = method.loss(model, *problem.tensors()).total
     loss.backward()
@@ -61,12 +69,20 @@ def test_gaussian_training_in_disguise() -> None:
 
 
 def test_consistency_forms_meet_where_they_should() -> None:
-    agree(create("consistency", m=3, lbd=3.0, eta=3.0), create("consistency", m=3, lbd=3.0, form="xent"))
-    agree(create("consistency", m=3, lbd=3.0, eta=0.0), create("consistency", m=3, lbd=3.0, form="kl"))
+    agree(
+        create("consistency", m=3, lbd=3.0, eta=3.0),
+        create("consistency", m=3, lbd=3.0, form="xent"),
+    )
+    agree(
+        create("consistency", m=3, lbd=3.0, eta=0.0),
+        create("consistency", m=3, lbd=3.0, form="kl"),
+    )
 
 
 def test_cat_rs_is_bottom_k_as_p0_goes_to_zero() -> None:
-    released = create("cat-rs", m=3, high="off", variant="released", teacher="models/gaussian")
+    released = create(
+        "cat-rs", m=3, high="off", variant="released", teacher="models/gaussian"
+    )
     agree(create("cat-rs", m=3, high="off", p0=1e-30), released)
 
 
@@ -93,8 +109,12 @@ def kept(u: float, scores: list[float]) -> int:
     """How many noises of an image of class 1 count in full: losses apart by powers of ten tell."""
     x, noise = told(scores)
     method = create("cat-rs", m=len(scores), high="off", p0=1e-300)
-    total = method.loss(Told(), x, torch.tensor([1]), noise, methods.LossInputs(u=torch.tensor([u]))).total
-    losses = F.softplus(-torch.tensor(scores, dtype=torch.float64)).sort().values.cumsum(0) / len(scores)
+    total = method.loss(
+        Told(), x, torch.tensor([1]), noise, methods.LossInputs(u=torch.tensor([u]))
+    ).total
+    losses = F.softplus(
+        -torch.tensor(scores, dtype=torch.float64)
+    ).sort().values.cumsum(0) / len(scores)
     return int((losses - total).abs().argmin()) + 1
 
 
@@ -104,7 +124,9 @@ LAST = 1.0 - 2.0**-24  # the largest number below 1 in float32
 def test_the_number_of_noises_that_count_is_the_binomial_quantile() -> None:
     scores = [2.0, 1.0, 0.5, -1.0]  # p-hat = 3/4
     edges = stats.binom.cdf(range(4), 4, 0.75)
-    for number, edge in enumerate(edges):  # at most `number` below the edge, at least one more above it
+    for number, edge in enumerate(
+        edges
+    ):  # at most `number` below the edge, at least one more above it
         assert kept(edge - 1e-4, scores) == max(1, number)
         assert kept(edge + 1e-4, scores) == number + 1
     assert kept(0.0, scores) == 1 and kept(LAST, scores) == 4
@@ -113,9 +135,20 @@ def test_the_number_of_noises_that_count_is_the_binomial_quantile() -> None:
 def test_macer_asks_its_sharpened_prediction_which_images_are_right() -> None:
     """As its own code does: the mean prediction says class 0, 58% to 42%, the sharpened one class 1, 2/3 to 1/3."""
     x, noise = told([-3.0, 0.42, 0.42], [-3.0, 0.42, 0.42])
-    method, inputs = create("macer", k=3, lbd=3.0, gamma=8.0, beta=1e3), methods.LossInputs(sigma=0.5)
-    assert torch.softmax(torch.tensor([[0.0, s] for s in (-3.0, 0.42, 0.42)]), dim=1).mean(dim=0)[0] > 0.58
-    for label, robustness in ((0, 0.0), (1, 3.0 * 0.5 / 2 * (8.0 - 2 * stats.norm.ppf(2 / 3)))):
+    method, inputs = (
+        create("macer", k=3, lbd=3.0, gamma=8.0, beta=1e3),
+        methods.LossInputs(sigma=0.5),
+    )
+    assert (
+        torch.softmax(torch.tensor([[0.0, s] for s in (-3.0, 0.42, 0.42)]), dim=1).mean(
+            dim=0
+        )[0]
+        > 0.58
+    )
+    for label, robustness in (
+        (0, 0.0),
+        (1, 3.0 * 0.5 / 2 * (8.0 - 2 * stats.norm.ppf(2 / 3))),
+    ):
         loss = method.loss(Told(), x, torch.tensor([label, label]), noise, inputs)
         assert loss.terms["robustness"].item() == pytest.approx(robustness, rel=1e-9)
 
@@ -127,10 +160,17 @@ MANY = 12
 
 def right(theta: Floats, p: slowly.Problem, x: Floats, noise: Floats) -> np.ndarray:
     """(m, B) whether each image carries its label under each noise."""
-    return np.array([[slow.logits(theta, x[i] + d[i]).argmax() == p.y[i] for i in range(MANY)] for d in noise])
+    return np.array(
+        [
+            [slow.logits(theta, x[i] + d[i]).argmax() == p.y[i] for i in range(MANY)]
+            for d in noise
+        ]
+    )
 
 
-def figures(name: str, seed: int, **hyper: Any) -> tuple[dict[str, float], Floats, slowly.Problem]:
+def figures(
+    name: str, seed: int, **hyper: Any
+) -> tuple[dict[str, float], Floats, slowly.Problem]:
     method = methods.create(name, **hyper)
     model, theta, problem = slowly.problem(seed, MANY, method.m)
     loss = method.loss(model, *problem.tensors())
@@ -139,7 +179,9 @@ def figures(name: str, seed: int, **hyper: Any) -> tuple[dict[str, float], Float
 
 def test_easy_and_hard_images_by_their_share_of_right_noises() -> None:
     for name in methods.METHODS:
-        found, theta, p = figures(name, 0, **({"k": 2} if name == "macer" else {"m": 2}))
+        found, theta, p = figures(
+            name, 0, **({"k": 2} if name == "macer" else {"m": 2})
+        )
         share = right(theta, p, p.x, p.noise).mean(axis=0)
         assert set(share) == {0.0, 0.5, 1.0}  # one half is neither
         assert found["easy_share"] == pytest.approx((share > 0.5).mean()), name

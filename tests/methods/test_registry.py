@@ -24,9 +24,22 @@ def refusal(name: str, **hyper: Any) -> str:
 
 
 def test_the_names_are_known_and_the_nearest_is_suggested() -> None:
-    known = ["amplify", "cat-rs", "consistency", "gaussian", "macer", "smoothadv", "smoothmix", "stability"]
+    known = [
+        "amplify",
+        "cat-rs",
+        "consistency",
+        "gaussian",
+        "macer",
+        "smoothadv",
+        "smoothmix",
+        "stability",
+    ]
     assert sorted(methods.METHODS) == known
-    for name, near in (("Gaussian", "gaussian"), ("amplified", "amplify"), ("CAT_RS", "cat-rs")):
+    for name, near in (
+        ("Gaussian", "gaussian"),
+        ("amplified", "amplify"),
+        ("CAT_RS", "cat-rs"),
+    ):
         assert name in refusal(name) and f"'{near}'" in refusal(name)
     before = methods.METHODS["gaussian"]
     with pytest.raises(InputError, match="'gaussian'"):
@@ -36,29 +49,89 @@ def test_the_names_are_known_and_the_nearest_is_suggested() -> None:
 
 def test_defaults_are_overridden_one_by_one_and_values_taken_as_declared() -> None:
     default: Any = methods.create("amplify")
-    assert methods.create("amplify", E_t=60, p_t=0.5, T=3) == dataclasses.replace(default, E_t=60, p_t=0.5, T=3)
-    method: Any = methods.create("cat-rs", m=np.int64(2), lbd=np.float32(0.5), low=np.bool_(False), eps=2)
+    assert methods.create("amplify", E_t=60, p_t=0.5, T=3) == dataclasses.replace(
+        default, E_t=60, p_t=0.5, T=3
+    )
+    method: Any = methods.create(
+        "cat-rs", m=np.int64(2), lbd=np.float32(0.5), low=np.bool_(False), eps=2
+    )
     assert method == methods.create("cat-rs", m=2, lbd=0.5, low=False, eps=2.0)
     assert (type(method.m), type(method.eps)) == (int, float)
-    assert methods.create("cat-rs", high=False) == methods.create("cat-rs", high="off")  # as YAML reads the word
+    assert methods.create("cat-rs", high=False) == methods.create(
+        "cat-rs", high="off"
+    )  # as YAML reads the word
 
 
 # method -> hyperparameter -> values that are refused; the message says name=value.
 REFUSED: dict[str, dict[str, list[object]]] = {
     "gaussian": {"m": [2.5, True, 0, -1, NAN, "2", None, 10**7]},
     "stability": {"lbd": [-0.5, NAN, "x"]},
-    "smoothadv": {"eps": [0.0, INF, NAN, "x"], "T": [0, 1.5], "attack": ["fgsm", ""], "warmup": [0]},
-    "macer": {"k": [0], "lbd": [-1.0], "gamma": [0.0, INF], "beta": [-1.0], "beta_in": ["both "], "lbd_from": [-1]},
-    "consistency": {"m": [1, 0], "lbd": [NAN], "eta": [-0.5], "form": ["js"], "eps": [-0.1, INF], "T": [0]},
-    "smoothmix": {"T": [0], "alpha": [0.0], "eta": [-1.0], "start": [-0.5], "warmup": [0]},
+    "smoothadv": {
+        "eps": [0.0, INF, NAN, "x"],
+        "T": [0, 1.5],
+        "attack": ["fgsm", ""],
+        "warmup": [0],
+    },
+    "macer": {
+        "k": [0],
+        "lbd": [-1.0],
+        "gamma": [0.0, INF],
+        "beta": [-1.0],
+        "beta_in": ["both "],
+        "lbd_from": [-1],
+    },
+    "consistency": {
+        "m": [1, 0],
+        "lbd": [NAN],
+        "eta": [-0.5],
+        "form": ["js"],
+        "eps": [-0.1, INF],
+        "T": [0],
+    },
+    "smoothmix": {
+        "T": [0],
+        "alpha": [0.0],
+        "eta": [-1.0],
+        "start": [-0.5],
+        "warmup": [0],
+    },
     "cat-rs": {
-        **{"lbd": [-1.0], "p0": [0.0, 1.1, NAN], "T": [0], "eps": [0.0, None], "low": ["no", 1], "high": ["min"]},
-        **{"variant": ["Paper"], "teacher_noises": [0], "teacher": [3], "eps_doubled_from": [-1]},
+        **{
+            "lbd": [-1.0],
+            "p0": [0.0, 1.1, NAN],
+            "T": [0],
+            "eps": [0.0, None],
+            "low": ["no", 1],
+            "high": ["min"],
+        },
+        **{
+            "variant": ["Paper"],
+            "teacher_noises": [0],
+            "teacher": [3],
+            "eps_doubled_from": [-1],
+        },
     },
     "amplify": {
-        **{"E_t": [-1], "p_t": [-0.1, 1.1, NAN], "discard_noises": [0], "reweight_noises": [0], "reweight_every": [0]},
-        **{"reweight_alpha": [0.0, 1.0, NAN], "p_min": [0.4, 1.1, 0.6], "T": [0], "eps": [0.0], "norm": ["l1"]},
-        **{"weight": ["ratio"], "discard": ["no"], "p_A_from": [3], "gradient": ["exact"]},
+        **{
+            "E_t": [-1],
+            "p_t": [-0.1, 1.1, NAN],
+            "discard_noises": [0],
+            "reweight_noises": [0],
+            "reweight_every": [0],
+        },
+        **{
+            "reweight_alpha": [0.0, 1.0, NAN],
+            "p_min": [0.4, 1.1, 0.6],
+            "T": [0],
+            "eps": [0.0],
+            "norm": ["l1"],
+        },
+        **{
+            "weight": ["ratio"],
+            "discard": ["no"],
+            "p_A_from": [3],
+            "gradient": ["exact"],
+        },
     },
 }
 
@@ -84,9 +157,18 @@ def test_bad_hyperparameters_are_named() -> None:
         for field, values in fields.items():
             for value in values:
                 said = refusal(name, **{field: value})
-                assert any(f"{field}{sign}{value!r}" in said for sign in "= "), (name, field, value, said)
+                assert any(f"{field}{sign}{value!r}" in said for sign in "= "), (
+                    name,
+                    field,
+                    value,
+                    said,
+                )
     for name, hyper, words in TOGETHER:
-        assert all(word in refusal(name, **hyper) for word in words), (name, hyper, refusal(name, **hyper))
+        assert all(word in refusal(name, **hyper) for word in words), (
+            name,
+            hyper,
+            refusal(name, **hyper),
+        )
 
 
 def test_noises_of_another_number_are_refused() -> None:
@@ -105,13 +187,23 @@ COMMANDS = re.findall(r"`--method ([\w-]+)((?: --set [^\s`]+)+)`", PAGE)
 
 
 def settings(words: str) -> dict[str, Any]:
-    return {key: yaml.safe_load(value) for key, value in re.findall(r"--set ([^=\s]+)=(\S+)", words)}
+    return {
+        key: yaml.safe_load(value)
+        for key, value in re.findall(r"--set ([^=\s]+)=(\S+)", words)
+    }
 
 
 def test_an_option_of_the_page_is_one_of_the_method() -> None:
     assert len(COMMANDS) >= 8
     for method, words in COMMANDS:
         hyper = settings(words)
-        needed = {"discard": False} if hyper.get("E_t") == 0 else {}  # with it, images would go before any training
-        assert methods.create(method, **hyper, **needed) != methods.create(method, **needed), words
-        assert all(re.search(rf"\b{key}\b", methods.METHODS[method].__doc__ or "") for key in hyper), words
+        needed = (
+            {"discard": False} if hyper.get("E_t") == 0 else {}
+        )  # with it, images would go before any training
+        assert methods.create(method, **hyper, **needed) != methods.create(
+            method, **needed
+        ), words
+        assert all(
+            re.search(rf"\b{key}\b", methods.METHODS[method].__doc__ or "")
+            for key in hyper
+        ), words

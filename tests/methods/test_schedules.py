@@ -43,30 +43,42 @@ def test_ramps() -> None:
             share = min(1.0, (epoch + 1) / warmup)
             now = schedule.objective(epoch)
             scaled = {field: share * getattr(method, field) for field in growing}
-            assert {field: getattr(now, field) for field in growing} == pytest.approx(scaled), name
-            assert total(now) == pytest.approx(total(methods.create(name, **hyper | scaled)), rel=1e-9), name
+            assert {field: getattr(now, field) for field in growing} == pytest.approx(
+                scaled
+            ), name
+            assert total(now) == pytest.approx(
+                total(methods.create(name, **hyper | scaled)), rel=1e-9
+            ), name
             assert now == method or share < 1.0
         changed = total(schedule.objective(0)) != pytest.approx(total(method), rel=1e-6)
         assert changed == bool(growing and warmup > 1), name
     for name in ("gaussian", "stability", "cat-rs"):
         method = methods.create(name)
-        assert all(method.schedule().objective(epoch) == method for epoch in EPOCHS), name
+        assert all(method.schedule().objective(epoch) == method for epoch in EPOCHS), (
+            name
+        )
 
 
 def test_macer_s_robustness_term_may_come_late() -> None:
     for first, epoch in itertools.product((0, 1, 50), (0, 1, 49, 50, 51, 100)):
-        now: Any = methods.create("macer", k=3, lbd_from=first).schedule().objective(epoch)
+        now: Any = (
+            methods.create("macer", k=3, lbd_from=first).schedule().objective(epoch)
+        )
         assert now.lbd == (12.0 if epoch >= first else 0.0), (first, epoch)
         assert total(now) == total(methods.create("macer", k=3, lbd=now.lbd))
 
 
 def released(**hyper: Any) -> methods.Schedule:
-    method = methods.create("cat-rs", variant="released", teacher="models/gaussian", **hyper)
+    method = methods.create(
+        "cat-rs", variant="released", teacher="models/gaussian", **hyper
+    )
     return method.schedule()
 
 
 def test_a_teacher_is_asked_once_and_its_predictions_go_to_their_images() -> None:
-    shares = torch.rand(20, 3, generator=torch.Generator().manual_seed(0)).softmax(dim=1)
+    shares = torch.rand(20, 3, generator=torch.Generator().manual_seed(0)).softmax(
+        dim=1
+    )
     asked: list[tuple[str, int, bool]] = []
 
     def teacher(folder: str, n: int, *, augmented: bool = False) -> Tensor:
@@ -85,5 +97,8 @@ def test_a_teacher_is_asked_once_and_its_predictions_go_to_their_images() -> Non
 
 
 def test_cat_rs_doubles_its_radius_late_where_asked() -> None:
-    radii = [[released(eps_doubled_from=late).objective(epoch).eps for epoch in (0, 2, 3, 9)] for late in (0, 3)]  # type: ignore[attr-defined]
+    radii = [
+        [released(eps_doubled_from=late).objective(epoch).eps for epoch in (0, 2, 3, 9)]  # type: ignore[attr-defined]
+        for late in (0, 3)
+    ]
     assert radii == [[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 2.0, 2.0]]

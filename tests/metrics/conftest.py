@@ -15,10 +15,23 @@ Make = Callable[..., Certificates]
 def log() -> Make:
     """A log of rows (label, predict, radius)."""
 
-    def table(rows: Sequence[tuple[int, int, float]], name: str = "log", **facts: float) -> Certificates:
+    def table(
+        rows: Sequence[tuple[int, int, float]], name: str = "log", **facts: float
+    ) -> Certificates:
         label, predict = np.array([row[:2] for row in rows], np.int64).reshape(-1, 2).T
-        radius, idx = np.array([row[2] for row in rows], np.float64), np.arange(len(rows))
-        return Certificates(Header.model_validate(facts), idx, label, predict, radius, np.zeros(len(rows)), name=name)
+        radius, idx = (
+            np.array([row[2] for row in rows], np.float64),
+            np.arange(len(rows)),
+        )
+        return Certificates(
+            Header.model_validate(facts),
+            idx,
+            label,
+            predict,
+            radius,
+            np.zeros(len(rows)),
+            name=name,
+        )
 
     return table
 
@@ -27,12 +40,26 @@ def log() -> Make:
 def counted() -> Make:
     """A two-class table of images of class 0 that got their label in `hits` (N,) of n samples."""
 
-    def table(hits: Sequence[int], n: int = 1000, name: str = "counted", sigma: float = 0.5) -> Certificates:
+    def table(
+        hits: Sequence[int], n: int = 1000, name: str = "counted", sigma: float = 0.5
+    ) -> Certificates:
         k = np.asarray(hits, np.int64)
         counts = np.stack([k, n - k], axis=1)
-        header, idx, label = Header(sigma=sigma, n0=n, n=n, alpha=0.001), np.arange(len(k)), np.zeros(len(k), np.int64)
+        header, idx, label = (
+            Header(sigma=sigma, n0=n, n=n, alpha=0.001),
+            np.arange(len(k)),
+            np.zeros(len(k), np.int64),
+        )
         seconds = np.zeros(len(k))
-        return from_evidence(header, idx=idx, label=label, counts0=counts, counts=counts, seconds=seconds, name=name)
+        return from_evidence(
+            header,
+            idx=idx,
+            label=label,
+            counts0=counts,
+            counts=counts,
+            seconds=seconds,
+            name=name,
+        )
 
     return table
 

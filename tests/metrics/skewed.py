@@ -40,13 +40,17 @@ POPULATIONS = {
 }
 
 
-def small_gains(population: Population, images: int, rng: np.random.Generator) -> Floats:
+def small_gains(
+    population: Population, images: int, rng: np.random.Generator
+) -> Floats:
     """(images,) differences drawn from the population."""
     gains = 2.0 * population.gain * rng.random(images)
     return np.where(rng.random(images) < population.lost, -population.loss, gains)
 
 
-def near_unseen(values: Floats, bounds: tuple[float, float], z: float) -> tuple[float, float]:
+def near_unseen(
+    values: Floats, bounds: tuple[float, float], z: float
+) -> tuple[float, float]:
     """The control: `mean_interval`, but the unseen value nears those seen once more than FEW differ.
 
     Of k that differ from the median, it lies (FEW / k)^2 of the way to the bound from the mean of those beyond the
@@ -56,7 +60,12 @@ def near_unseen(values: Floats, bounds: tuple[float, float], z: float) -> tuple[
     differing = max(1, int(np.count_nonzero(values != median)))
     way = min(1.0, (FEW / differing) ** 2)
     below, above = values[values < median], values[values > median]
-    low_from, high_from = (part.mean() if len(part) else median for part in (below, above))
-    nearer = low_from + way * (bounds[0] - low_from), high_from + way * (bounds[1] - high_from)
+    low_from, high_from = (
+        part.mean() if len(part) else median for part in (below, above)
+    )
+    nearer = (
+        low_from + way * (bounds[0] - low_from),
+        high_from + way * (bounds[1] - high_from),
+    )
     low, high = mean_interval(values, (float(nearer[0]), float(nearer[1])), z)
     return float(low), float(high)

@@ -19,14 +19,38 @@ A = {"radius": RADIUS, "correct": CORRECT, **FACTS}
 B = {"radius": OTHER, "correct": CORRECT, **FACTS}
 
 CALLS: list[Callable[[Any, Any], Any]] = [
-    *(lambda a, b, name=name: getattr(metrics, name)(a) for name in ("abstention", "accuracy_curve", "acr", "p_a")),
-    *(lambda a, b, name=name: getattr(metrics, name)(a) for name in ("waterfall", "farthest", "summarise")),
-    *(lambda a, b, name=name: getattr(metrics, name)(a, 0.5) for name in ("accuracy_area", "can_certify", "certified")),
-    *(lambda a, b, name=name: getattr(metrics, name)(a, n=100) for name in ("acr_at", "expected_radius")),
-    *(lambda a, b, name=name: getattr(metrics, name)(a, [0.5, 0.9]) for name in ("p_a_band", "p_a_quantiles")),
-    *(lambda a, b, name=name: getattr(metrics, name)(a, b) for name in ("acr_difference", "given_up", "verdict")),
-    *(lambda a, b, name=name: getattr(metrics, name)(a, b) for name in ("differing_source", "waterfall")),
-    *(lambda a, b, name=name: getattr(metrics, name)([a, b]) for name in ("envelope", "usual_radii")),
+    *(
+        lambda a, b, name=name: getattr(metrics, name)(a)
+        for name in ("abstention", "accuracy_curve", "acr", "p_a")
+    ),
+    *(
+        lambda a, b, name=name: getattr(metrics, name)(a)
+        for name in ("waterfall", "farthest", "summarise")
+    ),
+    *(
+        lambda a, b, name=name: getattr(metrics, name)(a, 0.5)
+        for name in ("accuracy_area", "can_certify", "certified")
+    ),
+    *(
+        lambda a, b, name=name: getattr(metrics, name)(a, n=100)
+        for name in ("acr_at", "expected_radius")
+    ),
+    *(
+        lambda a, b, name=name: getattr(metrics, name)(a, [0.5, 0.9])
+        for name in ("p_a_band", "p_a_quantiles")
+    ),
+    *(
+        lambda a, b, name=name: getattr(metrics, name)(a, b)
+        for name in ("acr_difference", "given_up", "verdict")
+    ),
+    *(
+        lambda a, b, name=name: getattr(metrics, name)(a, b)
+        for name in ("differing_source", "waterfall")
+    ),
+    *(
+        lambda a, b, name=name: getattr(metrics, name)([a, b])
+        for name in ("envelope", "usual_radii")
+    ),
     lambda a, b: metrics.accuracy_at(a, 0.5, n=100),
     lambda a, b: metrics.compare([(a, b)]),
     lambda a, b: [table.radius for table in metrics.pair(a, b)],
@@ -50,29 +74,52 @@ def test_radii_alone_are_those_of_right_images() -> None:
 def test_correct_or_label_and_predict_say_which_are_right() -> None:
     assert metrics.acr(A).value == pytest.approx((0.3 + 0.8 + 1.2) / 5)
     assert metrics.abstention(A).value == 0.2
-    classes = {"radius": RADIUS, "label": [3, 4, 5, 6, 7], "predict": [-1, 4, 5, 6, 0], **FACTS}
+    classes = {
+        "radius": RADIUS,
+        "label": [3, 4, 5, 6, 7],
+        "predict": [-1, 4, 5, 6, 0],
+        **FACTS,
+    }
     assert metrics.acr(classes) == metrics.acr(A)
-    assert as_certificates({"radius": RADIUS, "correct": CORRECT, "label": [3, 4, 5, 6, 7]}).correct.tolist() == CORRECT
+    assert (
+        as_certificates(
+            {"radius": RADIUS, "correct": CORRECT, "label": [3, 4, 5, 6, 7]}
+        ).correct.tolist()
+        == CORRECT
+    )
 
 
 def test_frames_are_columns_too() -> None:
     table = from_counts([[990, 10], [100, 900]], picked=[0, 1], label=[0, 0], sigma=0.5)
-    assert "table.rows" in refusal(lambda: metrics.acr(table.to_pandas()))  # its radii alone would mean less
-    frame = pd.DataFrame({"radius": RADIUS, "correct": CORRECT, "remark": list("abcde")})
+    assert "table.rows" in refusal(
+        lambda: metrics.acr(table.to_pandas())
+    )  # its radii alone would mean less
+    frame = pd.DataFrame(
+        {"radius": RADIUS, "correct": CORRECT, "remark": list("abcde")}
+    )
     assert metrics.acr(frame) == metrics.acr({"radius": RADIUS, "correct": CORRECT})
 
 
-def test_two_sets_of_columns_are_about_the_same_images_unless_idx_says_otherwise() -> None:
+def test_two_sets_of_columns_are_about_the_same_images_unless_idx_says_otherwise() -> (
+    None
+):
     first, second = A | {"idx": [0, 2, 4, 6, 8]}, B | {"idx": [0, 1, 2, 3, 4]}
-    assert "not about the same images" in refusal(lambda: metrics.acr_difference(first, second))
-    assert [table.idx.tolist() for table in metrics.pair(first, second)] == [[0, 2, 4]] * 2
+    assert "not about the same images" in refusal(
+        lambda: metrics.acr_difference(first, second)
+    )
+    assert [table.idx.tolist() for table in metrics.pair(first, second)] == [
+        [0, 2, 4]
+    ] * 2
 
 
 def test_what_cannot_be_is_refused() -> None:
     for given, message in [
         ({"radii": RADIUS}, "unknown column 'radii': did you mean 'radius'"),
         ({"correct": CORRECT}, "radius is missing"),
-        ({"radius": RADIUS, "correct": [True]}, "correct must hold True or False for each of 5 radii"),
+        (
+            {"radius": RADIUS, "correct": [True]},
+            "correct must hold True or False for each of 5 radii",
+        ),
         ({"radius": [0.5], "correct": [2]}, "correct must hold True or False"),
         ({"radius": [-0.5]}, "radius=-0.5"),
         ({"radius": ["half"]}, "is no array of radii"),
@@ -81,5 +128,7 @@ def test_what_cannot_be_is_refused() -> None:
         assert message in refusal(partial(metrics.acr, given))  # type: ignore[arg-type]
     bare = {"radius": RADIUS, "correct": CORRECT}  # without a name
     assert refusal(lambda: metrics.p_a(bare)).startswith("this table: ")
-    assert refusal(lambda: metrics.expected_radius(bare, 1000, 0.001)).startswith("this table: ")
+    assert refusal(lambda: metrics.expected_radius(bare, 1000, 0.001)).startswith(
+        "this table: "
+    )
     assert as_certificates(table := from_radii(RADIUS)) is table

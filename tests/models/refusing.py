@@ -8,7 +8,12 @@ import pytest
 from randsmooth.errors import InputError
 
 
-def refusal(ask: Callable[..., object], *given: Any, kind: type[Exception] = InputError, **named: Any) -> str:
+def refusal(
+    ask: Callable[..., object],
+    *given: Any,
+    kind: type[Exception] = InputError,
+    **named: Any,
+) -> str:
     """What the error of this kind says that `ask` raises."""
     with pytest.raises(kind) as refused:
         ask(*given, **named)
@@ -19,7 +24,9 @@ def check_refusals(rows: Iterable[tuple[Callable[[], object], str]]) -> None:
     """Each call raises an InputError that says all the words between the bars of the text beside it."""
     for ask, said in rows:
         message = refusal(ask)
-        assert [word for word in said.split(" | ") if word not in message] == [], message
+        assert [word for word in said.split(" | ") if word not in message] == [], (
+            message
+        )
 
 
 def told(check: Callable[..., None], *given: Any, **how: Any) -> str:

@@ -32,34 +32,63 @@ PARAMETERS = [
 
 def test_networks_have_the_published_numbers_of_parameters() -> None:
     for arch, channels, side, classes, expected in PARAMETERS:
-        network = build(arch, in_channels=channels, image_size=side, num_classes=classes)
+        network = build(
+            arch, in_channels=channels, image_size=side, num_classes=classes
+        )
         assert sum(p.numel() for p in network.parameters()) == expected, arch
 
 
 def test_resnet50_has_torchvisions_names_shapes_and_strides() -> None:
     network = build("resnet50", in_channels=3, image_size=224, num_classes=1000)
     state = network.state_dict()
-    shapes = {"conv1.weight": (64, 3, 7, 7), "layer1.0.downsample.0.weight": (256, 64, 1, 1), "fc.bias": (1000,)}
-    shapes |= {"layer2.0.conv2.weight": (128, 128, 3, 3), "layer3.5.bn3.bias": (1024,), "bn1.running_mean": (64,)}
-    assert len(state) == 320 and {name: tuple(state[name].shape) for name in shapes} == shapes
+    shapes = {
+        "conv1.weight": (64, 3, 7, 7),
+        "layer1.0.downsample.0.weight": (256, 64, 1, 1),
+        "fc.bias": (1000,),
+    }
+    shapes |= {
+        "layer2.0.conv2.weight": (128, 128, 3, 3),
+        "layer3.5.bn3.bias": (1024,),
+        "bn1.running_mean": (64,),
+    }
+    assert (
+        len(state) == 320
+        and {name: tuple(state[name].shape) for name in shapes} == shapes
+    )
     convolutions = [network.get_submodule(f"layer2.0.conv{i}") for i in (1, 2, 3)]
-    assert [layer.stride for layer in convolutions if isinstance(layer, nn.Conv2d)] == [(1, 1), (2, 2), (1, 1)]
+    assert [layer.stride for layer in convolutions if isinstance(layer, nn.Conv2d)] == [
+        (1, 1),
+        (2, 2),
+        (1, 1),
+    ]
 
 
 def test_what_cannot_be_built_is_refused() -> None:
-    good: dict[str, Any] = {"arch": "resnet8", "in_channels": 3, "image_size": 32, "num_classes": 10}
+    good: dict[str, Any] = {
+        "arch": "resnet8",
+        "in_channels": 3,
+        "image_size": 32,
+        "num_classes": 10,
+    }
     bad: list[tuple[dict[str, Any], list[str]]] = [
         ({"arch": "resnet50", "image_size": 8}, ["8x8", "32x32"]),
         ({"arch": "lennet"}, ["'lennet'", "'lenet'"]),
         ({"arch": "resnet21"}, ["resnet21", "6n + 2"]),
         ({"arch": "wrn11-2"}, ["wrn11-2", "6n + 4"]),
     ]
-    check_refusals((partial(build, **(good | change)), " | ".join(words)) for change, words in bad)
+    check_refusals(
+        (partial(build, **(good | change)), " | ".join(words)) for change, words in bad
+    )
     with pytest.raises(InputError, match="lenet"):
         ARCHITECTURES.add("lenet", Architecture(build, min_size=1))
 
 
-def _gradients(layer: nn.Module, x: Tensor, weights: Tensor, wanted: tuple[bool, bool] = (True, True)) -> list[Tensor]:
+def _gradients(
+    layer: nn.Module,
+    x: Tensor,
+    weights: Tensor,
+    wanted: tuple[bool, bool] = (True, True),
+) -> list[Tensor]:
     """The output, and the gradients by x and by the parameters as far as `wanted`."""
     x = x.detach().clone().requires_grad_(wanted[0])
     layer.requires_grad_(wanted[1])
@@ -76,13 +105,22 @@ def test_the_first_convolution_is_torchs_in_values_and_gradients() -> None:
         ((True, False), (False, True), (True, True)),
     )
     for (dtype, close), (channels, side, kernel), layout, wanted in kinds:
-        ours, theirs = Stem(channels, 20, kernel).to(dtype), nn.Conv2d(channels, 20, kernel).to(dtype)
+        ours, theirs = (
+            Stem(channels, 20, kernel).to(dtype),
+            nn.Conv2d(channels, 20, kernel).to(dtype),
+        )
         theirs.load_state_dict(ours.state_dict())
-        x = torch.rand(6, channels, side, side + 3, dtype=dtype).contiguous(memory_format=layout)
+        x = torch.rand(6, channels, side, side + 3, dtype=dtype).contiguous(
+            memory_format=layout
+        )
         weights = torch.randn(6, 20, side + 1 - kernel, side + 4 - kernel)
-        found, expected = (_gradients(layer, x, weights, wanted) for layer in (ours, theirs))
+        found, expected = (
+            _gradients(layer, x, weights, wanted) for layer in (ours, theirs)
+        )
         for left, right in zip(found, expected, strict=True):
-            torch.testing.assert_close(left, right, rtol=close, atol=close * float(right.abs().max()))
+            torch.testing.assert_close(
+                left, right, rtol=close, atol=close * float(right.abs().max())
+            )
 
 
 def test_pooling_is_torchs_in_values_and_gradients_with_ties_and_odd_sides() -> None:
@@ -97,7 +135,9 @@ def test_pooling_is_torchs_in_values_and_gradients_with_ties_and_odd_sides() -> 
         whole = torch.randint(-grid, grid, (4, 20, side, side), generator=generator)
         x = (whole / grid).to(dtype).contiguous(memory_format=layout)
         weights = torch.randn(F.max_pool2d(x, 2).shape, generator=generator).to(dtype)
-        ours, theirs = (_gradients(layer, x, weights) for layer in (MaxPool2x2(), nn.MaxPool2d(2)))
+        ours, theirs = (
+            _gradients(layer, x, weights) for layer in (MaxPool2x2(), nn.MaxPool2d(2))
+        )
         assert all(map(torch.equal, ours, theirs)), (dtype, layout, side, grid)
         with torch.no_grad():
             assert torch.equal(MaxPool2x2()(x), theirs[0])

@@ -44,7 +44,9 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file of a script, run as if the command line were that of ours."""
     path = tmp_path / "net.py"
     path.write_text(SCRIPT.format(more=""))
-    monkeypatch.setattr(sys, "argv", ["randsmooth", "certify", "net.py:make", "--sigma", "0.25"])
+    monkeypatch.setattr(
+        sys, "argv", ["randsmooth", "certify", "net.py:make", "--sigma", "0.25"]
+    )
     return path
 
 
@@ -70,9 +72,23 @@ def test_code_that_ends_the_program_is_named_and_our_command_line_comes_back(
     assert "--model-arg argv:NAME=VALUE" in message
     assert "usage: net.py" in capfd.readouterr().err
     assert outputs(f"{script}:make", **{"argv:classes": 5}) == 5
-    check_refusals([(lambda: rs.load_model(f"{script}:make", **{"argv:clases": 5}), "exit status 2 | argv:")])
+    check_refusals(
+        [
+            (
+                lambda: rs.load_model(f"{script}:make", **{"argv:clases": 5}),
+                "exit status 2 | argv:",
+            )
+        ]
+    )
     script.write_text("import sys\nsys.exit('no weights here')\n")
-    check_refusals([(lambda: rs.load_model(f"{script}:make"), "ended the program | no weights here")])
+    check_refusals(
+        [
+            (
+                lambda: rs.load_model(f"{script}:make"),
+                "ended the program | no weights here",
+            )
+        ]
+    )
     assert sys.argv == ours
 
 

@@ -11,19 +11,29 @@ import torch
 from models.refusing import check_refusals
 from randsmooth.models import Classifier, check_inputs, pick_device
 
-GOOD: dict[str, Any] = {"arch": "resnet8", "classes": ["cat", "dog", "owl"], "shape": [3, 32, 32]}
+GOOD: dict[str, Any] = {
+    "arch": "resnet8",
+    "classes": ["cat", "dog", "owl"],
+    "shape": [3, 32, 32],
+}
 MEAN, STD = [0.4914, 0.4822, 0.4465], [0.2023, 0.1994, 0.2010]
 
 
 def test_logits_are_the_networks_at_the_normalised_image() -> None:
     model, x = Classifier(**GOOD, mean=MEAN, std=STD).eval(), torch.rand(2, 3, 32, 32)
-    normalised = (x - torch.tensor(MEAN).view(3, 1, 1)) / torch.tensor(STD).view(3, 1, 1)
+    normalised = (x - torch.tensor(MEAN).view(3, 1, 1)) / torch.tensor(STD).view(
+        3, 1, 1
+    )
     assert torch.equal(model(x), model.network(normalised))
-    assert all(name.startswith("network.") for name in model.state_dict())  # the state dict is the network's alone
+    assert all(
+        name.startswith("network.") for name in model.state_dict()
+    )  # the state dict is the network's alone
     mean = model.to("meta").mean
     assert mean is not None and mean.device.type == "meta"
     plain = Classifier(**GOOD)
-    assert torch.equal(plain.eval()(x), plain.network(x)) and not dict(plain.named_buffers(recurse=False))
+    assert torch.equal(plain.eval()(x), plain.network(x)) and not dict(
+        plain.named_buffers(recurse=False)
+    )
     assert (plain.num_classes, plain.shape, plain.provenance) == (3, (3, 32, 32), {})
 
 
@@ -34,7 +44,10 @@ def test_provenance_is_a_plain_json_copy_and_can_be_replaced() -> None:
     assert model.provenance == {"sigma": 0.5, "drops": [50, 100]}
     twin = copy.deepcopy(model)
     twin.provenance = {"sigma": 0.25}
-    assert twin.config["provenance"] == {"sigma": 0.25} and model.config["provenance"]["sigma"] == 0.5
+    assert (
+        twin.config["provenance"] == {"sigma": 0.25}
+        and model.config["provenance"]["sigma"] == 0.5
+    )
 
 
 def test_bad_input_is_refused() -> None:
@@ -50,7 +63,9 @@ def test_bad_input_is_refused() -> None:
         ({"provenance": {"sigma": torch.tensor(1.0)}}, "not plain JSON"),
         ({"provenance": ["sigma"]}, "expected a dictionary"),
     ]
-    check_refusals((partial(Classifier, **(GOOD | change)), said) for change, said in bad)
+    check_refusals(
+        (partial(Classifier, **(GOOD | change)), said) for change, said in bad
+    )
 
 
 def _with(value: float, image: int = 3) -> torch.Tensor:
@@ -82,12 +97,24 @@ def test_a_name_means_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("torch.cuda.is_available", lambda: number > 0)
         monkeypatch.setattr("torch.cuda.device_count", lambda: number)
 
-    means = [(0, "auto", "cpu"), (2, "auto", "cuda"), (2, "cpu", "cpu"), (2, "cuda", "cuda"), (4, "cuda:3", "cuda:3")]
+    means = [
+        (0, "auto", "cpu"),
+        (2, "auto", "cuda"),
+        (2, "cpu", "cpu"),
+        (2, "cuda", "cuda"),
+        (4, "cuda:3", "cuda:3"),
+    ]
     for number, name, device in means:
         gpus(number)
         assert pick_device(name) == torch.device(device), (number, name)
-    refused = [(0, "cuda:0", "sees 0 CUDA | --device cpu"), (0, "cuda", "sees 0"), (2, "cuda:2", "'cuda:2' | sees 2")]
-    refused += [(2, name, f"{name!r} must be auto") for name in ("cuda:x", "cuda:-1", "gpu")]
+    refused = [
+        (0, "cuda:0", "sees 0 CUDA | --device cpu"),
+        (0, "cuda", "sees 0"),
+        (2, "cuda:2", "'cuda:2' | sees 2"),
+    ]
+    refused += [
+        (2, name, f"{name!r} must be auto") for name in ("cuda:x", "cuda:-1", "gpu")
+    ]
     for number, name, said in refused:
         gpus(number)
         check_refusals([(partial(pick_device, name), said)])

@@ -60,7 +60,9 @@ def test_rules() -> None:
         scores = np.log(scores) if rule == "probabilities" else scores
         assert np.allclose(Ensemble(members, rule)(X), scores, atol=1e-5), rule
     next(iter(members[1].parameters()))[0] = torch.nan
-    assert Ensemble(members, "vote")(X).isnan().any()  # votes hide no answer that is not finite
+    assert (
+        Ensemble(members, "vote")(X).isnan().any()
+    )  # votes hide no answer that is not finite
 
 
 @torch.no_grad()
@@ -72,7 +74,10 @@ def test_consensus_is_what_it_is_defined_as() -> None:
         classes = logits.argmax(axis=2)
         agree = (classes[:first] == classes[0]).all(axis=0)
         expected = np.where(agree, classes[0], by_hand(rule, logits).argmax(axis=1))
-        assert 0 < agree.sum() < len(X) and np.array_equal(found, expected), (rule, first)
+        assert 0 < agree.sum() < len(X) and np.array_equal(found, expected), (
+            rule,
+            first,
+        )
         asked = [sum(member.sizes) for member in members]
         parts = -(-int((~agree).sum()) // 50)  # a quarter of the batch at a time
         assert asked == [200] * first + [50 * parts] * (4 - first)
@@ -100,4 +105,7 @@ def test_what_cannot_be_an_ensemble_is_named() -> None:
     check_refusals((partial(Ensemble, members, **given), said) for given, said in table)
     other = nn.Sequential(nn.Flatten(), nn.Linear(64, 6)).eval()
     apart = {"at least two members": members[:1], "5 and 6 logits": [members[0], other]}
-    check_refusals((lambda those=those: Ensemble(those)(X), said) for said, those in apart.items())  # type: ignore[misc]
+    check_refusals(
+        (lambda those=those: Ensemble(those)(X), said)  # type: ignore[misc]
+        for said, those in apart.items()
+    )

@@ -13,7 +13,16 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from models.refusing import check_refusals, refusal
-from randsmooth.models import Classifier, Denoiser, check_folder, folder, load, load_denoiser, save, weights_hash
+from randsmooth.models import (
+    Classifier,
+    Denoiser,
+    check_folder,
+    folder,
+    load,
+    load_denoiser,
+    save,
+    weights_hash,
+)
 
 PROVENANCE = {
     "dataset": "cifar10",
@@ -45,29 +54,44 @@ def saved(once: Path, tmp_path: Path) -> Path:
 
 def test_round_trip_is_bit_equal_and_what_was_checked_is_said(tmp_path: Path) -> None:
     model = _model()
-    model(torch.rand(8, 3, 32, 32))  # batch-norm statistics that are not the initial ones
+    model(
+        torch.rand(8, 3, 32, 32)
+    )  # batch-norm statistics that are not the initial ones
     save(model.to(memory_format=torch.channels_last), tmp_path / "new" / "model")  # type: ignore[call-overload]
     state = torch.get_rng_state()
     back = load(str(tmp_path / "new" / "model"))
     assert torch.equal(torch.get_rng_state(), state)
     x = torch.rand(4, 3, 32, 32)
-    assert not back.training and back.config == model.config and weights_hash(back) == weights_hash(model)
+    assert (
+        not back.training
+        and back.config == model.config
+        and weights_hash(back) == weights_hash(model)
+    )
     torch.testing.assert_close(back(x), model.eval()(x))
     vouched = "configuration and weights are as they were saved"
     said = f"model folder: classifier resnet8, 78,268 finite numbers that fit it; {vouched}"
     assert check_folder(tmp_path / "new" / "model") == said
     files = list((tmp_path / "new" / "model").iterdir())
-    assert {path.name for path in files} == {"config.json", "model.safetensors", "README.md"}
+    assert {path.name for path in files} == {
+        "config.json",
+        "model.safetensors",
+        "README.md",
+    }
     assert len({path.stat().st_mode for path in files}) == 1
     saved, other = tmp_path / "new" / "model", _model(seed=1)
     (saved / "log.txt").write_text("kept")
     other.provenance = {"sigma": 1.0}
     save(other, saved)  # again, which replaces the model and its card, and nothing else
     assert weights_hash(load(saved)) == weights_hash(other)
-    assert "sigma = 1.0" in (saved / "README.md").read_text() and (saved / "log.txt").read_text() == "kept"
+    assert (
+        "sigma = 1.0" in (saved / "README.md").read_text()
+        and (saved / "log.txt").read_text() == "kept"
+    )
 
 
-def test_a_kill_between_the_renames_leaves_nothing_that_loads(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kill_between_the_renames_leaves_nothing_that_loads(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real, moved = Path.replace, 0
     for killed_at in range(3):
         save(_model(), saved)
@@ -88,18 +112,37 @@ def test_a_kill_between_the_renames_leaves_nothing_that_loads(saved: Path, monke
 
 
 def test_the_card_tells_what_it_is_and_how_to_certify(tmp_path: Path) -> None:
-    clean, noise = {"sigma": 0.0, "dataset": "|a|"}, {"sigma": 0.25, "dataset": "digits"}
-    many = Classifier(arch="resnet8", shape=[3, 32, 32], classes=[f"c{k}" for k in range(30)])
+    clean, noise = (
+        {"sigma": 0.0, "dataset": "|a|"},
+        {"sigma": 0.25, "dataset": "digits"},
+    )
+    many = Classifier(
+        arch="resnet8", shape=[3, 32, 32], classes=[f"c{k}" for k in range(30)]
+    )
     cards: list[tuple[Any, str]] = [
-        (_model(), "resnet8 on cifar10 | logits are not certified | cat, dog, owl | sigma = 0.25 | lbd 20, eta 0.5"),
-        (_model(), "SmoothedClassifier(model, sigma=0.25) | randsmooth certify FOLDER | \n| method | consistency |"),
+        (
+            _model(),
+            "resnet8 on cifar10 | logits are not certified | cat, dog, owl | sigma = 0.25 | lbd 20, eta 0.5",
+        ),
+        (
+            _model(),
+            "SmoothedClassifier(model, sigma=0.25) | randsmooth certify FOLDER | \n| method | consistency |",
+        ),
         (many, "is not recorded | does not normalise | and 10 more"),
-        (Classifier(arch="resnet8", **SHAPE, provenance=clean), r"It never saw noise | sigma=SIGMA | on \|a\|"),
-        (Denoiser(channels=1, arch="dncnn-4x3", provenance=noise), "dncnn-4x3 on digits | --denoiser FOLDER"),
+        (
+            Classifier(arch="resnet8", **SHAPE, provenance=clean),
+            r"It never saw noise | sigma=SIGMA | on \|a\|",
+        ),
+        (
+            Denoiser(channels=1, arch="dncnn-4x3", provenance=noise),
+            "dncnn-4x3 on digits | --denoiser FOLDER",
+        ),
     ]
     for model, said in cards:
         text = folder.card(model)
-        assert [phrase for phrase in said.split(" | ") if phrase not in text] == [], text
+        assert [phrase for phrase in said.split(" | ") if phrase not in text] == [], (
+            text
+        )
 
 
 def rewrite(path: Path, **changes: object) -> None:
@@ -128,18 +171,36 @@ def _config(**changes: object) -> Callable[[Path], object]:
 DAMAGE: list[tuple[Callable[[Path], object], str]] = [
     (lambda p: (p / "config.json").unlink(), "config.json is missing"),
     (lambda p: (p / "config.json").write_text('{"arch":'), "config.json is not JSON"),
-    (lambda p: (p / "config.json").write_text("[" * 100_000), "config.json is nested deeper than"),
+    (
+        lambda p: (p / "config.json").write_text("[" * 100_000),
+        "config.json is nested deeper than",
+    ),
     (_config(later=1), "config.json | 'later'"),
     (_config(arch="resnet9"), "config.json | resnet9"),
     (_config(arch="lenet", shape=[3, 16384, 16384]), "tensors do not fit"),
     (_config(shape=[3, 10**9, 10**9]), "1024 channels and 16384"),
     (_config(arch="resnet14"), "network.layer1.1 | found nothing"),
     (_config(classes=["a", "b"]), "network.fc.bias | (2,) | (3,)"),
-    (lambda p: rewrite_weights(p, infinite), "holds NaN or infinity in 'network.fc.bias'"),
-    (lambda p: (p / "model.safetensors").unlink(), "model.safetensors is missing | download"),
-    (lambda p: (p / "model.safetensors").rename(p / "pytorch_model.bin"), "is missing | pickles are never loaded"),
-    (lambda p: rewrite_weights(p, lambda w: w.write_bytes(w.read_bytes()[:-100])), "model.safetensors is damaged"),
-    (lambda p: (p / "model.safetensors").write_bytes(b"other"), "not the file that config.json was written with"),
+    (
+        lambda p: rewrite_weights(p, infinite),
+        "holds NaN or infinity in 'network.fc.bias'",
+    ),
+    (
+        lambda p: (p / "model.safetensors").unlink(),
+        "model.safetensors is missing | download",
+    ),
+    (
+        lambda p: (p / "model.safetensors").rename(p / "pytorch_model.bin"),
+        "is missing | pickles are never loaded",
+    ),
+    (
+        lambda p: rewrite_weights(p, lambda w: w.write_bytes(w.read_bytes()[:-100])),
+        "model.safetensors is damaged",
+    ),
+    (
+        lambda p: (p / "model.safetensors").write_bytes(b"other"),
+        "not the file that config.json was written with",
+    ),
 ]
 
 
@@ -153,15 +214,28 @@ def test_a_damaged_folder_is_refused(once: Path, tmp_path: Path) -> None:
 def test_a_config_that_is_not_as_it_was_written_is_refused(saved: Path) -> None:
     """Edits of values that fit, and mean something else."""
     whole = json.loads((saved / "config.json").read_text())
-    edits: dict[str, object] = {"mean": [0.5, 0.4, 0.31], "classes": ["dog", "cat", "owl"]}
-    edits |= {"provenance": PROVENANCE | {"sigma": 0.5}, "weights": "sha256:" + "0" * 64, "digest": "sha256:"}
+    edits: dict[str, object] = {
+        "mean": [0.5, 0.4, 0.31],
+        "classes": ["dog", "cat", "owl"],
+    }
+    edits |= {
+        "provenance": PROVENANCE | {"sigma": 0.5},
+        "weights": "sha256:" + "0" * 64,
+        "digest": "sha256:",
+    }
     for key, value in edits.items():
         (saved / "config.json").write_text(json.dumps(whole | {key: value}))
-        assert "config.json is not as it was written" in refusal(lambda: load(saved)), key
+        assert "config.json is not as it was written" in refusal(lambda: load(saved)), (
+            key
+        )
     for lost in ("weights", "digest"):
-        (saved / "config.json").write_text(json.dumps({key: whole[key] for key in whole if key != lost}))
+        (saved / "config.json").write_text(
+            json.dumps({key: whole[key] for key in whole if key != lost})
+        )
         assert "not written by this randsmooth" in refusal(lambda: load(saved)), lost
-    (saved / "config.json").write_text(json.dumps(dict(reversed(whole.items()))))  # layout and order do not matter
+    (saved / "config.json").write_text(
+        json.dumps(dict(reversed(whole.items())))
+    )  # layout and order do not matter
     assert load(saved).config == _model().config
 
 
@@ -172,19 +246,31 @@ def test_what_is_no_model_folder_is_refused(saved: Path, tmp_path: Path) -> None
         (lambda: load(tmp_path / "none"), "is not a folder"),
         (lambda: load(tmp_path / "file"), "is not a folder"),
         (lambda: save(_model(), tmp_path / "file"), "cannot be made"),
-        (lambda: save(_model().half(), tmp_path / "half"), "torch.float16 | model.float()"),
+        (
+            lambda: save(_model().half(), tmp_path / "half"),
+            "torch.float16 | model.float()",
+        ),
         (lambda: load(saved, device="gpu"), "device='gpu' | cpu, cuda"),
-        (lambda: load(tmp_path / "denoiser"), "holds a denoiser, not a classifier | --denoiser"),
+        (
+            lambda: load(tmp_path / "denoiser"),
+            "holds a denoiser, not a classifier | --denoiser",
+        ),
         (lambda: load_denoiser(saved), "holds a classifier, not a denoiser"),
     ]
     check_refusals(rows)
 
 
-def test_a_hub_id_is_downloaded_without_any_pickle(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hub_id_is_downloaded_without_any_pickle(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def download(repo_id: str, *, allow_patterns: list[str]) -> str:
         if repo_id == "user/none":
             raise OSError("no network\nat all")
-        return str(saved) if allow_patterns == ["config.json", "model.safetensors"] else "all"
+        return (
+            str(saved)
+            if allow_patterns == ["config.json", "model.safetensors"]
+            else "all"
+        )
 
     monkeypatch.setattr(folder, "snapshot_download", download)
     assert load("user/name").arch == "resnet8"
@@ -192,4 +278,11 @@ def test_a_hub_id_is_downloaded_without_any_pickle(saved: Path, monkeypatch: pyt
     check_refusals([(lambda: load("user/none"), said)])
     monkeypatch.chdir(saved.parent.parent)
     near = f"{saved.parent.name}/{saved.name}"
-    check_refusals([(lambda: load(f"{near}x"), f"unknown model folder '{near}x': did you mean '{near}'")])
+    check_refusals(
+        [
+            (
+                lambda: load(f"{near}x"),
+                f"unknown model folder '{near}x': did you mean '{near}'",
+            )
+        ]
+    )

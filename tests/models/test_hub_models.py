@@ -17,7 +17,13 @@ from torch.nn import functional as F
 
 import randsmooth as rs
 from models.refusing import check_refusals
-from randsmooth.models.hub import HubClassifier, from_transformers, order_of, steps_of, timm_steps
+from randsmooth.models.hub import (
+    HubClassifier,
+    from_transformers,
+    order_of,
+    steps_of,
+    timm_steps,
+)
 
 transformers = pytest.importorskip("transformers")
 
@@ -28,14 +34,26 @@ MEAN, STD = [0.5, 0.4, 0.3], [0.25, 0.2, 0.3]
 
 def processor(kind: str, **settings: Any) -> Any:
     """The processor `kind` with Pillow, which needs no torchvision."""
-    return getattr(transformers, f"{kind}ImageProcessorPil")(image_mean=MEAN, image_std=STD, **settings)
+    return getattr(transformers, f"{kind}ImageProcessorPil")(
+        image_mean=MEAN, image_std=STD, **settings
+    )
 
 
-def save_vit(folder: Path, names: tuple[str, ...] = CLASSES, *, seed: int = 0, channels: int = 3) -> Any:
+def save_vit(
+    folder: Path, names: tuple[str, ...] = CLASSES, *, seed: int = 0, channels: int = 3
+) -> Any:
     """A tiny vision transformer, saved as users save theirs; the network."""
-    size = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    size = {
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+    }
     size |= {"image_size": 24, "patch_size": 8, "num_channels": channels}
-    labels = {"id2label": dict(enumerate(names)), "label2id": {name: k for k, name in enumerate(names)}}
+    labels = {
+        "id2label": dict(enumerate(names)),
+        "label2id": {name: k for k, name in enumerate(names)},
+    }
     config = transformers.ViTConfig(**size, **labels, initializer_range=1.0)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -64,7 +82,14 @@ PROCESSORS: list[tuple[str, dict[str, Any]]] = [
     ("ViT", {"size": SIDES, "do_normalize": False}),
     ("ViT", {"size": SIDES, "do_rescale": False}),
     ("DeiT", {"size": {"height": 40, "width": 40}, "crop_size": SIDES}),
-    ("Beit", {"size": SIDES, "crop_size": {"height": 20, "width": 16}, "do_center_crop": True}),
+    (
+        "Beit",
+        {
+            "size": SIDES,
+            "crop_size": {"height": 20, "width": 16},
+            "do_center_crop": True,
+        },
+    ),
     ("Bit", {"size": {"shortest_edge": 28}, "crop_size": SIDES}),
     ("CLIP", {"size": {"shortest_edge": 28}, "crop_size": SIDES, "resample": 2}),
 ]
@@ -76,27 +101,44 @@ def test_steps_are_the_processors(tmp_path: Path) -> None:
         its = processor(kind, **settings)
         its.save_pretrained(tmp_path)
         image = photo(*size)
-        expected = torch.as_tensor(np.asarray(its(image, return_tensors="np")["pixel_values"]))
+        expected = torch.as_tensor(
+            np.asarray(its(image, return_tensors="np")["pixel_values"])
+        )
         x = torch.from_numpy(np.array(image)).permute(2, 0, 1)[None].float() / 255
         found = torch.nn.Sequential(*steps_of(tmp_path))(x)
         assert found.shape == expected.shape, (kind, settings)
-        scale = torch.tensor([1.0] * 3 if settings.get("do_normalize") is False else STD).view(1, 3, 1, 1)
+        scale = torch.tensor(
+            [1.0] * 3 if settings.get("do_normalize") is False else STD
+        ).view(1, 3, 1, 1)
         unit = 1.0 if settings.get("do_rescale") is False else 1 / 255
-        assert float(((found - expected) * scale).abs().max()) <= 1.6 * unit, (kind, settings)
+        assert float(((found - expected) * scale).abs().max()) <= 1.6 * unit, (
+            kind,
+            settings,
+        )
 
 
 def test_another_processor_is_refused_with_the_way_out(tmp_path: Path) -> None:
     vit = {"image_processor_type": "ViTImageProcessor"}
     table: list[tuple[object, str]] = [
         (None, "no file at"),
-        ({"image_processor_type": "EfficientNetImageProcessor"}, "EfficientNet | ViT, DeiT"),
+        (
+            {"image_processor_type": "EfficientNetImageProcessor"},
+            "EfficientNet | ViT, DeiT",
+        ),
         ({}, "a processor without a name"),
         (vit | {"resample": 2, "size": {"longest_edge": 3}}, "height"),
     ]
     for said, words in table:
         if said is not None:
             (tmp_path / "preprocessor_config.json").write_text(json.dumps(said))
-        check_refusals([(lambda: steps_of(tmp_path), f"{words} | preprocessor_config.json | rs.wrap")])
+        check_refusals(
+            [
+                (
+                    lambda: steps_of(tmp_path),
+                    f"{words} | preprocessor_config.json | rs.wrap",
+                )
+            ]
+        )
 
 
 def test_noise_is_added_before_the_processors_steps(vit: Path) -> None:
@@ -108,12 +150,18 @@ def test_noise_is_added_before_the_processors_steps(vit: Path) -> None:
     )
     noisy = torch.rand(2, 3, 32, 32) + 0.5 * torch.randn(2, 3, 32, 32)
     resized = F.interpolate(noisy, size=(24, 24), mode="bilinear", antialias=True)
-    pixels = (resized - torch.tensor(MEAN).view(1, 3, 1, 1)) / torch.tensor(STD).view(1, 3, 1, 1)
+    pixels = (resized - torch.tensor(MEAN).view(1, 3, 1, 1)) / torch.tensor(STD).view(
+        1, 3, 1, 1
+    )
     network = transformers.AutoModelForImageClassification.from_pretrained(vit).eval()
     with torch.inference_mode():
-        torch.testing.assert_close(model(noisy), network(pixel_values=pixels).logits, atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(
+            model(noisy), network(pixel_values=pixels).logits, atol=1e-5, rtol=1e-5
+        )
     smoothed = rs.SmoothedClassifier(f"hf:{vit}", sigma=0.25, seed=0)
-    assert smoothed.certify(torch.rand(2, 3, 32, 32), n0=20, n=200).counts.sum(axis=1).tolist() == [200, 200]
+    assert smoothed.certify(torch.rand(2, 3, 32, 32), n0=20, n=200).counts.sum(
+        axis=1
+    ).tolist() == [200, 200]
 
 
 def test_names_of_classes(vit: Path) -> None:
@@ -137,17 +185,28 @@ def test_names_of_classes(vit: Path) -> None:
     smoothed = rs.SmoothedClassifier(f"hf:{vit}", sigma=0.25)
     check_refusals(
         [
-            (lambda: model.for_classes(["cat", "dog", "bird"]), "'bird' | cat, dog, owl | classes=[...]"),
-            (lambda: model.for_classes(["cat", "dog"]), "3 classes | the data set has 2, cat, dog"),
+            (
+                lambda: model.for_classes(["cat", "dog", "bird"]),
+                "'bird' | cat, dog, owl | classes=[...]",
+            ),
+            (
+                lambda: model.for_classes(["cat", "dog"]),
+                "3 classes | the data set has 2, cat, dog",
+            ),
             (lambda: order_of(("a", "a"), ("a", "b"), "hf:x"), "'a' | twice"),
-            (lambda: from_transformers(f"hf:{vit}", classes=["cat", "dog"]), "3 different names"),
+            (
+                lambda: from_transformers(f"hf:{vit}", classes=["cat", "dog"]),
+                "3 different names",
+            ),
         ]
     )
     grey = partial(smoothed.certify, torch.rand(1, 1, 28, 28), n0=20, n=100)
     check_refusals([(grey, "3 numbers for images of 1 channels | rs.wrap")])
 
 
-def test_what_is_no_model_of_a_hub_is_refused(vit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_model_of_a_hub_is_refused(
+    vit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     whole = transformers.AutoModelForImageClassification.from_pretrained(vit)
     whole.vit.save_pretrained(tmp_path / "body")
     processor("ViT", size=SIDES).save_pretrained(tmp_path / "body")
@@ -161,19 +220,27 @@ def test_what_is_no_model_of_a_hub_is_refused(vit: Path, tmp_path: Path, monkeyp
         f"hf:{tmp_path / 'body'}": "2 tensors of the classifier | classifier.bias",
         f"hf:{vit}": "model.safetensors | from safetensors alone",
     }
-    check_refusals((partial(rs.load_model, source), said) for source, said in rows.items())
+    check_refusals(
+        (partial(rs.load_model, source), said) for source, said in rows.items()
+    )
 
 
-def test_code_in_a_folder_is_never_run_and_nobody_is_asked(vit: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_in_a_folder_is_never_run_and_nobody_is_asked(
+    vit: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ran = vit.parent / "ran"
     code = f"open({str(ran)!r}, 'w')\nfrom transformers import ViTConfig as Own, ViTForImageClassification as Net\n"
     (vit / "own.py").write_text(code)
     said = json.loads((vit / "config.json").read_text())
     own = {"AutoConfig": "own.Own", "AutoModelForImageClassification": "own.Net"}
-    (vit / "config.json").write_text(json.dumps(said | {"model_type": "own", "auto_map": own}))
+    (vit / "config.json").write_text(
+        json.dumps(said | {"model_type": "own", "auto_map": own})
+    )
 
     monkeypatch.setattr("builtins.input", asked := Mock(return_value="y"))
-    check_refusals([(lambda: from_transformers(f"hf:{vit}"), "never run | file.py:NAME")])
+    check_refusals(
+        [(lambda: from_transformers(f"hf:{vit}"), "never run | file.py:NAME")]
+    )
     assert not asked.called and not ran.exists()
 
 
@@ -187,11 +254,17 @@ def changed(folder: Path, file: str = "config.json", **settings: Any) -> None:
 ASKED: list[tuple[dict[str, Any], str]] = [
     ({"num_hidden_layers": 200_000}, "num_hidden_layers=200000 | tensors"),
     ({"num_hidden_layers": 60}, "more than | parameters | weights"),
-    ({"hidden_size": 50_000, "num_attention_heads": 1}, "more than | numbers | weights"),
+    (
+        {"hidden_size": 50_000, "num_attention_heads": 1},
+        "more than | numbers | weights",
+    ),
     ({"num_labels": 10**9, "id2label": None}, "num_labels=1000000000"),
     ({"intermediate_size": 10**12}, "intermediate_size=1000000000000"),
     ({"nested": {"depths": [1, 10**6]}}, "depths=1000000"),
-    ({"quantization_config": {"quant_method": "gptq"}}, "quantization_config | as they are"),
+    (
+        {"quantization_config": {"quant_method": "gptq"}},
+        "quantization_config | as they are",
+    ),
     ({"_attn_implementation": "user/kernel"}, "_attn_implementation='user/kernel'"),
     ({"model_type": 5}, "cannot be loaded"),
     ({"id2label": {"7": "cat"}, "num_labels": 1}, "cannot be loaded | classifier"),
@@ -212,33 +285,78 @@ def test_no_more_is_built_than_the_weights_are(vit: Path) -> None:
 
 def test_no_file_outside_of_the_folder_is_opened(vit: Path, tmp_path: Path) -> None:
     names = list(load_file(vit / "model.safetensors"))
-    for name in ("../away.safetensors", str(tmp_path / "away.safetensors"), "away.bin", "..", "a\\b.safetensors"):
+    for name in (
+        "../away.safetensors",
+        str(tmp_path / "away.safetensors"),
+        "away.bin",
+        "..",
+        "a\\b.safetensors",
+    ):
         (vit / "model.safetensors").rename(tmp_path / "away.safetensors")
         (vit / "model.safetensors.index.json").write_text(
             json.dumps({"metadata": {}, "weight_map": dict.fromkeys(names, name)})
         )
-        check_refusals([(lambda: from_transformers(f"hf:{vit}"), "index.json names | beside it alone")])
+        check_refusals(
+            [
+                (
+                    lambda: from_transformers(f"hf:{vit}"),
+                    "index.json names | beside it alone",
+                )
+            ]
+        )
         (tmp_path / "away.safetensors").rename(vit / "model.safetensors")
     (vit / "adapter_config.json").write_text('{"base_model_name_or_path": "user/name"}')
-    check_refusals([(lambda: from_transformers(f"hf:{vit}"), "adapter_config.json | another model")])
+    check_refusals(
+        [
+            (
+                lambda: from_transformers(f"hf:{vit}"),
+                "adapter_config.json | another model",
+            )
+        ]
+    )
 
 
-def test_names_of_tensors_reach_no_terminal(vit: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_names_of_tensors_reach_no_terminal(
+    vit: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     weights = load_file(vit / "model.safetensors")
-    save_file(weights | {"\x1b]0;owned\x07": torch.ones(1)}, vit / "model.safetensors", {"format": "pt"})
+    save_file(
+        weights | {"\x1b]0;owned\x07": torch.ones(1)},
+        vit / "model.safetensors",
+        {"format": "pt"},
+    )
     from_transformers(f"hf:{vit}")
     assert "owned" not in "".join(capfd.readouterr())
 
 
-TIMM: dict[str, Any] = {"input_size": (3, 24, 24), "interpolation": "bicubic", "mean": (0.5,) * 3, "std": (0.2,) * 3}
+TIMM: dict[str, Any] = {
+    "input_size": (3, 24, 24),
+    "interpolation": "bicubic",
+    "mean": (0.5,) * 3,
+    "std": (0.2,) * 3,
+}
 
 
 def test_the_steps_of_timm() -> None:
     """As `timm.data.create_transform` makes them for evaluation: resized by 1 / crop_pct, cropped, normalised."""
     x = torch.rand(1, 3, 32, 40)
-    for mode, size in (("squash", (28, 28)), ("center", (28, 35))):  # 24 / 0.85, rounded down
-        found = torch.nn.Sequential(*timm_steps(TIMM | {"crop_pct": 0.85, "crop_mode": mode}))(x)
+    for mode, size in (
+        ("squash", (28, 28)),
+        ("center", (28, 35)),
+    ):  # 24 / 0.85, rounded down
+        found = torch.nn.Sequential(
+            *timm_steps(TIMM | {"crop_pct": 0.85, "crop_mode": mode})
+        )(x)
         resized: Tensor = F.interpolate(x, size=size, mode="bicubic", antialias=True)
         left = (size[1] - 24) // 2
-        torch.testing.assert_close(found, (resized[:, :, 2:26, left : left + 24] - 0.5) / 0.2)
-    check_refusals([(lambda: timm_steps(TIMM | {"crop_mode": "border"}), "crop_mode='border' | center or squash")])
+        torch.testing.assert_close(
+            found, (resized[:, :, 2:26, left : left + 24] - 0.5) / 0.2
+        )
+    check_refusals(
+        [
+            (
+                lambda: timm_steps(TIMM | {"crop_mode": "border"}),
+                "crop_mode='border' | center or squash",
+            )
+        ]
+    )

@@ -10,14 +10,25 @@ import torch
 from models.refusing import check_refusals, refusal
 from randsmooth.data import DATASETS
 from randsmooth.models import build, import_checkpoint
-from randsmooth.models.importing.checkpoint import ALPHA, Normalisation, Trial, candidates, normalisation
+from randsmooth.models.importing.checkpoint import (
+    ALPHA,
+    Normalisation,
+    Trial,
+    candidates,
+    normalisation,
+)
 
 LAYERS = tuple(Normalisation(name, None, None) for name in ("a", "b", "c"))
 
 
-def test_a_data_set_without_images_asks_for_the_layer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_data_set_without_images_asks_for_the_layer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("RANDSMOOTH_DATA", str(tmp_path))
-    torch.save(build("resnet8", in_channels=3, image_size=32, num_classes=10).state_dict(), tmp_path / "a.pth")
+    torch.save(
+        build("resnet8", in_channels=3, image_size=32, num_classes=10).state_dict(),
+        tmp_path / "a.pth",
+    )
     message = refusal(lambda: import_checkpoint(tmp_path / "a.pth", "cifar10-jpeg"))
     assert "no images are there to find it out" in message and "--normalise" in message
 
@@ -44,17 +55,31 @@ def test_a_network_that_only_guesses_is_not_taken() -> None:
     one = trial([[True] * 90 + [False] * 10])
     assert one.winner() == LAYERS[0]
     guess = trial([[True] * 12 + [False] * 88])
-    check_refusals([(lead.winner, "hardly does more than guess"), (guess.winner, "hardly does more than guess")])
+    check_refusals(
+        [
+            (lead.winner, "hardly does more than guess"),
+            (guess.winner, "hardly does more than guess"),
+        ]
+    )
 
 
 def test_layers_that_are_equally_good_are_seldom_told_apart() -> None:
     """Of 2,000 trials in which three layers are equally accurate, at most a share of ALPHA may take one."""
     generator = np.random.default_rng(0)
-    taken = sum(Trial(LAYERS, generator.random((3, 200)) < 0.6, 0.1, 0.25).p_value() <= ALPHA for _ in range(2000))
+    taken = sum(
+        Trial(LAYERS, generator.random((3, 200)) < 0.6, 0.1, 0.25).p_value() <= ALPHA
+        for _ in range(2000)
+    )
     assert taken <= 6  # of 2 expected at most; more than 6 has probability 0.005
 
 
 def test_the_usual_layers_are_the_fields() -> None:
     # As `datasets.py` of CAT-RS and of acr-weakness has them.
-    field = Normalisation("cifar100", (0.5071, 0.4867, 0.4408), (0.2675, 0.2565, 0.2761))
-    assert candidates(DATASETS["cifar100"])[0] == normalisation("cifar100", DATASETS["cifar10"]) == field
+    field = Normalisation(
+        "cifar100", (0.5071, 0.4867, 0.4408), (0.2675, 0.2565, 0.2761)
+    )
+    assert (
+        candidates(DATASETS["cifar100"])[0]
+        == normalisation("cifar100", DATASETS["cifar10"])
+        == field
+    )

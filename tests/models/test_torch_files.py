@@ -31,11 +31,36 @@ def kept(**more: Any) -> dict[str, Any]:
     network(torch.rand(2, 3, 8, 8)).sum().backward()
     optimiser.step()
     schedule = torch.optim.lr_scheduler.MultiStepLR(optimiser, [3, 3, 5])
-    states = {"state_dict": network.state_dict(), "optimizer": optimiser.state_dict(), "lr": schedule.state_dict()}
-    plain = {"epoch": 3, "rng": torch.get_rng_state(), "long": 2**127, "accuracy": 0.5, "name": "é", "none": None}
-    others = {"set": {1, 2}, "bytes": b"\xff", "buffer": bytearray(b"x"), "complex": 1j, "type": torch.float16}
-    tensors = {"size": torch.Size([2]), "part": torch.arange(9.0)[2:5], "turned": torch.rand(2, 3).t()}
-    tensors |= {"half": torch.ones(2).half(), "empty": torch.zeros(0, 3), "own": nn.Parameter(torch.ones(2))}
+    states = {
+        "state_dict": network.state_dict(),
+        "optimizer": optimiser.state_dict(),
+        "lr": schedule.state_dict(),
+    }
+    plain = {
+        "epoch": 3,
+        "rng": torch.get_rng_state(),
+        "long": 2**127,
+        "accuracy": 0.5,
+        "name": "é",
+        "none": None,
+    }
+    others = {
+        "set": {1, 2},
+        "bytes": b"\xff",
+        "buffer": bytearray(b"x"),
+        "complex": 1j,
+        "type": torch.float16,
+    }
+    tensors = {
+        "size": torch.Size([2]),
+        "part": torch.arange(9.0)[2:5],
+        "turned": torch.rand(2, 3).t(),
+    }
+    tensors |= {
+        "half": torch.ones(2).half(),
+        "empty": torch.zeros(0, 3),
+        "own": nn.Parameter(torch.ones(2)),
+    }
     return states | plain | others | tensors | more
 
 
@@ -79,26 +104,61 @@ def text(value: str) -> bytes:
 
 
 def storage(elements: int) -> bytes:
-    return b"(" + text("storage") + named("torch.FloatStorage") + text("0") + text("cpu") + number(elements) + b"tQ"
+    return (
+        b"("
+        + text("storage")
+        + named("torch.FloatStorage")
+        + text("0")
+        + text("cpu")
+        + number(elements)
+        + b"tQ"
+    )
 
 
 def tensor(elements: int, side: int, offset: int = 0, stride: int = 1) -> bytes:
     sizes = b"(" + number(side) + b"t", b"(" + number(stride) + b"t"
     hooks = called("collections.OrderedDict")
-    return called("torch._utils._rebuild_tensor_v2", storage(elements), number(offset), *sizes, b"\x89", hooks)
+    return called(
+        "torch._utils._rebuild_tensor_v2",
+        storage(elements),
+        number(offset),
+        *sizes,
+        b"\x89",
+        hooks,
+    )
 
 
 SHARED = b"]q\0" + b"".join(b"](h%ch%ceq%c" % (k, k, k + 1) for k in range(25))
-COPIED = b"(" + text("a" * 10**5) + b"q\0" + called("_codecs.encode", b"h\0", text("latin1")) * 1000 + b"t"
+COPIED = (
+    b"("
+    + text("a" * 10**5)
+    + b"q\0"
+    + called("_codecs.encode", b"h\0", text("latin1")) * 1000
+    + b"t"
+)
 COLLIDING = (
-    b"}(" + b"".join(b"\x8a\x28" + (k * (2**61 - 1)).to_bytes(40, "little") + b"N" for k in range(1, 2000)) + b"u"
+    b"}("
+    + b"".join(
+        b"\x8a\x28" + (k * (2**61 - 1)).to_bytes(40, "little") + b"N"
+        for k in range(1, 2000)
+    )
+    + b"u"
 )
 
 PICKLES: dict[str, tuple[bytes, str]] = {
-    "a number of bytes": (called("builtins.bytearray", number(HUGE)), "bytes of a number"),
-    "the same by its old name": (called("__builtin__.bytearray", number(HUGE)), "bytes of a number"),
+    "a number of bytes": (
+        called("builtins.bytearray", number(HUGE)),
+        "bytes of a number",
+    ),
+    "the same by its old name": (
+        called("__builtin__.bytearray", number(HUGE)),
+        "bytes of a number",
+    ),
     "a tensor of a size": (called("torch.Tensor", number(HUGE)), "torch.Tensor"),
-    "a storage of a size": (called("torch.FloatStorage", number(HUGE)), "not called here"),
+    "a storage of a size": (
+        called("torch.FloatStorage", number(HUGE)),
+        "not called here",
+    ),
     "a storage that is not there": (storage(HUGE), "not as large as its record"),
     "a tensor beyond its storage": (tensor(4, HUGE), "not stored whole"),
     "one by its offset": (tensor(4, 1, offset=HUGE), "not stored whole"),
@@ -129,7 +189,13 @@ def old_file(pickled: bytes) -> bytes:
     pickled = pickled.replace(b"tQ", b"NtQ")  # which is not a part of another one
     head = [pickle.dumps(each, 2) for each in (MAGIC, 1001, {"little_endian": True})]
     storages = [pickle.dumps(["0"], 2), struct.pack("<q", 4), bytes(16)]
-    return b"".join([*head, pickled, *(storages if b"Storage" in pickled else [pickle.dumps([], 2)])])
+    return b"".join(
+        [
+            *head,
+            pickled,
+            *(storages if b"Storage" in pickled else [pickle.dumps([], 2)]),
+        ]
+    )
 
 
 def test_what_would_make_more_than_the_file_holds_is_refused_unmade() -> None:
@@ -148,7 +214,9 @@ def test_the_readers_of_users_files_refuse_them(tmp_path: Path) -> None:
     for case in ("a number of bytes", "lists shared 25 deep"):
         content = archive_of(PROTOCOL + PICKLES[case][0] + b".")
         (tmp_path / "a.pth").write_bytes(content)
-        assert PICKLES[case][1] in refusal(import_checkpoint, tmp_path / "a.pth", "digits")
+        assert PICKLES[case][1] in refusal(
+            import_checkpoint, tmp_path / "a.pth", "digits"
+        )
         (tmp_path / "checkpoint.pt").write_bytes(checkpoint.signed(content))
         assert PICKLES[case][1] in refusal(checkpoint.load, tmp_path / "checkpoint.pt")
 
@@ -175,7 +243,11 @@ def test_an_archive_of_two_directories_is_refused() -> None:
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_an_archive_whose_names_are_ambiguous_is_refused() -> None:
-    for names in (("x/data.pkl", "x/data.pkl"), ("x/data.pkl", "X/DATA.pkl"), ("x/data.pkl", "y/data.pkl")):
+    for names in (
+        ("x/data.pkl", "x/data.pkl"),
+        ("x/data.pkl", "X/DATA.pkl"),
+        ("x/data.pkl", "y/data.pkl"),
+    ):
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w") as archive:
             for name in names:
@@ -186,20 +258,33 @@ def test_an_archive_whose_names_are_ambiguous_is_refused() -> None:
 
 def test_a_program_holds_no_more_than_its_file_but_code(tmp_path: Path) -> None:
     path = tmp_path / "net.pt"
-    with warnings.catch_warnings(action="ignore"):  # that TorchScript is no longer developed
+    with warnings.catch_warnings(
+        action="ignore"
+    ):  # that TorchScript is no longer developed
         torch.jit.save(torch.jit.trace(nn.Linear(4, 3), torch.zeros(2, 4)), path)
     assert scripted(path)(torch.zeros(2, 4)).shape == (2, 3)
     content = path.read_bytes()
-    place = content.index(b"class ") if b"class " in content else content.index(b"data.pkl") + 100
-    path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+    place = (
+        content.index(b"class ")
+        if b"class " in content
+        else content.index(b"data.pkl") + 100
+    )
+    path.write_bytes(
+        content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+    )
     assert "checksum" in refusal(scripted, path)
     path.write_bytes(content)
     with zipfile.ZipFile(path) as whole:
         held = {name: whole.read(name) for name in whole.namelist()}
-    for name, size in (("net/data/0", MOST_PACKED), ("net/code/more.py", MOST_PACKED + 1)):
+    for name, size in (
+        ("net/data/0", MOST_PACKED),
+        ("net/code/more.py", MOST_PACKED + 1),
+    ):
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             for other, content in held.items():
-                archive.writestr(other, content, None if "/code/" in other else zipfile.ZIP_STORED)
+                archive.writestr(
+                    other, content, None if "/code/" in other else zipfile.ZIP_STORED
+                )
             archive.writestr(name.replace("/0", "/00"), bytes(size))
         assert path.stat().st_size < size / 100
         assert refusal(scripted, path)

@@ -21,9 +21,13 @@ from models.refusing import check_refusals, refusal
 from randsmooth.models import Classifier, check_folder, import_checkpoint, save
 
 STATE = nn.Linear(4, 2).state_dict()
-PAGE = "<!DOCTYPE html><html><head><title>Drive - Virus scan warning</title></head></html>"
+PAGE = (
+    "<!DOCTYPE html><html><head><title>Drive - Virus scan warning</title></head></html>"
+)
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
-STORED = "<?xml version='1.0' encoding='UTF-8'?><Error><Code>AccessDenied</Code></Error>"
+STORED = (
+    "<?xml version='1.0' encoding='UTF-8'?><Error><Code>AccessDenied</Code></Error>"
+)
 
 # What lies there in place of a file, and what every door says of it.
 INSTEAD = {
@@ -33,10 +37,26 @@ INSTEAD = {
     STORED: "is the error message of a server",
     "": "is empty",
 }
-DOORS = ("pth", "pth.tar", "ckpt", "bin", "safetensors", "pkl", "joblib", "pt", "pt2", "onnx", "xml", "py:make", "npz")
+DOORS = (
+    "pth",
+    "pth.tar",
+    "ckpt",
+    "bin",
+    "safetensors",
+    "pkl",
+    "joblib",
+    "pt",
+    "pt2",
+    "onnx",
+    "xml",
+    "py:make",
+    "npz",
+)
 
 
-def test_what_lies_there_in_place_of_a_file_is_named_at_every_door(tmp_path: Path) -> None:
+def test_what_lies_there_in_place_of_a_file_is_named_at_every_door(
+    tmp_path: Path,
+) -> None:
     for content, said in INSTEAD.items():
         for door in DOORS:
             path = tmp_path / f"net.{door.partition(':')[0]}"
@@ -48,7 +68,9 @@ def test_what_lies_there_in_place_of_a_file_is_named_at_every_door(tmp_path: Pat
             for ask in doors:
                 message = refusal(ask)
                 assert str(path) in message
-                assert [word for word in said.split(" | ") if word not in message] == [], message
+                assert [
+                    word for word in said.split(" | ") if word not in message
+                ] == [], message
 
 
 def packed(path: Path) -> None:
@@ -73,7 +95,9 @@ def spanning(path: Path) -> None:
     packed(path)
     whole = path.read_bytes()
     end = whole.rindex(b"PK\5\6")
-    path.write_bytes(whole[:end] + b"PK\6\7" + struct.pack("<LQL", 1, 0, 7) + whole[end:])
+    path.write_bytes(
+        whole[:end] + b"PK\6\7" + struct.pack("<LQL", 1, 0, 7) + whole[end:]
+    )
 
 
 def arrays(path: Path) -> None:
@@ -88,9 +112,18 @@ OTHERS: dict[str, tuple[Callable[[Path], object], str]] = {
     "cut": (halved, "is cut short"),
     "spanning": (spanning, "is a damaged zip archive"),
     "npz": (arrays, "is a file of arrays of NumPy"),
-    "pickle": (lambda path: path.write_bytes(pickle.dumps(STATE)), "is a plain pickle | torch.save("),
-    "gzip": (lambda path: path.write_bytes(b"\x1f\x8b\x08"), "is packed by gzip | gunzip"),
-    "safetensors": (lambda path: safetensors.torch.save_file(STATE, path), "of safetensors | .safetensors"),
+    "pickle": (
+        lambda path: path.write_bytes(pickle.dumps(STATE)),
+        "is a plain pickle | torch.save(",
+    ),
+    "gzip": (
+        lambda path: path.write_bytes(b"\x1f\x8b\x08"),
+        "is packed by gzip | gunzip",
+    ),
+    "safetensors": (
+        lambda path: safetensors.torch.save_file(STATE, path),
+        "of safetensors | .safetensors",
+    ),
     "json": (lambda path: path.write_text('{"message": "Not Found"}'), "is JSON"),
 }
 
@@ -100,7 +133,9 @@ def test_a_checkpoint_of_another_kind_is_called_what_it_is(tmp_path: Path) -> No
         path = tmp_path / f"{name}.pth"
         make(path)
         message = refusal(import_checkpoint, path, "digits")
-        assert [word for word in said.split(" | ") if word not in message] == [], message
+        assert [word for word in said.split(" | ") if word not in message] == [], (
+            message
+        )
         assert "weights_only" not in message
 
 
@@ -109,17 +144,25 @@ def test_no_door_repeats_the_advice_to_run_what_a_file_says(tmp_path: Path) -> N
         for name, (make, _) in OTHERS.items():
             path = tmp_path / f"{name}.{suffix}"
             make(path)
-            for ask in (lambda: rs.load_model(path), lambda: import_checkpoint(path, "digits")):  # noqa: B023
+            for ask in (
+                lambda: rs.load_model(path),  # noqa: B023
+                lambda: import_checkpoint(path, "digits"),  # noqa: B023
+            ):
                 assert "weights_only=False" not in refusal(ask)
                 assert "Re-running" not in refusal(ask)
 
 
-def test_a_file_of_tensors_named_as_a_program_prints_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_file_of_tensors_named_as_a_program_prints_nothing(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     torch.save(STATE, tmp_path / "net.pt2")
     arrays(tmp_path / "arrays.pt2")
     check_refusals(
         [
-            (lambda: rs.load_model(tmp_path / "net.pt2"), "no exported program | tensors alone"),
+            (
+                lambda: rs.load_model(tmp_path / "net.pt2"),
+                "no exported program | tensors alone",
+            ),
             (lambda: rs.load_model(tmp_path / "arrays.pt2"), "arrays of NumPy"),
         ]
     )
@@ -142,7 +185,9 @@ def test_lines_that_open_a_file_read_what_is_in_it(tmp_path: Path) -> None:
         compile(message.partition("# open_model.py\n")[2], "open_model.py", "exec")
 
 
-def test_a_checkpoint_in_a_folder_is_no_model_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checkpoint_in_a_folder_is_no_model_of_the_hub(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("runs").mkdir()
     torch.save(STATE, "runs/net.pth.tar")
@@ -156,8 +201,14 @@ def test_a_checkpoint_in_a_folder_is_no_model_of_the_hub(tmp_path: Path, monkeyp
 
 def test_folders_of_other_programs_are_called_what_they_are(tmp_path: Path) -> None:
     table = {
-        "vit": ({"model_type": "vit", "architectures": ["ViTForImageClassification"]}, "transformers | give hf:"),
-        "resnet": ({"architecture": "resnet18", "pretrained_cfg": {}}, "timm | give timm:"),
+        "vit": (
+            {"model_type": "vit", "architectures": ["ViTForImageClassification"]},
+            "transformers | give hf:",
+        ),
+        "resnet": (
+            {"architecture": "resnet18", "pretrained_cfg": {}},
+            "timm | give timm:",
+        ),
         "other": ({"layers": 3}, "it holds layers"),
     }
     for name, (config, said) in table.items():
@@ -175,19 +226,33 @@ def test_folders_of_other_programs_are_called_what_they_are(tmp_path: Path) -> N
     check_refusals(
         [
             (lambda: rs.load_model(tmp_path / "ddpm"), "diffusers | --denoiser"),
-            (lambda: rs.load_model(tmp_path / "graphs"), "config.json is missing | graphs/net.onnx"),
+            (
+                lambda: rs.load_model(tmp_path / "graphs"),
+                "config.json is missing | graphs/net.onnx",
+            ),
         ]
     )
 
 
 def test_pointers_in_a_model_folder_are_named(tmp_path: Path) -> None:
-    save(Classifier(arch="small-cnn", classes=["cat", "dog"], shape=(1, 8, 8)), tmp_path)
+    save(
+        Classifier(arch="small-cnn", classes=["cat", "dog"], shape=(1, 8, 8)), tmp_path
+    )
     (tmp_path / "model.safetensors").write_text(POINTER)
-    check_refusals([(lambda: rs.load_model(tmp_path), "model.safetensors is a pointer of Git LFS")])
+    check_refusals(
+        [(lambda: rs.load_model(tmp_path), "model.safetensors is a pointer of Git LFS")]
+    )
     (tmp_path / "config.json").write_text(PAGE)
     check_refusals([(lambda: rs.load_model(tmp_path), "config.json is a web page")])
     theirs = tmp_path / "vit"
     theirs.mkdir()
     (theirs / "config.json").write_text('{"model_type": "vit"}')
     (theirs / "model.safetensors").write_text(POINTER)
-    check_refusals([(lambda: rs.load_model(f"hf:{theirs}"), "model.safetensors is a pointer of Git LFS")])
+    check_refusals(
+        [
+            (
+                lambda: rs.load_model(f"hf:{theirs}"),
+                "model.safetensors is a pointer of Git LFS",
+            )
+        ]
+    )

@@ -28,7 +28,9 @@ class EachSubset(Ablation):
 
     def _mark(self, marks: Tensor, stream: Stream) -> None:
         marks.zero_()
-        for row, kept in enumerate(itertools.combinations(range(marks.shape[1]), self.k)):
+        for row, kept in enumerate(
+            itertools.combinations(range(marks.shape[1]), self.k)
+        ):
             marks[row, list(kept)] = 1.0
 
 
@@ -48,7 +50,9 @@ class EachSubsetByProduct(ByProduct, EachSubset):
 
 def variation(one: Tensor, other: Tensor) -> float:
     """Total variation between the bytes of copies (n, ...) and those of others, each copy counting alike."""
-    first, second = (Counter(copy.numpy().tobytes() for copy in copies) for copies in (one, other))
+    first, second = (
+        Counter(copy.numpy().tobytes() for copy in copies) for copies in (one, other)
+    )
     return (first - second).total() / len(one)
 
 
@@ -62,7 +66,9 @@ def changes_by_one_step(noise: Ablation, d: int) -> list[tuple[float, float]]:
             x = torch.full((d,), before)
             x[:rho] = after
             noise.draw(changed, x, STREAM)
-            found.append((variation(copies, changed), 1.0 - math.comb(d - rho, noise.k) / number))
+            found.append(
+                (variation(copies, changed), 1.0 - math.comb(d - rho, noise.k) / number)
+            )
     return found
 
 
@@ -75,7 +81,11 @@ def test_bytes_of_all_copies_differ_by_as_much_as_is_stated() -> None:
 
 
 def test_zeros_of_either_sign_are_one_number() -> None:
-    for noise, shape in ((Ablation(2, 5), (5,)), (Splitting(0.5), (5,)), (Splitting(0.1), (2, 3))):
+    for noise, shape in (
+        (Ablation(2, 5), (5,)),
+        (Splitting(0.5), (5,)),
+        (Splitting(0.1), (2, 3)),
+    ):
         copies, others = torch.empty(2, 500, *noise.shape(shape))
         noise.draw(copies, torch.zeros(shape), STREAM)
         noise.draw(others, -torch.zeros(shape), STREAM)
@@ -91,7 +101,11 @@ def test_bytes_of_all_split_copies_differ_by_as_much_as_is_stated() -> None:
             noise.numbered(seen[level], torch.tensor([level / 255]), 0, 0)
         for one, other in itertools.combinations(seen, 2):
             expected = min(1.0, (other - one) / number)
-            assert abs(variation(seen[one], seen[other]) - expected) < 1e-12, (lam, one, other)
+            assert abs(variation(seen[one], seen[other]) - expected) < 1e-12, (
+                lam,
+                one,
+                other,
+            )
 
 
 class ReadsSigns(nn.Module):
@@ -99,19 +113,26 @@ class ReadsSigns(nn.Module):
 
     def forward(self, copies: Tensor) -> Tensor:
         numbers = copies.flatten(1)[:, : copies.shape[1] // 2]
-        return nn.functional.one_hot(torch.signbit(numbers).any(dim=1).long(), 2).float()
+        return nn.functional.one_hot(
+            torch.signbit(numbers).any(dim=1).long(), 2
+        ).float()
 
 
 def changed_within(noise: Ablation, runs: int) -> int:
     """In how many runs one feature, changed from 1 to -1, gives another class within a certified radius."""
     broken = 0
     for seed in range(runs):
-        smoothed = SmoothedClassifier(ReadsSigns().eval(), noise=noise, num_classes=2, n0=50, n=1000, seed=seed)
+        smoothed = SmoothedClassifier(
+            ReadsSigns().eval(), noise=noise, num_classes=2, n0=50, n=1000, seed=seed
+        )
         x = torch.ones(200)
         certified = smoothed.certify(x[None])
         x[seed % 200] = -1.0
         answer = int(smoothed.predict(x[None])[0])
-        broken += certified.radius[0] > 50.0 and answer not in (certified.predict[0], ABSTAIN)
+        broken += certified.radius[0] > 50.0 and answer not in (
+            certified.predict[0],
+            ABSTAIN,
+        )
     return broken
 
 
@@ -146,12 +167,20 @@ def test_a_classifier_of_the_grid_keeps_its_class_within_the_radius() -> None:
     near = x + 2.0**-24
 
     def classes(noise: Noise) -> tuple[float, int, int]:
-        smoothed = SmoothedClassifier(ReadsGrid().eval(), noise=noise, num_classes=2, n0=50, n=5000, seed=0)
+        smoothed = SmoothedClassifier(
+            ReadsGrid().eval(), noise=noise, num_classes=2, n0=50, n=5000, seed=0
+        )
         certified = smoothed.certify(x[None])
-        return float(certified.radius[0]), int(certified.predict[0]), int(smoothed.predict(near[None])[0])
+        return (
+            float(certified.radius[0]),
+            int(certified.predict[0]),
+            int(smoothed.predict(near[None])[0]),
+        )
 
     radius, here, there = classes(Float32Uniform(1.0))
-    assert radius > 0.99 and float((near - x).abs().sum()) < 1e-5 and here != there, "the control"
+    assert radius > 0.99 and float((near - x).abs().sum()) < 1e-5 and here != there, (
+        "the control"
+    )
     for noise in (Uniform(1.0), Laplace(1.0)):
         radius, here, there = classes(noise)
         assert radius > 0.99 and here == there, noise
@@ -159,7 +188,9 @@ def test_a_classifier_of_the_grid_keeps_its_class_within_the_radius() -> None:
 
 def test_copies_lie_on_one_grid_whatever_the_input() -> None:
     rng = np.random.default_rng(0)
-    for noise, width in itertools.chain(((Uniform(w), w) for w in WIDTHS), ((Laplace(w), w) for w in WIDTHS)):
+    for noise, width in itertools.chain(
+        ((Uniform(w), w) for w in WIDTHS), ((Laplace(w), w) for w in WIDTHS)
+    ):
         copies = torch.empty(200, 50)
         for scale in (1e-7, 1.0, 100.0):
             noise.draw(copies, torch.tensor(scale * rng.random(50)).float(), STREAM)
@@ -170,7 +201,10 @@ def test_copies_lie_on_one_grid_whatever_the_input() -> None:
 
 def test_rounding_is_finer_than_what_is_seen() -> None:
     """Many copies, of which parts are drawn together, have the law of the noise to far below a step of 8 bits."""
-    for noise, law in ((Uniform(0.6), stats.uniform(-0.6, 1.2)), (Laplace(0.3), stats.laplace(0.0, 0.3))):
+    for noise, law in (
+        (Uniform(0.6), stats.uniform(-0.6, 1.2)),
+        (Laplace(0.3), stats.laplace(0.0, 0.3)),
+    ):
         copies = torch.empty(3000, 100)
         noise.draw(copies, torch.linspace(0.0, 1.0, 100), STREAM)
         offsets = (copies - torch.linspace(0.0, 1.0, 100)).double().numpy().ravel()
@@ -187,7 +221,9 @@ def test_all_thresholds_of_splitting_in_floats_tell_a_number_apart_as_seldom_as_
 ) -> None:
     """Each of the 2^24 thresholds once: what is seen of two numbers differs for a share |delta| / (2 lam), to 10^-6."""
     every = torch.arange(2**24, dtype=torch.float32)[:, None] / 2**24
-    monkeypatch.setattr("randsmooth.noise.splitting.fill", lambda out, stream, law: out.copy_(every))
+    monkeypatch.setattr(
+        "randsmooth.noise.splitting.fill", lambda out, stream, law: out.copy_(every)
+    )
 
     def seen(lam: float, x: float) -> Tensor:
         out = torch.empty(2**24, 1)
@@ -195,7 +231,14 @@ def test_all_thresholds_of_splitting_in_floats_tell_a_number_apart_as_seldom_as_
         return out.view(torch.int32)
 
     for lam in (0.5, 0.1, 0.3, 2.0):
-        for x, delta in ((0.0, 1e-9), (0.5, 6e-8), (0.3, 1e-4), (0.7, 1 / 255), (0.2, 0.17), (0.1, 0.05)):
+        for x, delta in (
+            (0.0, 1e-9),
+            (0.5, 6e-8),
+            (0.3, 1e-4),
+            (0.7, 1 / 255),
+            (0.2, 0.17),
+            (0.1, 0.05),
+        ):
             there = float(torch.tensor(x + delta))
             apart = there - float(torch.tensor(x))
             share = (seen(lam, x) != seen(lam, there)).double().mean().item()

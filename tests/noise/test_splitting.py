@@ -23,21 +23,36 @@ def counted(noise: Splitting, k: Tensor, seed: int = 0) -> Tensor:
 
 
 def test_all_copies_are_counted_and_no_more() -> None:
-    assert [Splitting(lam).copies for lam in (*LAMS, 0.3, 0.33, 1e-6)] == [255, 51, 510, 40, 153, None, None]
+    assert [Splitting(lam).copies for lam in (*LAMS, 0.3, 0.33, 1e-6)] == [
+        255,
+        51,
+        510,
+        40,
+        153,
+        None,
+        None,
+    ]
     for lam in LAMS:
         noise = Splitting(lam)
         number = noise.copies
         assert number is not None
         k = torch.arange(256)
         seen = counted(noise, k)
-        for i in range(0, 256, 51):  # each place of the thresholds once, by the definition
+        for i in range(
+            0, 256, 51
+        ):  # each place of the thresholds once, by the definition
             expected = []
             for t in range(number):
                 ends = [t + 0.5 + number * m for m in range(-8, 8)]
-                low, high = max(end for end in ends if end < i), min(end for end in ends if end > i)
+                low, high = (
+                    max(end for end in ends if end < i),
+                    min(end for end in ends if end > i),
+                )
                 expected.append((max(0.0, low) + min(255.0, high)) / 510)
             found = np.sort(seen[:, i].double().numpy())
-            np.testing.assert_allclose(found, np.sort(expected), atol=1e-7, err_msg=f"lam={lam}, k={i}")
+            np.testing.assert_allclose(
+                found, np.sort(expected), atol=1e-7, err_msg=f"lam={lam}, k={i}"
+            )
 
 
 def test_copies_depend_on_seed_and_shape_and_never_on_the_image() -> None:
@@ -50,21 +65,41 @@ def test_copies_depend_on_seed_and_shape_and_never_on_the_image() -> None:
             for steps in (1, 5):
                 there = here.clone()
                 there[0, 0, 0] += steps
-                differ = (counted(noise, here, seed) != counted(noise, there, seed)).flatten(1).any(dim=1)
+                differ = (
+                    (counted(noise, here, seed) != counted(noise, there, seed))
+                    .flatten(1)
+                    .any(dim=1)
+                )
                 assert int(differ.sum()) == steps, (lam, seed, steps)
     many = counted(Splitting(0.5), torch.full((1000,), 100))[0] > 0.5
     assert abs(float(many.float().mean()) - 100 / 255) < 0.08  # offsets are uniform
 
 
 def test_what_cannot_be_counted_is_refused() -> None:
-    features, how = np.array([[0.0, 17.5, 1.0]] * 2), dict[str, Any](n=100, n0=10, identity="the first two")
-    certify = partial(rs.certify, lambda x: x[:, :2], (features, [0, 1]), noise=Splitting(0.5), **how)
-    out, x, half, odd = torch.empty(5, 2), torch.zeros(2), Splitting(0.5), Splitting(0.33)
+    features, how = (
+        np.array([[0.0, 17.5, 1.0]] * 2),
+        dict[str, Any](n=100, n0=10, identity="the first two"),
+    )
+    certify = partial(
+        rs.certify, lambda x: x[:, :2], (features, [0, 1]), noise=Splitting(0.5), **how
+    )
+    out, x, half, odd = (
+        torch.empty(5, 2),
+        torch.zeros(2),
+        Splitting(0.5),
+        Splitting(0.33),
+    )
     check_refusals(
         [
-            (certify, "splitting=0.5 is for inputs in [0, 1]; got values from 0 to 17.5"),
+            (
+                certify,
+                "splitting=0.5 is for inputs in [0, 1]; got values from 0 to 17.5",
+            ),
             (lambda: odd.numbered(out, x, 0, 0), "lam=0.33"),
-            *((partial(half.numbered, out, x, first, 0), "copies 0 to 254") for first in (251, -1)),
+            *(
+                (partial(half.numbered, out, x, first, 0), "copies 0 to 254")
+                for first in (251, -1)
+            ),
             (lambda: half.numbered(out, x + 0.3001, 0, 0), "grid"),
             (lambda: odd.exact_radius(3, 1), "nearest such lam is"),
         ]

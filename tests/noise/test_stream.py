@@ -17,7 +17,9 @@ HALVES = torch.arange(48).view(3, 4, 4) / 64  # which bfloat16 and float16 hold,
 def test_it_is_the_hash_of_shape_and_pixels() -> None:
     """Written down once more from its definition; the number, so that no release changes it unseen."""
     told = b"(3, 4, 4)" + IMAGE.numpy().astype("<f4").tobytes()
-    assert address_of(IMAGE) == int.from_bytes(blake2b(told, digest_size=32).digest(), "little")
+    assert address_of(IMAGE) == int.from_bytes(
+        blake2b(told, digest_size=32).digest(), "little"
+    )
     assert address_of(torch.full((1, 2, 2), 0.5)) == KNOWN
 
 
@@ -41,7 +43,13 @@ def test_what_holds_the_pixels_does_not_matter() -> None:
 
 
 def test_any_other_image_has_another() -> None:
-    others = [IMAGE, IMAGE.view(3, 2, 8), IMAGE.flip(0), IMAGE.flip(2), IMAGE.transpose(1, 2)]
+    others = [
+        IMAGE,
+        IMAGE.view(3, 2, 8),
+        IMAGE.flip(0),
+        IMAGE.flip(2),
+        IMAGE.transpose(1, 2),
+    ]
     for place in range(IMAGE.numel()):
         changed = IMAGE.clone().view(-1)
         changed[place] = torch.nextafter(changed[place], torch.tensor(1.0))
@@ -62,9 +70,16 @@ def test_the_device_does_not_matter() -> None:
 
 # No two of these are the same address.
 ADDRESSES = [Stream(seed, "certify") for seed in (0, 1, 2**32, 2**63 - 1)]
-ADDRESSES += [Stream(0, name) for name in ("certifY", "", "certify/1")] + [Stream(0, "certify/1", (2,))]
-ADDRESSES += [Stream(0, "certify", at) for at in ((0,), (0, 0), (0, 0, 0), (1,), (1, 0), (0, 1), (1, 0, 0), (12,))]
-ADDRESSES += [Stream(0, "certify", at) for at in ((1, 2), (2, 1), (2**32,), (2**32 - 1,))]
+ADDRESSES += [Stream(0, name) for name in ("certifY", "", "certify/1")] + [
+    Stream(0, "certify/1", (2,))
+]
+ADDRESSES += [
+    Stream(0, "certify", at)
+    for at in ((0,), (0, 0), (0, 0, 0), (1,), (1, 0), (0, 1), (1, 0, 0), (12,))
+]
+ADDRESSES += [
+    Stream(0, "certify", at) for at in ((1, 2), (2, 1), (2**32,), (2**32 - 1,))
+]
 ADDRESSES += [Stream(0, "certify1", (2,)), Stream(1, "certify", (0,))]
 
 

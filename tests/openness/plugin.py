@@ -14,10 +14,13 @@ from randsmooth.report import PANELS
 from randsmooth.rules import RULES
 
 SOURCE = Path(__file__).parents[1] / "plugin_package"
-PROJECT: dict[str, Any] = tomllib.loads((SOURCE / "pyproject.toml").read_text())["project"]
+PROJECT: dict[str, Any] = tomllib.loads((SOURCE / "pyproject.toml").read_text())[
+    "project"
+]
 POINTS: dict[str, dict[str, str]] = PROJECT["entry-points"]
 REGISTRIES: dict[str, Registry[Any]] = {
-    registry.group: registry for registry in (METHODS, RULES, DATASETS, ARCHITECTURES, BACKENDS, PANELS, NOISES)
+    registry.group: registry
+    for registry in (METHODS, RULES, DATASETS, ARCHITECTURES, BACKENDS, PANELS, NOISES)
 }
 
 
@@ -26,10 +29,15 @@ def announce(site: Path, project: dict[str, Any] = PROJECT) -> None:
     name, version = project["name"], project["version"]
     info = site / f"{name.replace('-', '_')}-{version}.dist-info"
     info.mkdir(parents=True, exist_ok=True)
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    )
     lines: list[str] = []
     for group, points in project["entry-points"].items():
-        lines += [f"[{group}]", *(f"{each} = {value}" for each, value in points.items())]
+        lines += [
+            f"[{group}]",
+            *(f"{each} = {value}" for each, value in points.items()),
+        ]
     (info / "entry_points.txt").write_text("\n".join(lines))
 
 

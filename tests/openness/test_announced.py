@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from openness.plugin import POINTS, PROJECT, REGISTRIES, SOURCE, announce, forget_packages
+from openness.plugin import (
+    POINTS,
+    PROJECT,
+    REGISTRIES,
+    SOURCE,
+    announce,
+    forget_packages,
+)
 from randsmooth import testing
 from randsmooth.cli.main import app
 from randsmooth.errors import InputError
@@ -42,16 +49,25 @@ def test_one_of_each_kind_is_found_and_keeps_its_contract() -> None:
     assert {*POINTS} == {*REGISTRIES} == {*CHECKS} and len(EACH) == len(POINTS)
     for group, name in EACH:
         registry = REGISTRIES[group]
-        assert name in registry and registry.source(name) == PROJECT["name"] and [*registry][-1] == name
+        assert (
+            name in registry
+            and registry.source(name) == PROJECT["name"]
+            and [*registry][-1] == name
+        )
         CHECKS[group](name)
-        with pytest.raises(InputError, match=f"unknown {registry.kind} '{name}s': did you mean '{name}'"):
+        with pytest.raises(
+            InputError,
+            match=f"unknown {registry.kind} '{name}s': did you mean '{name}'",
+        ):
             registry[f"{name}s"]
 
 
 def test_without_the_package_the_names_are_unknown() -> None:
     forget_packages()
     for group, name in EACH:
-        with pytest.raises(InputError, match=f"unknown {REGISTRIES[group].kind} '{name}'"):
+        with pytest.raises(
+            InputError, match=f"unknown {REGISTRIES[group].kind} '{name}'"
+        ):
             REGISTRIES[group][name]
 
 
@@ -59,7 +75,10 @@ def test_without_the_package_the_names_are_unknown() -> None:
 def test_listings_say_where_it_comes_from(capsys: pytest.CaptureFixture[str]) -> None:
     for words, said in (
         (["methods"], f" {SOURCE_THERE} (from smoothing-extras)\n"),
-        (["methods", "clean-and-noisy"], f"clean-and-noisy  ({SOURCE_THERE}; from smoothing-extras)"),
+        (
+            ["methods", "clean-and-noisy"],
+            f"clean-and-noisy  ({SOURCE_THERE}; from smoothing-extras)",
+        ),
         (
             ["data", "list"],
             "\nstripes         here  Stripes across or down, 8x8 grey, made on the spot (from smoothing-",

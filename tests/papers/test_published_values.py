@@ -26,32 +26,50 @@ macer/table13 153, cat-rs/table1 252, cat-rs/table2 252, cat-rs/table3 54, cat-r
 def spots() -> list[tuple[str, str, float, str, str, str, float]]:
     cells = []
     for line in (Path(__file__).parent / "spots.txt").read_text().splitlines()[1:]:
-        name, dataset, sigma, method, setting, pairs = (part.strip() for part in line.split("|"))
+        name, dataset, sigma, method, setting, pairs = (
+            part.strip() for part in line.split("|")
+        )
         for pair in pairs.split(", "):
             metric, value = pair.replace("@", "accuracy@").split(" ")
-            cells.append((name, dataset, float(sigma), method, setting, metric, float(value)))
+            cells.append(
+                (name, dataset, float(sigma), method, setting, metric, float(value))
+            )
     return cells
 
 
 def test_every_object_has_all_its_cells_once() -> None:
     table = published()
     counted = (table["paper"] + "/" + table["object"]).value_counts().to_dict()
-    assert counted == {name: int(cells) for name, cells in (pair.split() for pair in CELLS.split(","))}
+    assert counted == {
+        name: int(cells) for name, cells in (pair.split() for pair in CELLS.split(","))
+    }
     assert not table.duplicated([*ROW, "metric"]).any() and table["value"].notna().all()
 
 
 def test_the_text_that_is_named_is_the_one_that_all_cells_were_read_in() -> None:
     versions = {(cell.paper, cell.version) for cell in cells()}
-    assert versions == {("acr", "arxiv-v1"), ("macer", "iclr"), ("cat-rs", "submission")}
-    for (paper, _), words in zip(sorted(versions), ("arXiv v1", "submission", "ICLR"), strict=True):
+    assert versions == {
+        ("acr", "arxiv-v1"),
+        ("macer", "iclr"),
+        ("cat-rs", "submission"),
+    }
+    for (paper, _), words in zip(
+        sorted(versions), ("arXiv v1", "submission", "ICLR"), strict=True
+    ):
         assert words in TEXTS[paper]
     assert {thing.text for thing in OBJECTS} == set(TEXTS.values())
 
 
 def test_cells_typed_again() -> None:
-    table = published().assign(name=lambda table: table["paper"] + "/" + table["object"])
-    about = table[["name", "dataset", "sigma", "method", "setting", "metric"]].itertuples(index=False, name=None)
-    values = pd.Series(table["value"].to_numpy(), index=pd.MultiIndex.from_tuples(about))
+    table = published().assign(
+        name=lambda table: table["paper"] + "/" + table["object"]
+    )
+    about = table[
+        ["name", "dataset", "sigma", "method", "setting", "metric"]
+    ].itertuples(index=False, name=None)
+    values = pd.Series(
+        table["value"].to_numpy(), index=pd.MultiIndex.from_tuples(about)
+    )
     for *key, value in spots():
         assert values[tuple(key)] == value, key
 
@@ -59,7 +77,9 @@ def test_cells_typed_again() -> None:
 def wide(name: str) -> pd.DataFrame:
     """One object, a line for each of its rows and a column for each of its metrics."""
     return published(*name.split("/")).pivot(
-        index=["dataset", "sigma", "method", "setting"], columns="metric", values="value"
+        index=["dataset", "sigma", "method", "setting"],
+        columns="metric",
+        values="value",
     )
 
 
@@ -72,8 +92,22 @@ cat-rs/table3:resnet20 cat-rs/table6:lbd=1, cat-rs/table3:resnet20 cat-rs/table7
 """
 # Where one paper prints two numbers for the same thing: the metrics that differ by more than rounding.
 DIFFERING = [
-    ("acr/table2", "", "acr/table3", "", ("cifar10", 0.5, "gaussian"), "acr @0 @0.25 @0.5 @0.75 @1 @1.25 @1.5 @1.75"),
-    ("cat-rs/table1", "", "cat-rs/table4", "", ("mnist", 1.0, "gaussian"), "acr @0 @1 @1.5 @2 @2.5"),
+    (
+        "acr/table2",
+        "",
+        "acr/table3",
+        "",
+        ("cifar10", 0.5, "gaussian"),
+        "acr @0 @0.25 @0.5 @0.75 @1 @1.25 @1.5 @1.75",
+    ),
+    (
+        "cat-rs/table1",
+        "",
+        "cat-rs/table4",
+        "",
+        ("mnist", 1.0, "gaussian"),
+        "acr @0 @1 @1.5 @2 @2.5",
+    ),
     ("cat-rs/table2", "", "cat-rs/section4.2", "", ("cifar10", 0.5, "smoothadv"), "@0"),
     ("macer/table1", "", "macer/table11", "lbd=4", ("cifar10", 0.5, "macer"), "@1"),
 ]
@@ -82,14 +116,28 @@ DIFFERING = [
 def test_what_is_printed_twice() -> None:
     for twice in TWICE.split(","):
         places = [place.partition(":") for place in twice.split()]
-        first, second = (wide(name).query("setting == @s").droplevel("setting") for name, _, s in places)
-        first, second = (t[t.index.get_level_values("method") != "gaussian"] for t in (first, second))
-        rows, columns = first.index.intersection(second.index), first.columns.intersection(second.columns)
+        first, second = (
+            wide(name).query("setting == @s").droplevel("setting")
+            for name, _, s in places
+        )
+        first, second = (
+            t[t.index.get_level_values("method") != "gaussian"] for t in (first, second)
+        )
+        rows, columns = (
+            first.index.intersection(second.index),
+            first.columns.intersection(second.columns),
+        )
         assert len(rows) and len(columns), twice
-        pd.testing.assert_frame_equal(first.loc[rows, columns], second.loc[rows, columns], obj=twice)
+        pd.testing.assert_frame_equal(
+            first.loc[rows, columns], second.loc[rows, columns], obj=twice
+        )
     for here, setting, there, again, row, metrics in DIFFERING:
         one, other = wide(here).loc[(*row, setting)], wide(there).loc[(*row, again)]
-        differing = {metric for metric in other.index if metric in one.index and one[metric] != other[metric]}
+        differing = {
+            metric
+            for metric in other.index
+            if metric in one.index and one[metric] != other[metric]
+        }
         assert differing == {*metrics.replace("@", ACCURACY).split()}, (here, there)
 
 
@@ -100,19 +148,41 @@ def contradictions(sigma: float, printed: Mapping[str, str]) -> Iterator[str]:
     values at both: it may fall right after the first, or only at the second.
     """
     farthest = Gaussian(sigma).largest_radius(100_000, 0.001)
-    rows = {float(m.removeprefix(ACCURACY)): text for m, text in printed.items() if m.startswith(ACCURACY)}
+    rows = {
+        float(m.removeprefix(ACCURACY)): text
+        for m, text in printed.items()
+        if m.startswith(ACCURACY)
+    }
     for (r, value), (beyond, after) in pairwise(rows.items()):
         if float(after) > float(value):
             yield f"accuracy rises from {value} at {r:g} to {after} at {beyond:g}"
-    yield from (f"{value} at {r:g}, out of reach" for r, value in rows.items() if r > farthest and float(value) > 0)
-    within = [(r, float(value) / 100, rounding(value) / 100) for r, value in rows.items() if r <= farthest]
-    widths = [after - r for r, after in pairwise([*(r for r, _, _ in within), farthest])]
-    low = sum(width * max(a - off, 0) for width, (_, a, off) in zip(widths, within[1:], strict=False))
-    high = sum(width * min(a + off, 1) for width, (_, a, off) in zip(widths, within, strict=True))
+    yield from (
+        f"{value} at {r:g}, out of reach"
+        for r, value in rows.items()
+        if r > farthest and float(value) > 0
+    )
+    within = [
+        (r, float(value) / 100, rounding(value) / 100)
+        for r, value in rows.items()
+        if r <= farthest
+    ]
+    widths = [
+        after - r for r, after in pairwise([*(r for r, _, _ in within), farthest])
+    ]
+    low = sum(
+        width * max(a - off, 0)
+        for width, (_, a, off) in zip(widths, within[1:], strict=False)
+    )
+    high = sum(
+        width * min(a + off, 1)
+        for width, (_, a, off) in zip(widths, within, strict=True)
+    )
     if (
         rows
         and "acr" in printed
-        and not low <= float(acr := printed["acr"]) + rounding(acr) <= high + 2 * rounding(acr)
+        and not low
+        <= float(acr := printed["acr"]) + rounding(acr)
+        <= high + 2 * rounding(acr)
     ):
         yield f"ACR {acr} is outside [{low:.4f}, {high:.4f}]"
 
@@ -133,7 +203,9 @@ def test_no_row_of_the_papers_contradicts_itself() -> None:
         (0.90, [80.0, 60.0, 50.0], "ACR 0.900 is outside"),
         (0.17, [80.0, 60.0, 50.0], "ACR 0.170 is outside"),
     ):
-        broken = {"acr": f"{acr:.3f}"} | {f"{ACCURACY}{0.25 * i:g}": f"{p:.1f}" for i, p in enumerate(percent)}
+        broken = {"acr": f"{acr:.3f}"} | {
+            f"{ACCURACY}{0.25 * i:g}": f"{p:.1f}" for i, p in enumerate(percent)
+        }
         assert said in next(contradictions(0.25, broken)), said
 
 
@@ -143,7 +215,10 @@ def test_a_name_that_no_paper_has() -> None:
             (lambda: published("smoothmix"), "'smoothmix' | acr, cat-rs, macer"),
             (lambda: published("acr", "table4"), "acr 'table4' | table10"),
             (lambda: published("acr", "Table2"), "'Table2' | 'table2'"),
-            (lambda: published("macer", "c1-remaining-data"), "macer 'c1-remaining-data'"),
+            (
+                lambda: published("macer", "c1-remaining-data"),
+                "macer 'c1-remaining-data'",
+            ),
             (lambda: published(None, "figure9"), "'figure9' | c1-remaining-data"),
         ]
     )

@@ -17,7 +17,11 @@ from randsmooth.rules import CONFIDENCE_BOUNDS, RULES
 from randsmooth.training.presets import PRESETS
 
 ROOT = Path(randsmooth.__file__).parents[2]
-NEEDED = {"inproceedings": {"booktitle"}, "article": {"journal"}, "techreport": {"institution"}}
+NEEDED = {
+    "inproceedings": {"booktitle"},
+    "article": {"journal"},
+    "techreport": {"institution"},
+}
 NEEDED |= {"misc": {"howpublished"}, "software": {"version"}}
 
 
@@ -28,16 +32,26 @@ def keys(found: Bibliography) -> list[str]:
 def test_every_name_of_ours_has_its_papers_and_every_entry_its_use() -> None:
     ours = {
         kind: {name for name in registry if registry.source(name) == "randsmooth"}
-        for kind, registry in (("training method", METHODS), ("rule", RULES), ("data set", DATASETS))
+        for kind, registry in (
+            ("training method", METHODS),
+            ("rule", RULES),
+            ("data set", DATASETS),
+        )
     }
     ours["bound"] = {*CONFIDENCE_BOUNDS}
-    ours["settings of"] = {one.name.partition("/")[0] for one in PRESETS} - {"randsmooth"}
+    ours["settings of"] = {one.name.partition("/")[0] for one in PRESETS} - {
+        "randsmooth"
+    }
     for kind, names in ours.items():
         assert {*"|".join(needs()[kind]).split("|")} == names, kind
-    networks = [name for name in ARCHITECTURES if ARCHITECTURES.source(name) == "randsmooth"]
+    networks = [
+        name for name in ARCHITECTURES if ARCHITECTURES.source(name) == "randsmooth"
+    ]
     for name in [*networks, "resnet152", "wrn16-4", "dncnn-17x64"]:
         assert cited([name]).unlisted == (), name
-    used = {key for names in needs().values() for keys, _ in names.values() for key in keys}
+    used = {
+        key for names in needs().values() for keys, _ in names.values() for key in keys
+    }
     assert {*references()} == used | {"randsmooth"}
 
 
@@ -48,14 +62,19 @@ def test_an_entry_is_whole_bibtex_in_plain_letters() -> None:
         text = reference.bibtex()
         assert f"\n{text}\n" in file, key  # nothing of it is lost in reading
         assert text.isascii() and text.count("{") == text.count("}"), key
-        assert {"author", "title", "year"} | NEEDED[reference.kind] <= {*reference.fields}, key
+        assert {"author", "title", "year"} | NEEDED[reference.kind] <= {
+            *reference.fields
+        }, key
         assert re.fullmatch(r"\d+--\d+", reference.fields.get("pages", "1--2")), key
         assert not re.search(r"[\\{}]", reference.text()), key
 
 
 def test_the_method_of_a_paper_and_the_paper_name_the_same_people() -> None:
     for name, ((key, *_), _) in needs()["training method"].items():
-        first, fields = METHODS[name].source.split(",")[0].split(" ")[0], references()[key].fields
+        first, fields = (
+            METHODS[name].source.split(",")[0].split(" ")[0],
+            references()[key].fields,
+        )
         assert first in fields["author"].split(" and ")[0], name
         assert fields["year"] in METHODS[name].source, name
 
@@ -63,18 +82,30 @@ def test_the_method_of_a_paper_and_the_paper_name_the_same_people() -> None:
 def test_parts_around_a_network_are_cited() -> None:
     assert keys(cited(["p_A"])) == keys(cited(["p_a"]))
     behind = {"denoiser": {"arch": "dncnn-17x64"}, "classifier": {"arch": "resnet20"}}
-    diffused = {"denoiser": {"arch": "one step of the diffusion model UNet", "timestep": 3}}
-    ensemble = {"arch": "Ensemble", "notes": ["an ensemble of 3: the mean of the members' logits"], "method": "macer"}
+    diffused = {
+        "denoiser": {"arch": "one step of the diffusion model UNet", "timestep": 3}
+    }
+    ensemble = {
+        "arch": "Ensemble",
+        "notes": ["an ensemble of 3: the mean of the members' logits"],
+        "method": "macer",
+    }
     for model, named in (
         (behind, "salman2020denoised zhang2017beyond he2016deep"),
         (diffused, "carlini2023free"),
         (ensemble, "horvath2022boosting zhai2020macer"),
     ):
-        assert {*named.split()} <= {*keys(bibliography_of(of_header(Header(model=model))))}, model
+        assert {*named.split()} <= {
+            *keys(bibliography_of(of_header(Header(model=model))))
+        }, model
 
 
-def test_what_another_package_brings_is_left_to_its_author(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(METHODS, "_entries", {"mine": METHODS["gaussian"], "a@{b": METHODS["gaussian"]})
+def test_what_another_package_brings_is_left_to_its_author(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        METHODS, "_entries", {"mine": METHODS["gaussian"], "a@{b": METHODS["gaussian"]}
+    )
     found = cited(["mine"])
     assert keys(found) == ["randsmooth"]
     assert found.unlisted == ("the training method mine (from this program)",)
@@ -85,7 +116,13 @@ def test_what_another_package_brings_is_left_to_its_author(monkeypatch: pytest.M
 
 def test_the_papers_of_a_published_log_follow_from_its_path(logs: Path) -> None:
     (log,) = (logs / "cifar10-sigma0.5").glob("macer.tsv")
-    certified = ["cohen2019certified", "clopper1934use", "zhai2020macer", "krizhevsky2009learning", "sun2025acr"]
+    certified = [
+        "cohen2019certified",
+        "clopper1934use",
+        "zhai2020macer",
+        "krizhevsky2009learning",
+        "sun2025acr",
+    ]
     assert keys(cited([log])) == ["randsmooth", *certified]
 
 

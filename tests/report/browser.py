@@ -9,7 +9,9 @@ from chromium import chromium
 PROBES = Path(__file__).parent / "probes"
 
 
-def opened(path: Path, probe: str, *, size: tuple[int, int] = (1200, 2000), silent: bool = True) -> Any:
+def opened(
+    path: Path, probe: str, *, size: tuple[int, int] = (1200, 2000), silent: bool = True
+) -> Any:
     """What `probe`, a script or the name of one of PROBES, leaves in `document.body.dataset.probe`, as JSON.
 
     It runs once the page has loaded. No error may reach the console, if `silent`.

@@ -43,9 +43,14 @@ class Read(HTMLParser):
         """The cells of each line of a leaderboard's table, without their intervals."""
         bodies = re.findall(r'<tr class="line".*?</tr>', self.source, re.DOTALL)
         cells = (
-            re.findall(r"<t[hd].*?</t[hd]>", re.sub(r"<small>.*?</small>", "", body), re.DOTALL) for body in bodies
+            re.findall(
+                r"<t[hd].*?</t[hd]>", re.sub(r"<small>.*?</small>", "", body), re.DOTALL
+            )
+            for body in bodies
         )
-        return [[re.sub(r"<[^>]*>", "", cell).strip() for cell in line] for line in cells]
+        return [
+            [re.sub(r"<[^>]*>", "", cell).strip() for cell in line] for line in cells
+        ]
 
     @property
     def text(self) -> str:

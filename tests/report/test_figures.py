@@ -26,7 +26,12 @@ from randsmooth.report import (
 from report import reading
 from report.conftest import Make
 
-BEGINS = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml", "html": b"<!DOCTYPE html>"}
+BEGINS = {
+    "png": b"\x89PNG",
+    "pdf": b"%PDF",
+    "svg": b"<?xml",
+    "html": b"<!DOCTYPE html>",
+}
 TEXT = "right under attack, "
 EVIL = '<script>alert(1)</script> $x_1$ "quoted" שלום'
 
@@ -39,7 +44,10 @@ def panels(name: str = "ours", count: int = 4) -> list[Axes]:
         Line("another", x, 50 - 40 * x, labels=()),
         Line("named", x[:3], x[:3], "points", labels=("a", EVIL, "c")),
     )
-    return [Axes(f"panel {i}", "radius", "accuracy (%)", lines, log=i == 1, log_x=i == 2) for i in range(count)]
+    return [
+        Axes(f"panel {i}", "radius", "accuracy (%)", lines, log=i == 1, log_x=i == 2)
+        for i in range(count)
+    ]
 
 
 def test_every_format_is_written(make: Make, tmp_path: Path) -> None:
@@ -49,7 +57,9 @@ def test_every_format_is_written(make: Make, tmp_path: Path) -> None:
         for count in (1, 2, 3, 7) if suffix in ("png", "html") else (2,):
             draw(panels(count=count), path)
             assert path.read_bytes().startswith(begin), (suffix, count)
-        for curves in (draw_radius_accuracy, draw_p_a_curves) if suffix != "html" else ():
+        for curves in (
+            (draw_radius_accuracy, draw_p_a_curves) if suffix != "html" else ()
+        ):
             curves(tables, path)
             assert path.read_bytes().startswith(begin), suffix
         assert [file.name for file in tmp_path.iterdir()] == [path.name]
@@ -59,27 +69,46 @@ def test_every_format_is_written(make: Make, tmp_path: Path) -> None:
 def test_names_from_files_stay_text(make: Make, tmp_path: Path) -> None:
     draw(panels(EVIL), tmp_path / "a.html")
     page = (tmp_path / "a.html").read_text()
-    assert "<script>alert" not in page and not re.search(r'<(script|link)[^>]*(src|href)="http', page)
-    drawn = [trace for panel in json.loads(reading.Read(page).scripts[0]) for trace in panel["data"]]
-    assert {trace["name"] for trace in drawn} == {escape.plotly(EVIL), "another", "named"}
+    assert "<script>alert" not in page and not re.search(
+        r'<(script|link)[^>]*(src|href)="http', page
+    )
+    drawn = [
+        trace
+        for panel in json.loads(reading.Read(page).scripts[0])
+        for trace in panel["data"]
+    ]
+    assert {trace["name"] for trace in drawn} == {
+        escape.plotly(EVIL),
+        "another",
+        "named",
+    }
     draw(panels(EVIL), tmp_path / "a.svg")  # a name is no formula either
     assert "$x_1$" in re.sub(r"<!--|-->", "", (tmp_path / "a.svg").read_text())
     for name in ("$\\frac{$", "_hidden", "a" * 300, "%&#"):
         draw_radius_accuracy([make(name)], tmp_path / "figure.svg")
-        assert name[:8].replace("&", "&amp;") in (tmp_path / "figure.svg").read_text(), name
+        assert (
+            name[:8].replace("&", "&amp;") in (tmp_path / "figure.svg").read_text()
+        ), name
 
 
 def test_the_legend_is_inside_the_figure() -> None:
     for count, letters, columns in ((1, 60, 1), (1, 24, 2), (3, 60, 2), (3, 10, 6)):
-        lines = [Line(f"{k} {10 * TEXT}"[:letters], np.zeros(2), np.zeros(2)) for k in range(7)]
+        lines = [
+            Line(f"{k} {10 * TEXT}"[:letters], np.zeros(2), np.zeros(2))
+            for k in range(7)
+        ]
         figure = charts._figure([Axes("", "", "", lines)] * count)
         figure.savefig(io.BytesIO(), format="png")
         (legend,) = figure.legends
         within = legend.get_window_extent()
-        assert 0.0 <= within.x0 < within.x1 <= figure.bbox.x1 and legend._ncols == columns, (count, letters)
+        assert (
+            0.0 <= within.x0 < within.x1 <= figure.bbox.x1 and legend._ncols == columns
+        ), (count, letters)
 
 
-def test_bad_input_is_named_and_writes_nothing(make: Make, log: Make, tmp_path: Path) -> None:
+def test_bad_input_is_named_and_writes_nothing(
+    make: Make, log: Make, tmp_path: Path
+) -> None:
     table = make()
     unlabelled = replace(table, label=np.full(len(table), NO_LABEL))
     check_refusals(
@@ -87,8 +116,14 @@ def test_bad_input_is_named_and_writes_nothing(make: Make, log: Make, tmp_path: 
             (lambda: draw([], tmp_path / "a.png"), "nothing to draw"),
             (lambda: draw(panels(), tmp_path / "a.gif"), "'gif'"),
             (lambda: draw_radius_accuracy([table], tmp_path / "a.jpg"), "'jpg'"),
-            (lambda: draw_radius_accuracy([unlabelled], tmp_path / "a.png"), "no labels"),
-            (lambda: draw_p_a_curves([log([1.0])], tmp_path / "a.png"), "--sigma, --n, --alpha"),
+            (
+                lambda: draw_radius_accuracy([unlabelled], tmp_path / "a.png"),
+                "no labels",
+            ),
+            (
+                lambda: draw_p_a_curves([log([1.0])], tmp_path / "a.png"),
+                "--sigma, --n, --alpha",
+            ),
             (lambda: draw_p_a_curves([], tmp_path / "a.png"), "no certificate table"),
             (lambda: Line("a", np.zeros(1), np.zeros(1), "dots"), "'dots' | points"),  # type: ignore[arg-type]
         ]
@@ -99,12 +134,26 @@ def test_bad_input_is_named_and_writes_nothing(make: Make, log: Make, tmp_path: 
 @pytest.fixture
 def tables(make: Make) -> list[Certificates]:
     of = {"cat-rs/macer": ("macer", 0.25, 1.0), "": ("gaussian", 0.5, 1.0)}
-    facts = [(name, preset, sigma) for preset, (name, *sigmas) in of.items() for sigma in sigmas]
+    facts = [
+        (name, preset, sigma)
+        for preset, (name, *sigmas) in of.items()
+        for sigma in sigmas
+    ]
     made = [
-        make(f"{name}-{sigma}", seed=seed, a=1.0 / float(sigma), sigma=sigma, model={"method": name, "preset": preset})
+        make(
+            f"{name}-{sigma}",
+            seed=seed,
+            a=1.0 / float(sigma),
+            sigma=sigma,
+            model={"method": name, "preset": preset},
+        )
         for seed, (name, preset, sigma) in enumerate(facts)
     ]
-    return [*made, make("alone", sigma=0.25, model={"method": "stability"}), make("nameless", sigma=0.5)]
+    return [
+        *made,
+        make("alone", sigma=0.25, model={"method": "stability"}),
+        make("nameless", sigma=0.5),
+    ]
 
 
 def test_who_has_several_sigma(tables: list[Certificates]) -> None:
@@ -115,17 +164,32 @@ def test_who_has_several_sigma(tables: list[Certificates]) -> None:
     }
 
 
-def test_what_is_drawn_is_the_envelope_and_its_sigma(tables: list[Certificates], tmp_path: Path) -> None:
+def test_what_is_drawn_is_the_envelope_and_its_sigma(
+    tables: list[Certificates], tmp_path: Path
+) -> None:
     groups = group_by_method(tables)
     shares, sigmas = envelope_axes(groups)
     assert "no one classifier's" in shares.title
-    for line, sigma, group in zip(shares.lines, sigmas.lines, groups.values(), strict=True):
+    for line, sigma, group in zip(
+        shares.lines, sigmas.lines, groups.values(), strict=True
+    ):
         found = metrics.envelope(group)
-        ends = [] if max(map(metrics.farthest, group)) <= 1.005 * found.radii[-1] else [0.0]
-        assert np.asarray(line.y).tolist() == [*(100 * found.share), *ends]  # no fall where sigma certifies no farther
+        ends = (
+            []
+            if max(map(metrics.farthest, group)) <= 1.005 * found.radii[-1]
+            else [0.0]
+        )
+        assert np.asarray(line.y).tolist() == [
+            *(100 * found.share),
+            *ends,
+        ]  # no fall where sigma certifies no farther
         held = found.best >= 0
-        assert np.asarray(sigma.y).tolist() == [group[best].header.sigma for best in found.best[held]]
+        assert np.asarray(sigma.y).tolist() == [
+            group[best].header.sigma for best in found.best[held]
+        ]
         assert len(np.unique(np.asarray(sigma.y))) == 2
     draw_envelopes(groups, tmp_path / "sigmas.png")
     assert (tmp_path / "sigmas.png").stat().st_size > 5000
-    assert "nothing to draw" in refusal(lambda: draw_envelopes({}, tmp_path / "none.png"))
+    assert "nothing to draw" in refusal(
+        lambda: draw_envelopes({}, tmp_path / "none.png")
+    )

@@ -14,7 +14,15 @@ from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.cli.verbs.sweep import ranking
 from randsmooth.report import leaderboard_page, measure, write_leaderboard
-from randsmooth.report.leaderboard import LEVELS, STEPS, Entry, by_setting, curves_of, to_json, usual_radii
+from randsmooth.report.leaderboard import (
+    LEVELS,
+    STEPS,
+    Entry,
+    by_setting,
+    curves_of,
+    to_json,
+    usual_radii,
+)
 from report.browser import opened
 from report.conftest import Make
 from report.reading import Read
@@ -31,9 +39,21 @@ def test_a_line_tells_the_tables_figures(make: Make) -> None:
     table = make("amplify", model={"method": "amplify"}, split="test")
     (line,) = Read(leaderboard_page(measured([table]), radii=[0.25, 0.5])).lines
     p_a = [f"{100 * metrics.p_a(table).share(x).value:.1f}" for x in metrics.P_A_LEVELS]
-    accuracy = [f"{100 * metrics.certified_accuracy(table, r).value:.1f}" for r in (0.0, 0.25, 0.5)]
+    accuracy = [
+        f"{100 * metrics.certified_accuracy(table, r).value:.1f}"
+        for r in (0.0, 0.25, 0.5)
+    ]
     acr = f"{metrics.acr(table).value:.3f}"
-    assert line == ["amplifydeep", "digits", "sigma 0.5", "amplify", "150", *p_a, *accuracy, acr]
+    assert line == [
+        "amplifydeep",
+        "digits",
+        "sigma 0.5",
+        "amplify",
+        "150",
+        *p_a,
+        *accuracy,
+        acr,
+    ]
 
 
 def test_lines_come_in_the_order_of_the_p_a_curve_and_not_of_acr(log: Make) -> None:
@@ -43,79 +63,157 @@ def test_lines_come_in_the_order_of_the_p_a_curve_and_not_of_acr(log: Make) -> N
     lines = Read(leaderboard_page(measured([few_far, all_near]))).lines
     assert [line[0] for line in lines] == ["all-neardeep", "few-fardeep"]
     far = Read(leaderboard_page(measured([few_far, all_near]), radii=[9.0])).lines
-    assert {line[-2] for line in far} == {"–"}  # no n certifies that far: nothing is measured there
-    tied = [log([0.1, 0.1], "near", **LOGGED), log([0.1, 1.0], "far", **LOGGED)]  # at 1/2, and parted farther up
-    assert [row.entry.table.name for row in by_setting(measured(tied))[1][0].rows] == ["far", "near"]
+    assert {line[-2] for line in far} == {
+        "–"
+    }  # no n certifies that far: nothing is measured there
+    tied = [
+        log([0.1, 0.1], "near", **LOGGED),
+        log([0.1, 1.0], "far", **LOGGED),
+    ]  # at 1/2, and parted farther up
+    assert [row.entry.table.name for row in by_setting(measured(tied))[1][0].rows] == [
+        "far",
+        "near",
+    ]
 
 
 def test_other_settings_stand_apart(make: Make) -> None:
     usual = "digits, 150 images, sigma 0.5, n 500, alpha 0.001"
-    others = {"sigma": (0.5, 1), "n": (500, 1000), "dataset": ("digits", "mnist"), "alpha": (0.001, 0.01)}
+    others = {
+        "sigma": (0.5, 1),
+        "n": (500, 1000),
+        "dataset": ("digits", "mnist"),
+        "alpha": (0.001, 0.01),
+    }
     for fact, (before, now) in (others | {"images": (150, 140)}).items():
         facts, words = {fact: now}, usual.replace(str(before), str(now), 1)
-        _, groups = by_setting(entries := measured([make("a"), make("b", **facts), make("c", seed=1)]))
-        named = {group.words: {row.entry.table.name for row in group.rows} for group in groups}
+        _, groups = by_setting(
+            entries := measured([make("a"), make("b", **facts), make("c", seed=1)])
+        )
+        named = {
+            group.words: {row.entry.table.name for row in group.rows}
+            for group in groups
+        }
         assert named == {usual: {"a", "c"}, words: {"b"}}
         assert "They were made in 2 settings" in Read(leaderboard_page(entries)).text
-    _, groups = by_setting(measured([make("a"), make("b", images=151).rows(np.arange(151) > 0)]))
+    _, groups = by_setting(
+        measured([make("a"), make("b", images=151).rows(np.arange(151) > 0)])
+    )
     assert groups[1].words == f"{groups[0].words}; image set 2"
-    _, groups = by_setting(measured([make("a"), make("b", dataset=""), make("c", dataset=None)]))
-    assert [row.entry.table.name for group in groups for row in group.rows] == ["b", "a", "c"]
+    _, groups = by_setting(
+        measured([make("a"), make("b", dataset=""), make("c", dataset=None)])
+    )
+    assert [row.entry.table.name for group in groups for row in group.rows] == [
+        "b",
+        "a",
+        "c",
+    ]
 
 
 def test_marks_are_given_within_a_setting_and_never_for_acr(log: Make) -> None:
-    tables = [log([1.0, 0.6], "a", **LOGGED), log([1.0, -1.0], "b", **LOGGED), log([1.0, 0.6], "c", sigma=1.0)]
+    tables = [
+        log([1.0, 0.6], "a", **LOGGED),
+        log([1.0, -1.0], "b", **LOGGED),
+        log([1.0, 0.6], "c", sigma=1.0),
+    ]
     _, groups = by_setting(measured(tables), [0.5])
     marked = {row.entry.table.name: row for group in groups for row in group.rows}
     marks = {name: [cell.mark for cell in row.cells] for name, row in marked.items()}
     assert marks["a"][5] == "best" and not marks["b"][5]  # of two, none is second
     assert not marks["c"][5]  # alone in its setting
     assert not any(of[-1] for of in marks.values())
-    _, (group,) = by_setting(measured([log([0.3, 0.3], "a", **LOGGED), log([0.2, 0.2], "b", **LOGGED)]), [0.25, 2.0])
+    _, (group,) = by_setting(
+        measured([log([0.3, 0.3], "a", **LOGGED), log([0.2, 0.2], "b", **LOGGED)]),
+        [0.25, 2.0],
+    )
     assert [row.cells[5].mark for row in group.rows] == ["best", ""]
-    assert not any(row.cells[6].mark or row.cells[0].mark for row in group.rows)  # equal figures
+    assert not any(
+        row.cells[6].mark or row.cells[0].mark for row in group.rows
+    )  # equal figures
 
 
-def test_of_the_first_of_several_the_choice_is_allowed_for(make: Make, tmp_path: Path) -> None:
-    entries = measured([make(name, seed=seed) for seed, name in enumerate("abc")] + [make("d", sigma=1.0)])
+def test_of_the_first_of_several_the_choice_is_allowed_for(
+    make: Make, tmp_path: Path
+) -> None:
+    entries = measured(
+        [make(name, seed=seed) for seed, name in enumerate("abc")]
+        + [make("d", sigma=1.0)]
+    )
     _, (group, alone) = by_setting(entries)
     first = group.rows[0].entry
     assert first.smoothed is not None
     chosen = metrics.share_if_chosen(first.smoothed, 3)
     assert chosen.low < first.smoothed.low <= first.smoothed.high < chosen.high
     said = f"{100.0 * chosen.low:.1f} to {100.0 * chosen.high:.1f}%"
-    assert group.of_the_first.startswith(f"{first.table.name} is the first of 3 ") and said in group.of_the_first
+    assert (
+        group.of_the_first.startswith(f"{first.table.name} is the first of 3 ")
+        and said in group.of_the_first
+    )
     assert alone.of_the_first == ""
     assert Read(leaderboard_page(entries)).text.count(said) == 1
     write_leaderboard(entries, tmp_path / "board.html")
     record = json.loads((tmp_path / "board.json").read_text())[0]
     assert record["smoothed_accuracy_if_chosen"] == {**asdict(chosen), "tables": 3}
-    printed = [line for line in ranking(tmp_path / "board.json") if "looks too good" in line]
+    printed = [
+        line for line in ranking(tmp_path / "board.json") if "looks too good" in line
+    ]
     (line,) = printed  # after the setting with several tables alone
     assert "first of 3" in line and f"{chosen.low:.1%} to {chosen.high:.1%}" in line
 
 
-def test_what_does_not_tell_p_a_is_empty_last_and_explained(make: Make, log: Make) -> None:
-    read = Read(leaderboard_page(measured([log([1.0, 0.2], "bare", n=1000), make("a", images=2)])))
+def test_what_does_not_tell_p_a_is_empty_last_and_explained(
+    make: Make, log: Make
+) -> None:
+    read = Read(
+        leaderboard_page(
+            measured([log([1.0, 0.2], "bare", n=1000), make("a", images=2)])
+        )
+    )
     bare = next(line for line in read.lines if line[0].startswith("bare"))
-    assert bare[1:6] == ["–", "–", "1,000", "–", "2"]  # data set, sigma, n, method, images
+    assert bare[1:6] == [
+        "–",
+        "–",
+        "1,000",
+        "–",
+        "2",
+    ]  # data set, sigma, n, method, images
     assert bare[6:10] == ["–"] * 4 and bare[10] == "100.0"
     assert read.lines[-1] == bare
-    assert "p_A is not known of 1 table: a published log does not say its sigma, alpha; give" in read.text
+    assert (
+        "p_A is not known of 1 table: a published log does not say its sigma, alpha; give"
+        in read.text
+    )
     said = "A published log gives the p_A of correctly certified images only"
     assert said in Read(leaderboard_page(measured([log([1.0], **LOGGED)]))).text
     assert said not in Read(leaderboard_page(measured([make("a"), log([1.0])]))).text
 
 
 def test_records_are_the_lines_at_full_precision(make: Make) -> None:
-    table, other = make("a", split="test", model={"method": "macer"}), make("b", sigma=1.0, a=9.0)
-    first, second = told = json.loads(to_json(*by_setting(measured([other, table]), [0.5])))
+    table, other = (
+        make("a", split="test", model={"method": "macer"}),
+        make("b", sigma=1.0, a=9.0),
+    )
+    first, second = told = json.loads(
+        to_json(*by_setting(measured([other, table]), [0.5]))
+    )
     jsonschema.validate(told, json.loads(SCHEMA.read_text()))
-    assert (first["name"], first["file"], second["name"]) == ("a", "deep/a.parquet", "b")
-    known = {"dataset": "digits", "split": "test", "method": "macer", "rule": "fixed", "sigma": 0.5, "images": 150}
+    assert (first["name"], first["file"], second["name"]) == (
+        "a",
+        "deep/a.parquet",
+        "b",
+    )
+    known = {
+        "dataset": "digits",
+        "split": "test",
+        "method": "macer",
+        "rule": "fixed",
+        "sigma": 0.5,
+        "images": 150,
+    }
     assert known.items() <= first.items() and second["method"] is None
     assert first["acr"] == asdict(metrics.acr(table))
-    assert first["certified_accuracy"] == [{"radius": 0.5, **asdict(metrics.certified_accuracy(table, 0.5))}]
+    assert first["certified_accuracy"] == [
+        {"radius": 0.5, **asdict(metrics.certified_accuracy(table, 0.5))}
+    ]
     assert [share["at_least"] for share in first["p_A"]] == [0.5, 0.75, 0.9, 0.99]
 
 
@@ -123,7 +221,10 @@ def test_nothing_to_rank_and_senseless_radii_are_refused(make: Make, log: Make) 
     check_refusals(
         [
             (lambda: leaderboard_page(measured([make("a")]), radii=[-1.0]), "-1"),
-            (lambda: leaderboard_page(measured([make("a")]), radii=[float("nan")]), "nan"),
+            (
+                lambda: leaderboard_page(measured([make("a")]), radii=[float("nan")]),
+                "nan",
+            ),
             (lambda: leaderboard_page([]), "no certificate table"),
             (lambda: measure(log([]), "empty.tsv"), "no image"),
         ]
@@ -131,16 +232,28 @@ def test_nothing_to_rank_and_senseless_radii_are_refused(make: Make, log: Make) 
 
 
 def test_it_is_written_whole_with_its_json(make: Make, tmp_path: Path) -> None:
-    write_leaderboard(measured([make("\ud800")]), tmp_path / "deep" / "board.html", title="Title")
+    write_leaderboard(
+        measured([make("\ud800")]), tmp_path / "deep" / "board.html", title="Title"
+    )
     assert (tmp_path / "deep" / "board.html").read_text().rstrip().endswith("</html>")
-    assert json.loads((tmp_path / "deep" / "board.json").read_text())[0]["images"] == 150
-    refusal(lambda: write_leaderboard(measured([make()]), tmp_path / "bad.html", radii=[-1.0]))
+    assert (
+        json.loads((tmp_path / "deep" / "board.json").read_text())[0]["images"] == 150
+    )
+    refusal(
+        lambda: write_leaderboard(
+            measured([make()]), tmp_path / "bad.html", radii=[-1.0]
+        )
+    )
     assert list(tmp_path.glob("bad*")) == []
 
 
 @pytest.mark.slow
 def test_sorting_and_filtering_work_in_a_browser(make: Make, tmp_path: Path) -> None:
-    tables = [make("beta", a=2.0), make("alpha", a=8.0), make("gamma", a=20.0, b=0.5, sigma=1.0)]
+    tables = [
+        make("beta", a=2.0),
+        make("alpha", a=8.0),
+        make("gamma", a=20.0, b=0.5, sigma=1.0),
+    ]
     path = tmp_path / "board.html"
     path.write_text(leaderboard_page(measured(tables)))
     assert opened(path, "sorting") == [
@@ -157,9 +270,14 @@ def test_sorting_and_filtering_work_in_a_browser(make: Make, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_curves_and_more_lines_come_on_demand_in_a_browser(log: Make, tmp_path: Path) -> None:
+def test_curves_and_more_lines_come_on_demand_in_a_browser(
+    log: Make, tmp_path: Path
+) -> None:
     rng = np.random.default_rng(0)
-    tables = [log((1.2 * rng.random(50)).round(3).tolist(), f"log-{i}", **LOGGED) for i in range(210)]
+    tables = [
+        log((1.2 * rng.random(50)).round(3).tolist(), f"log-{i}", **LOGGED)
+        for i in range(210)
+    ]
     path = tmp_path / "board.html"
     path.write_text(leaderboard_page(measured(tables)))
     assert opened(path, "curves") == [
@@ -178,24 +296,45 @@ def test_curves_read_off_what_the_table_certifies(log: Make, make: Make) -> None
     curves, ours = curves_of(table), curves_of(counted)
     for place, share in enumerate(curves.accuracy):
         r = place * curves.end / STEPS
-        assert share == pytest.approx(1000 * metrics.certified_accuracy(table, min(r, 1.0)).value, abs=0.5)
+        assert share == pytest.approx(
+            1000 * metrics.certified_accuracy(table, min(r, 1.0)).value, abs=0.5
+        )
     assert len(curves.p_a) == sum(LEVELS >= 0.5) and len(ours.p_a) == len(LEVELS)
     shares = [1000 * metrics.p_a(counted).share(x).value for x in LEVELS]
     assert ours.p_a == pytest.approx(shares, abs=0.51)
 
 
-def test_methods_are_compared_with_the_gaussian_one_of_their_setting(make: Make) -> None:
-    tables = [make("gaussian", a=4.0, b=1.5, images=600), make("polar", seed=1, a=0.6, b=0.3, images=600)]
+def test_methods_are_compared_with_the_gaussian_one_of_their_setting(
+    make: Make,
+) -> None:
+    tables = [
+        make("gaussian", a=4.0, b=1.5, images=600),
+        make("polar", seed=1, a=0.6, b=0.3, images=600),
+    ]
     entries = measured([*tables, make("elsewhere", seed=2, sigma=1.0)])
     (one,) = metrics.compare([(tables[1], tables[0])], usual_radii(entries))
     text = Read(leaderboard_page(entries)).text
     assert f"polar : {one.verdict}" in text and one.scope.words in text
-    told = {record["name"]: record["against"] for record in json.loads(to_json(*by_setting(entries)))}
+    told = {
+        record["name"]: record["against"]
+        for record in json.loads(to_json(*by_setting(entries)))
+    }
     assert told["gaussian"] is told["elsewhere"] is None
-    assert told["polar"]["words"] == str(one.verdict) and told["polar"]["baseline"] == "gaussian"
+    assert (
+        told["polar"]["words"] == str(one.verdict)
+        and told["polar"]["baseline"] == "gaussian"
+    )
     assert told["polar"]["judged_together"]["critical"] == one.scope.critical
     named = [
-        make(name, seed=seed, model={"method": name}).renamed("log") for seed, name in enumerate(["gaussian", "b"])
+        make(name, seed=seed, model={"method": name}).renamed("log")
+        for seed, name in enumerate(["gaussian", "b"])
     ]
-    text = Read(leaderboard_page([measure(table, f"{place}/log.parquet") for place, table in enumerate(named)])).text
+    text = Read(
+        leaderboard_page(
+            [
+                measure(table, f"{place}/log.parquet")
+                for place, table in enumerate(named)
+            ]
+        )
+    ).text
     assert "Against 0/log.parquet" in text and "1/log.parquet :" in text

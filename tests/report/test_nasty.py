@@ -11,7 +11,14 @@ import pytest
 from nasty import NASTY, STRINGS, table
 from randsmooth import escape
 from randsmooth.certificates import Certificates
-from randsmooth.report import Axes, Line, comparison_page, draw, leaderboard_page, measure
+from randsmooth.report import (
+    Axes,
+    Line,
+    comparison_page,
+    draw,
+    leaderboard_page,
+    measure,
+)
 from report.browser import opened
 
 
@@ -50,9 +57,22 @@ def tables(strings: list[str]) -> list[Certificates]:
     """The first ten strings' tables, which say all of them in every field."""
     made = []
     for seed, name in enumerate(strings[:10]):
-        fields = ("dataset", "split", "selection", "noise", "backend", "device", "guarantee")
-        facts: dict[str, object] = dict.fromkeys(fields, name) | {"classes": tuple(strings), "notes": tuple(strings)}
-        facts["model"] = {f"{text}.": {text: text} for text in strings} | {"method": name}
+        fields = (
+            "dataset",
+            "split",
+            "selection",
+            "noise",
+            "backend",
+            "device",
+            "guarantee",
+        )
+        facts: dict[str, object] = dict.fromkeys(fields, name) | {
+            "classes": tuple(strings),
+            "notes": tuple(strings),
+        }
+        facts["model"] = {f"{text}.": {text: text} for text in strings} | {
+            "method": name
+        }
         made.append(table(name, seed, strings, **facts))
     return [*made, table("gaussian", 10, strings)]
 
@@ -62,15 +82,31 @@ def shown(text: str) -> str:
 
 
 @pytest.mark.slow
-def test_nothing_runs_and_nothing_is_fetched(heard: tuple[str, list[str]], tmp_path: Path) -> None:
-    strings, title, x = reaching(heard[0]), NASTY["end of style and title"], np.linspace(0.0, 1.0, 3)
+def test_nothing_runs_and_nothing_is_fetched(
+    heard: tuple[str, list[str]], tmp_path: Path
+) -> None:
+    strings, title, x = (
+        reaching(heard[0]),
+        NASTY["end of style and title"],
+        np.linspace(0.0, 1.0, 3),
+    )
     made, figure = tables(strings), tmp_path / "figure.html"
     draw(
-        [Axes(strings[0], strings[1], title, [Line(text, x, x, "points", labels=(text,)) for text in strings])], figure
+        [
+            Axes(
+                strings[0],
+                strings[1],
+                title,
+                [Line(text, x, x, "points", labels=(text,)) for text in strings],
+            )
+        ],
+        figure,
     )
     pages = {
         "comparison": comparison_page(made, title=title, command=strings[0]),
-        "leaderboard": leaderboard_page([measure(t, f"{t.name}/{t.name}") for t in made], title=title),
+        "leaderboard": leaderboard_page(
+            [measure(t, f"{t.name}/{t.name}") for t in made], title=title
+        ),
         "figure": figure.read_text(),
     }
     for kind, text in pages.items():
@@ -81,19 +117,28 @@ def test_nothing_runs_and_nothing_is_fetched(heard: tuple[str, list[str]], tmp_p
         assert told["title"] == ("figure" if kind == "figure" else title)
         seen = " ".join(told["legends"].split()) if kind == "figure" else told["shown"]
         among = strings[:10] if kind == "leaderboard" else strings
-        assert all(shown(text)[: 20 if kind == "figure" else None] in seen for text in among), kind
+        assert all(
+            shown(text)[: 20 if kind == "figure" else None] in seen for text in among
+        ), kind
         assert kind == "figure" or told["widest"] < 1600
         assert (told["drawn"] > 0) == (kind != "leaderboard")
 
 
 @pytest.mark.slow
-def test_a_page_that_does_not_escape_is_found_out(heard: tuple[str, list[str]], tmp_path: Path) -> None:
+def test_a_page_that_does_not_escape_is_found_out(
+    heard: tuple[str, list[str]], tmp_path: Path
+) -> None:
     """What the test above looks for happens in a page without escaping; and the policy alone would prevent it."""
-    path, evil = tmp_path / "page.html", "".join(reaching(heard[0])[:4]) + NASTY["script"]
+    path, evil = (
+        tmp_path / "page.html",
+        "".join(reaching(heard[0])[:4]) + NASTY["script"],
+    )
     path.write_text(f"<!-- script-src --><body>{evil}")
     told = opened(path, "nasty", silent=False)
     assert told["pwned"] == 1 and told["fetched"] and heard[1]
     heard[1].clear()
-    path.write_text(comparison_page(tables(STRINGS)[-1:]).replace("<main>", f"<main>{evil}"))
+    path.write_text(
+        comparison_page(tables(STRINGS)[-1:]).replace("<main>", f"<main>{evil}")
+    )
     told = opened(path, "nasty", silent=False)
     assert told["pwned"] == 0 and heard[1] == [] and told["drawn"] > 0

@@ -16,16 +16,39 @@ from report.reading import Read
 
 def test_no_raw_float_is_printed_and_nothing_is_fetched(make: Make) -> None:
     model = {"method": "macer", "lr": {"first": 0.1 + 0.2}}
-    read = Read(comparison_page([make("a", model=model), make("b", seed=1), make("c", seed=2)], radii=[0.1 + 0.2, 0.5]))
+    read = Read(
+        comparison_page(
+            [make("a", model=model), make("b", seed=1), make("c", seed=2)],
+            radii=[0.1 + 0.2, 0.5],
+        )
+    )
     values = [value or "" for _, attrs in read.tags for value in attrs.values()]
     assert not [text for text in [read.text, *values] if re.search(r"\d\.\d{4,}", text)]
     assert not re.findall(r"\d\.\d{5,}", read.scripts[0])
-    addresses = [attrs.get(key) or "" for _, attrs in read.tags for key in ("src", "href", "srcset", "action")]
-    assert not [address for address in addresses if not address.startswith(("#", "data:")) and address]
-    ours = read.source.replace(read.scripts[1], "")  # without plotly.js, which names its home in a comment
-    assert len(ours) < len(read.source) / 2 and not re.findall(r"https?:|//\w+\.|@import|url\(", ours)
-    (policy,) = [attrs["content"] or "" for tag, attrs in read.tags if tag == "meta" and "http-equiv" in attrs]
-    assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'; img-src data:;")
+    addresses = [
+        attrs.get(key) or ""
+        for _, attrs in read.tags
+        for key in ("src", "href", "srcset", "action")
+    ]
+    assert not [
+        address
+        for address in addresses
+        if not address.startswith(("#", "data:")) and address
+    ]
+    ours = read.source.replace(
+        read.scripts[1], ""
+    )  # without plotly.js, which names its home in a comment
+    assert len(ours) < len(read.source) / 2 and not re.findall(
+        r"https?:|//\w+\.|@import|url\(", ours
+    )
+    (policy,) = [
+        attrs["content"] or ""
+        for tag, attrs in read.tags
+        if tag == "meta" and "http-equiv" in attrs
+    ]
+    assert policy.startswith(
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data:;"
+    )
 
 
 def test_the_plots_are_valid_and_true(make: Make) -> None:
@@ -33,16 +56,25 @@ def test_the_plots_are_valid_and_true(make: Make) -> None:
     data = Read(comparison_page([table, make("b", seed=1)])).data
     # a band and a line a table, and of b's difference; bars of b; lines
     traces = {"radius": 6, "p_a": 6, "difference": 3, "waterfall": 1, "budget": 2}
-    assert {name: len(go.Figure(plot).data) for name, plot in data["plots"].items()} == traces
+    assert {
+        name: len(go.Figure(plot).data) for name, plot in data["plots"].items()
+    } == traces
     curve = data["plots"]["radius"]["data"][2]
-    assert min(len(trace["x"]) for plot in data["plots"].values() for trace in plot["data"]) > 1
+    assert (
+        min(
+            len(trace["x"]) for plot in data["plots"].values() for trace in plot["data"]
+        )
+        > 1
+    )
     exact = [100.0 * ((table.radius >= r) & table.correct).mean() for r in curve["x"]]
     assert curve["y"] == pytest.approx(exact, abs=1e-3)
     low, high = (data["plots"]["radius"]["data"][i]["y"] for i in (0, 1))
     assert all(a <= s <= b for a, s, b in zip(low, curve["y"], high, strict=True))
     p_a = data["plots"]["p_a"]["data"][2]
     hits = table.evidence()[1][range(len(table)), table.label]
-    assert p_a["y"] == pytest.approx([100.0 * (hits / 500 >= x).mean() for x in p_a["x"]], abs=1e-3)
+    assert p_a["y"] == pytest.approx(
+        [100.0 * (hits / 500 >= x).mean() for x in p_a["x"]], abs=1e-3
+    )
 
 
 def test_the_curve_meets_the_table_and_has_few_points(log: Make) -> None:
@@ -51,20 +83,41 @@ def test_the_curve_meets_the_table_and_has_few_points(log: Make) -> None:
     shares = dict(zip(curve["x"], curve["y"], strict=True))
     for r in (0.0, 0.25, 0.5, 1.0):
         assert shares[r] == 100.0 * metrics.certified_accuracy(table, r).value, r
-    large = Read(comparison_page([log([i / 2700 for i in range(10_000)], sigma=1.0, n=100_000, alpha=0.001)]))
-    assert all(len(trace["x"]) <= 510 for plot in large.data["plots"].values() for trace in plot["data"])
+    large = Read(
+        comparison_page(
+            [log([i / 2700 for i in range(10_000)], sigma=1.0, n=100_000, alpha=0.001)]
+        )
+    )
+    assert all(
+        len(trace["x"]) <= 510
+        for plot in large.data["plots"].values()
+        for trace in plot["data"]
+    )
     assert len(large.source) - len(large.scripts[1]) < 150_000
 
 
 def test_the_table_is_marked(log: Make) -> None:
     """By what is tested: two images show nothing, sixty do; the highest figure of a column is nothing by itself."""
-    few = comparison_page([log([1.0, 0.5], "gaussian"), log([2.0, -1.0], "b")], radii=[0, 1.5])
-    assert not re.search(r"<td( class=\"below\")|<td[^>]*><[bu]>", few.split("<tbody>")[1].split("</tbody>")[0])
-    text = comparison_page([log([1.0] + [0.9] * 59, "gaussian"), log([2.0, 1.9, -1.0] * 20, "b")], radii=[0, 1.0])
-    cells = re.findall(r"<td( class=\"below\")?[^>]*>(<[bu]>)?([\d.]+)", text.split("<tbody>")[1].split("</tbody>")[0])
+    few = comparison_page(
+        [log([1.0, 0.5], "gaussian"), log([2.0, -1.0], "b")], radii=[0, 1.5]
+    )
+    assert not re.search(
+        r"<td( class=\"below\")|<td[^>]*><[bu]>",
+        few.split("<tbody>")[1].split("</tbody>")[0],
+    )
+    text = comparison_page(
+        [log([1.0] + [0.9] * 59, "gaussian"), log([2.0, 1.9, -1.0] * 20, "b")],
+        radii=[0, 1.0],
+    )
+    cells = re.findall(
+        r"<td( class=\"below\")?[^>]*>(<[bu]>)?([\d.]+)",
+        text.split("<tbody>")[1].split("</tbody>")[0],
+    )
     figures = [(value, mark, bool(grey)) for grey, mark, value in cells]
     gaussian, b = figures[1:5], figures[6:10]  # after the number of images
-    assert gaussian == [(value, "", False) for value in ("0.902", "100.0", "1.7", "0.0")]
+    assert gaussian == [
+        (value, "", False) for value in ("0.902", "100.0", "1.7", "0.0")
+    ]
     assert b[1] == ("66.7", "", True) and b[2] == ("66.7", "<b>", False)
     assert 'title="95% interval' in text and "baseline</span>" in text
 
@@ -82,20 +135,34 @@ def test_classes_without_script_and_with(make: Make) -> None:
     assert "class 2" in read.text and f"{cells[2][1][0][0] / 10:.1f}" in read.text
 
 
-def test_logs_say_what_they_do_not_tell_of_p_a_and_what_would_help(make: Make, log: Make) -> None:
+def test_logs_say_what_they_do_not_tell_of_p_a_and_what_would_help(
+    make: Make, log: Make
+) -> None:
     read = Read(comparison_page([log([1.0, 0.2], "a", n=1000), log([0.4, 0.2], "b")]))
     assert "p_a" not in read.data["plots"]
-    assert "Not drawn: a :" in read.text and "give --sigma, --alpha to recover" in read.text
+    assert (
+        "Not drawn: a :" in read.text
+        and "give --sigma, --alpha to recover" in read.text
+    )
     assert "give --sigma, --n, --alpha to recover" in read.text
-    counted, logged = make("a", images=3), log([1.0, 0.2, 0.3], "b", sigma=0.5, n=1000, alpha=0.001)
-    read = Read(comparison_page([counted, replace(logged, label=counted.label, predict=counted.label)]))
+    counted, logged = (
+        make("a", images=3),
+        log([1.0, 0.2, 0.3], "b", sigma=0.5, n=1000, alpha=0.001),
+    )
+    read = Read(
+        comparison_page(
+            [counted, replace(logged, label=counted.label, predict=counted.label)]
+        )
+    )
     assert [read.data["plots"]["p_a"]["data"][i]["x"][0] for i in (2, 5)] == [0.0, 0.5]
     assert "below 1/2 its curve is unknown" in read.text
 
 
 def test_provenance_is_shared_or_side_by_side(make: Make) -> None:
     model = {"method": "macer", "lr": 0.1 + 0.2, "weights": "ab" * 32}
-    text = Read(comparison_page([make("a", seed=1), make("b", seed=2, model=model, n=1000)])).text
+    text = Read(
+        comparison_page([make("a", seed=1), make("b", seed=2, model=model, n=1000)])
+    ).text
     assert "data set digits" in text
     assert "samples to bound p_A, n 500 1000" in text
     assert "model: learning rate not recorded 0.3" in text and "ab" * 32 in text
@@ -104,10 +171,15 @@ def test_provenance_is_shared_or_side_by_side(make: Make) -> None:
 
 def test_ten_methods_that_do_not_differ_have_no_figure_in_bold(make: Make) -> None:
     """By printed figures one of them always leads; that is no finding, and the first lines claim none."""
-    text = comparison_page([make("gaussian"), *(make(f"m{i}", seed=i) for i in range(1, 10))], radii=[0, 0.25, 0.5])
+    text = comparison_page(
+        [make("gaussian"), *(make(f"m{i}", seed=i) for i in range(1, 10))],
+        radii=[0, 0.25, 0.5],
+    )
     rows = text.split("<tbody>")[1].split("</tbody>")[0]
     assert rows.count("<tr>") == 10 and "<b>" not in rows and "<u>" not in rows
-    assert "images which has the highest ACR (" in text and "is highest under" not in text
+    assert (
+        "images which has the highest ACR (" in text and "is highest under" not in text
+    )
 
 
 @pytest.mark.slow
@@ -116,7 +188,10 @@ def test_plots_slider_toggles_and_radius_work(make: Make, tmp_path: Path) -> Non
     tables = [make(name, seed=seed) for seed, name in enumerate(names)]
     (tmp_path / "report.html").write_text(comparison_page(tables, radii=[0, 0.25, 0.5]))
     told = opened(tmp_path / "report.html", "comparison")
-    assert told["drawn"] == [27, 2]  # 3 traces of 3 tables in 2 plots, of 2 differences; 3 budgets; 2 methods' bars
+    assert told["drawn"] == [
+        27,
+        2,
+    ]  # 3 traces of 3 tables in 2 plots, of 2 differences; 3 budgets; 2 methods' bars
     assert min(told["widths"]) > 800
     ((radius,), (p_a,)), text, where = told["moved"]
     assert told["start"][0] != told["moved"][0] and 0 < radius < 1.5 and 0.5 < p_a <= 1
@@ -129,14 +204,23 @@ def test_plots_slider_toggles_and_radius_work(make: Make, tmp_path: Path) -> Non
     at, (_, (pointed,)), linked = told["hovered"]
     assert abs(pointed - 0.75) < 0.02 and int(at) != 80 and linked == 1
     traces, off, text = told["hidden"]
-    assert told["focused"] and traces == [6, 6, 3, 1, 2] and off == 5 and "<b>b</b>" not in text
+    assert (
+        told["focused"]
+        and traces == [6, 6, 3, 1, 2]
+        and off == 5
+        and "<b>b</b>" not in text
+    )
     assert told["back"] == [[9, 9, 6, 2, 3], 0]
     assert told["at"] == "0.5"
 
 
 @pytest.mark.slow
-def test_a_picked_radius_out_of_reach_leaves_no_figure_of_another(make: Make, tmp_path: Path) -> None:
+def test_a_picked_radius_out_of_reach_leaves_no_figure_of_another(
+    make: Make, tmp_path: Path
+) -> None:
     tables = [make("near", sigma=0.25), make("far", sigma=1.0)]
-    (tmp_path / "report.html").write_text(comparison_page(tables, radii=[0, 0.25, 0.5, 1.0]))
+    (tmp_path / "report.html").write_text(
+        comparison_page(tables, radii=[0, 0.25, 0.5, 1.0])
+    )
     first, last = opened(tmp_path / "report.html", "radius")
     assert "–" not in first and last[0::2] == ["–"] * 3 and "–" not in last[1::2]

@@ -21,7 +21,9 @@ MARKS = {  # figures as printed, none of an unknown one, and their marks
     "2.0,1.0": "best -",
     "2.0,,1.0": "best - -",
 }
-BASELINES: list[tuple[dict[str, str | None], str | None, int | None]] = [  # name: method, the one asked for, its row
+BASELINES: list[
+    tuple[dict[str, str | None], str | None, int | None]
+] = [  # name: method, the one asked for, its row
     ({"a": None, "b": None}, None, 0),  # the first of two
     ({"a": None, "b": None, "c": None}, None, None),
     ({"a": "macer", "b": "gaussian"}, None, 1),
@@ -32,9 +34,15 @@ BASELINES: list[tuple[dict[str, str | None], str | None, int | None]] = [  # nam
     ({"a": "gaussian", "b": "gaussian"}, None, 0),
     ({"gaussian": None, "b": None}, "b", 1),
 ]
-IMAGES: list[tuple[dict[str, object], dict[str, object], str]] = [  # facts of two tables, and what is said of both
+IMAGES: list[
+    tuple[dict[str, object], dict[str, object], str]
+] = [  # facts of two tables, and what is said of both
     ({}, {"images": 40}, "40 of which are in every table."),
-    ({"split": "train"}, {"split": "test"}, "and they are of different splits (test, train)."),
+    (
+        {"split": "train"},
+        {"split": "test"},
+        "and they are of different splits (test, train).",
+    ),
     ({}, {"dataset": "mnist"}, "and they are of different data sets (digits, mnist)."),
     ({"split": "train"}, {"images": 40}, "40 of which are in every table."),
 ]
@@ -42,26 +50,46 @@ IMAGES: list[tuple[dict[str, object], dict[str, object], str]] = [  # facts of t
 
 def test_figures_are_ranked_as_printed() -> None:
     for printed, expected in MARKS.items():
-        assert [mark or "-" for mark in rank(printed.split(","))] == expected.split(), printed
+        assert [mark or "-" for mark in rank(printed.split(","))] == expected.split(), (
+            printed
+        )
 
 
 def test_the_baseline(make: Make) -> None:
     for given, name, expected in BASELINES:
-        tables = [make(called, model=method and {"method": method}) for called, method in given.items()]
+        tables = [
+            make(called, model=method and {"method": method})
+            for called, method in given.items()
+        ]
         assert find_baseline(tables, name) == expected, given
 
 
 def test_remarks(make: Make, log: Make) -> None:
     assert remarks([make(), make(seed=1)]) == []
-    (said,) = remarks([log([0.5], "a"), log([0.6], "b", n=100, alpha=0.01, sigma=0.5), log([0.4], "c")])
+    (said,) = remarks(
+        [
+            log([0.5], "a"),
+            log([0.6], "b", n=100, alpha=0.01, sigma=0.5),
+            log([0.4], "c"),
+        ]
+    )
     assert "sigma or n or alpha of a, c" in said and "--sigma, --n, --alpha" in said
     whole = log([0.5] * 300 + [-0.1] * 100, "whole")
-    for kept, unfair in ((np.arange(300), True), (np.arange(0, 400, 2), False)):  # the right ones; every other one
+    for kept, unfair in (
+        (np.arange(300), True),
+        (np.arange(0, 400, 2), False),
+    ):  # the right ones; every other one
         said = " ".join(remarks([whole, whole.rows(kept).renamed("part")]))
-        assert ("whole is right on 0.0% of its others and on 100.0% of these" in said) == unfair, said
+        assert (
+            "whole is right on 0.0% of its others and on 100.0% of these" in said
+        ) == unfair, said
         assert ("no verdict is fair" in said) == unfair
     said = " ".join(remarks([make(), make(sigma=0.25, n=1000, images=30)]))
-    assert "same images" in said and "sigma (0.25, 0.5)" in said and "n (500, 1,000)" in said
+    assert (
+        "same images" in said
+        and "sigma (0.25, 0.5)" in said
+        and "n (500, 1,000)" in said
+    )
 
 
 def test_images_are_shared_by_data_set_split_place_and_label(make: Make) -> None:
@@ -73,5 +101,13 @@ def test_images_are_shared_by_data_set_split_place_and_label(make: Make) -> None
             assert "share no image" in refusal(partial(metrics.pair, *tables))
     a = make("a")
     relabelled = replace(a, label=np.where(a.idx < 20, a.label, a.label + 1))
-    assert f" in every table by idx, {len(a) - 20} with other labels." in remarks([a, relabelled])[0]
-    assert remarks([make("a", data="sha256:1"), make("b", dataset="folder", data="sha256:1")]) == []
+    assert (
+        f" in every table by idx, {len(a) - 20} with other labels."
+        in remarks([a, relabelled])[0]
+    )
+    assert (
+        remarks(
+            [make("a", data="sha256:1"), make("b", dataset="folder", data="sha256:1")]
+        )
+        == []
+    )

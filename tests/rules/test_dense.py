@@ -37,7 +37,9 @@ def test_no_radius_is_claimed_falsely_more_often_than_alpha() -> None:
     for alpha in (0.05, 0.001):
         judge = rule(n=1000, alpha=alpha)
         errors = [exact_error(judge, i) for i in range(0, len(judge.radii), 30)]
-        assert 0.4 * alpha < max(errors) <= alpha  # stopping as it does, it never comes to the rest
+        assert (
+            0.4 * alpha < max(errors) <= alpha
+        )  # stopping as it does, it never comes to the rest
 
 
 @pytest.mark.slow
@@ -45,7 +47,12 @@ def test_every_radius_of_a_usual_run_keeps_its_level() -> None:
     for price in [0.25, 1.0]:
         judge = rule(price, n=20_000, alpha=0.001)
         for i, claim in enumerate(judge.needed):
-            assert bounds.crossing_probability(claim, judge.looks, judge._q0(judge.radii[i])) <= 0.001, price
+            assert (
+                bounds.crossing_probability(
+                    claim, judge.looks, judge._q0(judge.radii[i])
+                )
+                <= 0.001
+            ), price
 
 
 def wrong_share(judge: Rule, r: float, paths: list[tuple[int, ...]]) -> float:
@@ -57,8 +64,12 @@ def test_simulated_errors_are_those_that_were_computed() -> None:
     judge = rule(n=1000)
     for i in (0, 40, 120):
         q = np.full(4000, float(Gaussian(SIGMA).tail(judge.radii[i])) + 1e-9)
-        share = wrong_share(judge, judge.radii[i], walks(judge, q, np.random.default_rng(i)))
-        assert share == pytest.approx(exact_error(judge, i), abs=4.0 * np.sqrt(ALPHA / 4000)), i
+        share = wrong_share(
+            judge, judge.radii[i], walks(judge, q, np.random.default_rng(i))
+        )
+        assert share == pytest.approx(
+            exact_error(judge, i), abs=4.0 * np.sqrt(ALPHA / 4000)
+        ), i
 
 
 def test_control_radii_claimed_from_the_largest_on_err_too_often() -> None:
@@ -70,7 +81,9 @@ def test_control_radii_claimed_from_the_largest_on_err_too_often() -> None:
     r = judge.radii[40]
     q = np.full(4000, float(Gaussian(SIGMA).tail(r)) + 1e-9)
     paths = walks(judge, q, np.random.default_rng(5))
-    share = np.mean([Gaussian(SIGMA).radius(1.0 - p[-1] / judge.samples(p)) >= r for p in paths])
+    share = np.mean(
+        [Gaussian(SIGMA).radius(1.0 - p[-1] / judge.samples(p)) >= r for p in paths]
+    )
     assert share > 4 * ALPHA > wrong_share(judge, r, paths)
 
 
@@ -107,5 +120,8 @@ def test_harder_images_are_not_drawn_on_longer_and_a_higher_price_draws_fewer() 
     cheap, dear = rule(0.25), rule(1.0)
     assert np.all(np.diff(dear.enough) >= 0) and np.all(dear.enough >= cheap.enough)
     q = np.random.default_rng(0).beta(0.3, 1.5, 300)
-    drawn = [np.mean([r.samples(p) for p in walks(r, q, np.random.default_rng(1))]) for r in (cheap, dear)]
+    drawn = [
+        np.mean([r.samples(p) for p in walks(r, q, np.random.default_rng(1))])
+        for r in (cheap, dear)
+    ]
     assert drawn[1] < 0.8 * drawn[0] < 0.8 * N

@@ -6,7 +6,15 @@ from functools import partial
 import numpy as np
 
 from models.refusing import check_refusals, refusal
-from randsmooth.noise import Ablation, Gaussian, GaussianPerCoordinate, Laplace, Noise, Splitting, Uniform
+from randsmooth.noise import (
+    Ablation,
+    Gaussian,
+    GaussianPerCoordinate,
+    Laplace,
+    Noise,
+    Splitting,
+    Uniform,
+)
 from randsmooth.rules import Evidence, Grid, Rule, make_rule
 
 PIXELS = Ablation(10).of((1, 8, 8))
@@ -33,12 +41,21 @@ def test_radii_of_a_grid_suit_the_noise() -> None:
         assert isinstance(made, Grid)
         assert made.apart == noise.step == step, noise
         tails = [float(noise.tail(r)) for r in made.radii]
-        assert len(set(tails)) == len(tails) and 1 <= len(tails) <= 100, noise  # no radius is asked about twice
+        assert len(set(tails)) == len(tails) and 1 <= len(tails) <= 100, (
+            noise
+        )  # no radius is asked about twice
 
 
 def test_a_radius_that_cannot_be_is_refused_with_the_largest_that_can() -> None:
     """The largest is certified by samples that all agree; one that is a little larger is not."""
-    for noise in (Gaussian(0.5), Uniform(0.6), Laplace(0.3), Laplace(1e-4), Splitting(0.1), PIXELS):
+    for noise in (
+        Gaussian(0.5),
+        Uniform(0.6),
+        Laplace(0.3),
+        Laplace(1e-4),
+        Splitting(0.1),
+        PIXELS,
+    ):
         for name in ("radius", "anytime"):
             said = refusal(partial(rule, f"{name}={40 * noise.scale:g}", noise))
             largest = float(said.partition("a radius of at most ")[2])
@@ -47,11 +64,22 @@ def test_a_radius_that_cannot_be_is_refused_with_the_largest_that_can() -> None:
             while (look := made.next_look(path)) is not None:
                 path.append(look)
             assert made.claim(path).radius >= largest > 0.0, (noise, name)
-            refusal(partial(rule, f"{name}={(largest + 1 if noise is PIXELS else 1.02 * largest)!r}", noise))
+            refusal(
+                partial(
+                    rule,
+                    f"{name}={(largest + 1 if noise is PIXELS else 1.02 * largest)!r}",
+                    noise,
+                )
+            )
 
 
 def test_pixels_are_counted_whole() -> None:
-    table = (("radius=0.5", "whole"), ("grid=0.5", "whole"), ("anytime=1.5", "whole"), ("dense", "grid"))
+    table = (
+        ("radius=0.5", "whole"),
+        ("grid=0.5", "whole"),
+        ("anytime=1.5", "whole"),
+        ("dense", "grid"),
+    )
     check_refusals((partial(rule, text, PIXELS), way_out) for text, way_out in table)
     assert rule("radius=2", PIXELS).claim([32, 64]).radius == 2.0
 
@@ -60,7 +88,9 @@ COPIES = 5
 NOISE = Splitting(COPIES / 510)
 
 
-def test_no_input_within_the_radius_has_another_class_and_some_input_just_outside_may() -> None:
+def test_no_input_within_the_radius_has_another_class_and_some_input_just_outside_may() -> (
+    None
+):
     """A step of 1/255 changes the answer of one copy at most: all answers of 5 copies in 3 classes are tried."""
     rule = make_rule("exact", noise=NOISE, n=COPIES, alpha=0.0)
     for answers in itertools.product(range(3), repeat=COPIES):
@@ -85,8 +115,12 @@ def is_ahead(counts: np.ndarray, picked: int) -> bool:
     return bool((np.delete(counts, picked) < counts[picked]).all())
 
 
-def with_changed(answers: tuple[int, ...], places: tuple[int, ...]) -> itertools.product:  # type: ignore[type-arg]
-    return itertools.product(*(range(3) if i in places else [each] for i, each in enumerate(answers)))
+def with_changed(
+    answers: tuple[int, ...], places: tuple[int, ...]
+) -> itertools.product:  # type: ignore[type-arg]
+    return itertools.product(
+        *(range(3) if i in places else [each] for i, each in enumerate(answers))
+    )
 
 
 def test_what_has_no_copies_to_count_is_refused_with_a_way_out() -> None:
@@ -97,15 +131,24 @@ def test_what_has_no_copies_to_count_is_refused_with_a_way_out() -> None:
         (Splitting(0.5), 1000, 0.0, "255"),
         (Splitting(0.5), 255, 0.001, "255"),
     ]
-    made = ((partial(make_rule, "exact", noise=noise, n=n, alpha=alpha), said) for noise, n, alpha, said in table)
+    made = (
+        (partial(make_rule, "exact", noise=noise, n=n, alpha=alpha), said)
+        for noise, n, alpha, said in table
+    )
     check_refusals((make, f"cop | {said}") for make, said in made)
 
 
 def test_one_image_is_judged_as_if_all_other_copies_had_one_class() -> None:
     rule = make_rule("exact", noise=Splitting(0.5), n=255, alpha=0.0)
     assert rule.next_look([]) == 255 and rule.next_look([200]) is None
-    assert (rule.claim([255]).radius, rule.claim([128]).radius, rule.claim([100]).radius) == (127 / 255, 0.0, 0.0)
+    assert (
+        rule.claim([255]).radius,
+        rule.claim([128]).radius,
+        rule.claim([100]).radius,
+    ) == (127 / 255, 0.0, 0.0)
     assert rule.farthest == 127 / 255
     for rest, radius in (([55, 0], 72), ([30, 25], 84), ([28, 27], 85)):
-        _, found = rule.claims(Evidence.of(np.array([[1, 0, 0]]), np.array([[200, *rest]])))
+        _, found = rule.claims(
+            Evidence.of(np.array([[1, 0, 0]]), np.array([[200, *rest]]))
+        )
         assert round(float(found[0]) * 255) == radius, rest

@@ -16,7 +16,11 @@ from randsmooth.report.page.panels import budget_curve
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (8, 1, 8, 8), dtype=np.uint8)
 LABELS = np.arange(8) % 2
-FACTS: dict[str, Any] = {"name": "stripes", "classes": ("a", "b"), "sizes": {"train": 8, "test": 8}}
+FACTS: dict[str, Any] = {
+    "name": "stripes",
+    "classes": ("a", "b"),
+    "sizes": {"train": 8, "test": 8},
+}
 STRIPES = replace(DATASETS["digits"], **FACTS, read=lambda split: (PIXELS, LABELS))
 
 
@@ -30,8 +34,14 @@ def but(**facts: Any) -> DatasetSpec:
 
 DATA: list[tuple[Any, str]] = [
     ({}, "is a dict, expected data.DatasetSpec"),
-    *((but(shape=shape), f"has the shape {shape}") for shape in ((1, 8, 9), (8, 8), (2, 8, 8))),
-    *((but(classes=names), "at least two classes, all different") for names in (("a", "a"), ("a",))),
+    *(
+        (but(shape=shape), f"has the shape {shape}")
+        for shape in ((1, 8, 9), (8, 8), (2, 8, 8))
+    ),
+    *(
+        (but(classes=names), "at least two classes, all different")
+        for names in (("a", "a"), ("a",))
+    ),
     (but(description="two\nlines"), "description of one line"),
     (but(augment="blur"), "has augment='blur'"),
     (but(sizes={"train": 8}), "has sizes of ['train']"),
@@ -39,10 +49,27 @@ DATA: list[tuple[Any, str]] = [
     (but(mean=(0.5,)), "give both"),
     (but(mean=(0.5, 0.5), std=(0.5, 0.5)), "expected 1 numbers"),
     (but(arch="vgg16"), "fails when it is tried|'vgg16'"),
-    *((reads(pixels), "reads train pixels that are no uint8 (8, 1, 8, 8)") for pixels in (PIXELS / 255, PIXELS[:4])),
-    *((reads(PIXELS, labels), "reads train labels that are no int64 (8,)") for labels in (LABELS[:4], LABELS / 1)),
-    (reads(PIXELS, np.zeros(8, np.int64)), "has train labels [0], expected each of 0 to 1"),
-    (but(read=lambda split: (np.random.default_rng().integers(0, 256, PIXELS.shape, np.uint8), LABELS)), "second time"),
+    *(
+        (reads(pixels), "reads train pixels that are no uint8 (8, 1, 8, 8)")
+        for pixels in (PIXELS / 255, PIXELS[:4])
+    ),
+    *(
+        (reads(PIXELS, labels), "reads train labels that are no int64 (8,)")
+        for labels in (LABELS[:4], LABELS / 1)
+    ),
+    (
+        reads(PIXELS, np.zeros(8, np.int64)),
+        "has train labels [0], expected each of 0 to 1",
+    ),
+    (
+        but(
+            read=lambda split: (
+                np.random.default_rng().integers(0, 256, PIXELS.shape, np.uint8),
+                LABELS,
+            )
+        ),
+        "second time",
+    ),
 ]
 
 
@@ -50,11 +77,15 @@ def test_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
     testing.check_dataset(STRIPES)
     each_told(testing.check_dataset, DATA)
     monkeypatch.setitem(DATASETS._entries, "zebras", STRIPES)
-    assert "data set 'zebras' calls itself 'stripes'" in told(testing.check_dataset, "zebras")
+    assert "data set 'zebras' calls itself 'stripes'" in told(
+        testing.check_dataset, "zebras"
+    )
 
 
 FINE = "<section><h2>Names</h2>{% for table in sheet.tables %}<p>{{ table.name }}<br></p>{% endfor %}</section>"
-UNESCAPED = "<section>{{ sheet.tables[1:] | map(attribute='name') | join | safe }}</section>"
+UNESCAPED = (
+    "<section>{{ sheet.tables[1:] | map(attribute='name') | join | safe }}</section>"
+)
 
 
 def views(**parts: Any) -> dict[str, Any]:
@@ -64,19 +95,37 @@ def views(**parts: Any) -> dict[str, Any]:
 PANEL: list[tuple[dict[str, Any], str]] = [
     ({}, "fails when it is tried (AttributeError|'view'"),
     ({**views(), "doc": ""}, "has no docstring"),
-    ({**views(), "template": None}, "panel made lacks its template|made.html.j2: is it in the package's data?"),
-    ({"view": lambda content: content.missing}, "fails when it is tried (AttributeError"),
+    (
+        {**views(), "template": None},
+        "panel made lacks its template|made.html.j2: is it in the package's data?",
+    ),
+    (
+        {"view": lambda content: content.missing},
+        "fails when it is tried (AttributeError",
+    ),
     ({"view": lambda content: {}}, "views a dict, expected report.PanelView or None"),
     ({"view": lambda content: None}, "shows nothing of any table"),
     (views(data=float("nan")), "fails when it is tried|JSON"),
-    ({"view": lambda content: PanelView(charts={"nowhere": content.radius_chart})}, "['nowhere'], which are no ids"),
-    ({**views(), "template": "<section>{{ shares }}</section>"}, "fails when it is tried (UndefinedError"),
+    (
+        {"view": lambda content: PanelView(charts={"nowhere": content.radius_chart})},
+        "['nowhere'], which are no ids",
+    ),
+    (
+        {**views(), "template": "<section>{{ shares }}</section>"},
+        "fails when it is tried (UndefinedError",
+    ),
     ({**views(), "template": "<p></p>"}, "is not one <section>"),
     ({**views(), "template": UNESCAPED}, "without escaping it, or a script"),
 ]
 
 
-def panel(folder: Path, *, view: Any = None, template: str | None = FINE, doc: str = "A panel.") -> ModuleType:
+def panel(
+    folder: Path,
+    *,
+    view: Any = None,
+    template: str | None = FINE,
+    doc: str = "A panel.",
+) -> ModuleType:
     """A module with this view, template and docstring."""
     module = ModuleType("made", doc)
     module.__file__ = str(folder / "made.py")
@@ -93,4 +142,6 @@ def test_panels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for parts, words in PANEL:
         each_told(testing.check_panel, [(panel(tmp_path, **parts), words)])
     monkeypatch.setitem(PANELS._entries, "copied", budget_curve)
-    assert "panel 'copied' is on a page where the ids ['budget'] occur twice" in told(testing.check_panel, "copied")
+    assert "panel 'copied' is on a page where the ids ['budget'] occur twice" in told(
+        testing.check_panel, "copied"
+    )

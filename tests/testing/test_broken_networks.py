@@ -46,14 +46,32 @@ def any_seed(weights: Tensor) -> None:
 
 ARCHITECTURES: list[tuple[Any, str]] = [
     (Architecture(small_cnn, min_size=0), "has min_size=0"),
-    (Architecture(small_cnn, min_size=1), "fails when it is tried"),  # a pool leaves nothing of one pixel
+    (
+        Architecture(small_cnn, min_size=1),
+        "fails when it is tried",
+    ),  # a pool leaves nothing of one pixel
     (built(lambda network: network.double()), "not float32"),
-    (built(lambda network: nn.Sequential(network, nn.Linear(7, 8))), "expected finite logits (4, 7)"),
-    (built(lambda network: Then(network, lambda z: z - z.mean(0))), "other logits when it is alone"),
-    (built(lambda network: Then(network, lambda z: z + torch.rand(()))), "other logits the second time"),
+    (
+        built(lambda network: nn.Sequential(network, nn.Linear(7, 8))),
+        "expected finite logits (4, 7)",
+    ),
+    (
+        built(lambda network: Then(network, lambda z: z - z.mean(0))),
+        "other logits when it is alone",
+    ),
+    (
+        built(lambda network: Then(network, lambda z: z + torch.rand(()))),
+        "other logits the second time",
+    ),
     (built(lambda network: Then(network, torch.detach)), "has no finite gradients"),
-    (built(lambda network: started(network, lambda w: w.fill_(0.01))), "starts with the same weights for every seed"),
-    (built(lambda network: started(network, any_seed)), "starts with other weights for the same seed"),
+    (
+        built(lambda network: started(network, lambda w: w.fill_(0.01))),
+        "starts with the same weights for every seed",
+    ),
+    (
+        built(lambda network: started(network, any_seed)),
+        "starts with other weights for the same seed",
+    ),
     (built(lambda network: network.state_dict()), "builds no nn.Module"),
 ]
 
@@ -67,7 +85,9 @@ class Plain(Backend):
 
     name: ClassVar[str] = "plain"
 
-    def __init__(self, model: nn.Module, device: torch.device, precision: Precision) -> None:
+    def __init__(
+        self, model: nn.Module, device: torch.device, precision: Precision
+    ) -> None:
         self.model, self.device, self.precision = own_copy(model), device, precision
 
     def answer(self, noisy: Tensor) -> Any:
@@ -90,13 +110,28 @@ def keep(self: Any, model: nn.Module, *how: Any) -> None:
 
 
 BROKEN: list[tuple[Any, str]] = [
-    (Plain, "raises RuntimeError for images that the model does not take, expected an InputError"),
+    (
+        Plain,
+        "raises RuntimeError for images that the model does not take, expected an InputError",
+    ),
     (changed(__init__=keep), "answers otherwise when the model it was made of changes"),
-    (answering(lambda logits, noisy: logits + torch.rand(())), "answers the same images differently the second time"),
-    (answering(lambda logits, noisy: logits + 0 * noisy.clamp_(0.5).sum()), "changes the images"),
-    (answering(lambda logits, noisy: logits + torch.arange(len(noisy))[:, None]), "in another place of its batch"),
+    (
+        answering(lambda logits, noisy: logits + torch.rand(())),
+        "answers the same images differently the second time",
+    ),
+    (
+        answering(lambda logits, noisy: logits + 0 * noisy.clamp_(0.5).sum()),
+        "changes the images",
+    ),
+    (
+        answering(lambda logits, noisy: logits + torch.arange(len(noisy))[:, None]),
+        "in another place of its batch",
+    ),
     (changed(instructions=None), "has instructions=None, expected a line of text"),
-    (changed(packages=("no_such_package",)), "needs no_such_package, which is not installed"),
+    (
+        changed(packages=("no_such_package",)),
+        "needs no_such_package, which is not installed",
+    ),
     (changed(__doc__=None), "has no docstring"),
     (nn.Linear, "is no subclass of randsmooth.certification.backends.Backend"),
 ]
@@ -105,6 +140,11 @@ BROKEN: list[tuple[Any, str]] = [
 def test_backends(monkeypatch: pytest.MonkeyPatch) -> None:
     each_told(testing.check_backend, BROKEN)
     monkeypatch.setitem(BACKENDS._entries, "shifted", changed())
-    assert told(testing.check_backend, "shifted") == "backend 'shifted' has a class of the name 'torch'"
+    assert (
+        told(testing.check_backend, "shifted")
+        == "backend 'shifted' has a class of the name 'torch'"
+    )
     pytest.importorskip("onnxruntime")
-    assert "does not accept a Sequential: it runs ONNX files" in told(testing.check_backend, "onnx")
+    assert "does not accept a Sequential: it runs ONNX files" in told(
+        testing.check_backend, "onnx"
+    )

@@ -9,13 +9,23 @@ import torch
 
 from models.refusing import each_told, told
 from randsmooth import testing
-from randsmooth.noise import NOISES, Ablation, Gaussian, Laplace, Noise, Splitting, Uniform
+from randsmooth.noise import (
+    NOISES,
+    Ablation,
+    Gaussian,
+    Laplace,
+    Noise,
+    Splitting,
+    Uniform,
+)
 
 
 def but(noise: Noise, **members: Any) -> Noise:
     """The noise with other members."""
     kind = type(noise)
-    return type(kind.__name__, (kind,), members)(*(getattr(noise, name) for name in noise.__match_args__))  # type: ignore[attr-defined,no-any-return]
+    return type(kind.__name__, (kind,), members)(  # type: ignore[no-any-return]
+        *(getattr(noise, name) for name in noise.__match_args__)  # type: ignore[attr-defined]
+    )
 
 
 def times(noise: Noise, factor: float) -> Noise:
@@ -34,7 +44,11 @@ def next_radius(noise: Noise, radius: Callable[..., Any]) -> Noise:
 
     def either(self: Noise, q: Any, q_next: Any = None) -> Any:
         given = kind.radius(self, q)
-        return given if q_next is None else np.where(np.less(q_next, q), radius(self, q, q_next), given)
+        return (
+            given
+            if q_next is None
+            else np.where(np.less(q_next, q), radius(self, q, q_next), given)
+        )
 
     return but(noise, radius=either)
 
@@ -85,30 +99,87 @@ def global_draw(self: Any, out: torch.Tensor, x: torch.Tensor, stream: Any) -> N
 
 
 def seeded_draw(self: Any, out: torch.Tensor, x: torch.Tensor, stream: Any) -> None:
-    out.copy_(x + self.sigma * torch.from_numpy(np.random.default_rng(0).standard_normal(out.shape)))
+    out.copy_(
+        x
+        + self.sigma
+        * torch.from_numpy(np.random.default_rng(0).standard_normal(out.shape))
+    )
 
 
 DRAWS: list[tuple[Any, str]] = [
-    (but(Gaussian(0.5), draw=global_draw), "draws other copies when a stream is used again"),
+    (
+        but(Gaussian(0.5), draw=global_draw),
+        "draws other copies when a stream is used again",
+    ),
     (but(Gaussian(0.5), draw=seeded_draw), "draws the same copies from another stream"),
-    (after(Gaussian(0.5), lambda out, x: out.copy_(out.flip(0))), "draws other copies where `out` is shorter"),
+    (
+        after(Gaussian(0.5), lambda out, x: out.copy_(out.flip(0))),
+        "draws other copies where `out` is shorter",
+    ),
     (after(Gaussian(0.5), lambda out, x: out[-1].fill_(torch.nan)), "not finite"),
     (after(Gaussian(0.5), lambda out, x: x.add_(1.0)), "draws other copies when|"),
-    (after(Gaussian(0.5), lambda out, x: out.copy_(x.expand_as(out))), "draws the same copies"),
-    (after(Gaussian(0.5), lambda out, x: out.clamp_(0.0, 1.0)), "is said to be additive"),
-    (after(Ablation(3), lambda out, x: out[:, :1].mul_(torch.where(torch.signbit(x), -1.0, 1.0))), "copies of -0.0"),
+    (
+        after(Gaussian(0.5), lambda out, x: out.copy_(x.expand_as(out))),
+        "draws the same copies",
+    ),
+    (
+        after(Gaussian(0.5), lambda out, x: out.clamp_(0.0, 1.0)),
+        "is said to be additive",
+    ),
+    (
+        after(
+            Ablation(3),
+            lambda out, x: out[:, :1].mul_(torch.where(torch.signbit(x), -1.0, 1.0)),
+        ),
+        "copies of -0.0",
+    ),
     (but(Splitting(0.5), offsets=lambda self, x, m, stream: x), "has offsets of shape"),
-    (but(Splitting(0.5), offsets=lambda self, x, m, stream: torch.rand(m, *x.shape)), "has other offsets"),
+    (
+        but(Splitting(0.5), offsets=lambda self, x, m, stream: torch.rand(m, *x.shape)),
+        "has other offsets",
+    ),
 ]
 RADII: list[tuple[Any, str]] = [
-    (but(Uniform(0.5), radius=lambda self, q, q_next=None: np.abs(0.5 - np.asarray(q))), "p > 1/2 is needed"),
-    (but(Uniform(0.5), radius=lambda self, q, q_next=None: float(np.min(q))), "fails when it is tried"),
-    (but(Uniform(0.5), tail=lambda self, r: 0.5 * Uniform.tail(self, r)), "has the tail"),
-    (but(Laplace(0.5), radius=lambda self, q, q_next=None: 0.5 * Laplace.radius(self, q)), "has the tail"),
+    (
+        but(
+            Uniform(0.5),
+            radius=lambda self, q, q_next=None: np.abs(0.5 - np.asarray(q)),
+        ),
+        "p > 1/2 is needed",
+    ),
+    (
+        but(Uniform(0.5), radius=lambda self, q, q_next=None: float(np.min(q))),
+        "fails when it is tried",
+    ),
+    (
+        but(Uniform(0.5), tail=lambda self, r: 0.5 * Uniform.tail(self, r)),
+        "has the tail",
+    ),
+    (
+        but(
+            Laplace(0.5),
+            radius=lambda self, q, q_next=None: 0.5 * Laplace.radius(self, q),
+        ),
+        "has the tail",
+    ),
     (but(Uniform(0.5), norm="l3"), "has the norm 'l3'"),
-    (but(Uniform(0.5), norms=("linf", "l1")), "norms=('linf', 'l1'), whose first is another"),
-    (but(Uniform(0.5), radius=lambda self, q, q_next=None: np.nan_to_num(Uniform.radius(self, q), nan=0.5)), "q = NaN"),
-    (but(Uniform(0.5), facts=lambda self: {"name": "uniform", "lam": 0.6}), "made from its facts"),
+    (
+        but(Uniform(0.5), norms=("linf", "l1")),
+        "norms=('linf', 'l1'), whose first is another",
+    ),
+    (
+        but(
+            Uniform(0.5),
+            radius=lambda self, q, q_next=None: np.nan_to_num(
+                Uniform.radius(self, q), nan=0.5
+            ),
+        ),
+        "q = NaN",
+    ),
+    (
+        but(Uniform(0.5), facts=lambda self: {"name": "uniform", "lam": 0.6}),
+        "made from its facts",
+    ),
     ({"a": 1}, "noise 'dict' is no Noise"),
     (Uniform, "noise 'Uniform' is no Noise: give an instance, such as Uniform(0.5)"),
 ]

@@ -35,18 +35,40 @@ def peeked(path: Sequence[int]) -> float:
 
 
 PEEKING = but(
-    next_look=lambda self, path: None if len(path) == 10 or (path and peeked(path) < 0.4) else 50 * (len(path) + 1),
+    next_look=lambda self, path: (
+        None
+        if len(path) == 10 or (path and peeked(path) < 0.4)
+        else 50 * (len(path) + 1)
+    ),
     claim=lambda self, path: self.by_q(peeked(path)),
 )
 BROKEN: list[tuple[Any, str]] = [
     (PEEKING, "is wrong about 0.| of 1000 images of radius 0|, allowed are 0.078"),
-    (claiming(lambda radius, path: 1.1 * radius), "claims radii beyond those that its q proves"),
-    (claiming(lambda radius, path: radius / (1 + path[-1] // 5 % 2)), "proves | successes and "),
-    (but(next_look=lambda self, path: (500, 250, None)[min(2, len(path))]), "fails|it looks again after 250 samples"),
-    (but(next_look=lambda self, path: None if path else 501), "looks after |501|, expected rising numbers up to n=500"),
+    (
+        claiming(lambda radius, path: 1.1 * radius),
+        "claims radii beyond those that its q proves",
+    ),
+    (
+        claiming(lambda radius, path: radius / (1 + path[-1] // 5 % 2)),
+        "proves | successes and ",
+    ),
+    (
+        but(next_look=lambda self, path: (500, 250, None)[min(2, len(path))]),
+        "fails|it looks again after 250 samples",
+    ),
+    (
+        but(next_look=lambda self, path: None if path else 501),
+        "looks after |501|, expected rising numbers up to n=500",
+    ),
     (but(block=64), "expected multiples of its block, 64"),
-    (but(claim=lambda self, path: Claim(1.0, 0.0)), "certifies nothing where all 500 samples agree"),
-    (but(claim=lambda self, path: self.by_q(0.01)), "certifies an image whose samples all disagree"),
+    (
+        but(claim=lambda self, path: Claim(1.0, 0.0)),
+        "certifies nothing where all 500 samples agree",
+    ),
+    (
+        but(claim=lambda self, path: self.by_q(0.01)),
+        "certifies an image whose samples all disagree",
+    ),
     (
         but(
             claims=lambda self, found: (
@@ -56,8 +78,14 @@ BROKEN: list[tuple[Any, str]] = [
         ),
         "claims something else for a table",
     ),
-    (but(guarantee=lambda self: Halves.guarantee(self) + " Honestly."), "expected one sentence"),
-    (but(guarantee=lambda self: "Certificates are usually right."), "'Each certificate is wrong with probability at"),
+    (
+        but(guarantee=lambda self: Halves.guarantee(self) + " Honestly."),
+        "expected one sentence",
+    ),
+    (
+        but(guarantee=lambda self: "Certificates are usually right."),
+        "'Each certificate is wrong with probability at",
+    ),
     ({"a": 1}, "is a dict, no subclass of rules.Rule"),
 ]
 
@@ -69,10 +97,19 @@ def test_rules() -> None:
 
 HOME = f"{Halves.__module__}:Halves"
 ENTRIES = [
-    (RuleEntry(kind=HOME, usage="quarter[=SHARE]", help="half.", value="share"), "begins with another name"),
-    (RuleEntry(kind=HOME, usage="halves[=SHARE]", help="half", value="share"), "needs a help of one sentence"),
+    (
+        RuleEntry(kind=HOME, usage="quarter[=SHARE]", help="half.", value="share"),
+        "begins with another name",
+    ),
+    (
+        RuleEntry(kind=HOME, usage="halves[=SHARE]", help="half", value="share"),
+        "needs a help of one sentence",
+    ),
     (RuleEntry(kind="nowhere:Halves", usage="halves", help="half."), "nowhere"),
-    (RuleEntry(kind="randsmooth.rules.fixed:Fixed", usage="halves", help="half."), "class of the name 'fixed'"),
+    (
+        RuleEntry(kind="randsmooth.rules.fixed:Fixed", usage="halves", help="half."),
+        "class of the name 'fixed'",
+    ),
 ]
 
 
@@ -84,6 +121,8 @@ def test_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     for entry, words in ENTRIES:
         monkeypatch.setitem(RULES._entries, "halves", entry)
         assert words in told(testing.check_rule, "halves")
-        assert words in told(testing.check_rule, entry) or "fixed" in words, words  # which by itself has that name
+        assert words in told(testing.check_rule, entry) or "fixed" in words, (
+            words
+        )  # which by itself has that name
     needy = replace(fine, usage="halves=SHARE")
     assert "needs a number" in told(testing.check_rule, needy)

@@ -16,7 +16,10 @@ from randsmooth.noise import NOISES, GaussianPerCoordinate, PerFeature
 from randsmooth.report import PANELS
 
 LARGE = {"wrn28-10", "wrn40-2", "resnet50", "cifar-resnet50", "resnet56", "resnet110"}
-GREY = {"small-cnn": 8, "lenet": 28}  # architectures that are published for grey images, and their side
+GREY = {
+    "small-cnn": 8,
+    "lenet": 28,
+}  # architectures that are published for grey images, and their side
 
 
 def test_methods() -> None:
@@ -26,7 +29,11 @@ def test_methods() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.slow if name in LARGE else []) for name in ARCHITECTURES] + ["resnet14"],
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in LARGE else [])
+        for name in ARCHITECTURES
+    ]
+    + ["resnet14"],
 )
 def test_architectures(name: str) -> None:
     testing.check_architecture(name)
@@ -48,21 +55,41 @@ def test_panels() -> None:
 
 
 def test_noises() -> None:
-    for noise in ("gaussian=0.5", "uniform=0.6", "laplace=0.3", "splitting=0.5", "ablation=3"):
+    for noise in (
+        "gaussian=0.5",
+        "uniform=0.6",
+        "laplace=0.3",
+        "splitting=0.5",
+        "ablation=3",
+    ):
         testing.check_noise(noise)
     testing.check_noise(GaussianPerCoordinate(np.array([0.1, 2.0, 30.0])), shape=(3,))
     testing.check_noise(PerFeature(np.array([0.1, 2.0, 30.0]), 0.25), shape=(3,))
     testing.check_noise("ablation=2", shape=(3, 4, 4))
-    assert {"gaussian", "gaussian-per-coordinate", "uniform", "laplace", "splitting", "ablation"} == {*NOISES}
+    assert {
+        "gaussian",
+        "gaussian-per-coordinate",
+        "uniform",
+        "laplace",
+        "splitting",
+        "ablation",
+    } == {*NOISES}
 
 
 FOREIGN = {"onnx", "python", "mixed"}  # run no torch modules
-SLOW = {"compile", "openvino"}  # compiling and converting take longer than a quick test may
+SLOW = {
+    "compile",
+    "openvino",
+}  # compiling and converting take longer than a quick test may
 
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.slow if name in SLOW else []) for name in BACKENDS if name not in FOREIGN],
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in SLOW else [])
+        for name in BACKENDS
+        if name not in FOREIGN
+    ],
 )
 def test_backends(name: str) -> None:
     testing.check_backend(name)
@@ -72,13 +99,19 @@ def test_backends(name: str) -> None:
 def test_backends_of_onnx_files(name: str, tmp_path: Path) -> None:
     torch.manual_seed(0)
     network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10))
-    with pytest.warns(DeprecationWarning):  # the exporter that takes a second, where the new one takes ten
-        torch.onnx.export(network, (torch.zeros(16, 1, 8, 8),), tmp_path / "net.onnx", dynamo=False)
+    with pytest.warns(
+        DeprecationWarning
+    ):  # the exporter that takes a second, where the new one takes ten
+        torch.onnx.export(
+            network, (torch.zeros(16, 1, 8, 8),), tmp_path / "net.onnx", dynamo=False
+        )
     testing.check_backend(name, OnnxModel(tmp_path / "net.onnx"))
 
 
 def linear(x: NDArray[np.float32]) -> NDArray[np.float64]:
-    answer: NDArray[np.float64] = x.reshape(len(x), 64) @ np.random.default_rng(0).normal(size=(64, 10))
+    answer: NDArray[np.float64] = x.reshape(len(x), 64) @ np.random.default_rng(
+        0
+    ).normal(size=(64, 10))
     return answer
 
 

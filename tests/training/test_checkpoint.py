@@ -16,7 +16,11 @@ from randsmooth.training.folder import CHECKPOINT
 
 TAKE = 80
 SETTINGS = TrainingSettings(
-    sigma=0.25, epochs=3, take=TAKE, method="amplify", set={"E_t": 1, "discard_noises": 4, "p_t": 0.1, "attack": False}
+    sigma=0.25,
+    epochs=3,
+    take=TAKE,
+    method="amplify",
+    set={"E_t": 1, "discard_noises": 4, "p_t": 0.1, "attack": False},
 )
 
 
@@ -65,15 +69,28 @@ def refusal(path: Path, content: bytes) -> str:
 
 def test_it_is_read_as_written_and_stays_a_file_of_torch(path: Path) -> None:
     found, content = checkpoint.load(path), plain(path.read_bytes())
-    assert found.epoch == 2 and found.history == content["history"] and len(found.history) == 2
+    assert (
+        found.epoch == 2
+        and found.history == content["history"]
+        and len(found.history) == 2
+    )
     assert found.recipe == content["recipe"] and type(found.model) is dict
     torch.testing.assert_close(found.model, dict(content["model"]), rtol=0, atol=0)
-    assert checkpoint.check(path) == "checkpoint: amplify after 2 epochs, all numbers finite; it is as it was written"
+    assert (
+        checkpoint.check(path)
+        == "checkpoint: amplify after 2 epochs, all numbers finite; it is as it was written"
+    )
 
 
 def test_no_damage_is_read(path: Path, written: bytes) -> None:
     rng = random.Random(0)
-    for content in (unsigned(plain(written)), written[:-1], written[: -checkpoint.TAIL], written + b"\0", b""):
+    for content in (
+        unsigned(plain(written)),
+        written[:-1],
+        written[: -checkpoint.TAIL],
+        written + b"\0",
+        b"",
+    ):
         assert "digest" in refusal(path, content)
     for number in range(300):  # a bit, a run of bytes, or a swap of two
         changed = bytearray(written)
@@ -100,7 +117,9 @@ FIELDS: list[tuple[dict[str, Any], str]] = [
 
 def test_a_field_of_another_kind_is_named(path: Path, written: bytes) -> None:
     for change, word in FIELDS:
-        assert word in refusal(path, checkpoint.signed(unsigned(plain(written) | change))), change
+        assert word in refusal(
+            path, checkpoint.signed(unsigned(plain(written) | change))
+        ), change
     recipe = plain(written)["recipe"]
     recipe["hyperparameters"] |= {"eta": [["a" * 100_000]]}
     path.write_bytes(checkpoint.signed(unsigned(plain(written) | {"recipe": recipe})))
@@ -115,7 +134,9 @@ def test_a_field_of_another_kind_is_named(path: Path, written: bytes) -> None:
 MISFITS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "names": lambda c: {"model": {f"x{name}": t for name, t in c["model"].items()}},
     "shapes": lambda c: {"model": {n: t[None] for n, t in c["model"].items()}},
-    "kept": lambda c: {"schedule": {"kept": torch.ones(3, dtype=torch.bool), "weights": None}},
+    "kept": lambda c: {
+        "schedule": {"kept": torch.ones(3, dtype=torch.bool), "weights": None}
+    },
     "schedule": lambda c: {"schedule": {}},
 }
 
@@ -132,10 +153,16 @@ def test_what_does_not_fit_the_run_is_named(path: Path, written: bytes) -> None:
 def test_the_optimisers_settings_are_the_recipes(path: Path, written: bytes) -> None:
     content = plain(written)
     whole = train("digits", SETTINGS, out=path.parent, resume=True)
-    group = content["optimizer"]["param_groups"][0] | {"maximize": True, "momentum": 0.5, "weight_decay": 9.0}
+    group = content["optimizer"]["param_groups"][0] | {
+        "maximize": True,
+        "momentum": 0.5,
+        "weight_decay": 9.0,
+    }
     other = content | {"optimizer": content["optimizer"] | {"param_groups": [group]}}
     path.write_bytes(checkpoint.signed(unsigned(other)))
-    assert models.weights_hash(train("digits", SETTINGS, out=path.parent, resume=True)) == models.weights_hash(whole)
+    assert models.weights_hash(
+        train("digits", SETTINGS, out=path.parent, resume=True)
+    ) == models.weights_hash(whole)
     path.write_bytes(written)
     changed = SETTINGS.model_copy(update={"set": SETTINGS.set | {"momentum": 0.5}})
     other = train("digits", changed, out=path.parent, resume=True, accept_changes=True)

@@ -25,8 +25,17 @@ class Foreign(Method):
     m: int = 2
     other: str | None = field(default=None, metadata=methods.model_folder("of the run"))
 
-    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
-        loss = self.weight * F.cross_entropy(noisy_logits(model, x, noise).flatten(0, 1), y.repeat(self.m))
+    def loss(
+        self,
+        model: nn.Module,
+        x: Tensor,
+        y: Tensor,
+        noise: Tensor,
+        inputs: LossInputs = LossInputs(),
+    ) -> Loss:
+        loss = self.weight * F.cross_entropy(
+            noisy_logits(model, x, noise).flatten(0, 1), y.repeat(self.m)
+        )
         return Loss.of({}, cross_entropy=loss)
 
 
@@ -36,12 +45,18 @@ def known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
 
 
-def test_a_model_that_it_names_is_checked_and_remembered_by_its_weights(tmp_path: Path) -> None:
-    settings = TrainingSettings(method="foreign", sigma=0.25, epochs=1, take=64, set={"weight": 1.0})
+def test_a_model_that_it_names_is_checked_and_remembered_by_its_weights(
+    tmp_path: Path,
+) -> None:
+    settings = TrainingSettings(
+        method="foreign", sigma=0.25, epochs=1, take=64, set={"weight": 1.0}
+    )
     train("digits", settings, out=tmp_path / "a")
     naming = settings.replace(set={"weight": 1.0, "other": str(tmp_path / "a")})
     model = train("digits", naming, out=tmp_path / "b")
-    assert model.provenance["asked"] == {"other": models.weights_hash(models.load(tmp_path / "a"))}
+    assert model.provenance["asked"] == {
+        "other": models.weights_hash(models.load(tmp_path / "a"))
+    }
     (tmp_path / "a").rename(tmp_path / "moved")
     moved = settings.replace(set={"weight": 1.0, "other": str(tmp_path / "moved")})
     train("digits", moved, out=tmp_path / "b", resume=True)
@@ -49,5 +64,7 @@ def test_a_model_that_it_names_is_checked_and_remembered_by_its_weights(tmp_path
         train("digits", settings.replace(seed=1), out=tmp_path / "c")
         other = settings.replace(set={"weight": 1.0, "other": str(tmp_path / "c")})
         train("digits", other, out=tmp_path / "b", resume=True)
-    with pytest.raises(InputError, match=r"gaussian=0.25, this run is under gaussian=0.5"):
+    with pytest.raises(
+        InputError, match=r"gaussian=0.25, this run is under gaussian=0.5"
+    ):
         train("digits", moved.replace(sigma=0.5), out=tmp_path / "d")

@@ -31,12 +31,24 @@ SHORT: dict[str, tuple[dict[str, Any], set[str]]] = {
     "stability": ({}, {"cross_entropy", "stability"}),
     "smoothadv": ({"T": 2, "warmup": 3}, {"cross_entropy", "attack_success"}),
     "macer": ({"k": 4, "lbd_from": 2}, {"classification", "robustness"}),
-    "consistency": ({"eps": 0.5, "T": 2, "warmup": 3}, {"cross_entropy", "consistency", "entropy"}),
-    "smoothmix": ({"T": 2, "start": 1.0, "warmup": 3}, {"cross_entropy", "mixed", "mixed_share"}),
+    "consistency": (
+        {"eps": 0.5, "T": 2, "warmup": 3},
+        {"cross_entropy", "consistency", "entropy"},
+    ),
+    "smoothmix": (
+        {"T": 2, "start": 1.0, "warmup": 3},
+        {"cross_entropy", "mixed", "mixed_share"},
+    ),
     "cat-rs": ({"T": 2}, {"low", "high", "sure_share", "attack_success"}),
-    "amplify": (PARTS, {"cross_entropy", "attack_success", "discarded_share", "mean_weight"}),
+    "amplify": (
+        PARTS,
+        {"cross_entropy", "attack_success", "discarded_share", "mean_weight"},
+    ),
 }
-SETTINGS = {name: GAUSSIAN.replace(method=name, set=values) for name, (values, _) in SHORT.items()}
+SETTINGS = {
+    name: GAUSSIAN.replace(method=name, set=values)
+    for name, (values, _) in SHORT.items()
+}
 AMPLIFY = SETTINGS["amplify"]
 
 
@@ -62,7 +74,12 @@ def stopping_after(images: int, where: str = "") -> Progress:
     return progress
 
 
-def refusal(out: Path, settings: TrainingSettings = GAUSSIAN, dataset: Any = "digits", **flags: Any) -> str:
+def refusal(
+    out: Path,
+    settings: TrainingSettings = GAUSSIAN,
+    dataset: Any = "digits",
+    **flags: Any,
+) -> str:
     with pytest.raises(InputError) as refused:
         train(dataset, settings, out=out, **flags)
     return str(refused.value)
@@ -79,8 +96,13 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def same(folder: Path, other: Path) -> bool:
     """Whether two runs have the same weights, and the same history but for the times."""
-    one, two = (pd.read_csv(each / HISTORY).drop(columns="seconds").to_csv() for each in (folder, other))
-    return one == two and models.weights_hash(models.load(folder)) == models.weights_hash(models.load(other))
+    one, two = (
+        pd.read_csv(each / HISTORY).drop(columns="seconds").to_csv()
+        for each in (folder, other)
+    )
+    return one == two and models.weights_hash(
+        models.load(folder)
+    ) == models.weights_hash(models.load(other))
 
 
 CUTS = [1, TAKE + 1, 2 * TAKE - 1, 2 * TAKE, 3 * TAKE + 40]
@@ -89,24 +111,37 @@ CUTS = [1, TAKE + 1, 2 * TAKE - 1, 2 * TAKE, 3 * TAKE + 40]
 def check_resumed(name: str, images: int, whole: dict[str, Path], folder: Path) -> None:
     with pytest.raises(Interrupted):
         train("digits", SETTINGS[name], out=folder, progress=stopping_after(images))
-    done, kept = (images - 1) // TAKE, len(pd.read_csv(folder / HISTORY)) if (folder / HISTORY).exists() else 0
-    assert kept <= done if name == "amplify" else kept == done  # what Amplify asks before an epoch counts, too
+    done, kept = (
+        (images - 1) // TAKE,
+        len(pd.read_csv(folder / HISTORY)) if (folder / HISTORY).exists() else 0,
+    )
+    assert (
+        kept <= done if name == "amplify" else kept == done
+    )  # what Amplify asks before an epoch counts, too
     train("digits", SETTINGS[name], out=folder, resume=True)
     assert same(folder, whole[name]), (name, images)
 
 
-def test_a_resumed_run_ends_with_the_same_bits(whole: dict[str, Path], tmp_path: Path) -> None:
-    for number, case in enumerate([("amplify", CUTS[4]), ("amplify", CUTS[1]), ("macer", CUTS[3])]):
+def test_a_resumed_run_ends_with_the_same_bits(
+    whole: dict[str, Path], tmp_path: Path
+) -> None:
+    for number, case in enumerate(
+        [("amplify", CUTS[4]), ("amplify", CUTS[1]), ("macer", CUTS[3])]
+    ):
         check_resumed(*case, whole, tmp_path / str(number))
 
 
 @pytest.mark.slow
-def test_a_run_resumed_from_anywhere_ends_with_the_same_bits(whole: dict[str, Path], tmp_path: Path) -> None:
+def test_a_run_resumed_from_anywhere_ends_with_the_same_bits(
+    whole: dict[str, Path], tmp_path: Path
+) -> None:
     for name, images in itertools.product(SETTINGS, CUTS):
         check_resumed(name, images, whole, tmp_path / f"{name}-{images}")
 
 
-def test_what_amplify_asks_moves_the_progress_and_is_counted_beforehand(tmp_path: Path) -> None:
+def test_what_amplify_asks_moves_the_progress_and_is_counted_beforehand(
+    tmp_path: Path,
+) -> None:
     moved: list[tuple[int, str]] = []
     totals: list[int] = []
     notes: list[str] = []
@@ -128,43 +163,86 @@ def test_what_amplify_asks_moves_the_progress_and_is_counted_beforehand(tmp_path
         yield Recorder()
 
     train("digits", AMPLIFY.replace(epochs=2), out=tmp_path / "m", progress=progress)
-    asked = TAKE * (2 + 16) // (3 * 4)  # 2 of 8 copies suffice, then 16 weigh; a step on m = 4 noises is 3 passes each
+    asked = (
+        TAKE * (2 + 16) // (3 * 4)
+    )  # 2 of 8 copies suffice, then 16 weigh; a step on m = 4 noises is 3 passes each
     assert totals == [2 * TAKE + asked] == [sum(steps for steps, _ in moved)]
     assert any(f"training on {asked:,} more" in note for note in notes), notes
-    asking = [steps for steps, info in moved if "epoch 2/2  asking which images are easy: " in info]
-    assert len(asking) > 16 and max(asking) <= TAKE and sum(asking) > asked / 3 and min(asking) >= 0
+    asking = [
+        steps
+        for steps, info in moved
+        if "epoch 2/2  asking which images are easy: " in info
+    ]
+    assert (
+        len(asking) > 16
+        and max(asking) <= TAKE
+        and sum(asking) > asked / 3
+        and min(asking) >= 0
+    )
     moved.clear()
-    train("digits", AMPLIFY.replace(epochs=2), out=tmp_path / "m", resume=True, progress=progress)
+    train(
+        "digits",
+        AMPLIFY.replace(epochs=2),
+        out=tmp_path / "m",
+        resume=True,
+        progress=progress,
+    )
     assert skipped == totals[:1] and moved == []
 
 
-def test_the_seed_alone_decides_the_weights(whole: dict[str, Path], tmp_path: Path) -> None:
+def test_the_seed_alone_decides_the_weights(
+    whole: dict[str, Path], tmp_path: Path
+) -> None:
     torch.manual_seed(12345)
     train("digits", GAUSSIAN, out=tmp_path / "again")
     assert same(tmp_path / "again", whole["gaussian"])
-    train("digits", GAUSSIAN, out=whole["gaussian"], resume=True)  # a finished run resumes to itself
+    train(
+        "digits", GAUSSIAN, out=whole["gaussian"], resume=True
+    )  # a finished run resumes to itself
     assert same(tmp_path / "again", whole["gaussian"])
     train("digits", GAUSSIAN.replace(seed=3), out=tmp_path / "again", overwrite=True)
     assert not same(tmp_path / "again", whole["gaussian"])
 
 
-def test_a_run_leaves_a_model_a_history_and_the_same_curves(whole: dict[str, Path]) -> None:
+def test_a_run_leaves_a_model_a_history_and_the_same_curves(
+    whole: dict[str, Path],
+) -> None:
     config = json.loads((whole["amplify"] / "config.json").read_text())["provenance"]
-    assert (config["dataset"], config["method"], config["sigma"], config["seed"]) == ("digits", "amplify", 0.25, 0)
-    assert config["hyperparameters"]["E_t"] == 1 and {"torch", "randsmooth", "python"} <= {*config["versions"]}
+    assert (config["dataset"], config["method"], config["sigma"], config["seed"]) == (
+        "digits",
+        "amplify",
+        0.25,
+        0,
+    )
+    assert config["hyperparameters"]["E_t"] == 1 and {
+        "torch",
+        "randsmooth",
+        "python",
+    } <= {*config["versions"]}
     state = torch.load(whole["amplify"] / CHECKPOINT, weights_only=True)["schedule"]
     assert 0 < int(state["kept"].sum()) < TAKE == len(state["kept"])
     assert torch.equal(state["weights"] == 0, ~state["kept"])
     for name, (_, told) in SHORT.items():
-        history, names = pd.read_csv(whole[name] / HISTORY), told | {"easy_share", "hard_share"}
-        assert history["epoch"].tolist() == [*range(EPOCHS)] and names <= {*history}, name
-        shares = history[[column for column in history if column.endswith(("_share", "_success"))]].fillna(0)
+        history, names = (
+            pd.read_csv(whole[name] / HISTORY),
+            told | {"easy_share", "hard_share"},
+        )
+        assert history["epoch"].tolist() == [*range(EPOCHS)] and names <= {*history}, (
+            name
+        )
+        shares = history[
+            [column for column in history if column.endswith(("_share", "_success"))]
+        ].fillna(0)
         assert ((shares >= 0) & (shares <= 1)).all(axis=None), name
         events = EventAccumulator(str(whole[name] / EVENTS)).Reload()
         for column in names:
             curve = [event.value for event in events.Scalars(f"epoch/{column}")]
-            assert curve == pytest.approx(history[column].dropna().tolist(), rel=1e-5), (name, column)
-        assert {f"step/{column}" for column in names & {"cross_entropy", "low"}} <= {*events.Tags()["scalars"]}
+            assert curve == pytest.approx(
+                history[column].dropna().tolist(), rel=1e-5
+            ), (name, column)
+        assert {f"step/{column}" for column in names & {"cross_entropy", "low"}} <= {
+            *events.Tags()["scalars"]
+        }
         assert ("weight" in events.Tags()["histograms"]) == (name == "amplify")
 
 
@@ -175,16 +253,33 @@ def test_a_lost_loss_stops_the_run_and_keeps_the_last_good_checkpoint(
 
     def breaking(*batch: Any) -> Loss:
         total, terms, figures = real(*batch)
-        factor = float("nan") if next(calls) > 2 * 3 else 1.0  # from the second step of the third epoch on
-        return Loss(total * factor, {name: term * factor for name, term in terms.items()}, figures)
+        factor = (
+            float("nan") if next(calls) > 2 * 3 else 1.0
+        )  # from the second step of the third epoch on
+        return Loss(
+            total * factor,
+            {name: term * factor for name, term in terms.items()},
+            figures,
+        )
 
     with monkeypatch.context() as patch, pytest.raises(TrainingDiverged) as lost:
         patch.setattr(Gaussian, "loss", breaking)
         train("digits", GAUSSIAN, out=tmp_path / "m")
-    for words in ("epoch 2", "cross_entropy nan", "2 epochs", "--set lr", "--resume --accept-changes"):
+    for words in (
+        "epoch 2",
+        "cross_entropy nan",
+        "2 epochs",
+        "--set lr",
+        "--resume --accept-changes",
+    ):
         assert words in str(lost.value)
-    calls = itertools.count(7)  # from the first step of all on, which no learning rate can be at fault for
-    with monkeypatch.context() as patch, pytest.raises(TrainingDiverged, match=r"step 0: .* nan.* Try other"):
+    calls = itertools.count(
+        7
+    )  # from the first step of all on, which no learning rate can be at fault for
+    with (
+        monkeypatch.context() as patch,
+        pytest.raises(TrainingDiverged, match=r"step 0: .* nan.* Try other"),
+    ):
         patch.setattr(Gaussian, "loss", breaking)
         train("digits", GAUSSIAN, out=tmp_path / "n")
     train("digits", GAUSSIAN, out=tmp_path / "m", resume=True)
@@ -192,17 +287,28 @@ def test_a_lost_loss_stops_the_run_and_keeps_the_last_good_checkpoint(
 
 
 def test_a_lost_run_goes_on_under_other_settings(tmp_path: Path) -> None:
-    diverging, saved = (GAUSSIAN.replace(set={"lr_gamma": gamma, "lr_milestones": [2]}) for gamma in (1e30, 0.1))
+    diverging, saved = (
+        GAUSSIAN.replace(set={"lr_gamma": gamma, "lr_milestones": [2]})
+        for gamma in (1e30, 0.1)
+    )
     with pytest.raises(TrainingDiverged, match="2 epochs"):
         train("digits", diverging, out=tmp_path / "m")
     said = refusal(tmp_path / "m", saved, resume=True)
-    assert "lr_gamma: 1e+30 in the file, 0.1 asked for" in said and "accept_changes=True" in said
+    assert (
+        "lr_gamma: 1e+30 in the file, 0.1 asked for" in said
+        and "accept_changes=True" in said
+    )
     ways: list[dict[str, Any]] = [{"accept_changes": True}, {}]
     for flags in ways:  # once accepted, they are the run's own
         model = train("digits", saved, out=tmp_path / "m", resume=True, **flags)
-        assert model.provenance["changed"] == ["lr_gamma changed from 1e+30 to 0.1 after 2 epochs"]
+        assert model.provenance["changed"] == [
+            "lr_gamma changed from 1e+30 to 0.1 after 2 epochs"
+        ]
     noisy = AMPLIFY.replace(sigma=2.0, set=PARTS | {"p_t": 0.05})
-    said = refusal(tmp_path / "n", noisy.replace(set=noisy.set | {"p_t": 1.0, "discard_noises": 200}))
+    said = refusal(
+        tmp_path / "n",
+        noisy.replace(set=noisy.set | {"p_t": 1.0, "discard_noises": 200}),
+    )
     assert "p_t=1.0 would discard" in said and "--accept-changes" in said
     train("digits", noisy, out=tmp_path / "n", resume=True, accept_changes=True)
 
@@ -216,20 +322,37 @@ def test_resuming_with_other_settings_names_them(whole: dict[str, Path]) -> None
     }
     for words, change in changes.items():
         said = refusal(whole["gaussian"], GAUSSIAN.replace(**change), resume=True)
-        assert words in said and "run.yaml" in said and "accept_changes=True" in said, said
+        assert words in said and "run.yaml" in said and "accept_changes=True" in said, (
+            said
+        )
     for change in ({"seed": 1}, {"take": 100}, {"method": "gaussian", "set": {}}):
-        said = refusal(whole["amplify"], AMPLIFY.replace(**change), resume=True, accept_changes=True)
+        said = refusal(
+            whole["amplify"],
+            AMPLIFY.replace(**change),
+            resume=True,
+            accept_changes=True,
+        )
         assert "cannot change on the way" in said and "overwrite=True" in said, said
 
 
-def test_a_folder_in_use_or_a_strangers_is_refused(whole: dict[str, Path], tmp_path: Path) -> None:
+def test_a_folder_in_use_or_a_strangers_is_refused(
+    whole: dict[str, Path], tmp_path: Path
+) -> None:
     folder = whole["gaussian"]
-    assert all(words in refusal(folder) for words in ("holds a run", "resume=True", "overwrite=True"))
+    assert all(
+        words in refusal(folder)
+        for words in ("holds a run", "resume=True", "overwrite=True")
+    )
     assert "one of them" in refusal(folder, resume=True, overwrite=True)
     assert "resume=True" in refusal(tmp_path / "m", accept_changes=True)
-    shutil.copytree(folder, tmp_path / "unfinished", ignore=shutil.ignore_patterns("config.json"))
+    shutil.copytree(
+        folder, tmp_path / "unfinished", ignore=shutil.ignore_patterns("config.json")
+    )
     assert "holds a run" in refusal(tmp_path / "unfinished")
-    files: list[tuple[str, dict[str, Any]]] = [("thesis.tex", {"overwrite": True}), ("README.md", {"resume": True})]
+    files: list[tuple[str, dict[str, Any]]] = [
+        ("thesis.tex", {"overwrite": True}),
+        ("README.md", {"resume": True}),
+    ]
     for name, flags in files:
         other = tmp_path / name.replace(".", "-")
         other.mkdir()
@@ -237,8 +360,13 @@ def test_a_folder_in_use_or_a_strangers_is_refused(whole: dict[str, Path], tmp_p
         assert name in refusal(other, **flags)
         assert (other / name).read_text() == "precious"
     (tmp_path / "m").mkdir()
-    said = refusal(tmp_path / "wide", dataset=(torch.rand(4, 1, 8, 12), torch.arange(4) % 2))
-    assert all(part in said for part in ("8x12", "--resize 8x8", "--crop 8")) and not (tmp_path / "wide").exists()
+    said = refusal(
+        tmp_path / "wide", dataset=(torch.rand(4, 1, 8, 12), torch.arange(4) % 2)
+    )
+    assert (
+        all(part in said for part in ("8x12", "--resize 8x8", "--crop 8"))
+        and not (tmp_path / "wide").exists()
+    )
     with claimed(tmp_path / "m"):
         assert "another run" in refusal(tmp_path / "m")
     before = models.weights_hash(models.load(folder))
@@ -253,5 +381,10 @@ def test_a_folder_in_use_or_a_strangers_is_refused(whole: dict[str, Path], tmp_p
 @pytest.mark.cuda
 @pytest.mark.parametrize("precision", ["32", "bf16-mixed"])
 def test_amplify_trains_on_cuda(precision: str, tmp_path: Path) -> None:
-    model = train("digits", AMPLIFY.replace(precision=precision), out=tmp_path / "m", device="cuda")
+    model = train(
+        "digits",
+        AMPLIFY.replace(precision=precision),
+        out=tmp_path / "m",
+        device="cuda",
+    )
     assert {parameter.device.type for parameter in model.parameters()} == {"cuda"}

@@ -12,16 +12,25 @@ from randsmooth.training import PRESETS, Recipe, TrainingSettings, resolve
 from randsmooth.training.presets import SIGMAS, find
 
 # What some presets need from the user: a model to take p_A from, or a teacher.
-NEEDED = {"acr/amplify": {"p_A_from": "models/gaussian"}, "released": {"teacher": "models/gaussian"}}
+NEEDED = {
+    "acr/amplify": {"p_A_from": "models/gaussian"},
+    "released": {"teacher": "models/gaussian"},
+}
 
 
-def recipe(dataset: str, method: str | None = None, sigma: float = 0.5, **asked: Any) -> Recipe:
+def recipe(
+    dataset: str, method: str | None = None, sigma: float = 0.5, **asked: Any
+) -> Recipe:
     preset = find(method, dataset, asked.get("preset"))
     if preset.fixed.get("E_t") == 0:
         asked["set"] = NEEDED["acr/amplify"] | asked.get("set", {})
     if preset.fixed.get("variant") == "released":
         asked["set"] = NEEDED["released"] | asked.get("set", {})
-    return resolve(dataset, TrainingSettings(method=method, sigma=sigma, **asked), data.DATASETS[dataset])[0]
+    return resolve(
+        dataset,
+        TrainingSettings(method=method, sigma=sigma, **asked),
+        data.DATASETS[dataset],
+    )[0]
 
 
 EVERY = [
@@ -29,18 +38,30 @@ EVERY = [
     for preset in PRESETS
     for dataset in preset.datasets or data.DATASETS
     for sigma in preset.by_sigma or SIGMAS
-    if find(preset.method, dataset, preset.name) is preset  # an earlier one of its name may serve the data set
+    if find(preset.method, dataset, preset.name)
+    is preset  # an earlier one of its name may serve the data set
 ]
 
 
 def test_every_preset_resolves_where_it_was_published() -> None:
     assert {id(preset) for preset, *_ in EVERY} == {id(preset) for preset in PRESETS}
     for preset, dataset, sigma in EVERY:
-        found, where = recipe(dataset, None, sigma, preset=preset.name), (preset.name, dataset, sigma)
-        assert (found.preset, found.method, found.sigma) == (preset.name, preset.method, sigma)
+        found, where = (
+            recipe(dataset, None, sigma, preset=preset.name),
+            (preset.name, dataset, sigma),
+        )
+        assert (found.preset, found.method, found.sigma) == (
+            preset.name,
+            preset.method,
+            sigma,
+        )
         assert found == recipe(dataset, preset.method, sigma, preset=preset.name), where
         scaled = {"E_t", "lbd_from"} if preset.reference_epochs else set()
-        kept = {key: value for key, value in preset.hyperparameters(sigma).items() if key not in scaled}
+        kept = {
+            key: value
+            for key, value in preset.hyperparameters(sigma).items()
+            if key not in scaled
+        }
         assert {key: found.hyperparameters[key] for key in kept} == kept, where
         assert found.images_per_step * found.build_method().m == found.batch, where
 
@@ -54,24 +75,41 @@ def typed(name: str) -> Any:
 MAIN: dict[tuple[str, str], dict[float, dict[str, Any]]] = {}
 for key, columns in typed("published").items():
     MAIN[tuple(key.split())] = {
-        sigma: {name: column[i] if isinstance(column, list) else column for name, column in columns.items()}
+        sigma: {
+            name: column[i] if isinstance(column, list) else column
+            for name, column in columns.items()
+        }
         for i, sigma in enumerate(columns.pop("sigmas", SIGMAS))
     }
 # Jeong et al. 2023, the figures of table 1: commands of the Consistency and SmoothMix repositories.
-LOGGED: dict[str, dict[str, Any]] = {"smoothadv": {"eps": 255 / 256}, "macer": {"lbd_from": 31}}
-for method in ("gaussian", "stability", "smoothadv", "macer", "consistency", "smoothmix"):
+LOGGED: dict[str, dict[str, Any]] = {
+    "smoothadv": {"eps": 255 / 256},
+    "macer": {"lbd_from": 31},
+}
+for method in (
+    "gaussian",
+    "stability",
+    "smoothadv",
+    "macer",
+    "consistency",
+    "smoothmix",
+):
     prose = MAIN[f"cat-rs/{method}/prose", "mnist"]
-    MAIN[f"cat-rs/{method}/table1", "mnist"] = {sigma: prose[sigma] | LOGGED.get(method, {}) for sigma in prose}
+    MAIN[f"cat-rs/{method}/table1", "mnist"] = {
+        sigma: prose[sigma] | LOGGED.get(method, {}) for sigma in prose
+    }
 
 
 def test_the_main_tables_models_have_the_papers_values() -> None:
     for (name, dataset), by_sigma in MAIN.items():
         for sigma, expected in by_sigma.items():
-            assert recipe(dataset, None, sigma, preset=name).hyperparameters == expected, (name, dataset, sigma)
+            assert (
+                recipe(dataset, None, sigma, preset=name).hyperparameters == expected
+            ), (name, dataset, sigma)
     of_papers = [p for p in PRESETS if p.main and not p.name.startswith("randsmooth/")]
-    assert {(p.name, dataset) for p in of_papers for dataset in p.datasets} - {*MAIN} == {
-        (p.name, "cifar10-jpeg") for p in of_papers if "cifar10" in p.datasets
-    }
+    assert {(p.name, dataset) for p in of_papers for dataset in p.datasets} - {
+        *MAIN
+    } == {(p.name, "cifar10-jpeg") for p in of_papers if "cifar10" in p.datasets}
 
 
 def test_training_is_as_published() -> None:
@@ -79,8 +117,17 @@ def test_training_is_as_published() -> None:
         dataset, *expected = each["of"]
         for name, images in each["presets"].items():
             found = recipe(dataset, preset=name)
-            schedule = [found.arch, found.epochs, found.lr, [*found.lr_milestones], found.weight_decay]
-            assert (schedule, found.images_per_step) == (expected, images), (name, dataset)
+            schedule = [
+                found.arch,
+                found.epochs,
+                found.lr,
+                [*found.lr_milestones],
+                found.weight_decay,
+            ]
+            assert (schedule, found.images_per_step) == (expected, images), (
+                name,
+                dataset,
+            )
             assert (found.lr_gamma, found.momentum) == (0.1, 0.9)
 
 
@@ -93,7 +140,13 @@ DEFAULTS = {
     "cifar10": {"gaussian": "acr", "amplify": "acr", "...": "cat-rs"},
     "cifar10-jpeg": {"gaussian": "acr", "amplify": "acr", "...": "cat-rs"},
     "svhn": {"gaussian": "macer", "macer": "macer", "...": "randsmooth"},
-    "imagenet": {"gaussian": "acr", "amplify": "acr", "macer": "macer", "smoothadv": "macer", "...": "randsmooth"},
+    "imagenet": {
+        "gaussian": "acr",
+        "amplify": "acr",
+        "macer": "macer",
+        "smoothadv": "macer",
+        "...": "randsmooth",
+    },
 }
 
 
@@ -101,25 +154,46 @@ def test_the_default_preset() -> None:
     for dataset, papers in DEFAULTS.items():
         for method in methods.METHODS:
             paper = papers.get(method, papers["..."])
-            account = "/prose" if (dataset, paper) == ("mnist", "cat-rs") and method != "cat-rs" else ""
+            account = (
+                "/prose"
+                if (dataset, paper) == ("mnist", "cat-rs") and method != "cat-rs"
+                else ""
+            )
             preset = find(method, dataset)
-            assert preset.name == f"{paper}/{method}{account}" and preset.main, (dataset, method)
+            assert preset.name == f"{paper}/{method}{account}" and preset.main, (
+                dataset,
+                method,
+            )
             found = recipe(dataset, method)
             assert find(method, dataset, found.preset) is preset
-    assert find(None, "mnist").name == "cat-rs/gaussian/prose" and recipe("digits").method == "gaussian"
+    assert (
+        find(None, "mnist").name == "cat-rs/gaussian/prose"
+        and recipe("digits").method == "gaussian"
+    )
 
 
 def test_a_baseline_of_cat_rs_on_mnist_says_which_account_it_is() -> None:
-    for method in ("gaussian", "stability", "smoothadv", "macer", "consistency", "smoothmix"):
+    for method in (
+        "gaussian",
+        "stability",
+        "smoothadv",
+        "macer",
+        "consistency",
+        "smoothmix",
+    ):
         for anywhere in (False, True):
             with pytest.raises(InputError) as refused:
                 recipe("mnist", preset=f"cat-rs/{method}", anywhere=anywhere)
             for version in ("prose (150 epochs)", "table1 (90 epochs)"):
                 assert f"--preset cat-rs/{method}/{version}" in str(refused.value)
-        assert recipe("cifar10", preset=f"cat-rs/{method}").epochs == 150  # one account there
+        assert (
+            recipe("cifar10", preset=f"cat-rs/{method}").epochs == 150
+        )  # one account there
     for row in ("consistency/lbd=5", "smoothmix/eta=4", "cat-rs/lbd=1"):  # of table 4
         found = recipe("mnist", None, 1.0, preset=f"cat-rs/{row}")
-        assert (found.epochs, found.lr_milestones) == ((150, (50, 100)) if row[:3] == "cat" else (90, (30, 60)))
+        assert (found.epochs, found.lr_milestones) == (
+            (150, (50, 100)) if row[:3] == "cat" else (90, (30, 60))
+        )
 
 
 # method, data set, preset -> words of the refusal
@@ -127,7 +201,12 @@ REFUSED = [
     ("gaussian", "cifar10", "acr/gausian", ("'acr/gausian'", "'acr/gaussian'")),
     (None, "cifar10", "acr/amplify/T=7", ("'acr/amplify/T=7'", "'acr/amplify/T=")),
     ("gaussian", "cifar10", "acr/amplify", ("--method amplify",)),
-    ("gaussian", "digits", "acr/gaussian", ("cifar10, cifar10-jpeg, imagenet", "--anywhere")),
+    (
+        "gaussian",
+        "digits",
+        "acr/gaussian",
+        ("cifar10, cifar10-jpeg, imagenet", "--anywhere"),
+    ),
     ("gaussian", "svhn", "cat-rs/gaussian", ("--preset macer/gaussian",)),
     (None, "fashion-mnist", "cat-rs/smoothmix", ("--preset randsmooth/smoothmix",)),
     (None, "mnist", "cat-rs/gaussian/tabel1", ("'cat-rs/gaussian/table1'",)),

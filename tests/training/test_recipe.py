@@ -12,17 +12,28 @@ from randsmooth import data
 from randsmooth.cli.settings import pairs, read_config, validate
 from randsmooth.cli.verbs.train import Train
 from randsmooth.errors import InputError
-from randsmooth.training import DenoiserSettings, Recipe, TrainingSettings, resolve, train
+from randsmooth.training import (
+    DenoiserSettings,
+    Recipe,
+    TrainingSettings,
+    resolve,
+    train,
+)
 from randsmooth.training.recipe import resolve_denoiser
 
 
 def ask(
-    dataset: str = "cifar10", method: str | None = "amplify", sigma: float | None = 0.5, **asked: Any
+    dataset: str = "cifar10",
+    method: str | None = "amplify",
+    sigma: float | None = 0.5,
+    **asked: Any,
 ) -> tuple[Recipe, list[str]]:
     """The recipe, and what is said after the preset's source."""
     device = asked.pop("device", "auto")
     settings = TrainingSettings(method=method, sigma=sigma, **asked)
-    recipe, (source, *notes) = resolve(dataset, settings, data.DATASETS[dataset], device=device)
+    recipe, (source, *notes) = resolve(
+        dataset, settings, data.DATASETS[dataset], device=device
+    )
     assert source.startswith(f"{recipe.preset}: ")
     return recipe, notes
 
@@ -30,9 +41,25 @@ def ask(
 def test_wishes_reach_the_recipe_and_without_any_nothing_more_is_said() -> None:
     recipe, notes = ask()
     assert notes == []
-    assert (recipe.dataset, recipe.arch, recipe.sigma, recipe.take) == ("cifar10", "resnet110", 0.5, None)
-    assert (recipe.seed, recipe.precision, recipe.device, recipe.compile) == (0, "32", "auto", False)
-    asked: dict[str, Any] = {"arch": "resnet20", "take": 1000, "precision": "bf16-mixed", "device": "cpu", "seed": 3}
+    assert (recipe.dataset, recipe.arch, recipe.sigma, recipe.take) == (
+        "cifar10",
+        "resnet110",
+        0.5,
+        None,
+    )
+    assert (recipe.seed, recipe.precision, recipe.device, recipe.compile) == (
+        0,
+        "32",
+        "auto",
+        False,
+    )
+    asked: dict[str, Any] = {
+        "arch": "resnet20",
+        "take": 1000,
+        "precision": "bf16-mixed",
+        "device": "cpu",
+        "seed": 3,
+    }
     assert ask(**asked)[0].model_dump(include={*asked}) == asked
     rates = [ask()[0].lr_at(epoch) for epoch in (0, 49, 50, 99, 100, 149)]
     assert rates == pytest.approx([0.1, 0.1, 0.01, 0.01, 0.001, 0.001], rel=1e-12)
@@ -43,10 +70,19 @@ def test_wishes_reach_the_recipe_and_without_any_nothing_more_is_said() -> None:
 
 
 def test_without_a_sigma_it_is_the_presets_or_the_middle_one() -> None:
-    for method, preset, sigma in ((None, None, 0.5), ("amplify", None, 0.5), ("macer", "macer/macer/k=4", 0.5)):
+    for method, preset, sigma in (
+        (None, None, 0.5),
+        ("amplify", None, 0.5),
+        ("macer", "macer/macer/k=4", 0.5),
+    ):
         recipe, notes = ask(method=method, sigma=None, preset=preset)
         assert recipe.sigma == sigma and notes == ["sigma=0.5, as none was named"]
-    assert ask("imagenet", "cat-rs", None, preset="cat-rs/cat-rs", set={"teacher": "m"})[0].sigma == 1.0
+    assert (
+        ask("imagenet", "cat-rs", None, preset="cat-rs/cat-rs", set={"teacher": "m"})[
+            0
+        ].sigma
+        == 1.0
+    )
 
 
 # epochs -> lr_milestones, E_t, reweight_every of a preset of 150 with 50 and 100, 70, 10
@@ -70,21 +106,41 @@ def test_all_that_is_measured_in_epochs_is_scaled_together() -> None:
     for epochs, expected in COMPRESSED.items():
         recipe, notes = ask(epochs=epochs)
         hyper = recipe.hyperparameters
-        assert (recipe.lr_milestones, hyper["E_t"], hyper["reweight_every"]) == expected, epochs
+        assert (
+            recipe.lr_milestones,
+            hyper["E_t"],
+            hyper["reweight_every"],
+        ) == expected, epochs
         assert [note for note in notes if "falls" not in note] == notes[: epochs != 150]
         assert all(f"epochs 150 -> {epochs}" in note for note in notes[:1])
-        for key in ("m", "p_t", "T", "eps", "discard_noises", "reweight_noises"):  # not in epochs
+        for key in (
+            "m",
+            "p_t",
+            "T",
+            "eps",
+            "discard_noises",
+            "reweight_noises",
+        ):  # not in epochs
             assert hyper[key] == whole.hyperparameters[key]
         assert (recipe.lr, recipe.batch) == (whole.lr, whole.batch)
     for (method, sigma), (key, lengths) in SCALED.items():
         for epochs, value in lengths.items():
-            assert ask(method=method, sigma=sigma, epochs=epochs)[0].hyperparameters[key] == value, (method, epochs)
+            assert (
+                ask(method=method, sigma=sigma, epochs=epochs)[0].hyperparameters[key]
+                == value
+            ), (method, epochs)
     for epochs in range(3, 40):  # short runs keep every phase
         recipe, _ = ask(epochs=epochs)
-        assert 1 <= recipe.hyperparameters["E_t"] < epochs and recipe.hyperparameters["reweight_every"] >= 1
+        assert (
+            1 <= recipe.hyperparameters["E_t"] < epochs
+            and recipe.hyperparameters["reweight_every"] >= 1
+        )
         assert 1 <= recipe.lr_milestones[0] < recipe.lr_milestones[1] < epochs
     recipe, _ = ask("imagenet", epochs=9, set={"p_A_from": "models/gaussian"})
-    assert (recipe.hyperparameters["E_t"], recipe.lr_milestones) == (0, (3, 6))  # epoch 0 stays the first
+    assert (recipe.hyperparameters["E_t"], recipe.lr_milestones) == (
+        0,
+        (3, 6),
+    )  # epoch 0 stays the first
 
 
 # epochs -> the number of epochs that are advised where the learning rate falls after the first.
@@ -94,28 +150,57 @@ OF_DENOISERS = {1: None, 2: 6, 5: 6, 6: None, 90: None}
 
 def advised(notes: list[str]) -> int | None:
     """The number of epochs in the note on a learning rate that falls early."""
-    said = [found for note in notes if (found := re.search(r"learning rate falls .* for (\d+) epochs", note))]
+    said = [
+        found
+        for note in notes
+        if (found := re.search(r"learning rate falls .* for (\d+) epochs", note))
+    ]
     return int(said[0][1]) if said else None
 
 
 def test_a_learning_rate_that_falls_after_the_first_epoch_is_told() -> None:
     for epochs, enough in FALLS.items():
         assert advised(ask(method="gaussian", epochs=epochs)[1]) == enough, epochs
-    assert advised(ask(method="gaussian", epochs=3, set={"lr_milestones": [1]})[1]) is None  # as it was asked for
+    assert (
+        advised(ask(method="gaussian", epochs=3, set={"lr_milestones": [1]})[1]) is None
+    )  # as it was asked for
     for epochs, enough in OF_DENOISERS.items():
         settings = DenoiserSettings(sigma=0.5, epochs=epochs)
-        recipe, notes = resolve_denoiser("mnist", settings, data.DATASETS["mnist"], device="cpu")
+        recipe, notes = resolve_denoiser(
+            "mnist", settings, data.DATASETS["mnist"], device="cpu"
+        )
         assert advised(notes) == enough and recipe.epochs == epochs
         goes_on = settings.replace(start="denoiser")
-        assert advised(resolve_denoiser("mnist", goes_on, data.DATASETS["mnist"], device="cpu")[1]) is None
+        assert (
+            advised(
+                resolve_denoiser(
+                    "mnist", goes_on, data.DATASETS["mnist"], device="cpu"
+                )[1]
+            )
+            is None
+        )
 
 
 # What is asked of the preset, and what is said to be unlike it.
 SAID: list[tuple[dict[str, Any], str]] = [
     ({"set": {"eps": 0.5}}, "eps 0.25 -> 0.5"),
-    ({"set": {"eps": 0.25, "T": 6, "norm": "l2", "batch": 256, "lr_milestones": [50, 100]}}, ""),
+    (
+        {
+            "set": {
+                "eps": 0.25,
+                "T": 6,
+                "norm": "l2",
+                "batch": 256,
+                "lr_milestones": [50, 100],
+            }
+        },
+        "",
+    ),
     ({"preset": "cat-rs/cat-rs/no-mask", "method": None}, ""),
-    ({"preset": "cat-rs/cat-rs/no-mask", "method": None, "arch": "resnet110"}, "arch resnet20 -> resnet110"),
+    (
+        {"preset": "cat-rs/cat-rs/no-mask", "method": None, "arch": "resnet110"},
+        "arch resnet20 -> resnet110",
+    ),
     (
         {"epochs": 30, "set": {"E_t": 20}},
         "epochs 150 -> 30, lr_milestones [50, 100] -> [10, 20], E_t 70 -> 20, reweight_every 10 -> 2",
@@ -129,13 +214,28 @@ SAID: list[tuple[dict[str, Any], str]] = [
 
 def test_what_differs_from_the_preset_is_said_and_nothing_else() -> None:
     for asked, said in SAID:
-        assert ask(**asked)[1] == ([f"unlike the preset: {said}"] if said else []), asked
-    _, notes = resolve("mnist", TrainingSettings(method="smoothmix", sigma=1.0), data.DATASETS["mnist"])
-    assert notes == ["cat-rs/smoothmix/prose: Jeong et al., AAAI 2023, submission, section 4 and appendix B.2"]
-    for sigma, nearest in ((0.12, 0.25), (0.3, 0.25), (0.4, 0.5), (0.7, 0.5), (0.8, 1.0), (2.0, 1.0)):
+        assert ask(**asked)[1] == ([f"unlike the preset: {said}"] if said else []), (
+            asked
+        )
+    _, notes = resolve(
+        "mnist", TrainingSettings(method="smoothmix", sigma=1.0), data.DATASETS["mnist"]
+    )
+    assert notes == [
+        "cat-rs/smoothmix/prose: Jeong et al., AAAI 2023, submission, section 4 and appendix B.2"
+    ]
+    for sigma, nearest in (
+        (0.12, 0.25),
+        (0.3, 0.25),
+        (0.4, 0.5),
+        (0.7, 0.5),
+        (0.8, 1.0),
+        (2.0, 1.0),
+    ):
         recipe, notes = ask(sigma=sigma)
         assert recipe.hyperparameters == ask(sigma=nearest)[0].hyperparameters, sigma
-        assert notes == [f"acr/amplify has no values for sigma={sigma}: E_t, p_t, T, eps of sigma={nearest}"]
+        assert notes == [
+            f"acr/amplify has no values for sigma={sigma}: E_t, p_t, T, eps of sigma={nearest}"
+        ]
 
 
 NAN, INF = math.nan, math.inf
@@ -154,7 +254,10 @@ BAD: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     ({"set": {"E_t": 150}}, ("E_t=150", "150 epochs")),
     ({"set": {"E_t": 150, "discard": False}}, ("reweighting and the attack",)),
     ({"epochs": 1}, ("E_t=0", "E_t=1 or more, in a run of at least 2 epochs")),
-    ({"epochs": 1, "set": {"E_t": 1}}, ("E_t=1 lies beyond", "never begin. Train longer")),
+    (
+        {"epochs": 1, "set": {"E_t": 1}},
+        ("E_t=1 lies beyond", "never begin. Train longer"),
+    ),
     ({"dataset": "imagenet"}, ("E_t=0", "p_A_from")),
 ]
 
@@ -163,19 +266,47 @@ def test_what_cannot_be_used_is_named() -> None:
     for asked, words in BAD:
         with pytest.raises(InputError) as refused:
             ask(**asked)
-        assert all(word in str(refused.value) for word in words), (asked, str(refused.value))
+        assert all(word in str(refused.value) for word in words), (
+            asked,
+            str(refused.value),
+        )
 
 
-def test_the_command_line_has_an_option_for_every_setting_and_run_yaml_repeats_the_run(tmp_path: Path) -> None:
-    own = {"dataset", "device", "devices", "nodes", "sync_batch_norm", "logger", "out", "format"}
+def test_the_command_line_has_an_option_for_every_setting_and_run_yaml_repeats_the_run(
+    tmp_path: Path,
+) -> None:
+    own = {
+        "dataset",
+        "device",
+        "devices",
+        "nodes",
+        "sync_batch_norm",
+        "logger",
+        "out",
+        "format",
+    }
     own |= {"resume", "accept_changes", "overwrite"}
     assert Train.model_fields.keys() == TrainingSettings.model_fields.keys() | own
     assert all(field.description for field in Train.model_fields.values())
-    chosen: dict[str, Any] = {"method": "amplify", "sigma": 0.25, "epochs": 2, "take": 32, "set": {"T": 1, "p_t": 0.0}}
-    model = train("digits", TrainingSettings(**chosen | {"seed": 7}), out=tmp_path / "a", device="cpu", seed=0)
+    chosen: dict[str, Any] = {
+        "method": "amplify",
+        "sigma": 0.25,
+        "epochs": 2,
+        "take": 32,
+        "set": {"T": 1, "p_t": 0.0},
+    }
+    model = train(
+        "digits",
+        TrainingSettings(**chosen | {"seed": 7}),
+        out=tmp_path / "a",
+        device="cpu",
+        seed=0,
+    )
     assert (model.provenance["seed"], model.provenance["epochs"]) == (0, 2)
     told = yaml.safe_load((tmp_path / "a" / "run.yaml").read_text())
     assert (told["verb"], told["dataset"], told["device"]) == ("train", "digits", "cpu")
-    on_the_line = validate(Train, "train", read_config(tmp_path / "a" / "run.yaml", "train"))
+    on_the_line = validate(
+        Train, "train", read_config(tmp_path / "a" / "run.yaml", "train")
+    )
     fields = on_the_line.model_dump(include={*TrainingSettings.model_fields})
     assert TrainingSettings(**fields) == TrainingSettings(**chosen)

@@ -17,24 +17,55 @@ from numpy.typing import NDArray
 from randsmooth import data, metrics
 from randsmooth.app.explaining import TESTS, attempt
 from randsmooth.app.image_certificate import Attempts, radius_by_samples
-from randsmooth.certificates import ABSTAIN, Certificates, CertificationSettings, JournalRow
+from randsmooth.certificates import (
+    ABSTAIN,
+    Certificates,
+    CertificationSettings,
+    JournalRow,
+)
 from randsmooth.certification import Run
 from randsmooth.certification.matching import deviations_of_numbers
 from randsmooth.errors import InputError
 from randsmooth.launch import plan
 from randsmooth.metrics import Estimate
-from randsmooth.noise import ANoise, Gaussian, InDeviations, Noise, noise_said, printed_radius
+from randsmooth.noise import (
+    ANoise,
+    Gaussian,
+    InDeviations,
+    Noise,
+    noise_said,
+    printed_radius,
+)
 from randsmooth.noise.gaussian import STD
 from randsmooth.progress import Progress, Reporter, chosen_progress
 from randsmooth.urls import name_of
 
 SIGMAS = (0.06, 0.12, 0.25, 0.5)
-DEVIATIONS = (0.1, 0.25, 0.5, 1.0)  # of each feature, the sigmas where inputs are features
+DEVIATIONS = (
+    0.1,
+    0.25,
+    0.5,
+    1.0,
+)  # of each feature, the sigmas where inputs are features
 LEAST = 20  # images, of which some choose the noise and the others are certified
 CLEAN = 1000  # images, at most, on which the network alone is tried
-PILOT, PILOT_N0, PILOT_N = 64, 20, 200  # images that choose the noise, and samples of each
-PLAN_N, PLAN_SECONDS = 100_000, 1.0  # the samples of the literature, which the plan is for; and its pilot's time
-BUDGETS = (10_000, 5_000, 2_000, 1_000, 500, 200)  # samples of an image, of which the first that fits the time is taken
+PILOT, PILOT_N0, PILOT_N = (
+    64,
+    20,
+    200,
+)  # images that choose the noise, and samples of each
+PLAN_N, PLAN_SECONDS = (
+    100_000,
+    1.0,
+)  # the samples of the literature, which the plan is for; and its pilot's time
+BUDGETS = (
+    10_000,
+    5_000,
+    2_000,
+    1_000,
+    500,
+    200,
+)  # samples of an image, of which the first that fits the time is taken
 SECONDS = 30.0  # of the certification, and of the attacks, about, at most;
 LONGER = 6.0  # times as many if fewer samples cannot prove the radius that matters
 ATTACKED = 20  # images, at most
@@ -148,33 +179,54 @@ class Assessment:
     @cached_property
     def certified(self) -> dict[float, Estimate]:
         """Certified accuracy at radius 0, at the radius that matters, at what is in reach of it, and at usual ones."""
-        radii = {*metrics.usual_radii([self.table]), 0.0, *(r / k for r in (self.radius, self.reach) for k in (1, 2))}
+        radii = {
+            *metrics.usual_radii([self.table]),
+            0.0,
+            *(r / k for r in (self.radius, self.reach) for k in (1, 2)),
+        }
         return {r: metrics.certified_accuracy(self.table, r) for r in sorted(radii)}
 
     @property
     def reach(self) -> float:
         """The radius that matters, or what so many samples can prove if that is less."""
-        return self.radius if self.radius <= self.chosen.farthest else float(printed_radius(self.chosen.farthest))
+        return (
+            self.radius
+            if self.radius <= self.chosen.farthest
+            else float(printed_radius(self.chosen.farthest))
+        )
 
     @property
     def least(self) -> int | None:
         """The fewest samples of an image that can prove the radius that matters; None: no number can."""
         q = float(self.table.smoothing.tail(self.radius))
-        return math.ceil(math.log(self.table.header.alpha or 1.0) / math.log1p(-q)) if q > 1e-9 else None
+        return (
+            math.ceil(math.log(self.table.header.alpha or 1.0) / math.log1p(-q))
+            if q > 1e-9
+            else None
+        )
 
     @property
     def attacked(self) -> str:
         """How many images were attacked, how they were chosen, and why not all."""
-        right, some = int((self.table.correct & (self.table.radius > 0.0)).sum()), len(self.attempts)
+        right, some = (
+            int((self.table.correct & (self.table.radius > 0.0)).sum()),
+            len(self.attempts),
+        )
         few = f"at most {ATTACKED}, and as many as {SECONDS:g} seconds allow, since a search takes thousands of answers"
         chosen = f", chosen by chance ({few})" if some < right else ""
-        return f"{some} of the {right} {self.inputs} that are right and certified{chosen}"
+        return (
+            f"{some} of the {right} {self.inputs} that are right and certified{chosen}"
+        )
 
     @property
     def failed(self) -> list[int]:
         """Rows whose answer an attack changed within the certified radius, which shows that a certificate is wrong."""
         answers = {row: (self.table.predict[row], ABSTAIN) for row in self.attempts}
-        return [row for row, tried in self.attempts.items() if tried.inside.predict not in answers[row]]
+        return [
+            row
+            for row, tried in self.attempts.items()
+            if tried.inside.predict not in answers[row]
+        ]
 
     @property
     def changed(self) -> dict[int, float]:
@@ -186,18 +238,49 @@ class Assessment:
     def to_dict(self) -> dict[str, Any]:
         """All figures as plain numbers and words."""
         header, rows = self.table.header, self.attempts
-        facts = {name: getattr(header, name) for name in ("dataset", "split", "selection", "n", "alpha", "seed")}
-        tried = [asdict(each) | {"noise": each.noise.text, "chosen": each is self.chosen} for each in self.candidates]
-        certified = [asdict(estimate) | {"radius": r} for r, estimate in self.certified.items()]
+        facts = {
+            name: getattr(header, name)
+            for name in ("dataset", "split", "selection", "n", "alpha", "seed")
+        }
+        tried = [
+            asdict(each) | {"noise": each.noise.text, "chosen": each is self.chosen}
+            for each in self.candidates
+        ]
+        certified = [
+            asdict(estimate) | {"radius": r} for r, estimate in self.certified.items()
+        ]
         distance = {int(self.table.idx[row]): self.changed.get(row) for row in rows}
         return {
-            **{"model": self.name, "images": self.images, **facts, "noise": self.noise.text, "norm": self.noise.norm},
-            **{"clean": asdict(self.clean), "guess": self.guess, "noises": tried, "certified": certified},
+            **{
+                "model": self.name,
+                "images": self.images,
+                **facts,
+                "noise": self.noise.text,
+                "norm": self.noise.norm,
+            },
+            **{
+                "clean": asdict(self.clean),
+                "guess": self.guess,
+                "noises": tried,
+                "certified": certified,
+            },
             **({"held": list(self.held)} if self.held else {}),
-            **{"radius": self.radius, "farthest": self.chosen.farthest, "least_n": self.least},
+            **{
+                "radius": self.radius,
+                "farthest": self.chosen.farthest,
+                "least_n": self.least,
+            },
             **{"right": self.right, "wrong": self.wrong, "abstained": self.abstained},
-            **{"attacked": len(rows), "failed": len(self.failed), "changed_at": distance},
-            **{"seconds_each": self.seconds_each, "seconds_all": self.seconds_all, "notes": list(self.notes)},
+            **{
+                "attacked": len(rows),
+                "failed": len(self.failed),
+                "changed_at": distance,
+            },
+            **{
+                "seconds_each": self.seconds_each,
+                "seconds_all": self.seconds_all,
+                "notes": list(self.notes),
+            },
         }
 
 
@@ -250,8 +333,13 @@ def assess(
     """
     metrics.check_radius(radius)
     if radius == 0.0 or take < 1:
-        raise InputError(f"radius={radius:g}, take={take}: give a radius above 0 that matters, and images to certify")
-    settings, show = CertificationSettings(alpha=alpha, seed=seed, n=n or BUDGETS[0]), chosen_progress(progress)
+        raise InputError(
+            f"radius={radius:g}, take={take}: give a radius above 0 that matters, and images to certify"
+        )
+    settings, show = (
+        CertificationSettings(alpha=alpha, seed=seed, n=n or BUDGETS[0]),
+        chosen_progress(progress),
+    )
     run = Run.of(model, dataset, settings, **options)
     opening = _noises(run.trained, sigmas, noise, SIGMAS)
     run = run.on(settings.replace(noise=opening[0]))  # which opens the images
@@ -259,34 +347,67 @@ def assess(
     usual = tuple(f"{share:g}{STD}" for share in DEVIATIONS) if features else SIGMAS
     noises = _learned(run, _noises(run.trained, sigmas, noise, usual))
     chosen, others = _split(run.images, take, seed)
-    pilots = [run.on(settings.replace(n0=PILOT_N0, n=PILOT_N, noise=each), others) for each in noises]
+    pilots = [
+        run.on(settings.replace(n0=PILOT_N0, n=PILOT_N, noise=each), others)
+        for each in noises
+    ]
     clean = _clean(pilots[0], show)
-    with show("accuracy under noise", len(pilots) * len(others[0]), "images") as reporter:
+    with show(
+        "accuracy under noise", len(pilots) * len(others[0]), "images"
+    ) as reporter:
         reporter.say(f"clean accuracy {clean}")
         seen = [_seen(pilot, reporter) for pilot in pilots]
         drawn = len(pilots) * len(others[0]) * (PILOT_N0 + PILOT_N)
-        of_each = len(chosen[0]) * sum(row.seconds for rows in seen for row in rows) / drawn
+        of_each = (
+            len(chosen[0]) * sum(row.seconds for rows in seen for row in rows) / drawn
+        )
         samples = [n or _samples(noise, of_each, radius, settings) for noise in noises]
-        tried = [_tried(*each, radius, settings.alpha) for each in zip(noises, seen, samples, strict=True)]
+        tried = [
+            _tried(*each, radius, settings.alpha)
+            for each in zip(noises, seen, samples, strict=True)
+        ]
         for each in tried:
             reporter.say(_line(each))
     guess = guessing(run.images)
     best = choose(tried, guess)
     run = run.on(settings.replace(noise=best.noise, n=best.n), chosen)
     planning = run.on(run.settings.replace(n=PLAN_N), chosen)
-    planned = plan(planning, seconds=PLAN_SECONDS, seed=seed, progress=show, radius=radius)
+    planned = plan(
+        planning, seconds=PLAN_SECONDS, seed=seed, progress=show, radius=radius
+    )
     sample, beside = planned.about["sample_seconds"], planned.about["image_seconds"]
     total, seconds = len(run.images), (settings.n0 + best.n) * sample + beside
-    table = run.table(lambda title, *of: show(f"{title} {best.noise.text}, {best.n:,} samples each", *of))
+    table = run.table(
+        lambda title, *of: show(
+            f"{title} {best.noise.text}, {best.n:,} samples each", *of
+        )
+    )
     if keep is not None:
         keep(table)
     attacks = _attacked(run, table, seed, show)
     rules = planned.rules.items()
-    whole = {rule: total * (found["samples"].middle / len(table) * sample + beside) for rule, found in rules}
+    whole = {
+        rule: total * (found["samples"].middle / len(table) * sample + beside)
+        for rule, found in rules
+    }
     name = name_of(model) if isinstance(model, str | Path) else type(model).__name__
     shape = run.images.spec.shape
     notes, columns = tuple(run.notes), run.images.spec.columns
-    facts = (name, total, shape, clean, tuple(tried), best, guess, radius, table, *attacks, seconds, whole, notes)
+    facts = (
+        name,
+        total,
+        shape,
+        clean,
+        tuple(tried),
+        best,
+        guess,
+        radius,
+        table,
+        *attacks,
+        seconds,
+        whole,
+        notes,
+    )
     split = run.images.split if len(run.images.spec.sizes) > 1 else ""
     return Assessment(*facts, columns, split)
 
@@ -317,19 +438,30 @@ def _line(tried: Candidate) -> str:
 
 
 def _noises(
-    trained: dict[str, Any], sigmas: Sequence[float | str] | None, noise: ANoise | None, usual: Sequence[float | str]
+    trained: dict[str, Any],
+    sigmas: Sequence[float | str] | None,
+    noise: ANoise | None,
+    usual: Sequence[float | str],
 ) -> list[Noise]:
     """Those to be tried, ascending; each settings of its own validate it. `usual` are the sigmas without others."""
     if noise is not None:
         if sigmas is not None:
-            raise InputError(f"sigma={list(sigmas)} and noise={noise}: give one of them")
+            raise InputError(
+                f"sigma={list(sigmas)} and noise={noise}: give one of them"
+            )
         return [CertificationSettings(noise=noise).smoothing]
     own = noise_said(trained)
     if sigmas is None and own is not None and not isinstance(own, Gaussian):
         return [own]
-    given = [*(sigmas or usual), *([own.sigma] if sigmas is None and isinstance(own, Gaussian) else [])]
+    given = [
+        *(sigmas or usual),
+        *([own.sigma] if sigmas is None and isinstance(own, Gaussian) else []),
+    ]
     made = {CertificationSettings(sigma=sigma).smoothing for sigma in given}  # type: ignore[arg-type]
-    return sorted(made, key=lambda each: each.times if isinstance(each, InDeviations) else each.scale)
+    return sorted(
+        made,
+        key=lambda each: each.times if isinstance(each, InDeviations) else each.scale,
+    )
 
 
 def _learned(run: Run, noises: Sequence[Noise]) -> list[Noise]:
@@ -337,7 +469,10 @@ def _learned(run: Run, noises: Sequence[Noise]) -> list[Noise]:
     if not any(isinstance(each, InDeviations) for each in noises):
         return list(noises)
     deviations = deviations_of_numbers(run.loaded("train"))
-    return [each.learned(deviations) if isinstance(each, InDeviations) else each for each in noises]
+    return [
+        each.learned(deviations) if isinstance(each, InDeviations) else each
+        for each in noises
+    ]
 
 
 Chosen = tuple[tuple[int, ...], str]
@@ -348,22 +483,32 @@ def _split(images: data.Images, take: int, seed: int) -> tuple[Chosen, Chosen]:
     total, inputs = len(images), "rows" if images.spec.features else "images"
     if not images.labelled or total < LEAST:
         what = inputs if images.labelled else f"{inputs} without labels"
-        raise InputError(f"assess takes {LEAST} {inputs} with labels or more; {images.spec.name} has {total} {what}")
+        raise InputError(
+            f"assess takes {LEAST} {inputs} with labels or more; {images.spec.name} has {total} {what}"
+        )
     size = min(take, 2 * total // 3)
     chosen = data.take(total, size).tolist()
     left = np.setdiff1d(np.arange(total), chosen)
     others = np.sort(np.random.default_rng(seed).permutation(left)[:PILOT]).tolist()
-    return (tuple(chosen), f"take {size} of {total}"), (tuple(others), f"{len(others)} others by chance of {total}")
+    return (tuple(chosen), f"take {size} of {total}"), (
+        tuple(others),
+        f"{len(others)} others by chance of {total}",
+    )
 
 
 def _clean(run: Run, show: Progress) -> Estimate:
     """Accuracy without noise, on at most so many images, evenly spread."""
     images, engine = run.images, run.smoothed.engine
     engine.prepare(images.spec.shape, PILOT * PILOT_N)
-    parts, right = data.take(len(images), min(len(images), CLEAN)).split(64), list[bool]()
+    parts, right = (
+        data.take(len(images), min(len(images), CLEAN)).split(64),
+        list[bool](),
+    )
     with show("clean accuracy", sum(map(len, parts)), "images") as reporter:
         for part, (x, _) in zip(parts, images.batches(parts), strict=True):
-            right += (engine.ask(x.cpu()).argmax(dim=1).cpu() == images.labels_at(part)).tolist()
+            right += (
+                engine.ask(x.cpu()).argmax(dim=1).cpu() == images.labels_at(part)
+            ).tolist()
             reporter.advance(len(part))
     return metrics.share(right)
 
@@ -376,19 +521,32 @@ def _seen(run: Run, reporter: Reporter) -> list[JournalRow]:
     return rows
 
 
-def _samples(noise: Noise, seconds: float, radius: float, settings: CertificationSettings) -> int:
+def _samples(
+    noise: Noise, seconds: float, radius: float, settings: CertificationSettings
+) -> int:
     """Of an image, if one of each takes `seconds`; more than fit the time if only so many can prove `radius`."""
     times = {budget: seconds * (settings.n0 + budget) / SECONDS for budget in BUDGETS}
-    enough = [b for b in BUDGETS if times[b] <= LONGER and noise.largest_radius(b, settings.alpha) >= radius]
-    return max([*enough[-1:], next((b for b in BUDGETS if times[b] <= 1.0), BUDGETS[-1])])
+    enough = [
+        b
+        for b in BUDGETS
+        if times[b] <= LONGER and noise.largest_radius(b, settings.alpha) >= radius
+    ]
+    return max(
+        [*enough[-1:], next((b for b in BUDGETS if times[b] <= 1.0), BUDGETS[-1])]
+    )
 
 
-def _tried(noise: Noise, rows: Sequence[JournalRow], n: int, radius: float, alpha: float) -> Candidate:
+def _tried(
+    noise: Noise, rows: Sequence[JournalRow], n: int, radius: float, alpha: float
+) -> Candidate:
     """A noise by its rows: what `n` samples would prove if the shares stay those of the few drawn."""
     votes = np.array([row.counts[row.label] for row in rows])
     right = np.array([row.counts0.argmax() == row.label for row in rows])
     far = radius_by_samples(votes, PILOT_N, n, alpha=alpha, noise=noise)
-    once, kept = (metrics.mean(x, (0.0, 1.0)) for x in (votes / PILOT_N, right * np.minimum(far, radius) / radius))
+    once, kept = (
+        metrics.mean(x, (0.0, 1.0))
+        for x in (votes / PILOT_N, right * np.minimum(far, radius) / radius)
+    )
     return Candidate(noise, once, kept, n, noise.largest_radius(n, alpha))
 
 
@@ -401,11 +559,21 @@ def _attacked(
     found, start = dict[int, Attempts](), time.perf_counter()
     if not len(rows):
         return found, {}
-    x, y = run.images.batch(torch.from_numpy(table.idx[rows]))[0].cpu(), torch.from_numpy(table.predict[rows])
+    x, y = (
+        run.images.batch(torch.from_numpy(table.idx[rows]))[0].cpu(),
+        torch.from_numpy(table.predict[rows]),
+    )
 
     def attacked(at: int, reporter: Reporter | None = None) -> None:
         row = int(rows[at])
-        found[row] = attempt(run.smoothed, x[at], int(y[at]), float(table.radius[row]), (x, y), reporter=reporter)
+        found[row] = attempt(
+            run.smoothed,
+            x[at],
+            int(y[at]),
+            float(table.radius[row]),
+            (x, y),
+            reporter=reporter,
+        )
 
     with show("attack on a first image", TESTS, "searches") as reporter:
         attacked(0, reporter)

@@ -10,14 +10,26 @@ import torch
 from torch import Tensor
 
 from randsmooth import data, models
-from randsmooth.app.image_certificate import Attempt, Attempts, Copies, Explanation, Neighbour, Neighbours
+from randsmooth.app.image_certificate import (
+    Attempt,
+    Attempts,
+    Copies,
+    Explanation,
+    Neighbour,
+    Neighbours,
+)
 from randsmooth.app.page import write_explanation
 from randsmooth.certificates import ABSTAIN, CertificationSettings
 from randsmooth.certification import Certified, SmoothedClassifier, matched
 from randsmooth.certification.algorithm import ESTIMATE, first_samples
 from randsmooth.certification.engine import SampleRange
 from randsmooth.certification.opening import opened, reading_of, under_noise
-from randsmooth.certification.refutation import Search, ball_under, make_search, predict_anywhere
+from randsmooth.certification.refutation import (
+    Search,
+    ball_under,
+    make_search,
+    predict_anywhere,
+)
 from randsmooth.data import Images
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import settings_from
@@ -30,7 +42,16 @@ MOST = 60_000  # images that are compared with one
 MOST_LARGE = 2_000  # of those that are decoded and scaled one by one
 TOGETHER = 512  # images in memory at a time
 
-OUTWARDS = (1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0)  # radii of larger balls that are searched, in certified ones
+OUTWARDS = (
+    1.25,
+    1.5,
+    2.0,
+    2.5,
+    3.0,
+    4.0,
+    6.0,
+    8.0,
+)  # radii of larger balls that are searched, in certified ones
 TESTS = 1 + len(OUTWARDS)  # answers that PREDICT gives at most
 N = 1000  # samples of each
 STEPS = 20  # of each search
@@ -92,24 +113,50 @@ def explain(
     images, why = _training(training, base)
     if images is not None:
         base, images = matched(base, images, settings.smoothing)
-    seed = fresh_seed() if settings.seed is None else settings.seed  # one, for all that the page shows
-    smoothed = SmoothedClassifier(base, settings.replace(seed=seed), device=models.pick_device(device))
+    seed = (
+        fresh_seed() if settings.seed is None else settings.seed
+    )  # one, for all that the page shows
+    smoothed = SmoothedClassifier(
+        base, settings.replace(seed=seed), device=models.pick_device(device)
+    )
     show = chosen_progress(progress)
     certified = smoothed.certify(image)
     picked = int(certified.counts0[0].argmax())
-    around = None if images is None else nearest(image, picked, images, settings.smoothing, show)
+    around = (
+        None
+        if images is None
+        else nearest(image, picked, images, settings.smoothing, show)
+    )
     asked = (None, "No attack was tried, as was asked for.")
-    attempts, why_not = _attempts(smoothed, image, certified, around, show) if attack else asked
-    pixels, called = image.detach().cpu().float().numpy(), _classes(classes, base, images, certified.counts.shape[1])
-    seen = name, pixels, called, label, certified, _copies(smoothed, image), around, attempts
-    explained = Explanation(*seen, tuple(filter(None, [why, why_not])), models.notes_of(smoothed.model))
+    attempts, why_not = (
+        _attempts(smoothed, image, certified, around, show) if attack else asked
+    )
+    pixels, called = (
+        image.detach().cpu().float().numpy(),
+        _classes(classes, base, images, certified.counts.shape[1]),
+    )
+    seen = (
+        name,
+        pixels,
+        called,
+        label,
+        certified,
+        _copies(smoothed, image),
+        around,
+        attempts,
+    )
+    explained = Explanation(
+        *seen, tuple(filter(None, [why, why_not])), models.notes_of(smoothed.model)
+    )
     if out is not None:
         write_explanation(explained, out)
     return explained
 
 
 def _settings(
-    settings: CertificationSettings | None, fields: dict[str, Any], base: models.BaseClassifier
+    settings: CertificationSettings | None,
+    fields: dict[str, Any],
+    base: models.BaseClassifier,
 ) -> CertificationSettings:
     """Complete ones, by the rule that a page can explain. InputError for another rule or bound, or no noise."""
     found = settings_from(CertificationSettings, settings, fields)
@@ -128,16 +175,27 @@ def _training(training: Any, base: models.BaseClassifier) -> tuple[Images | None
     if training is None:
         training = models.provenance_of(base).get("dataset")
         if not isinstance(training, str) or training not in data.DATASETS:
-            return None, "The model does not name a data set, so that no training images are compared (--dataset)."
+            return (
+                None,
+                "The model does not name a data set, so that no training images are compared (--dataset).",
+            )
         if not data.is_at_hand(training):
             missing = f"The training images of {training} are not on this machine (RANDSMOOTH_DATA)"
             return None, f"{missing}, so none are compared."
-    how = reading_of(base, training, {})  # as the model takes them, where they are named
-    return data.load(training, "train", stream=isinstance(training, str | Path), **how), ""
+    how = reading_of(
+        base, training, {}
+    )  # as the model takes them, where they are named
+    return data.load(
+        training, "train", stream=isinstance(training, str | Path), **how
+    ), ""
 
 
 def _attempts(
-    smoothed: SmoothedClassifier, image: Tensor, certified: Certified, around: Neighbours | None, show: Progress
+    smoothed: SmoothedClassifier,
+    image: Tensor,
+    certified: Certified,
+    around: Neighbours | None,
+    show: Progress,
 ) -> tuple[Attempts | None, str]:
     """The attacks, or why there are none."""
     predict, radius = int(certified.predict[0]), float(certified.radius[0])
@@ -146,32 +204,62 @@ def _attempts(
     if smoothed.settings.sound:
         return None, ON_GRID
     other = None if around is None else around.other
-    elsewhere = None if other is None else (torch.from_numpy(other.pixels)[None], torch.tensor([other.label]))
+    elsewhere = (
+        None
+        if other is None
+        else (torch.from_numpy(other.pixels)[None], torch.tensor([other.label]))
+    )
     with show("attack", TESTS, "searches") as reporter:
-        return attempt(smoothed, image, predict, radius, elsewhere, reporter=reporter), ""
+        return attempt(
+            smoothed, image, predict, radius, elsewhere, reporter=reporter
+        ), ""
 
 
 @torch.inference_mode()
 def _copies(smoothed: SmoothedClassifier, image: Tensor) -> Copies:
     """The first copies that were counted, their classes, and what a denoiser makes of them."""
     (x,), model = smoothed.checked(image), smoothed.model
-    noisy, answers = first_samples(smoothed.engine, x, SampleRange(ESTIMATE, 0, smoothed.settings.n), COPIES)
+    noisy, answers = first_samples(
+        smoothed.engine, x, SampleRange(ESTIMATE, 0, smoothed.settings.n), COPIES
+    )
     noisy = noisy[:, : len(x)]  # without marks of what is hidden
     if not isinstance(model, models.Denoised):
         return Copies(noisy.numpy(), answers, None)
-    where = next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
-    return Copies(noisy.numpy(), answers, model.denoiser(noisy.to(where)).float().cpu().numpy())
+    where = next(
+        (parameter.device for parameter in model.parameters()), torch.device("cpu")
+    )
+    return Copies(
+        noisy.numpy(), answers, model.denoiser(noisy.to(where)).float().cpu().numpy()
+    )
 
 
-def _classes(given: Sequence[str], base: models.BaseClassifier, images: Images | None, width: int) -> tuple[str, ...]:
+def _classes(
+    given: Sequence[str], base: models.BaseClassifier, images: Images | None, width: int
+) -> tuple[str, ...]:
     """The names of `width` classes: those given, else those that the model or its images have."""
-    own = getattr(base, "classes", None) if isinstance(base, models.Classifier | models.Denoised) else None
-    theirs = images.spec.classes if images is not None and not images.spec.open_ended else ()
-    fits = (tuple(map(str, names)) for names in (given[:width], own or (), theirs) if len(names) == width)
+    own = (
+        getattr(base, "classes", None)
+        if isinstance(base, models.Classifier | models.Denoised)
+        else None
+    )
+    theirs = (
+        images.spec.classes if images is not None and not images.spec.open_ended else ()
+    )
+    fits = (
+        tuple(map(str, names))
+        for names in (given[:width], own or (), theirs)
+        if len(names) == width
+    )
     return next(fits, tuple(map(str, range(width))))
 
 
-def nearest(x: Tensor, y: int, images: Images, noise: Noise | None = None, progress: Progress = silent) -> Neighbours:
+def nearest(
+    x: Tensor,
+    y: int,
+    images: Images,
+    noise: Noise | None = None,
+    progress: Progress = silent,
+) -> Neighbours:
     """The nearest of `images` to `x` (C, H, W) in [0, 1] in class `y` and out of it; equal ones are passed over.
 
     Distances are in the norm of `noise`, in L2 without one.
@@ -194,15 +282,24 @@ def nearest(x: Tensor, y: int, images: Images, noise: Noise | None = None, progr
             f"{tuple(x.shape)}: give the data set that the model is for"
         )
     if not images.labelled:
-        raise InputError(f"the images of {images.spec.name} ({images.split}) have no labels, which tell classes apart")
-    chosen = data.take(len(images), min(len(images), MOST_LARGE if images.spec.streams else MOST))
+        raise InputError(
+            f"the images of {images.spec.name} ({images.split}) have no labels, which tell classes apart"
+        )
+    chosen = data.take(
+        len(images), min(len(images), MOST_LARGE if images.spec.streams else MOST)
+    )
     ball = ball_under(noise or Gaussian(1.0))
     lengths = list[float]()
-    with progress(f"compare with {images.spec.name}", len(chosen), "images") as reporter:
+    with progress(
+        f"compare with {images.spec.name}", len(chosen), "images"
+    ) as reporter:
         for batch, _ in images.batches(chosen.split(TOGETHER)):
             lengths += [ball.length(change) for change in batch.cpu() - x.cpu().float()]
             reporter.advance(len(batch))
-    distances, labels = torch.tensor(lengths, dtype=torch.float64), images.labels_at(chosen)
+    distances, labels = (
+        torch.tensor(lengths, dtype=torch.float64),
+        images.labels_at(chosen),
+    )
     distances[distances == 0.0] = torch.inf  # of the image itself
     here = labels == y
 
@@ -212,10 +309,17 @@ def nearest(x: Tensor, y: int, images: Images, noise: Noise | None = None, progr
             return None
         best = int(apart.argmin())
         (pixels,), _ = images.batch(chosen[best : best + 1])
-        return Neighbour(int(chosen[best]), int(labels[best]), float(apart[best]), pixels.cpu().numpy())
+        return Neighbour(
+            int(chosen[best]),
+            int(labels[best]),
+            float(apart[best]),
+            pixels.cpu().numpy(),
+        )
 
     split = images.split if len(images.spec.sizes) > 1 else ""
-    return Neighbours(images.spec.name, split, len(chosen), len(images), first(~here), first(here))
+    return Neighbours(
+        images.spec.name, split, len(chosen), len(images), first(~here), first(here)
+    )
 
 
 def attempt(
@@ -236,8 +340,19 @@ def attempt(
         elsewhere: images (P, C, H, W) of any class and their classes (P,), for a search without gradients.
     """
     nowhere = torch.zeros(0, *x.shape), torch.zeros(0, dtype=torch.int64)
-    how: dict[str, Any] = {"steps": STEPS, "m": None, "restarts": 1, "seed": smoothed.engine.seed}
-    search = make_search(smoothed, tuple(x.shape), lambda: elsewhere or nowhere, gradient_free=False, **how)
+    how: dict[str, Any] = {
+        "steps": STEPS,
+        "m": None,
+        "restarts": 1,
+        "seed": smoothed.engine.seed,
+    }
+    search = make_search(
+        smoothed,
+        tuple(x.shape),
+        lambda: elsewhere or nowhere,
+        gradient_free=False,
+        **how,
+    )
     alpha, x = smoothed.settings.alpha, x.cpu().float()
 
     def within(eps: float) -> Attempt:
@@ -247,6 +362,13 @@ def attempt(
         return Attempt(eps, point.numpy(), search.distance(point, x), predict)
 
     inside = within(radius)
-    outside = next((tried for out in OUTWARDS if (tried := within(out * radius)).predict not in (y, ABSTAIN)), None)
+    outside = next(
+        (
+            tried
+            for out in OUTWARDS
+            if (tried := within(out * radius)).predict not in (y, ABSTAIN)
+        ),
+        None,
+    )
     farthest = outside.eps if outside is not None else OUTWARDS[-1] * radius
     return Attempts(inside, outside, farthest, not isinstance(search, Search), N, alpha)

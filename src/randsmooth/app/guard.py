@@ -13,7 +13,18 @@ from randsmooth.app.live_certificates import LEAST, Served
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say, shortened
 
-KINDS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm")  # of files, by their names
+KINDS = (
+    ".png",
+    ".jpg",
+    ".jpeg",
+    ".webp",
+    ".bmp",
+    ".gif",
+    ".tif",
+    ".tiff",
+    ".ppm",
+    ".pgm",
+)  # of files, by their names
 API = "/gradio_api"
 NAMED = f"{API}/call/certify"
 CALLS = (NAMED, f"{API}/queue/join", f"{API}/run/predict")
@@ -23,7 +34,15 @@ READS = ("GET", "HEAD")
 FILE = "file="
 # What of Gradio's interface may be asked for, by what it begins with: others fetch addresses, or write.
 READABLE = (
-    *("info", "config", "startup-events", "heartbeat/", "queue/data", "call/certify/", "upload_progress"),
+    *(
+        "info",
+        "config",
+        "startup-events",
+        "heartbeat/",
+        "queue/data",
+        "call/certify/",
+        "upload_progress",
+    ),
     *("theme.css", "app_id", "login_check", "token", "user", "custom_component/"),
 )
 MOST_BYTES = 2**16  # of a call, and of what stands around an uploaded file
@@ -35,7 +54,11 @@ POLICY = (
     "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; "
     "object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self' https://huggingface.co https://*.hf.space"
 )
-HEADERS = {"content-security-policy": POLICY, "x-content-type-options": "nosniff", "referrer-policy": "no-referrer"}
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+}
 
 
 class Guard:
@@ -59,7 +82,9 @@ class Guard:
         randsmooth.errors.InputError: no app is called attacker.example:7860 here: ...
     """
 
-    def __init__(self, inner: Any, uploads: Path, served: Served, names: Collection[str] | None) -> None:
+    def __init__(
+        self, inner: Any, uploads: Path, served: Served, names: Collection[str] | None
+    ) -> None:
         self.inner = inner
         self.uploads = uploads
         self.served = served
@@ -90,7 +115,9 @@ class Guard:
                 self.check(scope["path"], body)
                 receive = again(body, receive)
             await self.inner(scope, receive, send_guarded)
-        except Exception as error:  # Gradio raises what it likes for a name that it does not know
+        except (
+            Exception
+        ) as error:  # Gradio raises what it likes for a name that it does not know
             if not isinstance(error, InputError):
                 where = shortened(printable(f"{scope['method']} {scope['path']}"), 80)
                 why = f"{type(error).__name__}: {shortened(printable(str(error)), 120)}"
@@ -100,29 +127,50 @@ class Guard:
 
     def check_request(self, scope: Any) -> int:
         """Return how many bytes a request may send. InputError for one that the app does not get."""
-        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        headers = {
+            name.decode("latin-1").lower(): value.decode("latin-1")
+            for name, value in scope["headers"]
+        }
         self.check_host(headers.get("host", ""))
         if "transfer-encoding" in headers:
-            raise InputError("what is sent must come with its Content-Length, without a Transfer-Encoding")
-        method, path, said = scope["method"], scope["path"], headers.get("content-length")
+            raise InputError(
+                "what is sent must come with its Content-Length, without a Transfer-Encoding"
+            )
+        method, path, said = (
+            scope["method"],
+            scope["path"],
+            headers.get("content-length"),
+        )
         if method in READS and said in (None, "0"):
             self.check_read(path)
             return 0
         if method != "POST" or path not in POSTS:
-            raise InputError(f"{method} {shortened(printable(path), 80)} is not of this app")
+            raise InputError(
+                f"{method} {shortened(printable(path), 80)} is not of this app"
+            )
         if self.names is not None and headers.get("sec-fetch-site") == "cross-site":
             raise InputError("the page of another site may not use this app")
         most = MOST_BYTES
         if path == UPLOAD:
             most += int(self.served.limits.upload_mb * 2**20)
-        if not (said and said.isascii() and said.isdecimal() and len(said) < 20 and int(said) <= most):
-            raise InputError(f"what is sent must say its size, which may not be larger than {most:,} bytes")
+        if not (
+            said
+            and said.isascii()
+            and said.isdecimal()
+            and len(said) < 20
+            and int(said) <= most
+        ):
+            raise InputError(
+                f"what is sent must say its size, which may not be larger than {most:,} bytes"
+            )
         return int(said)
 
     def check_read(self, path: str) -> None:
         """Raise InputError for what may not be asked for: Gradio would fetch an address that stands for a file."""
         before, file, name = path.partition(FILE)
-        of_gradio = before.removeprefix(f"{API}/") if before.startswith(f"{API}/") else None
+        of_gradio = (
+            before.removeprefix(f"{API}/") if before.startswith(f"{API}/") else None
+        )
         known = of_gradio is None or of_gradio.startswith(READABLE)
         if not (self._inside(name) if file else known):
             raise InputError(f"{shortened(printable(path), 80)} is not of this app")
@@ -139,7 +187,9 @@ class Guard:
         if self.names is None or name in self.names or is_address(name):
             return
         way = "use its address, or start it with public_names=[...] (--public-name)"
-        raise InputError(f"no app is called {shortened(printable(host), 80)} here: {way}")
+        raise InputError(
+            f"no app is called {shortened(printable(host), 80)} here: {way}"
+        )
 
     def check(self, path: str, body: bytes) -> None:
         """Raise InputError unless `body` calls the app's one function, which comes first, with what it takes."""
@@ -154,7 +204,9 @@ class Guard:
             raise InputError("there is no such function, or it takes other arguments")
         file, *numbers = data
         limits = sigmas(self.served), (LEAST, self.served.limits.samples)
-        for name, value, (low, high) in zip(("sigma", "n"), numbers, limits, strict=True):
+        for name, value, (low, high) in zip(
+            ("sigma", "n"), numbers, limits, strict=True
+        ):
             if type(value) not in (int, float) or not low <= value <= high:
                 raise InputError(f"{name} must be a number from {low:,} to {high:,}")
         if file is not None and not self._uploaded(file):
@@ -165,10 +217,14 @@ class Guard:
 
     def _uploaded(self, file: Any) -> bool:
         """Whether what stands for a file names one in the folder of uploads, and no other beside it."""
-        if not isinstance(file, dict) or file.get("meta") != {"_type": "gradio.FileData"}:
+        if not isinstance(file, dict) or file.get("meta") != {
+            "_type": "gradio.FileData"
+        }:
             return False
         path = file.get("path")
-        if not isinstance(path, str) or any(isinstance(file[name], dict | list) for name in {*file} - {"meta"}):
+        if not isinstance(path, str) or any(
+            isinstance(file[name], dict | list) for name in {*file} - {"meta"}
+        ):
             return False
         return self._inside(path) and Path(path).suffix.lower() in KINDS
 
@@ -221,7 +277,11 @@ def names_of(host: str | None, own: str, public: Collection[str]) -> set[str] | 
 
 def with_own(headers: Any) -> list[tuple[bytes, bytes]]:
     """The headers of an answer, with HEADERS in place of what they say of the same."""
-    others = [(name, value) for name, value in headers if name.decode("latin-1").lower() not in HEADERS]
+    others = [
+        (name, value)
+        for name, value in headers
+        if name.decode("latin-1").lower() not in HEADERS
+    ]
     return others + [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 
 
@@ -269,5 +329,7 @@ async def refuse(error: Exception, scope: Any, receive: Any, send: Any) -> None:
     ours = isinstance(error, InputError)
     detail = {"__type__": "validate", "is_valid": False, "parameter_name": "call"}
     detail["message"] = str(error) if ours else "the call failed"
-    answer = JSONResponse({"detail": [detail]}, 422 if ours else 500, headers={"connection": "close"})
+    answer = JSONResponse(
+        {"detail": [detail]}, 422 if ours else 500, headers={"connection": "close"}
+    )
     await answer(scope, receive, send)

@@ -26,7 +26,9 @@ from randsmooth.models.folder import CARD, CONFIG, WEIGHTS, local, read
 from randsmooth.report import web
 
 THREADS = 8  # of the server, for visitors that only wait or read
-SESSIONS = 32  # whose state is kept beside those that run or wait; the app itself keeps none
+SESSIONS = (
+    32  # whose state is kept beside those that run or wait; the app itself keeps none
+)
 
 MODEL, DENOISER = "model", "denoiser"
 TORCH_FOR_CPUS = "--extra-index-url https://download.pytorch.org/whl/cpu"
@@ -63,7 +65,9 @@ def serve(
         randsmooth.errors.InputError: 'runs/gaussian' cannot be served as it is: serve(Served.of(model, name))
     """
     if not isinstance(served, Served):
-        raise InputError(f"{shown(repr(served))} cannot be served as it is: serve(Served.of(model, name))")
+        raise InputError(
+            f"{shown(repr(served))} cannot be served as it is: serve(Served.of(model, name))"
+        )
     check_address(host, port)
     from randsmooth.app.web_app import gradio, make_app
 
@@ -74,14 +78,25 @@ def serve(
     uploads = folder_of_uploads()
     app = make_app(served)
     forget = app.upload_file_set.difference_update
-    around = {"middleware": [Middleware(Guard, uploads, served, names)], "lifespan": emptying(uploads, forget)}
+    around = {
+        "middleware": [Middleware(Guard, uploads, served, names)],
+        "lifespan": emptying(uploads, forget),
+    }
     _launch(app, gr, served, host=host, port=port, around=around)
     if wait:
         app.block_thread()
     return app
 
 
-def _launch(app: Any, gr: Any, served: Served, *, host: str | None, port: int | None, around: dict[str, Any]) -> None:
+def _launch(
+    app: Any,
+    gr: Any,
+    served: Served,
+    *,
+    host: str | None,
+    port: int | None,
+    around: dict[str, Any],
+) -> None:
     """Start the server, with what stands around the app."""
     limits = served.limits
     app.launch(
@@ -99,8 +114,11 @@ def _launch(app: Any, gr: Any, served: Served, *, host: str | None, port: int | 
         pwa=False,
         mcp_server=False,
         footer_links=[],
-        theme=gr.themes.Default(font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]),
-        css=web.asset(__package__, "page.css") + web.asset(__package__, "app.css"),  # in the colours of Gradio's theme
+        theme=gr.themes.Default(
+            font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]
+        ),
+        css=web.asset(__package__, "page.css")
+        + web.asset(__package__, "app.css"),  # in the colours of Gradio's theme
         app_kwargs=around,
     )
 
@@ -118,13 +136,19 @@ def check_address(host: str | None, port: int | None) -> None:
     if host is None:
         return
     try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET  # as the server does
-        (*_, address), *_ = socket.getaddrinfo(host, port or 0, family, socket.SOCK_STREAM)
+        family = (
+            socket.AF_INET6 if ":" in host else socket.AF_INET
+        )  # as the server does
+        (*_, address), *_ = socket.getaddrinfo(
+            host, port or 0, family, socket.SOCK_STREAM
+        )
         socket.create_server(address, family=family).close()
     except (OSError, UnicodeError) as error:
         place = shown(host if port is None else f"{host}:{port}")
         reason = getattr(error, "strerror", None) or error
-        raise InputError(f"nothing can listen at {place} ({reason}): give another host or port") from error
+        raise InputError(
+            f"nothing can listen at {place} ({reason}): give another host or port"
+        ) from error
 
 
 def write_space(
@@ -164,9 +188,13 @@ def write_space(
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} is not empty: choose a new folder for the Space")
     if dataset is not None and dataset not in DATASETS:
-        raise InputError(f"dataset={dataset!r}: a Space has no folder of yours; leave it out, or give a known name")
+        raise InputError(
+            f"dataset={dataset!r}: a Space has no folder of yours; leave it out, or give a known name"
+        )
     limits = limits or Limits()
-    settings = settings_from(CertificationSettings, None, fields | {"rule": "anytime", "n": limits.samples})
+    settings = settings_from(
+        CertificationSettings, None, fields | {"rule": "anytime", "n": limits.samples}
+    )
     told = {"dataset": dataset, "denoiser": DENOISER if denoiser is not None else None}
     told |= settings.model_dump(include={"sigma", "noise", *fields})
     given = (f"{name}={value!r}" for name, value in told.items() if value is not None)
@@ -181,12 +209,21 @@ def write_space(
         if denoiser is not None:
             trained = _copy(denoiser, written / DENOISER)
         under_noise(settings, trained, shown(str(model)))  # raises what the app would
-        app_file = web.asset(__package__, "space_app.txt").format(arguments=", ".join(words), limits=limits)
+        app_file = web.asset(__package__, "space_app.txt").format(
+            arguments=", ".join(words), limits=limits
+        )
         (written / "app.py").write_text(app_file)
-        (written / "requirements.txt").write_text(f"{TORCH_FOR_CPUS}\n{requirement('serve')}\n")
+        (written / "requirements.txt").write_text(
+            f"{TORCH_FOR_CPUS}\n{requirement('serve')}\n"
+        )
         heading = printable(title).replace("<", "&lt;")
         readme = web.asset(__package__, "space_readme.txt")
-        readme = readme.format(title=json.dumps(printable(title)), heading=heading, alpha=settings.alpha, **versions)
+        readme = readme.format(
+            title=json.dumps(printable(title)),
+            heading=heading,
+            alpha=settings.alpha,
+            **versions,
+        )
         (written / "README.md").write_text(readme, encoding="utf-8")
         if folder.exists():
             folder.rmdir()
@@ -197,5 +234,7 @@ def _copy(model: Path | str, to: Path) -> dict[str, Any]:
     """Copy the files of a model folder, checked, and no others. Returns how it was trained, as far as it is known."""
     there = local(model)
     stored = read(there)  # compares both with their digests
-    shutil.copytree(there, to, ignore=lambda _, names: {*names} - {CONFIG, WEIGHTS, CARD})
+    shutil.copytree(
+        there, to, ignore=lambda _, names: {*names} - {CONFIG, WEIGHTS, CARD}
+    )
     return stored.config["provenance"] or {}

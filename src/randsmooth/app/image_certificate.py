@@ -174,7 +174,12 @@ class Explanation:
     def look(self) -> Watched:
         """The answer, the radius and the votes that they follow from."""
         one = self.certified
-        (counts0,), (counts,), (predict,), (radius,) = one.counts0, one.counts, one.predict, one.radius
+        (counts0,), (counts,), (predict,), (radius,) = (
+            one.counts0,
+            one.counts,
+            one.predict,
+            one.radius,
+        )
         q = self.settings.stopping_rule().claim([int(counts[counts0.argmax()])]).q
         return Watched(int(predict), float(radius), q, counts0, counts)
 
@@ -189,7 +194,9 @@ class Explanation:
         return self.look.radius
 
 
-def radius_by_samples(k: ArrayLike, n: int, budgets: ArrayLike, *, alpha: float, noise: Noise) -> NDArray[np.float64]:
+def radius_by_samples(
+    k: ArrayLike, n: int, budgets: ArrayLike, *, alpha: float, noise: Noise
+) -> NDArray[np.float64]:
     """The radius of shares k/n at `budgets` that broadcast with k, with the Clopper-Pearson bound at level `alpha`.
 
     Of b samples floor(b k / n) are taken to agree. This is what b samples would prove if the share were the same, not

@@ -149,22 +149,38 @@ class Served:
         """
         base = opened(model, {}, num_classes)
         if denoiser is not None:
-            base = models.Denoised(models.load_denoiser(denoiser, sigma=fields.get("sigma")), base)
+            base = models.Denoised(
+                models.load_denoiser(denoiser, sigma=fields.get("sigma")), base
+            )
         spec = images_taken(base, name, dataset, num_classes, resize=resize, crop=crop)
-        base = models.for_classes(base, spec.classes) if dataset and not spec.open_ended else base
+        base = (
+            models.for_classes(base, spec.classes)
+            if dataset and not spec.open_ended
+            else base
+        )
         limits = limits or Limits()
-        settings = settings_from(CertificationSettings, None, fields | {"rule": "anytime", "n": limits.samples})
-        settings = under_noise(settings, models.provenance_of(base), name).of(spec.shape)
+        settings = settings_from(
+            CertificationSettings,
+            None,
+            fields | {"rule": "anytime", "n": limits.samples},
+        )
+        settings = under_noise(settings, models.provenance_of(base), name).of(
+            spec.shape
+        )
         where = models.pick_device(device)
         engine = SmoothedClassifier(base, settings, device=where).engine
         runs = engine.prepare(spec.shape)  # so that no visitor waits for another trial
-        settings = settings.replace(backend=runs.name, precision=runs.precision, batch=engine.size)
+        settings = settings.replace(
+            backend=runs.name, precision=runs.precision, batch=engine.size
+        )
         return cls(base, name, spec, settings, limits, where)
 
     @property
     def fixed(self) -> bool:
         """Whether no other noise can be chosen: a denoiser is for one sigma, and only Gaussian noise has a slider."""
-        return isinstance(self.model, models.Denoised) or self.settings.noise is not None
+        return (
+            isinstance(self.model, models.Denoised) or self.settings.noise is not None
+        )
 
     @property
     def usual(self) -> float:
@@ -174,7 +190,11 @@ class Served:
     def smoothed(self, sigma: float) -> SmoothedClassifier:
         """The smoothed classifier at `sigma`, or under its one noise, under a seed that nobody has seen."""
         own = {} if self.fixed else {"sigma": sigma}
-        return SmoothedClassifier(self.model, self.settings.replace(seed=fresh_seed(), **own), device=self.device)
+        return SmoothedClassifier(
+            self.model,
+            self.settings.replace(seed=fresh_seed(), **own),
+            device=self.device,
+        )
 
     def read(self, path: Path | str) -> Tensor:
         """The image (C, H, W) in a visitor's file, scaled and cut to what the model takes before any noise is added.
@@ -184,15 +204,21 @@ class Served:
         """
         path = Path(path)
         if path.stat().st_size > self.limits.upload_mb * 2**20:
-            raise InputError(f"the file is larger than the {self.limits.upload_mb:g} MB that are read")
+            raise InputError(
+                f"the file is larger than the {self.limits.upload_mb:g} MB that are read"
+            )
         with opened_file(path) as stream:
             form(stream, "the file", most=self.limits.pixels)
         try:
             return data.read_picture(path, self.spec)[0]
-        except InputError as error:  # which need not tell strangers where files are kept
+        except (
+            InputError
+        ) as error:  # which need not tell strangers where files are kept
             raise InputError(str(error).replace(str(path), "the file")) from None
 
-    def watched(self, x: Tensor, sigma: float, n: int, *, began: float | None = None) -> Iterator[Moment]:
+    def watched(
+        self, x: Tensor, sigma: float, n: int, *, began: float | None = None
+    ) -> Iterator[Moment]:
         """The certificate of an image (C, H, W) at every look, until n samples or the limit of time.
 
         Args:
@@ -204,9 +230,13 @@ class Served:
             InputError: a sigma or n beyond the limits.
         """
         if not LEAST <= n <= self.limits.samples:
-            raise InputError(f"n={n} samples: choose from {LEAST} to {self.limits.samples:,}")
+            raise InputError(
+                f"n={n} samples: choose from {LEAST} to {self.limits.samples:,}"
+            )
         if self.fixed and sigma != self.usual:
-            raise InputError(f"sigma={sigma:g}: this model is for {self.settings.smoothing.text} alone")
+            raise InputError(
+                f"sigma={sigma:g}: this model is for {self.settings.smoothing.text} alone"
+            )
         start = time.monotonic()
         began = start if began is None else began
         smoothed, history = self.smoothed(sigma), list[tuple[int, float]]()
@@ -218,7 +248,14 @@ class Served:
             late = now - began > self.limits.seconds
             following = None if late else next(looks, None)
             rate = look.samples / max(1e-9, now - start)
-            yield Moment(look, tuple(history), smoothed.settings.replace(n=n), following is None, late, rate)
+            yield Moment(
+                look,
+                tuple(history),
+                smoothed.settings.replace(n=n),
+                following is None,
+                late,
+                rate,
+            )
             look = following
 
 

@@ -13,13 +13,28 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from randsmooth.app.image_certificate import BUDGETS, Explanation, Pixels, limit, radius_by_samples
+from randsmooth.app.image_certificate import (
+    BUDGETS,
+    Explanation,
+    Pixels,
+    limit,
+    radius_by_samples,
+)
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates import ARITHMETICS, BATCH_MATTERS
 from randsmooth.certification import Watched
 from randsmooth.escape import printable, setting, shortened
 from randsmooth.extras import versions
-from randsmooth.noise import NORMS, OWN_UNITS, Gaussian, Noise, PerFeature, linf_radius, printed_radius, round_down
+from randsmooth.noise import (
+    NORMS,
+    OWN_UNITS,
+    Gaussian,
+    Noise,
+    PerFeature,
+    linf_radius,
+    printed_radius,
+    round_down,
+)
 from randsmooth.progress import clock
 from randsmooth.report import web
 
@@ -31,7 +46,14 @@ ROWS = 4  # of letters above the ruler, as many as there are letters, so that no
 LEVELS = 255  # steps from black to white in an image file
 HIGHEST = 0.9375  # of a chart's height that its highest point takes
 TICKS = 5  # at most, on an axis
-POWERS = {10**2: "100", 10**3: "1,000", 10**4: "10k", 10**5: "100k", 10**6: "1M", 10**7: "10M"}  # on a logarithmic one
+POWERS = {
+    10**2: "100",
+    10**3: "1,000",
+    10**4: "10k",
+    10**5: "100k",
+    10**6: "1M",
+    10**7: "10M",
+}  # on a logarithmic one
 
 
 def explanation_page(explained: Explanation, *, command: str | None = None) -> str:
@@ -50,8 +72,13 @@ def explanation_page(explained: Explanation, *, command: str | None = None) -> s
     """
     s, look, engine = explained.settings, explained.look, explained.certified.engine
     growth = [*zip(BUDGETS, _growth(explained, BUDGETS), strict=True)]
-    found, end = _around(explained), limit(int(look.counts[look.picked]), look.samples, explained.noise)
-    places = [(letter, distance) for letter, (distance, *_) in zip("ABC", found, strict=False)]
+    found, end = (
+        _around(explained),
+        limit(int(look.counts[look.picked]), look.samples, explained.noise),
+    )
+    places = [
+        (letter, distance) for letter, (distance, *_) in zip("ABC", found, strict=False)
+    ]
     return filled(
         "page.html.j2",
         called=partial(called, explained.classes),
@@ -74,10 +101,14 @@ def explanation_page(explained: Explanation, *, command: str | None = None) -> s
 def filled(template: str, **content: Any) -> str:
     """A page of this room, with what all of its templates use."""
     styles = [web.asset(web.__name__, "base.css"), web.asset(__package__, "page.css")]
-    return web.page(__package__, template, scripts=[], styles=styles, **HELPERS, **content)
+    return web.page(
+        __package__, template, scripts=[], styles=styles, **HELPERS, **content
+    )
 
 
-def write_explanation(explained: Explanation, path: Path | str, *, command: str | None = None) -> None:
+def write_explanation(
+    explained: Explanation, path: Path | str, *, command: str | None = None
+) -> None:
     """Write `explanation_page` to `path`, all or nothing.
 
     Example:
@@ -105,9 +136,15 @@ def picture(pixels: Pixels) -> tuple[str, bool]:
     """
     shown = pixels if pixels.shape[0] in (1, 3) else pixels.mean(axis=0, keepdims=True)
     levels = (np.clip(np.nan_to_num(shown), 0.0, 1.0) * 255.0).round().astype(np.uint8)
-    image = Image.fromarray(levels[0] if len(levels) == 1 else levels.transpose(1, 2, 0))
+    image = Image.fromarray(
+        levels[0] if len(levels) == 1 else levels.transpose(1, 2, 0)
+    )
     image.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
-    uri = web.data_uri(image, "png") if levels.size <= SMALL else web.data_uri(image, "jpeg", quality=85)
+    uri = (
+        web.data_uri(image, "png")
+        if levels.size <= SMALL
+        else web.data_uri(image, "jpeg", quality=85)
+    )
     return uri, max(image.size) < 128
 
 
@@ -120,11 +157,28 @@ def _around(explained: Explanation) -> list[tuple[float, Pixels, str, str]]:
     """What stands on the ruler, the nearest first: how far, its picture, what it is, and its colour."""
     found, tried, around = [], explained.attempts, explained.neighbours
     if tried is not None and (out := tried.outside) is not None:
-        found.append((out.distance, out.point, f"an attack: {called(explained.classes, out.predict)}", "other"))
+        found.append(
+            (
+                out.distance,
+                out.point,
+                f"an attack: {called(explained.classes, out.predict)}",
+                "other",
+            )
+        )
     if around is not None:
-        for one, what, tone in ((around.same, "nearest", "same"), (around.other, "nearest other class:", "other")):
+        for one, what, tone in (
+            (around.same, "nearest", "same"),
+            (around.other, "nearest other class:", "other"),
+        ):
             if one is not None:
-                found.append((one.distance, one.pixels, f"{what} {called(explained.classes, one.label)}", tone))
+                found.append(
+                    (
+                        one.distance,
+                        one.pixels,
+                        f"{what} {called(explained.classes, one.label)}",
+                        tone,
+                    )
+                )
     return sorted(found, key=lambda each: each[0])
 
 
@@ -145,14 +199,22 @@ def _growth(explained: Explanation, budgets: Sequence[int]) -> list[float]:
     """The radius that the share of this run would have at so many samples."""
     look, alpha = explained.look, explained.settings.alpha
     share = int(look.counts[look.picked]), look.samples
-    return [float(r) for r in radius_by_samples(*share, budgets, alpha=alpha, noise=explained.noise)]
+    return [
+        float(r)
+        for r in radius_by_samples(*share, budgets, alpha=alpha, noise=explained.noise)
+    ]
 
 
 def _growth_chart(explained: Explanation, end: float) -> dict[str, Any]:
     """The radius against the number of samples, and what it tends to."""
     budgets = [round(10 ** (2 + 4 * i / (OF_CURVE - 1))) for i in range(OF_CURVE)]
     dots = [i for i, n in enumerate(budgets) if n in BUDGETS]
-    return curve(budgets, _growth(explained, budgets), dots=dots, limit=None if math.isinf(end) else end)
+    return curve(
+        budgets,
+        _growth(explained, budgets),
+        dots=dots,
+        limit=None if math.isinf(end) else end,
+    )
 
 
 def vote_of(look: Watched, classes: Sequence[str]) -> dict[str, Any]:
@@ -163,12 +225,27 @@ def vote_of(look: Watched, classes: Sequence[str]) -> dict[str, Any]:
     """
     counts, picked = look.counts, look.picked
     order = [int(k) for k in np.argsort(-counts, kind="stable") if counts[k]]
-    shown = order[:CLASSES] if picked in order[:CLASSES] else [*order[: CLASSES - 1], picked]
-    bars = [(shortened(printable(classes[k]), 24), int(counts[k]), k == picked) for k in shown]
+    shown = (
+        order[:CLASSES]
+        if picked in order[:CLASSES]
+        else [*order[: CLASSES - 1], picked]
+    )
+    bars = [
+        (shortened(printable(classes[k]), 24), int(counts[k]), k == picked)
+        for k in shown
+    ]
     if rest := [k for k in order if k not in shown]:
-        bars.append((f"{len(rest)} other{'s' * (len(rest) > 1)}", int(counts[rest].sum()), False))
+        bars.append(
+            (
+                f"{len(rest)} other{'s' * (len(rest) > 1)}",
+                int(counts[rest].sum()),
+                False,
+            )
+        )
     lower = max(0.0, 1.0 - look.q)
-    shares = [(name, count, 100.0 * count / look.samples, of) for name, count, of in bars]
+    shares = [
+        (name, count, 100.0 * count / look.samples, of) for name, count, of in bars
+    ]
     return {"bars": shares, "lower": 100.0 * lower, "lower_text": share_down(lower)}
 
 
@@ -222,7 +299,10 @@ def ticks(top: float) -> list[tuple[float, str]]:
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * each for each in (1, 2, 5, 10) if power * each >= rough)
     digits = max(0, -math.floor(math.log10(step) + 1e-9))
-    return [(i * step, f"{i * step:.{digits}f}" if i else "0") for i in range(math.floor(top / step + 1e-9) + 1)]
+    return [
+        (i * step, f"{i * step:.{digits}f}" if i else "0")
+        for i in range(math.floor(top / step + 1e-9) + 1)
+    ]
 
 
 def ruler(radius: float, distances: Sequence[tuple[str, float]]) -> dict[str, Any]:
@@ -237,13 +317,24 @@ def ruler(radius: float, distances: Sequence[tuple[str, float]]) -> dict[str, An
         (11.5, [('A', 31.5), ('B', 91.5)])
     """
     farthest = max([radius * 1.5, *(distance for _, distance in distances)]) or 1.0
-    room = 5.0 if radius < 0.05 * farthest else 1.5  # percent beside the ball, or beside the image alone
+    room = (
+        5.0 if radius < 0.05 * farthest else 1.5
+    )  # percent beside the ball, or beside the image alone
     unit = (91.5 - room) / (farthest + radius)
     centre, in_order = room + unit * radius, sorted(distances, key=lambda each: each[1])
-    placed = [(letter, centre + unit * distance, i % ROWS) for i, (letter, distance) in enumerate(in_order)]
+    placed = [
+        (letter, centre + unit * distance, i % ROWS)
+        for i, (letter, distance) in enumerate(in_order)
+    ]
     scale = [(centre + unit * value, text) for value, text in ticks(farthest)]
     height = max(14.0, 2.0 * unit * radius + 2.0)
-    return {"centre": round(centre, 2), "radius": unit * radius, "height": height, "marks": placed, "ticks": scale}
+    return {
+        "centre": round(centre, 2),
+        "radius": unit * radius,
+        "height": height,
+        "marks": placed,
+        "ticks": scale,
+    }
 
 
 def said(noise: Noise) -> str:
@@ -301,14 +392,20 @@ def examples(noise: Noise, radius: float, d: int) -> str:
         return ""
     radius = float(printed_radius(radius))
     wholly = min(d, math.ceil(radius if noise.norm == "l1" else radius**2) - 1)
-    few = f"{wholly} values from black to white" if wholly > 1 else "a single value from black to white"
+    few = (
+        f"{wholly} values from black to white"
+        if wholly > 1
+        else "a single value from black to white"
+    )
     if not wholly:
         few = f"a single value by {max(0, math.floor(LEVELS * radius - 1e-9))} of {LEVELS} levels"
     every = math.floor(LEVELS * float(linf_radius(radius, d)) * 10 - 1e-9) / 10
     if noise.norm == "l1" or every < 0.1:
         return few
     return (
-        "every value from black to white" if wholly == d else f"every value by {every:.1f} of {LEVELS} levels, or {few}"
+        "every value from black to white"
+        if wholly == d
+        else f"every value by {every:.1f} of {LEVELS} levels, or {few}"
     )
 
 
@@ -321,7 +418,11 @@ def unit_of_features(noise: Noise) -> str:
     """
     if noise.norm == "l0":
         return "features that change"
-    counted = f"in {NORMS[noise.norm].label}" if noise.norm in OWN_UNITS else "in the features' own units"
+    counted = (
+        f"in {NORMS[noise.norm].label}"
+        if noise.norm in OWN_UNITS
+        else "in the features' own units"
+    )
     return f"{in_norm(noise).removeprefix('weighted ')} norm, {counted}"
 
 
@@ -338,10 +439,16 @@ def examples_of_features(noise: Noise, radius: float, d: int) -> str:
         return f"{radius:.0f} features, to any values"
     if noise.norm == "linf":
         return f"each of the {d} features by {printed_radius(radius)}"
-    every = printed_radius(float(linf_radius(radius, d)) if noise.norm != "l1" else radius / d)
+    every = printed_radius(
+        float(linf_radius(radius, d)) if noise.norm != "l1" else radius / d
+    )
     if noise.norm not in OWN_UNITS:
         return f"one feature by {printed_radius(radius)}, or each of the {d} by {every}"
-    of, own = ("its standard deviation", "its own") if isinstance(noise, PerFeature) else ("that of the noise", "it")
+    of, own = (
+        ("its standard deviation", "its own")
+        if isinstance(noise, PerFeature)
+        else ("that of the noise", "it")
+    )
     return f"one feature by {printed_radius(radius)} of {of}, or each of the {d} by {every} of {own}"
 
 
@@ -352,7 +459,11 @@ def share_down(share: float) -> str:
         >>> share_down(0.97316), share_down(0.9999309)
         ('0.9731', '0.999930')
     """
-    digits = 4 if share <= 0.999 else min(9, 1 - math.floor(math.log10(max(1e-9, 1.0 - share))))
+    digits = (
+        4
+        if share <= 0.999
+        else min(9, 1 - math.floor(math.log10(max(1e-9, 1.0 - share))))
+    )
     return str(round_down(share, digits))
 
 

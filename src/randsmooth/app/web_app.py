@@ -38,11 +38,26 @@ def make_app(served: Served) -> Any:
     limits, name = served.limits, shortened(printable(served.name), 60)
     with gr.Blocks(title=f"{name}, certified", analytics_enabled=False) as app:
         seen = {"noise": served.settings.smoothing, "in_norm": in_norm}
-        gr.HTML(str(web.fragment(__package__, "intro.html.j2", name=name, served=served, **seen)))
+        gr.HTML(
+            str(
+                web.fragment(
+                    __package__, "intro.html.j2", name=name, served=served, **seen
+                )
+            )
+        )
         with gr.Row():
             with gr.Column(scale=2, min_width=280):
-                file = gr.File(label="An image", file_types=[*KINDS], file_count="single", type="filepath", height=140)
-                usual, only = served.usual, " No other can be chosen." if served.fixed else ""
+                file = gr.File(
+                    label="An image",
+                    file_types=[*KINDS],
+                    file_count="single",
+                    type="filepath",
+                    height=140,
+                )
+                usual, only = (
+                    served.usual,
+                    " No other can be chosen." if served.fixed else "",
+                )
                 sigma = gr.Slider(
                     *sigmas(served),
                     usual,
@@ -53,16 +68,29 @@ def make_app(served: Served) -> Any:
                     visible=served.settings.noise is None,
                 )
                 n = gr.Slider(
-                    LEAST, limits.samples, min(USUAL_N, limits.samples), step=100, label="Samples, at most", precision=0
+                    LEAST,
+                    limits.samples,
+                    min(USUAL_N, limits.samples),
+                    step=100,
+                    label="Samples, at most",
+                    precision=0,
                 )
                 with gr.Row():
                     run = gr.Button("Certify", variant="primary")
                     stop = gr.Button("Stop here")
             with gr.Column(scale=5, min_width=300):
-                out = gr.HTML(refusal("Drop an image, and its certificate grows here, sample by sample."))
+                out = gr.HTML(
+                    refusal(
+                        "Drop an image, and its certificate grows here, sample by sample."
+                    )
+                )
                 with gr.Accordion("As data", open=False):
                     told = gr.JSON(label="The certificate")
-        asked = {"fn": _certifier(served), "inputs": [file, sigma, n], "outputs": [out, told]}
+        asked = {
+            "fn": _certifier(served),
+            "inputs": [file, sigma, n],
+            "outputs": [out, told],
+        }
         events = gr.on(
             [file.change, run.click, sigma.release, n.release],
             **asked,
@@ -79,7 +107,9 @@ def make_app(served: Served) -> Any:
 def _certifier(served: Served) -> Any:
     """What answers a visitor: the certificate at every look, or why there is none."""
 
-    def certify(path: str | None, sigma: float, n: float) -> Iterator[tuple[str, dict[str, Any]]]:
+    def certify(
+        path: str | None, sigma: float, n: float
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
         if path is None:
             yield refusal("Drop an image first."), {}
             return
@@ -92,6 +122,9 @@ def _certifier(served: Served) -> Any:
             for moment in served.watched(x, float(sigma), int(n), began=began):
                 yield shown(served, x, moment), as_data(served, moment)
         except InputError as error:
-            yield refusal(f"{str(error)[0].upper()}{str(error)[1:]}."), {"error": str(error)}
+            yield (
+                refusal(f"{str(error)[0].upper()}{str(error)[1:]}."),
+                {"error": str(error)},
+            )
 
     return certify

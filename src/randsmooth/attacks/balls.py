@@ -10,7 +10,9 @@ from randsmooth.attacks.shared import unit, within_ball
 from randsmooth.errors import check_known
 
 SPARSE = 100  # numbers of which one takes part in a step of the L1 norm
-Box = tuple[Tensor, Tensor]  # the least and the most that each number may change by, both (B, ...) or (1, ...)
+Box = tuple[
+    Tensor, Tensor
+]  # the least and the most that each number may change by, both (B, ...) or (1, ...)
 FAR = 100.0  # how far a pixel of a few is moved at a time: farther than all others together reach
 
 
@@ -42,7 +44,14 @@ class Ball:
         std = self.std.to(v)
         return within_ball(v / std, eps) * std
 
-    def moved(self, v: Tensor, gradient: Tensor, eps: float, share: float, box: Box | None = None) -> Tensor:
+    def moved(
+        self,
+        v: Tensor,
+        gradient: Tensor,
+        eps: float,
+        share: float,
+        box: Box | None = None,
+    ) -> Tensor:
         """Changes `v` after a step of a `share` of `eps` up the gradient, within the ball and, if any, the box."""
         moved = self.within(v + self.step(gradient, share * eps), eps)
         return moved if box is None else moved.clamp(*box)
@@ -61,7 +70,9 @@ class Ball:
 
     def along(self, v: Tensor, eps: float) -> Tensor:
         """Changes in the direction of `v`, of length `eps`; zeros stay as they are."""
-        lengths = torch.tensor([self.length(row) for row in v], dtype=torch.float64).clamp_min(1e-30)
+        lengths = torch.tensor(
+            [self.length(row) for row in v], dtype=torch.float64
+        ).clamp_min(1e-30)
         return v * (eps / lengths).to(v).view(-1, *[1] * (v.dim() - 1))
 
 
@@ -74,10 +85,19 @@ class Sum(Ball):
     def step(self, gradient: Tensor, eps: float) -> Tensor:
         rows = gradient.flatten(1)
         largest = rows.abs().topk(-(-rows.shape[1] // SPARSE), dim=1)
-        steps = torch.zeros_like(rows).scatter(1, largest.indices, rows.gather(1, largest.indices).sign())
+        steps = torch.zeros_like(rows).scatter(
+            1, largest.indices, rows.gather(1, largest.indices).sign()
+        )
         return (eps * steps / largest.values.shape[1]).view_as(gradient)
 
-    def moved(self, v: Tensor, gradient: Tensor, eps: float, share: float, box: Box | None = None) -> Tensor:
+    def moved(
+        self,
+        v: Tensor,
+        gradient: Tensor,
+        eps: float,
+        share: float,
+        box: Box | None = None,
+    ) -> Tensor:
         """As of `Ball`; in a box the numbers of the largest gradient move as far as it allows, one after the other.
 
         What is then too much for the ball is taken back where that costs least.
@@ -98,7 +118,9 @@ class Sum(Ball):
         """The nearest point of the ball: all numbers shrunk alike. Source: Duchi et al. 2008, figure 1."""
         sizes = v.flatten(1).abs()
         ordered = sizes.sort(dim=1, descending=True).values
-        shrunk = (ordered.cumsum(dim=1) - eps) / torch.arange(1, sizes.shape[1] + 1, device=v.device)
+        shrunk = (ordered.cumsum(dim=1) - eps) / torch.arange(
+            1, sizes.shape[1] + 1, device=v.device
+        )
         last = (ordered > shrunk).sum(dim=1, keepdim=True).clamp_min(1) - 1
         kept = (sizes - shrunk.gather(1, last).clamp_min(0.0)).clamp_min(0.0)
         return v.sign() * kept.view_as(v)
@@ -129,12 +151,21 @@ class Pixels(Ball):
     def within(self, v: Tensor, eps: float) -> Tensor:
         return self._of_largest(v, math.floor(eps))
 
-    def moved(self, v: Tensor, gradient: Tensor, eps: float, share: float, box: Box | None = None) -> Tensor:
+    def moved(
+        self,
+        v: Tensor,
+        gradient: Tensor,
+        eps: float,
+        share: float,
+        box: Box | None = None,
+    ) -> Tensor:
         """One pixel after another is changed, those first whose gradient is largest; none is changed back."""
         same = _pixels(v).eq(0.0)
         left = math.floor(eps) - int((~same).sum(dim=1).max())
         steps = max(1, math.ceil(share * eps))
-        moved = v + self.step(_apart(gradient, same), min(steps, left)) if left > 0 else v
+        moved = (
+            v + self.step(_apart(gradient, same), min(steps, left)) if left > 0 else v
+        )
         return moved if box is None else moved.clamp(*box)
 
     def start(self, random: Tensor, eps: float) -> Tensor:
@@ -183,7 +214,11 @@ class Holding(Ball):
 
     def length(self, v: Tensor) -> float:
         """That of the change; infinite where a number changes that is to stay."""
-        return math.inf if bool(v[..., self.held].ne(0.0).any()) else self.ball.length(self._free(v))
+        return (
+            math.inf
+            if bool(v[..., self.held].ne(0.0).any())
+            else self.ball.length(self._free(v))
+        )
 
     def step(self, gradient: Tensor, eps: float) -> Tensor:
         return self._whole(self.ball.step(self._free(gradient), eps), gradient)
@@ -191,9 +226,18 @@ class Holding(Ball):
     def within(self, v: Tensor, eps: float) -> Tensor:
         return self._whole(self.ball.within(self._free(v), eps), v)
 
-    def moved(self, v: Tensor, gradient: Tensor, eps: float, share: float, box: Box | None = None) -> Tensor:
+    def moved(
+        self,
+        v: Tensor,
+        gradient: Tensor,
+        eps: float,
+        share: float,
+        box: Box | None = None,
+    ) -> Tensor:
         inside = None if box is None else (self._free(box[0]), self._free(box[1]))
-        return self._whole(self.ball.moved(self._free(v), self._free(gradient), eps, share, inside), v)
+        return self._whole(
+            self.ball.moved(self._free(v), self._free(gradient), eps, share, inside), v
+        )
 
     def start(self, random: Tensor, eps: float) -> Tensor:
         return self._whole(self.ball.start(self._free(random), eps), random)

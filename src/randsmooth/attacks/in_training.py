@@ -10,7 +10,15 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from randsmooth.attacks import shared
-from randsmooth.attacks.shared import Attacked, FixedNoise, check, frozen, norms, unit, within_ball
+from randsmooth.attacks.shared import (
+    Attacked,
+    FixedNoise,
+    check,
+    frozen,
+    norms,
+    unit,
+    within_ball,
+)
 from randsmooth.errors import InputError, check_known
 
 Look = Callable[[FixedNoise, Tensor, Tensor], tuple[Tensor, Tensor]]
@@ -56,10 +64,21 @@ def pgd(
     check(steps, step=step)
     if eps != math.inf:
         check(steps, eps=eps)
-    return _climb(_gradient, FixedNoise(model, noise), x, y, x if start is None else start, steps, step, eps)
+    return _climb(
+        _gradient,
+        FixedNoise(model, noise),
+        x,
+        y,
+        x if start is None else start,
+        steps,
+        step,
+        eps,
+    )
 
 
-def gradient_free(model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, *, steps: int, eps: float) -> Attacked:
+def gradient_free(
+    model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, *, steps: int, eps: float
+) -> Attacked:
     """As `pgd` with steps of 2 eps / T, the gradient being estimated as - mean of p_y(x + noise) * noise.
 
     By Stein's lemma that is the gradient of the smoothed -p_y, times sigma^2. No backward pass is needed.
@@ -85,12 +104,23 @@ def gradient_free(model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, *, step
     """
     check(steps, eps=eps)
     if len(noise) < 2:
-        raise InputError("gradient-free needs m >= 2 noises, better 8: with one, its direction ignores the model")
-    return _climb(_estimate, FixedNoise(model, noise), x, y, x, steps, 2.0 * eps / steps, eps)
+        raise InputError(
+            "gradient-free needs m >= 2 noises, better 8: with one, its direction ignores the model"
+        )
+    return _climb(
+        _estimate, FixedNoise(model, noise), x, y, x, steps, 2.0 * eps / steps, eps
+    )
 
 
 def ddn(
-    model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, *, steps: int, eps: float, released: bool = False
+    model: nn.Module,
+    x: Tensor,
+    y: Tensor,
+    noise: Tensor,
+    *,
+    steps: int,
+    eps: float,
+    released: bool = False,
 ) -> Attacked:
     """Search for the smallest perturbation that is misclassified, its direction and its norm in separate steps.
 
@@ -134,9 +164,16 @@ def ddn(
             wrong = (_prediction(logits, vote=released) != y).view_as(farthest)
             size = norms(delta)
             better = wrong & (size < smallest)
-            best, smallest = torch.where(better, delta, best), torch.where(better, size, smallest)
-            moved = delta + (0.01 + 0.495 * (1.0 + math.cos(math.pi * (i + released) / steps))) * unit(gradient)
-            length = torch.minimum(length * torch.where(wrong, 1.0 - GAMMA, 1.0 + GAMMA), farthest)
+            best, smallest = (
+                torch.where(better, delta, best),
+                torch.where(better, size, smallest),
+            )
+            moved = delta + (
+                0.01 + 0.495 * (1.0 + math.cos(math.pi * (i + released) / steps))
+            ) * unit(gradient)
+            length = torch.minimum(
+                length * torch.where(wrong, 1.0 - GAMMA, 1.0 + GAMMA), farthest
+            )
             reached = x + length * unit(moved)
             delta = (_rounded(reached) if released else reached).clamp(0.0, 1.0) - x
     best = within_ball(best, eps)
@@ -146,7 +183,9 @@ def ddn(
 def _prediction(logits: Tensor, *, vote: bool) -> Tensor:
     """(B,) the class that the m noises of logits (m, B, K) give: that of the mean softmax, or by a vote."""
     if vote:
-        return F.one_hot(logits.argmax(dim=-1), logits.shape[-1]).sum(dim=0).argmax(dim=-1)
+        return (
+            F.one_hot(logits.argmax(dim=-1), logits.shape[-1]).sum(dim=0).argmax(dim=-1)
+        )
     return logits.softmax(dim=-1).mean(dim=0).argmax(dim=-1)
 
 
@@ -164,12 +203,23 @@ def _gradient(under: FixedNoise, at: Tensor, y: Tensor) -> tuple[Tensor, Tensor]
 def _estimate(under: FixedNoise, at: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """What `gradient_free` takes for the gradient by each image, and the logits (m, B, K) there."""
     logits = under.logits(at)
-    own = logits.softmax(dim=-1).gather(-1, y.expand(logits.shape[:-1])[..., None])  # (m, B, 1)
-    return -(own.view(*own.shape[:2], *(1,) * (at.dim() - 1)) * under.noise).mean(dim=0), logits
+    own = logits.softmax(dim=-1).gather(
+        -1, y.expand(logits.shape[:-1])[..., None]
+    )  # (m, B, 1)
+    return -(own.view(*own.shape[:2], *(1,) * (at.dim() - 1)) * under.noise).mean(
+        dim=0
+    ), logits
 
 
 def _climb(
-    look: Look, under: FixedNoise, x: Tensor, y: Tensor, at: Tensor, steps: int, step: float, eps: float
+    look: Look,
+    under: FixedNoise,
+    x: Tensor,
+    y: Tensor,
+    at: Tensor,
+    steps: int,
+    step: float,
+    eps: float,
 ) -> Attacked:
     """From `at` by steps along the unit gradient that `look` finds, each into [0, 1] and the ball around x."""
     with frozen(under.model):
@@ -178,7 +228,9 @@ def _climb(
             if i == 0:
                 right = logits.argmax(dim=-1) == y
             at = (at + step * unit(gradient)).clamp(0.0, 1.0)
-            at = at if math.isinf(eps) else x + within_ball(at - x, eps)  # nearer to x, and so still in [0, 1]
+            at = (
+                at if math.isinf(eps) else x + within_ball(at - x, eps)
+            )  # nearer to x, and so still in [0, 1]
     return Attacked(at, right)
 
 
@@ -222,15 +274,23 @@ def ball_attack(
         True
     """
     check(steps, eps=eps)
-    loss = shared.cross_entropy if target.dim() == 1 else lambda logits, wanted: shared.divergence(wanted, logits)
+    loss = (
+        shared.cross_entropy
+        if target.dim() == 1
+        else lambda logits, wanted: shared.divergence(wanted, logits)
+    )
     top = target if target.dim() == 1 else target.argmax(dim=-1)
     moved = noise
     with frozen(model):
         for i in range(steps):
-            gradient, logits = shared.climb(lambda at: shared.at_least_float32(model(at)), loss, target, x + moved)
+            gradient, logits = shared.climb(
+                lambda at: shared.at_least_float32(model(at)), loss, target, x + moved
+            )
             if i == 0:
                 right = logits.argmax(dim=-1) == top
-            moved = noise + within_ball(moved + 2.0 * eps / steps * unit(gradient, damp) - noise, eps)
+            moved = noise + within_ball(
+                moved + 2.0 * eps / steps * unit(gradient, damp) - noise, eps
+            )
             moved = shared.with_moments_of(moved, noise, rms=rms)
     return Attacked(moved, right)
 
@@ -277,7 +337,9 @@ def sphere_attack(
     """
     check(steps, eps=eps)
     check_known("norm", ("l2", "linf"), norm)
-    usual = partial(F.cross_entropy, reduction="none")  # whose gradient rounds where the label is sure
+    usual = partial(
+        F.cross_entropy, reduction="none"
+    )  # whose gradient rounds where the label is sure
     loss = usual if damp else shared.cross_entropy
     attacked = noise.clone()
     active = torch.arange(len(noise), device=noise.device)
@@ -285,15 +347,23 @@ def sphere_attack(
     with frozen(model):
         for i in range(steps):
             noisy = x[active] + attacked[active]
-            gradient, logits = shared.climb(lambda at: shared.at_least_float32(model(at)), loss, y[active], noisy)
+            gradient, logits = shared.climb(
+                lambda at: shared.at_least_float32(model(at)), loss, y[active], noisy
+            )
             right = logits.argmax(dim=1) == y[active]
             if i == 0:
                 first = right
-            left = right.nonzero()[:, 0]  # the only point of a step that waits for the device
+            left = right.nonzero()[
+                :, 0
+            ]  # the only point of a step that waits for the device
             active = active[left]
             if not len(active):
                 break
             up = gradient[left]
-            step = eps * unit(up, damp) if norm == "l2" else eps / up[0].numel() ** 0.5 * up.sign()
+            step = (
+                eps * unit(up, damp)
+                if norm == "l2"
+                else eps / up[0].numel() ** 0.5 * up.sign()
+            )
             attacked[active] = unit(attacked[active] + step) * radius[active]
     return Attacked(attacked, first)

@@ -126,7 +126,10 @@ def divergence(target: Tensor, logits: Tensor) -> Tensor:
 
 
 def climb(
-    logits: Callable[[Tensor], Tensor], loss: Callable[[Tensor, Tensor], Tensor], y: Tensor, at: Tensor
+    logits: Callable[[Tensor], Tensor],
+    loss: Callable[[Tensor, Tensor], Tensor],
+    y: Tensor,
+    at: Tensor,
 ) -> tuple[Tensor, Tensor]:
     """The gradient of loss(logits(at), y), added up, by the points `at`; and the logits there."""
     with torch.enable_grad():
@@ -149,7 +152,9 @@ def unit(v: Tensor, damp: float = 0.0) -> Tensor:
     if damp:
         return v / (norms(v) + damp)
     largest = v.flatten(1).abs().amax(dim=1).view(-1, *(1,) * (v.dim() - 1))
-    v = v / largest.clamp_min(torch.finfo(v.dtype).tiny)  # first, so that no square underflows
+    v = v / largest.clamp_min(
+        torch.finfo(v.dtype).tiny
+    )  # first, so that no square underflows
     return v / norms(v).clamp_min(TINY)
 
 
@@ -170,7 +175,9 @@ def with_moments_of(v: Tensor, model: Tensor, *, rms: bool = False) -> Tensor:
     `rms`: scaled by the ratio of the two rows' root mean squares instead of their standard deviations.
     """
     dims = tuple(range(1, v.dim()))
-    (std, mean), (std0, mean0) = (torch.std_mean(w, dim=dims, correction=0, keepdim=True) for w in (v, model))
+    (std, mean), (std0, mean0) = (
+        torch.std_mean(w, dim=dims, correction=0, keepdim=True) for w in (v, model)
+    )
     if rms:
         std, std0 = (w.square().mean(dim=dims, keepdim=True).sqrt() for w in (v, model))
     return (v - mean) * (std0 / std.clamp_min(TINY)) + mean0
@@ -187,13 +194,28 @@ class FixedNoise:
     def __init__(self, model: nn.Module, noise: Tensor) -> None:
         """`model` is not changed as long as this is used, and `noise` is (m, B, C, H, W)."""
         self.model, self.noise = model, noise
-        apart = getattr(type(model), "apart", None)  # a compiled model has none, though it passes on the attribute
-        self.parts = apart(model) if apart and noise.device.type == "cpu" and len(noise) > 1 else None
+        apart = getattr(
+            type(model), "apart", None
+        )  # a compiled model has none, though it passes on the attribute
+        self.parts = (
+            apart(model)
+            if apart and noise.device.type == "cpu" and len(noise) > 1
+            else None
+        )
         if self.parts is not None:
             first = self.parts[0]
             with torch.no_grad():
-                there = F.conv2d(noise.flatten(0, 1), first.weight, None, first.stride, first.padding, first.dilation)
-            self.moved_by = there.permute(0, 2, 3, 1).unflatten(0, noise.shape[:2])  # (m, B, H, W, C)
+                there = F.conv2d(
+                    noise.flatten(0, 1),
+                    first.weight,
+                    None,
+                    first.stride,
+                    first.padding,
+                    first.dilation,
+                )
+            self.moved_by = there.permute(0, 2, 3, 1).unflatten(
+                0, noise.shape[:2]
+            )  # (m, B, H, W, C)
 
     def logits(self, x: Tensor) -> Tensor:
         """(m, B, K) at the images x (B, C, H, W), in at least float32."""
@@ -202,4 +224,6 @@ class FixedNoise:
         first, rest = self.parts
         hidden = first(x).permute(0, 2, 3, 1)[None] + self.moved_by
         m, images = self.noise.shape[:2]
-        return at_least_float32(rest(hidden.flatten(0, 1).permute(0, 3, 1, 2))).view(m, images, -1)
+        return at_least_float32(rest(hidden.flatten(0, 1).permute(0, 3, 1, 2))).view(
+            m, images, -1
+        )

@@ -10,7 +10,9 @@ from randsmooth.bounds.binomial import Floats, check_counts
 from randsmooth.bounds.levels import check_alpha
 from randsmooth.errors import InputError
 
-ROUNDING = 1e-6  # nats; the error of `log_e` at ten million samples is below a tenth of it
+ROUNDING = (
+    1e-6  # nats; the error of `log_e` at ten million samples is below a tenth of it
+)
 PRECISION = 1e-12  # relative, of q
 FAR = 1e-200  # of the incomplete beta function: below it, the integral is taken by quadrature
 NODES, WEIGHTS = np.polynomial.laguerre.laggauss(24)
@@ -94,5 +96,7 @@ def _log_e_far(s: Floats, f: Floats, q0: Floats) -> Floats:
     odds = q0 / (1.0 - q0)
     rate = f + 1.0 - s * odds
     v = NODES / rate[..., None]
-    bend = s[..., None] * (np.log1p(-odds[..., None] * np.expm1(-v)) - odds[..., None] * v)
+    bend = s[..., None] * (
+        np.log1p(-odds[..., None] * np.expm1(-v)) - odds[..., None] * v
+    )
     return np.asarray(np.log(np.exp(bend) @ WEIGHTS) - np.log(rate))

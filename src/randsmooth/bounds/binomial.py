@@ -28,7 +28,9 @@ def check_counts(k: ArrayLike, n: ArrayLike) -> None:
     """
     k, n = np.asarray(k), np.asarray(n)
     if np.any((k < 0) | (k > n) | (n < 1)):
-        raise InputError(f"successes must lie in 0..n, of n >= 1 samples; got k={k.tolist()} of n={n.tolist()}")
+        raise InputError(
+            f"successes must lie in 0..n, of n >= 1 samples; got k={k.tolist()} of n={n.tolist()}"
+        )
 
 
 def q_upper(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
@@ -52,7 +54,9 @@ def q_upper(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
     check_alpha(alpha)
     check_counts(k, n)
     k, n = np.broadcast_arrays(np.asarray(k, np.float64), np.asarray(n, np.float64))
-    inner = np.clip(k, 1.0, None)  # k = 0 has no Beta quantile; its bound is 0, set below
+    inner = np.clip(
+        k, 1.0, None
+    )  # k = 0 has no Beta quantile; its bound is 0, set below
     q = special.betainccinv(n - inner + 1.0, inner, alpha)
     q = np.where(k == n, -np.expm1(math.log(alpha) / n), q)
     return np.where(k == 0, 1.0, q)
@@ -77,7 +81,9 @@ def upper(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
         >>> upper([0, 50, 100], 100, alpha=0.001).round(4).tolist()
         [0.0667, 0.6552, 1.0]
     """
-    check_counts(k, n)  # here, so that an error names the successes and not the failures
+    check_counts(
+        k, n
+    )  # here, so that an error names the successes and not the failures
     return q_upper(np.asarray(n) - np.asarray(k), n, alpha)
 
 
@@ -115,7 +121,9 @@ def any_class_q_upper(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
     return np.where(q < 0.5, q, 1.0)
 
 
-def randomised_q_upper(k: ArrayLike, n: ArrayLike, alpha: float, u: ArrayLike) -> Floats:
+def randomised_q_upper(
+    k: ArrayLike, n: ArrayLike, alpha: float, u: ArrayLike
+) -> Floats:
     """1 minus the randomised lower bound: the q at which P(X > k) + u P(X = k) = alpha, X ~ Bin(n, 1 - q).
 
     The level is alpha exactly over samples and `u` together, provided that `u` is independent of the samples, and the
@@ -141,7 +149,9 @@ def randomised_q_upper(k: ArrayLike, n: ArrayLike, alpha: float, u: ArrayLike) -
     check_alpha(alpha)
     k, n, u = np.broadcast_arrays(*(np.asarray(part, np.float64) for part in (k, n, u)))
     if np.any((u <= 0.0) | (u >= 1.0)):
-        raise InputError(f"the uniform numbers must lie strictly between 0 and 1; got {u.tolist()}")
+        raise InputError(
+            f"the uniform numbers must lie strictly between 0 and 1; got {u.tolist()}"
+        )
     plain = q_upper(k, n, alpha)
     low, high = np.zeros_like(plain), plain  # q falls as the bound on p rises
     for _ in range(STEPS):
@@ -155,7 +165,11 @@ def _randomised_level(k: Floats, n: Floats, u: Floats, q: Floats) -> Floats:
     """P(X > k) + u P(X = k) for X ~ Bin(n, 1 - q)."""
     q = np.clip(q, 1e-300, 1.0 - 1e-16)
     above = np.where(k < n, special.betaincc(np.maximum(n - k, 1.0), k + 1.0, q), 0.0)
-    log_choose = special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0)
+    log_choose = (
+        special.gammaln(n + 1.0)
+        - special.gammaln(k + 1.0)
+        - special.gammaln(n - k + 1.0)
+    )
     at = np.exp(log_choose + k * np.log1p(-q) + special.xlogy(n - k, q))
     return np.asarray(above + u * at)
 
@@ -187,9 +201,13 @@ def successes_of_q(q: ArrayLike, n: int, alpha: float) -> Ints:
         [51, 99, 100]
     """
     shape = np.shape(q)
-    q, place = np.unique(np.asarray(q, np.float64), return_inverse=True)  # printed radii repeat
+    q, place = np.unique(
+        np.asarray(q, np.float64), return_inverse=True
+    )  # printed radii repeat
     # P(Bin(n, q) <= n - k) = alpha at the bound of k; not a number where even n of n successes prove less.
     low = n - np.nan_to_num(special.bdtrik(alpha, n, q)).astype(np.int64) - 1
     low, high = np.clip(low, 0, n), np.clip(low + 1, 0, n)
-    nearer_low = np.abs(q_upper(low, n, alpha) - q) <= np.abs(q_upper(high, n, alpha) - q)
+    nearer_low = np.abs(q_upper(low, n, alpha) - q) <= np.abs(
+        q_upper(high, n, alpha) - q
+    )
     return np.asarray(np.where(nearer_low, low, high)[place].reshape(shape))

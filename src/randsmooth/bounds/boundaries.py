@@ -18,7 +18,9 @@ RATIO = 1.1  # from one look to the next
 SAFETY = 1e-9  # part of the level left unspent, against rounding (below 1e-10 at a million samples)
 CUT = 1e-13  # part of the level at which a binomial's tail is cut away, and counted as crossed
 NEGLIGIBLE = 1e-30
-PREMIUM = 0.001  # share of alpha that may go to classes other than the most probable one
+PREMIUM = (
+    0.001  # share of alpha that may go to classes other than the most probable one
+)
 DEADLINE_POWER = 4.0  # of n / deadline: most of the level is left for the last looks before the deadline
 
 # Up to a look at n of N samples, SHARE * alpha (n / N)^POWER may be spent, and all that is left at N. Any spending is
@@ -48,7 +50,9 @@ def looks(cap: int) -> Ints:
     if isinstance(cap, bool) or not isinstance(cap, int | np.integer) or cap < 1:
         raise InputError(f"cap={cap!r} must be a whole number of samples, at least 1")
     steps = max(0, math.floor(math.log(cap / GRAIN) / math.log(RATIO))) + 1
-    batches = np.ceil(RATIO ** np.arange(steps) - 1e-9).astype(np.int64)  # rounding puts no power above its batch
+    batches = np.ceil(RATIO ** np.arange(steps) - 1e-9).astype(
+        np.int64
+    )  # rounding puts no power above its batch
     rounded = np.unique(batches) * GRAIN
     return np.append(rounded[rounded < cap], np.int64(cap))
 
@@ -58,7 +62,9 @@ def check_looks(looks: ArrayLike) -> Ints:
     values = np.asarray(looks)
     whole = values.ndim == 1 and values.size > 0 and values.dtype.kind in "iu"
     if not whole or values[0] < 1 or np.any(values[1:] <= values[:-1]):
-        raise InputError(f"looks={looks!r} must be whole numbers >= 1 that increase, such as 32, 64, 96")
+        raise InputError(
+            f"looks={looks!r} must be whole numbers >= 1 that increase, such as 32, 64, 96"
+        )
     return values.astype(np.int64)
 
 
@@ -113,7 +119,9 @@ def boundary(q0: float, looks: ArrayLike, alpha: float) -> Boundary:
     looks = check_looks(looks)
     failures = largest_counts(q0, 1.0 - q0, looks, _spent(looks, alpha, SHARE, POWER))
     claim = looks - failures
-    give_up = np.minimum(_given_up(int(failures[-1]), looks, _spent(looks, BETA, 1.0, 1.0)), claim - 1)
+    give_up = np.minimum(
+        _given_up(int(failures[-1]), looks, _spent(looks, BETA, 1.0, 1.0)), claim - 1
+    )
     return Boundary(q0, alpha, looks, claim, give_up)
 
 
@@ -165,9 +173,15 @@ def any_class_boundary(q0: float, looks: ArrayLike, alpha: float) -> Boundary:
     table = boundary(q0, looks, (1.0 - PREMIUM) * alpha)
     # f(q0): where one class has p0, another may have q0.
     price = crossing_probability(table.claim, table.looks, 1.0 - q0)
-    if not q0 < 0.5 or price > PREMIUM * alpha or not _grows(table.claim, table.looks, q0):
+    if (
+        not q0 < 0.5
+        or price > PREMIUM * alpha
+        or not _grows(table.claim, table.looks, q0)
+    ):
         said = f"at q0={q0:.4g}, so near 1/2, other classes would take more than a thousandth of alpha={alpha:g}"
-        raise InputError(f"{said}: let n0 other samples pick the class (--n0 100), or ask for a larger radius")
+        raise InputError(
+            f"{said}: let n0 other samples pick the class (--n0 100), or ask for a larger radius"
+        )
     return table
 
 
@@ -177,7 +191,12 @@ def _grows(claim: Ints, looks: Ints, q0: float) -> bool:
     c, n, p0 = claim[can].astype(np.float64), looks[can].astype(np.float64), 1.0 - q0
     if np.any(2.0 * c <= n) or np.any(c <= n * p0):
         return False
-    return bool(np.all(np.log(c - n * q0) - np.log(c - n * p0) <= (2.0 * c - n) * np.log1p((p0 - q0) / q0)))
+    return bool(
+        np.all(
+            np.log(c - n * q0) - np.log(c - n * p0)
+            <= (2.0 * c - n) * np.log1p((p0 - q0) / q0)
+        )
+    )
 
 
 def smallest_cap(q0: float, alpha: float) -> int:
@@ -194,7 +213,9 @@ def smallest_cap(q0: float, alpha: float) -> int:
     return max(1, math.ceil(math.log(alpha * (1.0 - SAFETY)) / math.log1p(-q0)))
 
 
-def claims_by_deadline(q0: float, looks: ArrayLike, alpha: float, deadline: int) -> Ints:
+def claims_by_deadline(
+    q0: float, looks: ArrayLike, alpha: float, deadline: int
+) -> Ints:
     """The smallest successes (K,) that claim p > p0 = 1 - q0 at each look, `alpha` being spent by `deadline` samples.
 
     P(successes >= claim at any look) <= alpha for every p <= p0, whichever looks are left out, as for `boundary`. Up to
@@ -226,7 +247,9 @@ def claims_by_deadline(q0: float, looks: ArrayLike, alpha: float, deadline: int)
     check_level(alpha)
     looks = check_looks(looks)
     if not 1 <= deadline <= looks[-1]:
-        raise InputError(f"deadline={deadline} must lie between the first sample and the last look, {looks[-1]}")
+        raise InputError(
+            f"deadline={deadline} must lie between the first sample and the last look, {looks[-1]}"
+        )
     spent = alpha * np.minimum(1.0, looks / deadline) ** DEADLINE_POWER
     return np.asarray(looks - largest_counts(q0, 1.0 - q0, looks, spent))
 
@@ -254,11 +277,20 @@ def crossing_probability(claim: ArrayLike, looks: ArrayLike, q: float) -> float:
     looks, claim = check_looks(looks), np.asarray(claim)
     check_probability("q", q)
     if claim.shape != looks.shape:
-        raise InputError(f"a boundary needs one claim a look; got {claim.size} claims for {looks.size} looks")
-    alive, start, crossed = np.ones(1), 0, 0.0  # density of the successes of paths that have not crossed
+        raise InputError(
+            f"a boundary needs one claim a look; got {claim.size} claims for {looks.size} looks"
+        )
+    alive, start, crossed = (
+        np.ones(1),
+        0,
+        0.0,
+    )  # density of the successes of paths that have not crossed
     for c, m in zip(claim.tolist(), np.diff(looks, prepend=0).tolist(), strict=True):
         least, most = _window(m, q, 1.0 - q, NEGLIGIBLE)  # of the failures
-        alive, start = np.convolve(alive, stats.binom.pmf(np.arange(most, least - 1, -1), m, q)), start + m - most
+        alive, start = (
+            np.convolve(alive, stats.binom.pmf(np.arange(most, least - 1, -1), m, q)),
+            start + m - most,
+        )
         kept = np.flatnonzero(alive[: max(0, c - start)] > NEGLIGIBLE)
         low, high = (int(kept[0]), int(kept[-1]) + 1) if kept.size else (0, 0)
         crossed += float(alive[:low].sum() + alive[high:].sum()) + 2.0 * NEGLIGIBLE
@@ -279,7 +311,9 @@ def largest_counts(p: float, q: float, looks: Ints, spent: Floats) -> Ints:
     budget = (1.0 - SAFETY) * spent
     counts = np.full(looks.shape, -1)
     alive, start, crossed, largest = np.ones(1), 0, 0.0, -1
-    for k, (n, m) in enumerate(zip(looks.tolist(), np.diff(looks, prepend=0).tolist(), strict=True)):
+    for k, (n, m) in enumerate(
+        zip(looks.tolist(), np.diff(looks, prepend=0).tolist(), strict=True)
+    ):
         step, fewest = _binomial(m, p, q, cut)
         alive, start = np.convolve(alive, step), start + fewest
         low, high = _window(n, p, q, cut)

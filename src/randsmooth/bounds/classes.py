@@ -13,7 +13,9 @@ from randsmooth.errors import InputError
 FOR_THE_PAIR = 0.1  # share of alpha for what the two classes hold together; the rest is for how they divide it
 
 
-def two_sided_bounds(counts: ArrayLike, picked: ArrayLike, alpha: float) -> tuple[Floats, Floats]:
+def two_sided_bounds(
+    counts: ArrayLike, picked: ArrayLike, alpha: float
+) -> tuple[Floats, Floats]:
     """Upper bounds (N,) on 1 - p_A and on p_B, the runner-up's, which hold together with probability >= 1 - alpha.
 
     Of alpha, one half goes to p_A and one half to p_B = max_{c != A} p_c, whose bound is that of the *largest* count.
@@ -43,7 +45,9 @@ def two_sided_bounds(counts: ArrayLike, picked: ArrayLike, alpha: float) -> tupl
     return q_upper(own, n, alpha / 2.0), upper(rivals[:, 0], n, alpha / 2.0)
 
 
-def pairwise_bounds(counts: ArrayLike, picked: ArrayLike, alpha: float) -> tuple[Floats, Floats, Floats]:
+def pairwise_bounds(
+    counts: ArrayLike, picked: ArrayLike, alpha: float
+) -> tuple[Floats, Floats, Floats]:
     """Bounds from direct tests against each other class: (N,) on 1 - p_A, and two of each class c, (N, K).
 
     The second and third bound 1 - p_A and p_c at their least favourable values that the test against c leaves
@@ -82,12 +86,24 @@ def pairwise_bounds(counts: ArrayLike, picked: ArrayLike, alpha: float) -> tuple
     """
     check_alpha(alpha)
     counts, picked = _class_counts(counts, picked)
-    own, n = np.take_along_axis(counts, picked[:, None], axis=1), counts.sum(axis=1, keepdims=True)
+    own, n = (
+        np.take_along_axis(counts, picked[:, None], axis=1),
+        counts.sum(axis=1, keepdims=True),
+    )
     rival = np.arange(counts.shape[1]) != picked[:, None]
-    both, share = np.where(rival, own + counts, 1), 0.0 if counts.shape[1] == 2 else FOR_THE_PAIR
-    rest = q_upper(both, n, share * alpha) if share else np.zeros(both.shape)  # on 1 - s, what the other classes hold
+    both, share = (
+        np.where(rival, own + counts, 1),
+        0.0 if counts.shape[1] == 2 else FOR_THE_PAIR,
+    )
+    rest = (
+        q_upper(both, n, share * alpha) if share else np.zeros(both.shape)
+    )  # on 1 - s, what the other classes hold
     # On 1 - t, the rival's part of the pair.
-    other = np.where(both > 0, q_upper(np.where(rival, own, 1), np.maximum(both, 1), (1.0 - share) * alpha), 1.0)
+    other = np.where(
+        both > 0,
+        q_upper(np.where(rival, own, 1), np.maximum(both, 1), (1.0 - share) * alpha),
+        1.0,
+    )
     q = np.where(rival, 1.0 - (1.0 - rest) * (1.0 - other), 0.0).max(axis=1)
     claimed = other < 0.5  # elsewhere the rival may be the more likely one
     q_each = np.where(claimed, rest + other - rest * other, 0.5)
@@ -95,7 +111,9 @@ def pairwise_bounds(counts: ArrayLike, picked: ArrayLike, alpha: float) -> tuple
     return np.asarray(q), np.where(rival, q_each, 0.0), np.where(rival, p_each, 0.0)
 
 
-def top_k_bounds(counts: ArrayLike, label: ArrayLike, k: int, alpha: float) -> tuple[Floats, Floats]:
+def top_k_bounds(
+    counts: ArrayLike, label: ArrayLike, k: int, alpha: float
+) -> tuple[Floats, Floats]:
     """Upper bounds on 1 - p of `label` (N,) and on its k strongest rivals (N, k), together at alpha.
 
     `Gaussian.top_k_radius` says within which radius `label` is then one of the smoothed classifier's k most likely
@@ -133,20 +151,28 @@ def _class_counts(counts: ArrayLike, label: ArrayLike) -> tuple[Ints, Ints]:
     """Both as integers; InputError unless counts are (N, K >= 2) and >= 0, with a class 0..K-1 in `label` each row."""
     counts, label = np.asarray(counts, np.int64), np.asarray(label, np.int64)
     if counts.ndim != 2 or counts.shape[1] < 2 or label.shape != counts.shape[:1]:
-        raise InputError(f"counts {counts.shape} must have the shape (N, K), K >= 2, and labels {label.shape} (N,)")
+        raise InputError(
+            f"counts {counts.shape} must have the shape (N, K), K >= 2, and labels {label.shape} (N,)"
+        )
     if np.any(counts < 0):
         raise InputError(f"class counts must be >= 0; the smallest is {counts.min()}")
     if np.any(outside := (label < 0) | (label >= counts.shape[1])):
         said = f"class {label[outside][0]} must lie in 0..{counts.shape[1] - 1}"
-        raise InputError(f"{said}; leave out the images on which the classifier abstained")
+        raise InputError(
+            f"{said}; leave out the images on which the classifier abstained"
+        )
     return counts, label
 
 
-def _own_and_rivals(counts: ArrayLike, label: ArrayLike, k: int) -> tuple[Ints, Ints, Ints]:
+def _own_and_rivals(
+    counts: ArrayLike, label: ArrayLike, k: int
+) -> tuple[Ints, Ints, Ints]:
     """The count (N,) of each row's label, the k largest others (N, k), descending, and the row's samples (N,)."""
     counts, label = _class_counts(counts, label)
     if not 1 <= k < counts.shape[1]:
-        raise InputError(f"k={k} must lie in 1..{counts.shape[1] - 1}, below the number of classes")
+        raise InputError(
+            f"k={k} must lie in 1..{counts.shape[1] - 1}, below the number of classes"
+        )
     rows = np.arange(len(counts))
     others = counts.copy()
     others[rows, label] = -1  # last in the order

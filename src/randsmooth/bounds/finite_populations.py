@@ -15,7 +15,9 @@ NEAR_HALF = 400  # the most numbers of hits about half of those drawn at which t
 ROUNDING = 1e-9  # relative: a tail this little below the level counts as above it, which widens the interval
 
 
-def finite_share_interval(hits: int, drawn: int, total: int, alpha: float) -> tuple[int, int]:
+def finite_share_interval(
+    hits: int, drawn: int, total: int, alpha: float
+) -> tuple[int, int]:
     """An interval for how many of `total` things have a property, if `hits` of `drawn` have it.
 
     P(the number lies outside) <= alpha, if the `drawn` were chosen by chance, without replacement, and their number
@@ -42,8 +44,12 @@ def finite_share_interval(hits: int, drawn: int, total: int, alpha: float) -> tu
     """
     check_alpha(alpha)
     if not 0 <= hits <= drawn <= total:
-        raise InputError(f"hits={hits} of drawn={drawn} of total={total}: each must be at most the next, and none < 0")
-    return _lowest(hits, drawn, total, alpha), total - _lowest(drawn - hits, drawn, total, alpha)
+        raise InputError(
+            f"hits={hits} of drawn={drawn} of total={total}: each must be at most the next, and none < 0"
+        )
+    return _lowest(hits, drawn, total, alpha), total - _lowest(
+        drawn - hits, drawn, total, alpha
+    )
 
 
 def enough_drawn(total: int, width: float, alpha: float) -> int:
@@ -68,8 +74,15 @@ def enough_drawn(total: int, width: float, alpha: float) -> int:
     check_alpha(alpha)
     if not (total >= 0 and width >= 0.0):
         raise InputError(f"total={total} and width={width} must not be below 0")
-    many = bisect_left(range(total), True, key=lambda drawn: _apart(drawn // 2, drawn, total, alpha) <= width)
-    while any(_apart(hits, many, total, alpha) > width for hits in _near_half(many, total, alpha)):
+    many = bisect_left(
+        range(total),
+        True,
+        key=lambda drawn: _apart(drawn // 2, drawn, total, alpha) <= width,
+    )
+    while any(
+        _apart(hits, many, total, alpha) > width
+        for hits in _near_half(many, total, alpha)
+    ):
         many += 1
     return many
 
@@ -98,11 +111,15 @@ def _lowest(hits: int, drawn: int, total: int, alpha: float) -> int:
         """P(X >= hits) for X of `drawn` things with the property, if `having` of `total` have it."""
         return float(stats.hypergeom.sf(hits - 1, total, having, drawn))
 
-    possible = range(hits, total - drawn + hits)  # the tail rises with the number, and is 1 at the next one
+    possible = range(
+        hits, total - drawn + hits
+    )  # the tail rises with the number, and is 1 at the next one
     return hits + bisect_left(possible, 0.5 * alpha * (1.0 - ROUNDING), key=tail)
 
 
-def assured_accuracy(correct_certified: ArrayLike, m: int, alpha: float, rho: float) -> Floats:
+def assured_accuracy(
+    correct_certified: ArrayLike, m: int, alpha: float, rho: float
+) -> Floats:
     """Share of m images that are truly right and robust, with probability at least 1 - rho over the noise.
 
     Each certificate claims too much with probability at most alpha, and independently of the others where their noises
@@ -129,7 +146,13 @@ def assured_accuracy(correct_certified: ArrayLike, m: int, alpha: float, rho: fl
     check_alpha(alpha)
     check_counts(correct_certified, m)
     check_probability("rho", rho, "; Cohen et al. use 0.001")
-    return np.asarray(np.maximum(0.0, np.asarray(correct_certified, np.float64) - most_failures(m, alpha, rho)) / m)
+    return np.asarray(
+        np.maximum(
+            0.0,
+            np.asarray(correct_certified, np.float64) - most_failures(m, alpha, rho),
+        )
+        / m
+    )
 
 
 def most_failures(m: int, alpha: float, rho: float) -> int:

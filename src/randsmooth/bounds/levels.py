@@ -7,7 +7,9 @@ from typing import Any
 from randsmooth.errors import InputError
 
 GRAIN = 32  # samples in a batch, and at the first look
-SMALLEST_ALPHA = 1e-15  # that a user may ask for: below it, exact boundaries lose their digits
+SMALLEST_ALPHA = (
+    1e-15  # that a user may ask for: below it, exact boundaries lose their digits
+)
 
 
 def check_alpha(alpha: float) -> None:
@@ -37,7 +39,9 @@ def check_level(alpha: float) -> None:
     """
     check_alpha(alpha)
     if alpha < SMALLEST_ALPHA:
-        raise InputError(f"alpha={alpha!r} is below {SMALLEST_ALPHA}, where exact boundaries end; 0.001 is usual")
+        raise InputError(
+            f"alpha={alpha!r} is below {SMALLEST_ALPHA}, where exact boundaries end; 0.001 is usual"
+        )
 
 
 def check_probability(name: str, value: Any, hint: str = "") -> None:

@@ -11,7 +11,12 @@ from randsmooth.bounds.levels import check_alpha
 from randsmooth.errors import InputError
 
 ROUNDING = 1e-9  # what float64 sums of a million values in [0, 1] may be off by
-MOST_BET = (0.5, 0.75, 0.9, 1.0)  # shares of the capital that the players risk at most, each with a quarter of it
+MOST_BET = (
+    0.5,
+    0.75,
+    0.9,
+    1.0,
+)  # shares of the capital that the players risk at most, each with a quarter of it
 NATS = 1e-6  # far more than the sum of a million logarithms is off by
 HALVINGS = 60  # of an interval no longer than 1: down to the last digit
 MEANS = 2001  # candidates that are tried, evenly spread over what the drawn numbers leave possible
@@ -44,7 +49,9 @@ def hoeffding_lower(mean: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
     return np.asarray(np.maximum(0.0, mean - np.sqrt(-math.log(alpha) / (2.0 * n))))
 
 
-def bernstein_lower(mean: ArrayLike, variance: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
+def bernstein_lower(
+    mean: ArrayLike, variance: ArrayLike, n: ArrayLike, alpha: float
+) -> Floats:
     """Lower bound z_A - sqrt(2 S^2 log(2 / alpha) / n) - 7 log(2 / alpha) / (3 (n - 1)), never below 0.
 
     P(bound > expectation) <= alpha for n independent values in [0, 1]. Use as `hoeffding_lower`; it is the better one
@@ -65,9 +72,16 @@ def bernstein_lower(mean: ArrayLike, variance: ArrayLike, n: ArrayLike, alpha: f
     """
     check_alpha(alpha)
     mean, n = _in_range("mean", mean), _at_least_two(n)
-    variance = _in_range("variance", variance, mean * (1.0 - mean) * n / (n - 1.0) + ROUNDING)
+    variance = _in_range(
+        "variance", variance, mean * (1.0 - mean) * n / (n - 1.0) + ROUNDING
+    )
     log = math.log(2.0 / alpha)
-    return np.asarray(np.maximum(0.0, mean - np.sqrt(2.0 * variance * log / n) - 7.0 * log / (3.0 * (n - 1.0))))
+    return np.asarray(
+        np.maximum(
+            0.0,
+            mean - np.sqrt(2.0 * variance * log / n) - 7.0 * log / (3.0 * (n - 1.0)),
+        )
+    )
 
 
 def sample_variance(total: ArrayLike, squares: ArrayLike, n: ArrayLike) -> Floats:
@@ -83,7 +97,11 @@ def sample_variance(total: ArrayLike, squares: ArrayLike, n: ArrayLike) -> Float
     """
     n = _at_least_two(n)
     total = np.asarray(total, np.float64)
-    return np.asarray(np.maximum(0.0, (np.asarray(squares, np.float64) - total * total / n) / (n - 1.0)))
+    return np.asarray(
+        np.maximum(
+            0.0, (np.asarray(squares, np.float64) - total * total / n) / (n - 1.0)
+        )
+    )
 
 
 def betting_lower(values: ArrayLike, alpha: float) -> Floats:
@@ -120,19 +138,28 @@ def betting_lower(values: ArrayLike, alpha: float) -> Floats:
     check_alpha(alpha)
     x = np.asarray(values, np.float64)
     if x.ndim == 0 or x.shape[-1] == 0:
-        raise InputError(f"values of shape {x.shape} must hold at least one value, in the last axis")
+        raise InputError(
+            f"values of shape {x.shape} must hold at least one value, in the last axis"
+        )
     rows = _in_range("value", x).reshape(-1, x.shape[-1])
-    return np.array([_betting_lower(row, alpha) for row in rows], np.float64).reshape(x.shape[:-1])
+    return np.array([_betting_lower(row, alpha) for row in rows], np.float64).reshape(
+        x.shape[:-1]
+    )
 
 
 def _betting_lower(x: Floats, alpha: float) -> float:
     bets, needed = _bets(x, alpha), NATS - math.log(alpha)
-    low, high = 0.0, float(x.mean())  # above the mean of the values nobody who bets on larger ones has won
+    low, high = (
+        0.0,
+        float(x.mean()),
+    )  # above the mean of the values nobody who bets on larger ones has won
     for _ in range(HALVINGS):
         middle = (low + high) / 2.0
         if middle in (low, high):
             break
-        low, high = (middle, high) if _log_capital(x, bets, middle) >= needed else (low, middle)
+        low, high = (
+            (middle, high) if _log_capital(x, bets, middle) >= needed else (low, middle)
+        )
     return low
 
 
@@ -148,11 +175,15 @@ def _bets(x: Floats, alpha: float) -> Floats:
 def _log_capital(x: Floats, bets: Floats, m: float) -> float:
     """The logarithm of the players' capital together, once all values are known."""
     with np.errstate(divide="ignore"):
-        each = [np.log1p(np.minimum(bets, most / m) * (x - m)).sum() for most in MOST_BET]
+        each = [
+            np.log1p(np.minimum(bets, most / m) * (x - m)).sum() for most in MOST_BET
+        ]
     return float(special.logsumexp(each)) - math.log(len(MOST_BET))
 
 
-def finite_mean_interval(drawn: ArrayLike, total: int, alpha: float, *, largest: float = 1.0) -> tuple[float, float]:
+def finite_mean_interval(
+    drawn: ArrayLike, total: int, alpha: float, *, largest: float = 1.0
+) -> tuple[float, float]:
     """An interval for the mean of `total` numbers in [0, largest], of which some were drawn without replacement.
 
     P(the mean lies outside at any time of the drawing) <= alpha: one may look after every number and stop at any.
@@ -190,10 +221,14 @@ def finite_mean_interval(drawn: ArrayLike, total: int, alpha: float, *, largest:
     step = means[1] - means[0]
     if not len(kept):  # narrower than the distance of two candidates
         kept = means[[int(np.argmin(np.maximum(up, down)))]]
-    return float(max(low, kept[0] - step) * largest), float(min(high, kept[-1] + step) * largest)
+    return float(max(low, kept[0] - step) * largest), float(
+        min(high, kept[-1] + step) * largest
+    )
 
 
-def _log_capitals(x: Floats, total: int, means: Floats, alpha: float) -> tuple[Floats, Floats]:
+def _log_capitals(
+    x: Floats, total: int, means: Floats, alpha: float
+) -> tuple[Floats, Floats]:
     """The largest log capital (MEANS,) that each player has had against each candidate.
 
     Given the numbers so far, the next one has the mean of those that are left: `rest`. The bets are those of the
@@ -201,13 +236,21 @@ def _log_capitals(x: Floats, total: int, means: Floats, alpha: float) -> tuple[F
     """
     capitals = np.zeros((2, len(means)))
     best = np.zeros((2, len(means)))
-    seen, squares = 0.0, 0.25  # the sum so far, and that of squared distances from the mean before
+    seen, squares = (
+        0.0,
+        0.25,
+    )  # the sum so far, and that of squared distances from the mean before
     for t, value in enumerate(x, start=1):
         rest = np.clip((total * means - seen) / (total - t + 1), 0.0, 1.0)
         bet = math.sqrt(2.0 * math.log(2.0 / alpha) / (squares * math.log1p(t)))
         with np.errstate(divide="ignore"):
-            larger, smaller = np.minimum(bet, MOST_DRAWN / rest), np.minimum(bet, MOST_DRAWN / (1.0 - rest))
-        capitals += np.log([1.0 + larger * (value - rest), 1.0 - smaller * (value - rest)])
+            larger, smaller = (
+                np.minimum(bet, MOST_DRAWN / rest),
+                np.minimum(bet, MOST_DRAWN / (1.0 - rest)),
+            )
+        capitals += np.log(
+            [1.0 + larger * (value - rest), 1.0 - smaller * (value - rest)]
+        )
         np.maximum(best, capitals, out=best)
         seen += value
         squares += (value - (0.5 + seen) / (t + 1)) ** 2
@@ -218,8 +261,12 @@ def _in_range(name: str, values: ArrayLike, most: ArrayLike = 1.0) -> Floats:
     """The `values` as float64; raise InputError unless all lie in [0, most]."""
     values = np.asarray(values, np.float64)
     if np.any(outside := ~((values >= 0.0) & (values <= most))):
-        found, limit = (np.broadcast_to(v, outside.shape)[outside][0] for v in (values, most))
-        raise InputError(f"{name}={found:.4g} must lie in [0, {limit:.4g}]; divide a sum by n")
+        found, limit = (
+            np.broadcast_to(v, outside.shape)[outside][0] for v in (values, most)
+        )
+        raise InputError(
+            f"{name}={found:.4g} must lie in [0, {limit:.4g}]; divide a sum by n"
+        )
     return values
 
 

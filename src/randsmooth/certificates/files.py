@@ -14,7 +14,11 @@ from randsmooth.atomic import write_atomically
 from randsmooth.certificates.header import CLOPPER_PEARSON, guarantee_of
 from randsmooth.certificates.journal import UNFINISHED, Journal, read_unfinished
 from randsmooth.certificates.logs.inferred import in_repository, infer
-from randsmooth.certificates.logs.lines import TSV_COLUMNS, PredictionLog, looks_like_log
+from randsmooth.certificates.logs.lines import (
+    TSV_COLUMNS,
+    PredictionLog,
+    looks_like_log,
+)
 from randsmooth.certificates.logs.tsv import read_tsv
 from randsmooth.certificates.settings import images_planned
 from randsmooth.certificates.table import Certificates
@@ -25,7 +29,19 @@ from randsmooth.urls import Place, delivered, fetched
 # Suffix -> the reader of such logs; any other file that looks like a log is read as .tsv is.
 LOGS: dict[str, Callable[[Path], Certificates]] = {".tsv": read_tsv}
 SUFFIXES = (".parquet", *LOGS)
-OTHERS = (".html", ".json", ".md", ".pdf", ".png", ".pt", ".pth", ".py", ".safetensors", ".tex", ".yaml")  # unopened
+OTHERS = (
+    ".html",
+    ".json",
+    ".md",
+    ".pdf",
+    ".png",
+    ".pt",
+    ".pth",
+    ".py",
+    ".safetensors",
+    ".tex",
+    ".yaml",
+)  # unopened
 AGREE = 1e-9  # relative: radii computed on another processor or with another library agree to this
 
 
@@ -47,19 +63,35 @@ def read(place: Place) -> Certificates:
     path = fetched(place)
     if not path.is_file():
         what = "no file of certificates" if path.exists() else "not there"
-        near = [] if path.exists() else get_close_matches(path.name, [one.name for one in path.parent.glob("*.*")], 1)
-        hint = f"did you mean {path.with_name(near[0])}?" if near else "`randsmooth certify` writes them"
+        near = (
+            []
+            if path.exists()
+            else get_close_matches(
+                path.name, [one.name for one in path.parent.glob("*.*")], 1
+            )
+        )
+        hint = (
+            f"did you mean {path.with_name(near[0])}?"
+            if near
+            else "`randsmooth certify` writes them"
+        )
         raise InputError(f"{path} is {what}; {hint}")
     if path.suffix == UNFINISHED:
         return read_unfinished(path)
     if path.suffix != ".parquet":
         return LOGS.get(path.suffix, read_tsv)(path)
-    from randsmooth.certificates.parquet import read_parquet  # here, since logs need no Arrow
+    from randsmooth.certificates.parquet import (
+        read_parquet,
+    )  # here, since logs need no Arrow
 
     table = read_parquet(path)
     if table.header.shard is not None:
         part = f"a part of a run: shard {table.header.shard} of {table.header.selection}, {len(table):,} images"
-        warnings.warn(f"{path} is {part}. `randsmooth merge` makes one table of all shards", Note, 2)
+        warnings.warn(
+            f"{path} is {part}. `randsmooth merge` makes one table of all shards",
+            Note,
+            2,
+        )
     return table
 
 
@@ -78,10 +110,14 @@ def find_certificates(folder: Path) -> list[Path]:
         ['gaussian.tsv']
     """
     if not folder.is_dir():
-        raise InputError(f"{folder} is no folder; give one that holds certificates or logs")
+        raise InputError(
+            f"{folder} is no folder; give one that holds certificates or logs"
+        )
     found = list[Path]()
     for top, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name != ".git"]  # the history of a clone, which has thousands
+        folders[:] = [
+            name for name in folders if name != ".git"
+        ]  # the history of a clone, which has thousands
         found += [path for name in names if _may_hold(path := Path(top, name))]
     return sorted(found)
 
@@ -155,8 +191,16 @@ def read_file_of(path: Path, **known: float | None) -> FolderFile:
     try:
         return FolderFile(path, place, infer(read(path), place, **known))  # type: ignore[arg-type]
     except (InputError, OSError) as reason:
-        predictions, foreign = (type(reason) is kind for kind in (PredictionLog, ForeignFile))
-        return FolderFile(path, place, fault=about(path, reason), predictions=predictions, foreign=foreign)
+        predictions, foreign = (
+            type(reason) is kind for kind in (PredictionLog, ForeignFile)
+        )
+        return FolderFile(
+            path,
+            place,
+            fault=about(path, reason),
+            predictions=predictions,
+            foreign=foreign,
+        )
 
 
 def unplaced(table: Certificates) -> str:
@@ -171,7 +215,11 @@ def unplaced(table: Certificates) -> str:
     sigma = "sigma" if header.distribution is None else "sigma of Gaussian noise"
     if table.sigmas is not None:
         sigma = "one sigma of all images"
-    known = {"data set": header.dataset, sigma: header.sigma, "method": (header.model or {}).get("method")}
+    known = {
+        "data set": header.dataset,
+        sigma: header.sigma,
+        "method": (header.model or {}).get("method"),
+    }
     return " and ".join(what for what, value in known.items() if value is None)
 
 
@@ -179,13 +227,17 @@ def grouped(faults: Mapping[Path, str]) -> dict[str, list[Path]]:
     """The files by their reasons, which are told apart without the names of the files."""
     reasons: dict[str, list[Path]] = {}
     for path, reason in faults.items():
-        reasons.setdefault(reason.replace(str(path), "").lstrip(",: ").rstrip(), []).append(path)
+        reasons.setdefault(
+            reason.replace(str(path), "").lstrip(",: ").rstrip(), []
+        ).append(path)
     return reasons
 
 
 def names_of(paths: Sequence[Path | str], most: int = 3) -> str:
     """The first of the paths, and how many more there are: `a, b, c and 4 more`."""
-    return ", ".join(map(str, paths[:most])) + (f" and {len(paths) - most:,} more" if len(paths) > most else "")
+    return ", ".join(map(str, paths[:most])) + (
+        f" and {len(paths) - most:,} more" if len(paths) > most else ""
+    )
 
 
 def write_tsv(table: Certificates, path: Place) -> None:
@@ -206,8 +258,18 @@ def write_tsv(table: Certificates, path: Place) -> None:
     _check_a_log_can_say(table)
     radii = [round_down(radius, 6) for radius in table.radius]
     took = [timedelta(seconds=seconds) for seconds in table.seconds.tolist()]
-    columns = (table.idx, table.label, table.predict, radii, table.correct.astype(int), took)
-    lines = ["\t".join(map(str, cells)) for cells in (TSV_COLUMNS, *zip(*columns, strict=True))]
+    columns = (
+        table.idx,
+        table.label,
+        table.predict,
+        radii,
+        table.correct.astype(int),
+        took,
+    )
+    lines = [
+        "\t".join(map(str, cells))
+        for cells in (TSV_COLUMNS, *zip(*columns, strict=True))
+    ]
     with delivered(path, overwrite=True) as local:
         write_atomically(local, ("\n".join(lines) + "\n").encode())
 
@@ -216,10 +278,14 @@ def _check_a_log_can_say(table: Certificates) -> None:
     """Raise InputError unless all rows are CERTIFY's: Gaussian noise, n samples each, one-sided Clopper-Pearson."""
     header = table.header
     if table.sigmas is not None:
-        raise InputError(f"{table.name or 'this log'} has a sigma for each image, which a TSV log of ours cannot say")
+        raise InputError(
+            f"{table.name or 'this log'} has a sigma for each image, which a TSV log of ours cannot say"
+        )
     if header.distribution is not None or table.converted is not None:
         noise = f"{header.noise_words}, {table.norm} radii"
-        raise InputError(f"{table.name or 'this table'} ({noise}): a TSV log has L2 radii; keep the Parquet file")
+        raise InputError(
+            f"{table.name or 'this table'} ({noise}): a TSV log has L2 radii; keep the Parquet file"
+        )
     usual = header.rule == "fixed" and header.bound in (None, CLOPPER_PEARSON)
     if not usual or header.n0 == 0 or header.label_aware or not table.labelled:
         said = f"{table.name or 'this table'} was certified otherwise than readers of a TSV log assume"
@@ -246,7 +312,9 @@ def check_file(path: Path | str) -> str:
     if path.suffix == UNFINISHED:
         return _check_journal(path)
     found = f"log: {len(read(path))} images; it has no digest"
-    return f"{found}, each of its numbers is possible and `correct` fits label and predict"
+    return (
+        f"{found}, each of its numbers is possible and `correct` fits label and predict"
+    )
 
 
 def _check_table(path: Path) -> str:
@@ -260,16 +328,33 @@ def _check_table(path: Path) -> str:
     for name in names:
         right, found = derived[name], stored[name].to_numpy()
         close = right.dtype.kind == found.dtype.kind == "f"
-        wrong = np.flatnonzero(~np.isclose(found, right, rtol=AGREE, atol=AGREE) if close else found != right)
+        wrong = np.flatnonzero(
+            ~np.isclose(found, right, rtol=AGREE, atol=AGREE)
+            if close
+            else found != right
+        )
         if len(wrong):
             row = wrong[0]
             image = f"image {table.idx[row]}, whose counts give {right[row]}"
-            raise InputError(f"{path} holds {name}={found[row]} for {image}: it was changed. Readers go by the counts")
-    part = "" if header.shard is None else f"shard {header.shard} of {header.selection}: "
+            raise InputError(
+                f"{path} holds {name}={found[row]} for {image}: it was changed. Readers go by the counts"
+            )
+    part = (
+        "" if header.shard is None else f"shard {header.shard} of {header.selection}: "
+    )
     data = f"{part}{len(table)} images of {header.dataset or 'unnamed data'}"
-    facts = {"seed": header.seed, "model": header.model, "images": header.data, "n0": header.n0}
+    facts = {
+        "seed": header.seed,
+        "model": header.model,
+        "images": header.data,
+        "n0": header.n0,
+    }
     unknown = ", ".join(name for name, value in facts.items() if value is None)
-    unchecked = f". Not checked: {guarantee_of(header).rstrip('.')}; not known are {unknown}" if header.source else ""
+    unchecked = (
+        f". Not checked: {guarantee_of(header).rstrip('.')}; not known are {unknown}"
+        if header.source
+        else ""
+    )
     found = f"header and evidence are as they were written, and {', '.join(names)} follow from the counts"
     return f"certificate table: {data}, rule {header.rule}, {header.noise_words}; {found}{unchecked}"
 
@@ -280,6 +365,10 @@ def _check_journal(path: Path) -> str:
         return "journal of a run that stopped before its first line"
     planned = images_planned(journal.header.selection, journal.header.shard)
     images = f"{len(journal.rows)}{f' of {planned}' if planned else ''} image{'s' * (len(journal.rows) != 1)}"
-    torn = "; the unfinished one behind them does not count" if journal.size < path.stat().st_size else ""
+    torn = (
+        "; the unfinished one behind them does not count"
+        if journal.size < path.stat().st_size
+        else ""
+    )
     data = journal.header.dataset or "unnamed data"
     return f"journal of a run under way: {images} of {data}; every line is as it was written{torn}"

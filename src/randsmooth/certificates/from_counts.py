@@ -21,21 +21,47 @@ from numpy.typing import ArrayLike
 from randsmooth.certificates.header import Header, guarantee_of
 from randsmooth.certificates.logs.lines import read_text
 from randsmooth.certificates.settings import CertificationSettings
-from randsmooth.certificates.table import ABSTAIN, ATTRS, NO_LABEL, Certificates, Floats, Ints, from_evidence, marked
+from randsmooth.certificates.table import (
+    ABSTAIN,
+    ATTRS,
+    NO_LABEL,
+    Certificates,
+    Floats,
+    Ints,
+    from_evidence,
+    marked,
+)
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, check_known
 from randsmooth.noise import Noise
-from randsmooth.rules import MOST_SAMPLES, ConfidenceBound, Rule, check_samples, kind_of_rule, make_rule
+from randsmooth.rules import (
+    MOST_SAMPLES,
+    ConfidenceBound,
+    Rule,
+    check_samples,
+    kind_of_rule,
+    make_rule,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
-NUMBERS = ("label", "idx", "picked", "n", "n_A", "seconds")  # columns of one number an image
+NUMBERS = (
+    "label",
+    "idx",
+    "picked",
+    "n",
+    "n_A",
+    "seconds",
+)  # columns of one number an image
 LISTS = ("counts0", "counts", "path")  # of several
 WIDE = re.compile(r"(counts0?)_(0|[1-9]\d{0,5})", re.ASCII)  # a column for each class
 JSON_LINES = (".jsonl", ".ndjson", ".json")
 ARRAYS = "arrays"  # the source of counts that came from no file
-NO_CLASS = {"label": NO_LABEL, "predict": ABSTAIN}  # columns in which a number below 0 says that there is none
+NO_CLASS = {
+    "label": NO_LABEL,
+    "predict": ABSTAIN,
+}  # columns in which a number below 0 says that there is none
 MOST_VALUES = 2**26  # numbers of the counts, half a gigabyte
 PICKED = (
     "counts alone do not say how the class was picked, on which the bound depends. Give counts0, the class counts of "
@@ -115,36 +141,90 @@ def from_counts(
         ([0, -1], [0.979, 0.0], None)
     """
     if sigma is None and noise is None:
-        raise InputError("say under which noise the counts were made: sigma=0.5, or another as noise='uniform=0.6'")
+        raise InputError(
+            "say under which noise the counts were made: sigma=0.5, or another as noise='uniform=0.6'"
+        )
     made_under = CertificationSettings(sigma=sigma, noise=noise, alpha=alpha)
-    kind_of_rule(rule, n=1, bound=bound)  # a misspelt name is told before its looks are asked for
-    own = {"label": label, "n": n, "counts0": counts0, "picked": picked, "path": path, "idx": idx, "seconds": seconds}
+    kind_of_rule(
+        rule, n=1, bound=bound
+    )  # a misspelt name is told before its looks are asked for
+    own = {
+        "label": label,
+        "n": n,
+        "counts0": counts0,
+        "picked": picked,
+        "path": path,
+        "idx": idx,
+        "seconds": seconds,
+    }
     columns, origin = _columns(counts)
     given = {key: value for key, value in own.items() if value is not None}
     if twice := sorted(columns.keys() & given.keys()):
-        raise InputError(f"{twice[0]} is given twice: as an argument, and in {origin or 'the columns'}")
+        raise InputError(
+            f"{twice[0]} is given twice: as an argument, and in {origin or 'the columns'}"
+        )
     found = _arrays(columns | given)
-    judged = make_rule(rule, noise=made_under.smoothing, n=_budget(found, rule), alpha=alpha, bound=bound)
+    judged = make_rule(
+        rule,
+        noise=made_under.smoothing,
+        n=_budget(found, rule),
+        alpha=alpha,
+        bound=bound,
+    )
     made, lumped = found["counts"], found["counts"].ndim == 1
     if lumped:
-        largest = max((found[key].max(initial=0) for key in ("label", "picked") if key in found), default=0)
-        K = len(classes or ()) or (found["counts0"].shape[1] if "counts0" in found else int(largest) + 1)
+        largest = max(
+            (found[key].max(initial=0) for key in ("label", "picked") if key in found),
+            default=0,
+        )
+        K = len(classes or ()) or (
+            found["counts0"].shape[1] if "counts0" in found else int(largest) + 1
+        )
         if len(made) * (K + 1) > MOST_VALUES:
-            raise InputError(f"{len(made):,} images of {K:,} classes are more than a table holds: make several")
+            raise InputError(
+                f"{len(made):,} images of {K:,} classes are more than a table holds: make several"
+            )
     n0, marks = _selection(found, bound, K if lumped else made.shape[1])
     if lumped:
         made = _with_others(found, judged, marks)
         marks = np.pad(marks, ((0, 0), (0, 1)))
-    facts: dict[str, Any] = {"sigma": made_under.sigma, "n0": n0, "n": judged.n, "alpha": alpha, "rule": rule}
-    facts |= {"distribution": made_under.noise and made_under.noise.facts(), "bound": judged.stated_bound}
-    facts |= {"source": source or origin or ARRAYS, "lumped": lumped, "dataset": dataset, "split": split}
-    header = Header(**facts, classes=None if classes is None else tuple(classes), notes=judged.notes)
+    facts: dict[str, Any] = {
+        "sigma": made_under.sigma,
+        "n0": n0,
+        "n": judged.n,
+        "alpha": alpha,
+        "rule": rule,
+    }
+    facts |= {
+        "distribution": made_under.noise and made_under.noise.facts(),
+        "bound": judged.stated_bound,
+    }
+    facts |= {
+        "source": source or origin or ARRAYS,
+        "lumped": lumped,
+        "dataset": dataset,
+        "split": split,
+    }
+    header = Header(
+        **facts, classes=None if classes is None else tuple(classes), notes=judged.notes
+    )
     N, header = len(made), header.replace(guarantee=guarantee_of(header))
-    columns = {"idx": np.arange(N), "label": np.full(N, NO_LABEL), "seconds": np.zeros(N)}
-    columns = {each: found.get(each, usual) for each, usual in columns.items()} | {"counts0": marks, "counts": made}
-    if header.bound == "randomised":  # drawn by the system; midpoints, so that none is 0 or 1
+    columns = {
+        "idx": np.arange(N),
+        "label": np.full(N, NO_LABEL),
+        "seconds": np.zeros(N),
+    }
+    columns = {each: found.get(each, usual) for each, usual in columns.items()} | {
+        "counts0": marks,
+        "counts": made,
+    }
+    if (
+        header.bound == "randomised"
+    ):  # drawn by the system; midpoints, so that none is 0 or 1
         columns["u"] = np.array([(randbits(52) + 0.5) / 2.0**52 for _ in range(N)])
-    return from_evidence(header, **columns, paths=found.get("path"), name=name or Path(origin).stem)
+    return from_evidence(
+        header, **columns, paths=found.get("path"), name=name or Path(origin).stem
+    )
 
 
 def _columns(counts: Any) -> tuple[dict[str, Any], str]:
@@ -157,20 +237,35 @@ def _columns(counts: Any) -> tuple[dict[str, Any], str]:
     if isinstance(counts, str | Path):
         where = Path(counts)
         if where.suffix == ".parquet":
-            raise InputError(f"{where} is a Parquet file; let pandas read it: from_counts(pandas.read_parquet(...))")
+            raise InputError(
+                f"{where} is a Parquet file; let pandas read it: from_counts(pandas.read_parquet(...))"
+            )
         counts = _columns_of_file(where)
     elif not (isinstance(counts, Mapping) or hasattr(counts, "columns")):
         return ({} if counts is None else {"counts": counts}), ""
-    names = [str(name) for name in (counts if isinstance(counts, Mapping) else counts.columns)]
+    names = [
+        str(name)
+        for name in (counts if isinstance(counts, Mapping) else counts.columns)
+    ]
     found = {name: counts[name] for name in names if name in (*NUMBERS, *LISTS)}
     for stem in ("counts0", "counts"):
-        wide = sorted(int(match[2]) for name in names if (match := WIDE.fullmatch(name)) and match[1] == stem)
+        wide = sorted(
+            int(match[2])
+            for name in names
+            if (match := WIDE.fullmatch(name)) and match[1] == stem
+        )
         if wide and (wide != list(range(len(wide))) or stem in found):
-            raise InputError(f"{where} has columns up to {stem}_{wide[-1]}, not all from {stem}_0 on, or {stem} too")
+            raise InputError(
+                f"{where} has columns up to {stem}_{wide[-1]}, not all from {stem}_0 on, or {stem} too"
+            )
         if wide:
-            found[stem] = np.stack([np.asarray(counts[f"{stem}_{k}"]) for k in wide], axis=1)
+            found[stem] = np.stack(
+                [np.asarray(counts[f"{stem}_{k}"]) for k in wide], axis=1
+            )
     if not found.keys() & {"counts", "n_A", "path"}:
-        raise InputError(f"{where} holds no counts but {shown(', '.join(names))}; expected label and counts, or n_A")
+        raise InputError(
+            f"{where} holds no counts but {shown(', '.join(names))}; expected label and counts, or n_A"
+        )
     return found, where.name if isinstance(where, Path) else ""
 
 
@@ -179,19 +274,29 @@ def _columns_of_file(path: Path) -> dict[str, Any]:
     text = io.StringIO(read_text(path))
     first = text.getvalue().partition("\n")[0]
     mark = next((mark for mark in "\t,;" if mark in first), ",")
-    twice = [] if path.suffix in JSON_LINES else [k for k, n in Counter(first.split(mark)).items() if n > 1]
+    twice = (
+        []
+        if path.suffix in JSON_LINES
+        else [k for k, n in Counter(first.split(mark)).items() if n > 1]
+    )
     if twice:  # which takes pandas long where there are many
-        raise InputError(f"{path} has more than one column {shown(repr(twice[0]))}: keep one of them")
+        raise InputError(
+            f"{path} has more than one column {shown(repr(twice[0]))}: keep one of them"
+        )
     import pandas as pd  # here, since it takes long to load
 
     try:
-        with warnings.catch_warnings(action="error", category=pd.errors.ParserWarning):  # more cells than names
+        with warnings.catch_warnings(
+            action="error", category=pd.errors.ParserWarning
+        ):  # more cells than names
             if path.suffix in JSON_LINES:
                 frame = pd.read_json(text, lines=True, dtype=False, precise_float=True)
             else:
                 frame = pd.read_csv(text, sep=mark, index_col=False)
     except (TypeError, ValueError, OverflowError, pd.errors.ParserWarning) as error:
-        raise InputError(f"{path} cannot be read as a table of counts: {shown(error)}") from None
+        raise InputError(
+            f"{path} cannot be read as a table of counts: {shown(error)}"
+        ) from None
     return {str(name).strip(): frame[name].tolist() for name in frame.columns}
 
 
@@ -208,21 +313,31 @@ def _arrays(given: Mapping[str, Any]) -> dict[str, Any]:
     if counted is not None:
         first = next(iter(given[counted]), 0) if np.iterable(given[counted]) else 0
         wide = np.iterable(first) and not isinstance(first, str)
-        found["counts"] = whole_numbers(counted, given[counted], *([None, None] if wide else [None]))
+        found["counts"] = whole_numbers(
+            counted, given[counted], *([None, None] if wide else [None])
+        )
     elif "path" in found:
-        found["counts"] = np.array([path[-1] if len(path) else 0 for path in found["path"]], np.int64)
+        found["counts"] = np.array(
+            [path[-1] if len(path) else 0 for path in found["path"]], np.int64
+        )
     else:
-        raise InputError("counts are missing: how often each class came out, or n_A, how often the picked class did")
+        raise InputError(
+            "counts are missing: how often each class came out, or n_A, how often the picked class did"
+        )
     N = len(found["counts"])
     for name in ("label", "idx", "picked", "counts0"):
         if name in given:
-            found[name] = whole_numbers(name, given[name], N, *([None] if name == "counts0" else []))
+            found[name] = whole_numbers(
+                name, given[name], N, *([None] if name == "counts0" else [])
+            )
     if "n" in given:
         found["n"] = whole_numbers("n", np.atleast_1d(given["n"]), None)
     try:
         found["seconds"] = np.asarray(given.get("seconds", np.zeros(N)), np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"seconds holds something else than the times of {N} images; leave it out") from None
+        raise InputError(
+            f"seconds holds something else than the times of {N} images; leave it out"
+        ) from None
     return found
 
 
@@ -237,20 +352,30 @@ def whole_numbers(name: str, values: ArrayLike, *shape: int | None) -> Ints:
     least = NO_CLASS.get(name, 0)
     try:
         found = np.asarray(values)
-        if found.dtype == object and found.ndim == 1:  # each row a list of its own, as in a DataFrame
+        if (
+            found.dtype == object and found.ndim == 1
+        ):  # each row a list of its own, as in a DataFrame
             found = np.array([np.asarray(row) for row in found])
     except ValueError:
         raise InputError(f"{name} has rows of different lengths") from None
-    if found.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, found.shape, strict=True)):
+    if found.ndim != len(shape) or any(
+        n not in (None, m) for n, m in zip(shape, found.shape, strict=True)
+    ):
         expected = ", ".join("any" if n is None else str(n) for n in shape)
         raise InputError(f"{name} has shape {found.shape}; expected ({expected})")
     if found.size and found.dtype.kind not in "iuf":
-        raise InputError(f"{name} holds {shown(found.flat[0])!r}; expected whole numbers from {least}")
+        raise InputError(
+            f"{name} holds {shown(found.flat[0])!r}; expected whole numbers from {least}"
+        )
     with np.errstate(invalid="ignore"):  # of infinity
-        wrong = np.argwhere(~((found >= least) & (found <= MOST_SAMPLES) & (found % 1 == 0)))
+        wrong = np.argwhere(
+            ~((found >= least) & (found <= MOST_SAMPLES) & (found % 1 == 0))
+        )
     if len(wrong):
         value, row = found[tuple(wrong[0])], f" in row {wrong[0][0]}" if shape else ""
-        raise InputError(f"{name} holds {value}{row}: expected whole numbers, {least} to {MOST_SAMPLES:,}")
+        raise InputError(
+            f"{name} holds {value}{row}: expected whole numbers, {least} to {MOST_SAMPLES:,}"
+        )
     return found.astype(np.int64)
 
 
@@ -261,16 +386,22 @@ def _budget(found: Mapping[str, Any], rule: str) -> int:
         InputError: it is not known, or images have different numbers of samples under the fixed rule.
     """
     if rule != "fixed" and "path" not in found:
-        raise InputError(f"rule {shown(repr(rule))} decides at its looks: give path, the counts at each of them")
+        raise InputError(
+            f"rule {shown(repr(rule))} decides at its looks: give path, the counts at each of them"
+        )
     said = [found.get("n", np.zeros(0, np.int64))]
     if rule == "fixed" and found["counts"].ndim > 1:
         said.append(found["counts"].sum(axis=1))
     numbers = np.unique(np.concatenate(said)).tolist()
     if len(numbers) > 1:
         several = f"by n and counts, images have from {numbers[0]:,} to {numbers[-1]:,} samples, and a table has one n"
-        raise InputError(f"{several}: make one for each. Where samples stopped once they sufficed, give rule and path")
+        raise InputError(
+            f"{several}: make one for each. Where samples stopped once they sufficed, give rule and path"
+        )
     if not numbers:
-        raise InputError("n is missing: how many samples of each image were counted (--n)")
+        raise InputError(
+            "n is missing: how many samples of each image were counted (--n)"
+        )
     check_samples("n", numbers[0])
     return int(numbers[0])
 
@@ -285,9 +416,13 @@ def _selection(found: Mapping[str, Any], bound: str, K: int) -> tuple[int | None
     if counts0 is not None:
         sums, (_, classes) = np.unique(counts0.sum(axis=1)).tolist(), counts0.shape
         if classes != K or len(sums) > 1:
-            raise InputError(f"counts0 counts {classes} classes of {K} in n0={shown(sums)}; else give picked instead")
+            raise InputError(
+                f"counts0 counts {classes} classes of {K} in n0={shown(sums)}; else give picked instead"
+            )
         if picked is not None and not np.array_equal(picked, counts0.argmax(axis=1)):
-            raise InputError("picked is not the most frequent class of counts0: give one of them")
+            raise InputError(
+                "picked is not the most frequent class of counts0: give one of them"
+            )
         return int(sums[0]) if sums else 1, counts0
     if picked is None and bound == "any-class" and found["counts"].ndim > 1:
         picked = found["counts"].argmax(axis=1)
@@ -295,23 +430,43 @@ def _selection(found: Mapping[str, Any], bound: str, K: int) -> tuple[int | None
         raise InputError(f"picked is missing: {PICKED}")
     wrong = np.flatnonzero(picked >= K)
     if len(wrong):
-        raise InputError(f"picked={picked[wrong[0]]} in row {wrong[0]} is not among the {K} classes")
+        raise InputError(
+            f"picked={picked[wrong[0]]} in row {wrong[0]} is not among the {K} classes"
+        )
     return None, marked(picked, K)
 
 
 def _with_others(found: Mapping[str, Any], rule: Rule, counts0: Ints) -> Ints:
     """(N, K + 1) counts of the picked class, by `counts0` (N, K), and of all other answers; see `Header.lumped`."""
     n_a, paths = found["counts"], found.get("path")
-    samples = np.array([rule.n] * len(n_a) if paths is None else [rule.samples(path.tolist()) for path in paths])
+    samples = np.array(
+        [rule.n] * len(n_a)
+        if paths is None
+        else [rule.samples(path.tolist()) for path in paths]
+    )
     if np.any(wrong := (n_a > samples) | (samples == 0)):
         row = int(np.flatnonzero(wrong)[0])
-        raise InputError(f"row {row}: {n_a[row]} times in {samples[row]} samples is what rule {rule.name} cannot give")
-    return np.column_stack([marked(counts0.argmax(axis=1), counts0.shape[1]) * n_a[:, None], samples - n_a])
+        raise InputError(
+            f"row {row}: {n_a[row]} times in {samples[row]} samples is what rule {rule.name} cannot give"
+        )
+    return np.column_stack(
+        [marked(counts0.argmax(axis=1), counts0.shape[1]) * n_a[:, None], samples - n_a]
+    )
 
 
 # What the metrics take for a table: one, or columns by name (also a DataFrame), or certified radii alone.
 CertificatesLike = Certificates | Mapping[str, Any] | ArrayLike
-RADII = ("radius", "correct", "label", "predict", "idx", "sigma", "n", "alpha", "name")  # columns and facts
+RADII = (
+    "radius",
+    "correct",
+    "label",
+    "predict",
+    "idx",
+    "sigma",
+    "n",
+    "alpha",
+    "name",
+)  # columns and facts
 
 
 def as_certificates(given: CertificatesLike) -> Certificates:
@@ -342,15 +497,21 @@ def as_certificates(given: CertificatesLike) -> Certificates:
     if isinstance(given, Certificates):
         return given
     if ATTRS in getattr(given, "attrs", ()):
-        raise InputError("this DataFrame was made of a table, and says less: give the table, or table.rows(...) of it")
+        raise InputError(
+            "this DataFrame was made of a table, and says less: give the table, or table.rows(...) of it"
+        )
     if not (isinstance(given, Mapping) or hasattr(given, "columns")):
         return from_radii(given)
     columns: Any = given
     names = [*(columns if isinstance(given, Mapping) else columns.columns)]
-    if isinstance(given, Mapping):  # which may hold no others, for they are misspelt ones; a DataFrame may
+    if isinstance(
+        given, Mapping
+    ):  # which may hold no others, for they are misspelt ones; a DataFrame may
         check_known("column", RADII, *names)
     if "radius" not in names:
-        raise InputError(f"radius is missing in the columns {', '.join(map(str, names))}; of counts, see from_counts")
+        raise InputError(
+            f"radius is missing in the columns {', '.join(map(str, names))}; of counts, see from_counts"
+        )
     return from_radii(**{name: columns[name] for name in names if name in RADII})
 
 
@@ -389,20 +550,41 @@ def from_radii(
     """
     try:
         reach: Floats = np.atleast_1d(np.asarray(radius, np.float64))
-    except (TypeError, ValueError):  # also several tables, of which a metric takes one, and a single one for a list
-        raise InputError(f"{shown(repr(radius))} is no array of radii: expected numbers, a table or columns") from None
+    except (
+        TypeError,
+        ValueError,
+    ):  # also several tables, of which a metric takes one, and a single one for a list
+        raise InputError(
+            f"{shown(repr(radius))} is no array of radii: expected numbers, a table or columns"
+        ) from None
     right = reach > 0.0 if correct is None else np.asarray(correct)
     if right.shape != reach.shape or not np.isin(right, (0, 1)).all():
-        raise InputError(f"correct must hold True or False for each of {reach.size} radii; got {right.tolist()}")
-    classes = np.zeros(reach.shape, np.int64) if label is None else whole_numbers("label", label, *reach.shape)
+        raise InputError(
+            f"correct must hold True or False for each of {reach.size} radii; got {right.tolist()}"
+        )
+    classes = (
+        np.zeros(reach.shape, np.int64)
+        if label is None
+        else whole_numbers("label", label, *reach.shape)
+    )
     other = np.where(reach > 0.0, classes + 1, ABSTAIN)
-    answers = np.where(right, classes, other) if predict is None else whole_numbers("predict", predict, *reach.shape)
+    answers = (
+        np.where(right, classes, other)
+        if predict is None
+        else whole_numbers("predict", predict, *reach.shape)
+    )
     wrong = ~((reach >= 0.0) & np.isfinite(reach)) | (classes < 0)
     wrong |= (answers == ABSTAIN) & (reach > 0.0)
     if np.any(wrong):
         row = int(np.argmax(wrong))
         said = f"radius={reach[row]}, label={classes[row]}, predict={answers[row]} in row {row}"
-        raise InputError(f"{said}: expected a finite radius, 0 where predict=-1 abstains, and classes from 0")
-    places = np.arange(len(reach)) if idx is None else whole_numbers("idx", idx, len(reach))
+        raise InputError(
+            f"{said}: expected a finite radius, 0 where predict=-1 abstains, and classes from 0"
+        )
+    places = (
+        np.arange(len(reach)) if idx is None else whole_numbers("idx", idx, len(reach))
+    )
     header = Header(sigma=sigma, n=n, alpha=alpha)
-    return Certificates(header, places, classes, answers, reach, np.zeros(len(reach)), name=name)
+    return Certificates(
+        header, places, classes, answers, reach, np.zeros(len(reach)), name=name
+    )

@@ -15,7 +15,12 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 from pydantic import ConfigDict, Strict, model_validator
 
-from randsmooth.certificates.settings import HEADER, CertificationSettings, check_facts, precision_named
+from randsmooth.certificates.settings import (
+    HEADER,
+    CertificationSettings,
+    check_facts,
+    precision_named,
+)
 from randsmooth.documents import parse_json, shown
 from randsmooth.errors import InputError, Note
 from randsmooth.frozen_record import FrozenRecord
@@ -24,10 +29,18 @@ from randsmooth.rules import RULES, Rule, make_rule
 
 VERSION = 1  # of the format of tables and journals
 CLOPPER_PEARSON = "clopper-pearson"
-OF_THE_MACHINE = ("device", "instructions", "versions")  # the facts that a header and a machine tell
+OF_THE_MACHINE = (
+    "device",
+    "instructions",
+    "versions",
+)  # the facts that a header and a machine tell
 
-LABEL_AWARE = " For evaluation only: images whose picked class is not the label were given up."
-LABEL_TESTED = " For evaluation only: no class was picked, the samples test each image's label."
+LABEL_AWARE = (
+    " For evaluation only: images whose picked class is not the label were given up."
+)
+LABEL_TESTED = (
+    " For evaluation only: no class was picked, the samples test each image's label."
+)
 FOREIGN = " That holds if the counts, which another program made, are of independent samples of {}"
 BATCH_MATTERS = (
     "the base classifier's answer for a noisy image depends, if little, on the others in its batch (a layer that "
@@ -36,7 +49,10 @@ BATCH_MATTERS = (
 PICKED = ", and the class was picked without them"
 
 _X = r"\d{1,20}(?:\.\d{1,20})?(?:e-\d{1,2})?"
-_NOTE = re.compile(rf"n {_X} thinned to {_X}, seed -?\d{{1,20}}|alpha {_X} recomputed as {_X}", re.ASCII)
+_NOTE = re.compile(
+    rf"n {_X} thinned to {_X}, seed -?\d{{1,20}}|alpha {_X} recomputed as {_X}",
+    re.ASCII,
+)
 
 Texts = Annotated[tuple[str, ...], Strict(False)]  # JSON has lists only
 
@@ -48,9 +64,13 @@ class Facts(FrozenRecord):
 
     @model_validator(mode="after")
     def _limited(self) -> Self:
-        check_facts((name, value) for name, value in self if name != "machines")  # which check themselves
+        check_facts(
+            (name, value) for name, value in self if name != "machines"
+        )  # which check themselves
         if (size := len(self.model_dump_json())) > HEADER:
-            raise InputError(f"the header takes {size:,} bytes; expected at most {HEADER:,}: keep long lists elsewhere")
+            raise InputError(
+                f"the header takes {size:,} bytes; expected at most {HEADER:,}: keep long lists elsewhere"
+            )
         return self
 
 
@@ -77,7 +97,9 @@ class Machine(Facts):
     @classmethod
     def of(cls, header: Header, host: str | None = None) -> Self:
         """The machine that `header` tells."""
-        return cls(host=host, **{name: getattr(header, name) for name in OF_THE_MACHINE})
+        return cls(
+            host=host, **{name: getattr(header, name) for name in OF_THE_MACHINE}
+        )
 
     @classmethod
     def here(cls, header: Header) -> Self:
@@ -182,7 +204,9 @@ class Header(Facts):
     device: str | None = None
     instructions: str | None = None
     versions: dict[str, str] | None = None
-    machines: Annotated[tuple[Annotated[Machine, Strict(False)], ...], Strict(False)] = ()
+    machines: Annotated[
+        tuple[Annotated[Machine, Strict(False)], ...], Strict(False)
+    ] = ()
     notes: Texts = ()
 
     @property
@@ -206,7 +230,9 @@ class Header(Facts):
         if self.distribution is not None:
             return noise_from(self.distribution)
         if self.sigma is None:
-            raise InputError("what a table proves needs the sigma of its noise: give --sigma of a log")
+            raise InputError(
+                "what a table proves needs the sigma of its noise: give --sigma of a log"
+            )
         return Gaussian(self.sigma)
 
     @property
@@ -229,7 +255,9 @@ class Header(Facts):
             >>> Header(sigma=0.5).noise_words, Header(distribution={"name": "uniform", "lam": 0.6}).noise_words
             ('sigma 0.5', 'uniform 0.6 (L1)')
         """
-        return self.noise_name + (f" ({NORMS[self.norm].label})" if self.distribution is not None else "")
+        return self.noise_name + (
+            f" ({NORMS[self.norm].label})" if self.distribution is not None else ""
+        )
 
     @property
     def gives_up_others(self) -> bool:
@@ -251,10 +279,16 @@ class Header(Facts):
         needed = ("n0", "n", "alpha", "precision") if self.names_noise else ("sigma",)
         missing = [name for name in needed if getattr(self, name) is None]
         if missing:
-            raise InputError(f"the header does not say its {missing[0]} (of a TSV log?)")
-        facts = {name: getattr(self, name) for name in CertificationSettings.model_fields}
+            raise InputError(
+                f"the header does not say its {missing[0]} (of a TSV log?)"
+            )
+        facts = {
+            name: getattr(self, name) for name in CertificationSettings.model_fields
+        }
         facts |= {"bound": self.bound or CLOPPER_PEARSON, "noise": self.distribution}
-        return CertificationSettings(**facts | {"precision": precision_named(self.precision or "")})
+        return CertificationSettings(
+            **facts | {"precision": precision_named(self.precision or "")}
+        )
 
 
 def rule_of(header: Header) -> Rule:
@@ -268,9 +302,13 @@ def rule_of(header: Header) -> Rule:
         'fixed'
     """
     if not header.names_noise or header.n is None or header.alpha is None:
-        raise InputError("judging counts needs the noise or sigma, n and alpha in the header")
+        raise InputError(
+            "judging counts needs the noise or sigma, n and alpha in the header"
+        )
     bound = header.bound or CLOPPER_PEARSON
-    return make_rule(header.rule, noise=header.smoothing, n=header.n, alpha=header.alpha, bound=bound)
+    return make_rule(
+        header.rule, noise=header.smoothing, n=header.n, alpha=header.alpha, bound=bound
+    )
 
 
 def guarantee_of(header: Header) -> str:
@@ -282,11 +320,21 @@ def guarantee_of(header: Header) -> str:
         >>> print(guarantee_of(Header(sigma=0.5, n=1000, alpha=0.001)))
         Each certificate is wrong with probability at most 0.001: 1000 samples per image, p_A is bounded by ...
     """
-    aware = (LABEL_AWARE if header.n0 != 0 else LABEL_TESTED) if header.label_aware else ""
+    aware = (
+        (LABEL_AWARE if header.n0 != 0 else LABEL_TESTED) if header.label_aware else ""
+    )
     picked = "" if header.bound == "any-class" else PICKED
-    noise = "Gaussian noise of this sigma" if header.distribution is None else f"the noise {header.noise_name}"
+    noise = (
+        "Gaussian noise of this sigma"
+        if header.distribution is None
+        else f"the noise {header.noise_name}"
+    )
     held = header.smoothing.held_columns
-    only = f" It is about changes of the other columns alone: {', '.join(held)} are held fixed." if held else ""
+    only = (
+        f" It is about changes of the other columns alone: {', '.join(held)} are held fixed."
+        if held
+        else ""
+    )
     foreign = f"{FOREIGN.format(noise)}{picked}." if header.source else ""
     return rule_of(header).guarantee() + aware + only + foreign
 
@@ -309,20 +357,26 @@ def parse_header(text: str | bytes, path: Path) -> Header:
     """
     where = f"{path} has a damaged header: it"
     if len(text) > HEADER:
-        raise InputError(f"{where} takes {len(text):,} bytes; expected at most {HEADER:,}")
+        raise InputError(
+            f"{where} takes {len(text):,} bytes; expected at most {HEADER:,}"
+        )
     raw = parse_json(text, where)
     if not isinstance(raw, dict):
         raise InputError(f"{where} is no mapping of names to facts")
     version = raw.get("version")
     if type(version) is not int or version != VERSION:
         found = shown(repr(version))
-        raise InputError(f"{path} is in format {found}; this randsmooth reads format {VERSION}: upgrade it")
+        raise InputError(
+            f"{path} is in format {found}; this randsmooth reads format {VERSION}: upgrade it"
+        )
     facts = raw.get("distribution")
     noise = facts.get("name") if isinstance(facts, dict) else None
     rule = str(raw.get("rule", "fixed")).partition("=")[0]
     for kind, name, known in (("noise", noise, NOISES), ("rule", rule, RULES)):
         if isinstance(name, str) and name not in known:
-            raise InputError(f"{path}: {kind} {shown(repr(name))} is not installed: install the package that brings it")
+            raise InputError(
+                f"{path}: {kind} {shown(repr(name))} is not installed: install the package that brings it"
+            )
     try:
         return _in_own_words(Header(**raw), path)
     except InputError as error:
@@ -336,19 +390,54 @@ def _in_own_words(header: Header, path: Path) -> Header:
     own = (BATCH_MATTERS, *rule_of(header).notes)
     notes = tuple(note for note in header.notes if note in own or _NOTE.fullmatch(note))
     if left := len(header.notes) - len(notes):
-        warnings.warn(f"{path}: left out {left} of the header's notes, which randsmooth did not write", Note, 4)
-    return header.replace(guarantee=None if header.guarantee is None else guarantee_of(header), notes=notes)
+        warnings.warn(
+            f"{path}: left out {left} of the header's notes, which randsmooth did not write",
+            Note,
+            4,
+        )
+    return header.replace(
+        guarantee=None if header.guarantee is None else guarantee_of(header),
+        notes=notes,
+    )
 
 
 ANOTHER_MODEL, ANOTHER_ARITHMETIC = "another model", "another arithmetic"
 
 # The settings that a user gives; `selection` stands for take and skip.
-OWN = [name for name in CertificationSettings.model_fields if name != "noise"]  # which a header calls distribution
-SETTINGS = (*OWN, "distribution", "dataset", "split", "selection", "shard", "resize", "crop")
-NOT_OF_THE_RUN = {"machines", "command", "model", "behaviour"}  # the last two are compared as the classifier's
-OF_THE_MODEL = ("called", "weights", "mean", "std", "notes")  # how equal models were trained may differ
+OWN = [
+    name for name in CertificationSettings.model_fields if name != "noise"
+]  # which a header calls distribution
+SETTINGS = (
+    *OWN,
+    "distribution",
+    "dataset",
+    "split",
+    "selection",
+    "shard",
+    "resize",
+    "crop",
+)
+NOT_OF_THE_RUN = {
+    "machines",
+    "command",
+    "model",
+    "behaviour",
+}  # the last two are compared as the classifier's
+OF_THE_MODEL = (
+    "called",
+    "weights",
+    "mean",
+    "std",
+    "notes",
+)  # how equal models were trained may differ
 ARITHMETIC = ("precision", "device", "instructions", "versions")
-FOLLOW = {"data", "classes", "noise", "guarantee", "notes"}  # named only where no setting differs
+FOLLOW = {
+    "data",
+    "classes",
+    "noise",
+    "guarantee",
+    "notes",
+}  # named only where no setting differs
 ABSENT = object()
 
 Sides = tuple[str, str]
@@ -362,7 +451,9 @@ class ClassifierDifference(NamedTuple):
     detail: str
 
 
-def check_same_run(begun: Header, now: Header, path: Path, *, several: bool = False) -> None:
+def check_same_run(
+    begun: Header, now: Header, path: Path, *, several: bool = False
+) -> None:
     """Raise InputError unless a run with the header `now` may resume the one into `path`, whose header is `begun`.
 
     Where `several` machines may take part, since each row says which made it, this one may be another.
@@ -380,10 +471,14 @@ def check_same_run(begun: Header, now: Header, path: Path, *, several: bool = Fa
     """
     if differs := evidence_difference(begun, now, IN_THE_FILE, several=several):
         ways = "resume=True, with all of that as in the file. To begin anew: overwrite=True, or another out (--out)"
-        raise InputError(f"{path} was begun differently ({differs}). To go on with it: {ways}")
+        raise InputError(
+            f"{path} was begun differently ({differs}). To go on with it: {ways}"
+        )
 
 
-def evidence_difference(one: Header, other: Header, sides: Sides, *, several: bool = True) -> str | None:
+def evidence_difference(
+    one: Header, other: Header, sides: Sides, *, several: bool = True
+) -> str | None:
     """In what two headers differ that make different counts, a clause each; None if their rows may share a table.
 
     The processor, its instructions and the versions may differ where the classifier's outputs are the same to the last
@@ -403,15 +498,27 @@ def evidence_difference(one: Header, other: Header, sides: Sides, *, several: bo
     """
     names = dict.fromkeys((*SETTINGS, *Header.model_fields))
     differ = [name for name in names if getattr(one, name) != getattr(other, name)]
-    left_out = {*NOT_OF_THE_RUN, *(OF_THE_MACHINE if several else ()), *(FOLLOW if {*SETTINGS} & {*differ} else ())}
+    left_out = {
+        *NOT_OF_THE_RUN,
+        *(OF_THE_MACHINE if several else ()),
+        *(FOLLOW if {*SETTINGS} & {*differ} else ()),
+    }
     told = [name for name in differ if name not in left_out]
-    found = [f"{name}: {_both(getattr(one, name), getattr(other, name), sides)}" for name in told]
+    found = [
+        f"{name}: {_both(getattr(one, name), getattr(other, name), sides)}"
+        for name in told
+    ]
     if (classifier := classifier_difference(one, other, sides)) is not None:
-        found = [*(each for each in found if each not in classifier.detail), ": ".join(classifier)]
+        found = [
+            *(each for each in found if each not in classifier.detail),
+            ": ".join(classifier),
+        ]
     return "; ".join(found) or None
 
 
-def classifier_difference(begun: Header, now: Header, sides: Sides = IN_THE_FILE) -> ClassifierDifference | None:
+def classifier_difference(
+    begun: Header, now: Header, sides: Sides = IN_THE_FILE
+) -> ClassifierDifference | None:
     """How the base classifiers of two tables differ; None if they are the same as far as both headers say.
 
     They are the same if name, weights and steps around them are, and their outputs for the same noisy images to the
@@ -424,7 +531,10 @@ def classifier_difference(begun: Header, now: Header, sides: Sides = IN_THE_FILE
         >>> classifier_difference(begun, Header(model={"weights": "sha256:bb"}))
         ClassifierDifference(kind='another model', detail="weights 'sha256:aa' in the file, 'sha256:bb' asked for")
     """
-    theirs, mine = ({name: (header.model or {}).get(name, ABSENT) for name in OF_THE_MODEL} for header in (begun, now))
+    theirs, mine = (
+        {name: (header.model or {}).get(name, ABSENT) for name in OF_THE_MODEL}
+        for header in (begun, now)
+    )
     if begun.model and now.model and theirs != mine:
         return ClassifierDifference(ANOTHER_MODEL, _both(theirs, mine, sides))
     if not _outputs_differ(begun, now):
@@ -432,12 +542,19 @@ def classifier_difference(begun: Header, now: Header, sides: Sides = IN_THE_FILE
     facts = [name for name in ARITHMETIC if getattr(begun, name) != getattr(now, name)]
     if not facts:
         why = "other code (of a noise, too), attributes or number of threads, or the images of the data set changed"
-        return ClassifierDifference(ANOTHER_MODEL, f"its weights are the same but its outputs differ ({why})")
-    arithmetic = "; ".join(f"{name}: {_both(getattr(begun, name), getattr(now, name), sides)}" for name in facts)
+        return ClassifierDifference(
+            ANOTHER_MODEL, f"its weights are the same but its outputs differ ({why})"
+        )
+    arithmetic = "; ".join(
+        f"{name}: {_both(getattr(begun, name), getattr(now, name), sides)}"
+        for name in facts
+    )
     if begun.model and "called" in begun.model:  # known by a name alone
         detail = f"of this name ({_short(begun.model['called'])}), or its arithmetic differs ({arithmetic})"
         return ClassifierDifference(ANOTHER_MODEL, detail)
-    return ClassifierDifference(ANOTHER_ARITHMETIC, f"equal models give different outputs ({arithmetic})")
+    return ClassifierDifference(
+        ANOTHER_ARITHMETIC, f"equal models give different outputs ({arithmetic})"
+    )
 
 
 def _outputs_differ(begun: Header, now: Header) -> bool:
@@ -445,22 +562,40 @@ def _outputs_differ(begun: Header, now: Header) -> bool:
     if _way(begun) != _way(now):
         return False
     then, today = begun.behaviour or {}, now.behaviour or {}
-    images = then.keys() & today.keys() - ({"own images"} if begun.data != now.data else set())
+    images = then.keys() & today.keys() - (
+        {"own images"} if begun.data != now.data else set()
+    )
     return any(then[name] != today[name] for name in images)
 
 
 def _way(of: Header) -> tuple[object, ...]:
     """How the noisy images were made whose outputs a header has, and in which arithmetic they were computed."""
-    drawn_by = (of.noise or "").partition(" addressed")[0] if of.sound else ""  # others are drawn alike by all
-    return of.sigma, of.distribution, of.sound, drawn_by, of.backend, of.batch, (of.precision or "").partition(" ")[0]
+    drawn_by = (
+        (of.noise or "").partition(" addressed")[0] if of.sound else ""
+    )  # others are drawn alike by all
+    return (
+        of.sigma,
+        of.distribution,
+        of.sound,
+        drawn_by,
+        of.backend,
+        of.batch,
+        (of.precision or "").partition(" ")[0],
+    )
 
 
 def _both(begun: Any, now: Any, sides: Sides) -> str:
     """Both values of a fact; of two mappings only the entries that differ."""
     if not (isinstance(begun, Mapping) and isinstance(now, Mapping)):
         return f"{_short(begun)} {sides[0]}, {_short(now)} {sides[1]}"
-    pairs = {key: (begun.get(key, ABSENT), now.get(key, ABSENT)) for key in {**begun, **now}}
-    return "; ".join(f"{key} {_both(*pair, sides)}" for key, pair in pairs.items() if pair[0] != pair[1])
+    pairs = {
+        key: (begun.get(key, ABSENT), now.get(key, ABSENT)) for key in {**begun, **now}
+    }
+    return "; ".join(
+        f"{key} {_both(*pair, sides)}"
+        for key, pair in pairs.items()
+        if pair[0] != pair[1]
+    )
 
 
 def _short(value: Any) -> str:

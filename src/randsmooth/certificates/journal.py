@@ -18,20 +18,31 @@ from randsmooth.atomic import opened_anew, sync_folder
 from randsmooth.certificates.from_counts import whole_numbers
 from randsmooth.certificates.header import Header, Machine, check_same_run, parse_header
 from randsmooth.certificates.settings import images_planned
-from randsmooth.certificates.table import ADDRESS, COLUMNS, Certificates, Ints, from_evidence, numbered
+from randsmooth.certificates.table import (
+    ADDRESS,
+    COLUMNS,
+    Certificates,
+    Ints,
+    from_evidence,
+    numbered,
+)
 from randsmooth.documents import parse_json, shown
 from randsmooth.errors import InputError, Note
 from randsmooth.urls import Place
 
 UNFINISHED = ".partial"  # suffix of a journal
-SHARE = 200  # the time between two syncs, in units of the time that the first of them took
+SHARE = (
+    200  # the time between two syncs, in units of the time that the first of them took
+)
 COUNTS = ("counts0", "counts", "path")
 
 
 def check_parquet(out: Place) -> None:
     """Raise InputError unless `out` is called as a table is."""
     if not str(out).endswith(".parquet"):
-        raise InputError(f"{out} must end in .parquet; `randsmooth export` makes a TSV log of such a file")
+        raise InputError(
+            f"{out} must end in .parquet; `randsmooth export` makes a TSV log of such a file"
+        )
 
 
 def journal_path(out: Path) -> Path:
@@ -90,15 +101,32 @@ class JournalRow:
     def slim(self) -> JournalRow:
         """The same with its counts in the smallest types that hold them, so that many rows fit into memory."""
         arrays: dict[str, Any] = {name: getattr(self, name) for name in COUNTS}
-        slim = {name: array.astype(np.min_scalar_type(array.max(initial=0))) for name, array in arrays.items()}
+        slim = {
+            name: array.astype(np.min_scalar_type(array.max(initial=0)))
+            for name, array in arrays.items()
+        }
         return replace(self, **slim)
 
     def to_json(self) -> str:
         """The row as a line."""
-        values: dict[str, Any] = {"idx": self.idx, "label": self.label, "seconds": self.seconds}
+        values: dict[str, Any] = {
+            "idx": self.idx,
+            "label": self.label,
+            "seconds": self.seconds,
+        }
         values |= {name: getattr(self, name).tolist() for name in COUNTS}
-        more = {"machine": self.machine and self.machine.model_dump(), "image": self.image and self.image.hex()}
-        return json.dumps(values | {name: value for name, value in (more | {"u": self.u}).items() if value is not None})
+        more = {
+            "machine": self.machine and self.machine.model_dump(),
+            "image": self.image and self.image.hex(),
+        }
+        return json.dumps(
+            values
+            | {
+                name: value
+                for name, value in (more | {"u": self.u}).items()
+                if value is not None
+            }
+        )
 
     @classmethod
     def from_json(cls, line: str | bytes, where: object = "the row") -> JournalRow:
@@ -111,17 +139,28 @@ class JournalRow:
         try:
             return cls(**{name: _of_json(name, value) for name, value in raw.items()})
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise InputError(f"{where} is no row of a journal: {shown(error)}") from None
+            raise InputError(
+                f"{where} is no row of a journal: {shown(error)}"
+            ) from None
 
 
-READERS: dict[str, Any] = {"machine": lambda x: Machine(**x), "image": bytes.fromhex, "seconds": float, "u": float}
+READERS: dict[str, Any] = {
+    "machine": lambda x: Machine(**x),
+    "image": bytes.fromhex,
+    "seconds": float,
+    "u": float,
+}
 
 
 def _of_json(name: str, value: Any) -> Any:
     """What a line has as the `value` of a column: an array, a number, a machine or the bytes of an address."""
     if name in READERS:
         return READERS[name](value)
-    return whole_numbers(name, value, None) if name in COUNTS else int(whole_numbers(name, value))
+    return (
+        whole_numbers(name, value, None)
+        if name in COUNTS
+        else int(whole_numbers(name, value))
+    )
 
 
 @dataclass
@@ -178,13 +217,17 @@ class Journal:
             if journal is None:
                 journal = cls(path, parse_header(text, path))
             else:
-                journal.rows.append(JournalRow.from_json(text, f"{path}, line {place}").slim())
+                journal.rows.append(
+                    JournalRow.from_json(text, f"{path}, line {place}").slim()
+                )
             journal.checksum, journal.size = checksum, end
         try:
             if journal is not None:
                 table_of(journal.header, journal.rows)
         except InputError as error:
-            raise InputError(f"{path}: {error}; use --overwrite to start again") from error
+            raise InputError(
+                f"{path}: {error}; use --overwrite to start again"
+            ) from error
         return journal
 
     @classmethod
@@ -196,13 +239,19 @@ class Journal:
                 or it is a link, whose file would be written to.
         """
         if path.is_symlink():
-            raise InputError(f"{path} is a link, and a journal is not written elsewhere: put the file there itself")
+            raise InputError(
+                f"{path} is a link, and a journal is not written elsewhere: put the file there itself"
+            )
         journal = cls.read(path)
         if journal is None:  # killed while the header was being written
             return cls.create(path, header)
-        several = header.shard is not None or any(row.machine for row in journal.rows)  # which made each row
+        several = header.shard is not None or any(
+            row.machine for row in journal.rows
+        )  # which made each row
         check_same_run(journal.header, header, path, several=several)
-        os.truncate(path, journal.size)  # not rewritten: a kill here loses no finished line
+        os.truncate(
+            path, journal.size
+        )  # not rewritten: a kill here loses no finished line
         journal._opened().sync()
         return journal
 
@@ -227,7 +276,9 @@ class Journal:
         """
         assert self.file is not None
         if os.fstat(self.file.fileno()).st_nlink == 0:
-            raise InputError(f"{self.path} was removed while its run was writing to it: start the run again")
+            raise InputError(
+                f"{self.path} was removed while its run was writing to it: start the run again"
+            )
         start = time.monotonic()
         os.fsync(self.file.fileno())
         end = time.monotonic()
@@ -310,25 +361,42 @@ def _lines(path: Path) -> Iterator[tuple[bytes, str, int]]:
             if stored != checksum.encode():
                 keep = f"delete all from this line on to --resume with the {place - 2} images before it, or "
                 why = "damaged (its checksum is not that of the lines up to it)"
-                raise InputError(f"{path}, line {place} is {why}: {keep * (place > 2)}use --overwrite to start again")
+                raise InputError(
+                    f"{path}, line {place} is {why}: {keep * (place > 2)}use --overwrite to start again"
+                )
             yield text, checksum, end
 
 
-def table_of(header: Header, rows: Sequence[JournalRow], name: str = "") -> Certificates:
+def table_of(
+    header: Header, rows: Sequence[JournalRow], name: str = ""
+) -> Certificates:
     """The table of `rows`. Errors as `from_evidence`."""
     N, K = len(rows), header.columns or (len(rows[0].counts) if rows else 1)
-    if odd := next((row for row in rows if not len(row.counts0) == len(row.counts) == K), None):
+    if odd := next(
+        (row for row in rows if not len(row.counts0) == len(row.counts) == K), None
+    ):
         raise InputError(f"image {odd.idx} counts {len(odd.counts)} classes, not {K}")
     machines, machine = numbered([row.machine for row in rows])
-    names = ("idx", "label", "counts0", "counts", "seconds", *["u"] * (header.bound == "randomised"))
+    names = (
+        "idx",
+        "label",
+        "counts0",
+        "counts",
+        "seconds",
+        *["u"] * (header.bound == "randomised"),
+    )
     columns: dict[str, Any] = {of: [getattr(row, of) for row in rows] for of in names}
     for of, values in columns.items():
-        columns[of] = np.array(values, COLUMNS[of].dtype).reshape(COLUMNS[of].shape(N, K))
+        columns[of] = np.array(values, COLUMNS[of].dtype).reshape(
+            COLUMNS[of].shape(N, K)
+        )
     images = b"".join(row.image or b"" for row in rows)
     if machines:
         header, columns["machine"] = header.replace(machines=machines), machine
     if len(images) not in (0, ADDRESS * N):
-        raise InputError(f"{len(images):,} bytes of image hashes are not {ADDRESS} for each of {N:,} images")
+        raise InputError(
+            f"{len(images):,} bytes of image hashes are not {ADDRESS} for each of {N:,} images"
+        )
     if images:
         columns["image"] = np.frombuffer(images, np.uint8).reshape(N, -1)
     return from_evidence(header, **columns, paths=[row.path for row in rows], name=name)
@@ -344,12 +412,24 @@ def read_unfinished(path: Path) -> Certificates:
     """
     journal = Journal.read(path)
     if journal is None or not journal.rows:
-        raise InputError(f"{path} is the journal of a run that has not finished any image yet")
+        raise InputError(
+            f"{path} is the journal of a run that has not finished any image yet"
+        )
     header, finished = journal.header, len(journal.rows)
     planned = images_planned(header.selection, header.shard)
     known = f"{finished:,} of {planned:,}" if planned else f"the first {finished:,}"
-    table = journal.table(sorted(row.idx for row in journal.rows), f"{Path(path.stem).stem} ({known})")
-    easy = f"; images that --rule {header.rule} decides early come first" if table.rule.sequential else ""
+    table = journal.table(
+        sorted(row.idx for row in journal.rows), f"{Path(path.stem).stem} ({known})"
+    )
+    easy = (
+        f"; images that --rule {header.rule} decides early come first"
+        if table.rule.sequential
+        else ""
+    )
     way = "The command that began it ends it, with --resume"
-    warnings.warn(f"{path}: the run is not finished, judged are {known} images{easy}. {way}", Note, 3)
+    warnings.warn(
+        f"{path}: the run is not finished, judged are {known} images{easy}. {way}",
+        Note,
+        3,
+    )
     return table

@@ -11,7 +11,13 @@ import numpy as np
 
 from randsmooth.atomic import claimed
 from randsmooth.certificates.header import Machine, evidence_difference
-from randsmooth.certificates.journal import UNFINISHED, Journal, check_parquet, journal_path, table_of
+from randsmooth.certificates.journal import (
+    UNFINISHED,
+    Journal,
+    check_parquet,
+    journal_path,
+    table_of,
+)
 from randsmooth.certificates.parquet import read_parquet, write_parquet
 from randsmooth.certificates.settings import Shard, chosen_by, whole_of
 from randsmooth.certificates.table import (
@@ -24,10 +30,24 @@ from randsmooth.certificates.table import (
     numbered,
 )
 from randsmooth.errors import InputError, SeveralErrors, about
-from randsmooth.urls import Place, beside, delivered, is_url, kind_at, name_of, place_of, unsent_path
+from randsmooth.urls import (
+    Place,
+    beside,
+    delivered,
+    is_url,
+    kind_at,
+    name_of,
+    place_of,
+    unsent_path,
+)
 
 SOME_FOLDER = "<FOLDER>/"  # stands in a command for the folder of a path, which shards do not name
-OF_A_SHARD = ("shard", "command", "data", "machines")  # facts in which the shards of one run differ
+OF_A_SHARD = (
+    "shard",
+    "command",
+    "data",
+    "machines",
+)  # facts in which the shards of one run differ
 
 
 class NotWhole(InputError):
@@ -45,14 +65,24 @@ class NotWhole(InputError):
         randsmooth certify a --shard 2/2
     """
 
-    def __init__(self, faults: list[str], missing: list[int], commands: list[str]) -> None:
-        self.faults, self.missing, self.commands = tuple(faults), tuple(missing), tuple(commands)
+    def __init__(
+        self, faults: list[str], missing: list[int], commands: list[str]
+    ) -> None:
+        self.faults, self.missing, self.commands = (
+            tuple(faults),
+            tuple(missing),
+            tuple(commands),
+        )
         way_out = ["To make what is missing:", *commands] if commands else []
         super().__init__("\n".join([*faults, *way_out]))
 
 
 def merge(
-    shards: Iterable[Place], *, out: Place | None = None, overwrite: bool = False, images: Sequence[int] | None = None
+    shards: Iterable[Place],
+    *,
+    out: Place | None = None,
+    overwrite: bool = False,
+    images: Sequence[int] | None = None,
 ) -> Certificates:
     """The table of a whole run from its shards: the one that a single process would have made, in every count.
 
@@ -80,7 +110,10 @@ def merge(
         >>> rs.merge(["mine-1-of-2.parquet", "mine-2-of-2.parquet"], out="mine.parquet")
         Certificates('mine': 5 of digits test, sigma 0.25, n 100, rule fixed)
     """
-    places, chosen = [place_of(shard) for shard in shards], None if images is None else np.array(images, np.int64)
+    places, chosen = (
+        [place_of(shard) for shard in shards],
+        None if images is None else np.array(images, np.int64),
+    )
     if out is None:
         return _merged(places, "", chosen)
     out = place_of(out)
@@ -105,8 +138,14 @@ def _merged(places: Sequence[Place], name: str, chosen: Ints | None) -> Certific
 def _check_absent(out: Path, overwrite: bool) -> None:
     """Raise InputError for a table at `out`, and for the images of a run into it that is not finished."""
     journal = journal_path(out)
-    if not overwrite and (out.exists() or (journal.exists() and journal.stat().st_size)):
-        what = f"{out} exists" if out.exists() else f"{journal} holds the images of an unfinished run"
+    if not overwrite and (
+        out.exists() or (journal.exists() and journal.stat().st_size)
+    ):
+        what = (
+            f"{out} exists"
+            if out.exists()
+            else f"{journal} holds the images of an unfinished run"
+        )
         raise InputError(f"{what}; use overwrite=True, or another out (--out)")
 
 
@@ -132,11 +171,17 @@ class _Part:
         chosen = chosen_by(header.selection) if chosen is None else chosen
         if header.shard is None or chosen is None:
             tells = header.selection or "no selection"
-            raise InputError(f"{path} is no shard: its header tells {tells}. Give what `certify --shard` wrote")
+            raise InputError(
+                f"{path} is no shard: its header tells {tells}. Give what `certify --shard` wrote"
+            )
         if table.image is None and len(table):
-            raise InputError(f"{path} has lost its column 'image', which shards have: make it again")
+            raise InputError(
+                f"{path} has lost its column 'image', which shards have: make it again"
+            )
         if not np.isin(table.idx, chosen).all():
-            raise InputError(f"{path} holds images that are none of the {len(chosen):,} of this run: leave it out")
+            raise InputError(
+                f"{path} holds images that are none of the {len(chosen):,} of this run: leave it out"
+            )
         return cls(path, table, Shard.parse(header.shard), chosen)
 
     @property
@@ -156,13 +201,26 @@ class _Part:
     @property
     def machines(self) -> list[Machine]:
         """The machine that made each row."""
-        table, known = self.table, (*self.table.header.machines, Machine.of(self.table.header))
-        return [known[number] for number in (np.full(len(table), -1) if table.machine is None else table.machine)]
+        table, known = (
+            self.table,
+            (*self.table.header.machines, Machine.of(self.table.header)),
+        )
+        return [
+            known[number]
+            for number in (
+                np.full(len(table), -1) if table.machine is None else table.machine
+            )
+        ]
 
     def difference(self, first: _Part) -> str | None:
         """In what its run is another than that of the `first` part; None if they are the same."""
-        one, sides = first.table.header, (f"in {name_of(first.path)}", f"in {name_of(self.path)}")
-        alike = self.table.header.model_copy(update={name: getattr(one, name) for name in OF_A_SHARD})
+        one, sides = (
+            first.table.header,
+            (f"in {name_of(first.path)}", f"in {name_of(self.path)}"),
+        )
+        alike = self.table.header.model_copy(
+            update={name: getattr(one, name) for name in OF_A_SHARD}
+        )
         return evidence_difference(one, alike, sides)
 
     def has_other_images(self) -> bool:
@@ -170,10 +228,17 @@ class _Part:
         if len(self.lacks):
             return False
         rows = self.table.rows(np.argsort(self.table.idx))
-        return hashed_images(rows.label, [] if rows.image is None else map(bytes, rows.image)) != rows.header.data
+        return (
+            hashed_images(
+                rows.label, [] if rows.image is None else map(bytes, rows.image)
+            )
+            != rows.header.data
+        )
 
 
-def _read_parts(places: Sequence[Place], chosen: Ints | None) -> tuple[list[_Part], list[Place]]:
+def _read_parts(
+    places: Sequence[Place], chosen: Ints | None
+) -> tuple[list[_Part], list[Place]]:
     """The shards in these files, and the files that are not there; for a table that is not there its journal is read.
 
     Raises:
@@ -182,7 +247,9 @@ def _read_parts(places: Sequence[Place], chosen: Ints | None) -> tuple[list[_Par
     found = {place: _there(place) for place in places}
     absent = [path for path, at in found.items() if at is None]
     files = {at for at in found.values() if at is not None}
-    files -= {_journal(file) for file in files}  # a kill may have come between writing a table and removing its journal
+    files -= {
+        _journal(file) for file in files
+    }  # a kill may have come between writing a table and removing its journal
     parts, faults = list[_Part](), list[str]()
     for file in sorted(files, key=str):
         try:
@@ -193,15 +260,23 @@ def _read_parts(places: Sequence[Place], chosen: Ints | None) -> tuple[list[_Par
     if faults:
         raise SeveralErrors(*faults)
     if not parts:
-        named = f"{absent[0]} is not there" if absent else "no shard is given, of which any image is finished"
+        named = (
+            f"{absent[0]} is not there"
+            if absent
+            else "no shard is given, of which any image is finished"
+        )
         raise InputError(f"{named}; `randsmooth certify --shard` writes shards")
-    return sorted(parts, key=lambda part: (part.shard.of, part.shard.number, str(part.path))), absent
+    return sorted(
+        parts, key=lambda part: (part.shard.of, part.shard.number, str(part.path))
+    ), absent
 
 
 def _there(place: Place) -> Place | None:
     """The table at `place`, or its journal on this machine where the table is not there; None where neither is."""
     there = kind_at(str(place)) == "file" if is_url(place) else Path(place).exists()
-    return place if there else journal if (journal := _journal(place)).exists() else None
+    return (
+        place if there else journal if (journal := _journal(place)).exists() else None
+    )
 
 
 def _journal(place: Place) -> Path:
@@ -220,50 +295,96 @@ def _check_one_run(parts: Sequence[_Part]) -> None:
     """Raise InputError unless all shards are of the run of the first, each about the images that it was begun with."""
     first, *others = parts
     odd = {part.path: how for part in others if (how := part.difference(first))}
-    faults = [f"{path} is of another run than {first.path} ({how}): leave out one of them" for path, how in odd.items()]
+    faults = [
+        f"{path} is of another run than {first.path} ({how}): leave out one of them"
+        for path, how in odd.items()
+    ]
     changed = "is about other images than it was begun with: they changed while it was made. Make it again"
-    if faults := faults + [f"{part.path} {changed}" for part in parts if part.has_other_images()]:
+    if faults := faults + [
+        f"{part.path} {changed}" for part in parts if part.has_other_images()
+    ]:
         raise SeveralErrors(*faults)
 
 
 def _check_each_once(parts: Sequence[_Part], absent: Sequence[Place]) -> None:
     """Raise `NotWhole` unless every image that was selected has one row."""
-    chosen, of, given = parts[0].chosen, parts[0].shard.of, {part.shard: part for part in parts}
+    chosen, of, given = (
+        parts[0].chosen,
+        parts[0].shard.of,
+        {part.shard: part for part in parts},
+    )
     for part in parts:
         if part.shard.of != of or given[part.shard] is not part:
             held = f"{part.path} holds shard {part.shard}, {parts[0].path} {parts[0].shard}"
-            raise InputError(f"{held}: give each share of one cut once, such as 1/2 and 2/2")
-    nowhere = [shard for number in range(1, of + 1) if (shard := Shard(number, of)) not in given]
+            raise InputError(
+                f"{held}: give each share of one cut once, such as 1/2 and 2/2"
+            )
+    nowhere = [
+        shard
+        for number in range(1, of + 1)
+        if (shard := Shard(number, of)) not in given
+    ]
     missing = [shard.share(chosen) for shard in nowhere]
     faults = [f"shard {shard} is in none of these files" for shard in nowhere]
     whole = whole_of(parts[0].out) or parts[0].out
-    commands = [_command(parts, shard, shard.file(whole), "resume") for shard in nowhere]
+    commands = [
+        _command(parts, shard, shard.file(whole), "resume") for shard in nowhere
+    ]
     for part in parts:
         if len(lacks := part.lacks):
             how = "" if part.finished else "is unfinished, and "
-            faults.append(f"{part.path} {how}lacks {len(lacks):,} images: {name_images(lacks)}")
-            commands.append(_command(parts, part.shard, part.out, "overwrite" if part.finished else "resume"))
+            faults.append(
+                f"{part.path} {how}lacks {len(lacks):,} images: {name_images(lacks)}"
+            )
+            commands.append(
+                _command(
+                    parts,
+                    part.shard,
+                    part.out,
+                    "overwrite" if part.finished else "resume",
+                )
+            )
             missing.append(lacks)
     faults += [f"{path} is not there" for path in absent]
     if faults:
         lost = np.sort(np.concatenate([np.zeros(0, np.int64), *missing]))
         faults.append(f"{len(lost):,} of {len(chosen):,} images are missing")
-        if named := sorted({word.partition(SOME_FOLDER)[2] for word in _words(parts) or () if SOME_FOLDER in word}):
+        if named := sorted(
+            {
+                word.partition(SOME_FOLDER)[2]
+                for word in _words(parts) or ()
+                if SOME_FOLDER in word
+            }
+        ):
             way = f"before you run the commands, put a folder in place of {SOME_FOLDER.rstrip('/')}"
-            faults.append(f"shards do not name the folders of {', '.join(named)}: {way}")
+            faults.append(
+                f"shards do not name the folders of {', '.join(named)}: {way}"
+            )
         raise NotWhole(faults, lost.tolist(), commands)
 
 
 def _words(parts: Sequence[_Part]) -> Sequence[str] | None:
     """The words of the command that made one of the parts, where one says it."""
-    return next((command for part in parts if (command := part.table.header.command)), None)
+    return next(
+        (command for part in parts if (command := part.table.header.command)), None
+    )
 
 
 def _command(parts: Sequence[_Part], shard: Shard, out: Place, flag: str) -> str:
     """The command of one shard, as those that are there were made; `--resume` begins one that is not there, too."""
     words = _words(parts)
     if words is not None:
-        return shlex.join(["randsmooth", *words, "--shard", str(shard), "--out", str(out), f"--{flag}"])
+        return shlex.join(
+            [
+                "randsmooth",
+                *words,
+                "--shard",
+                str(shard),
+                "--out",
+                str(out),
+                f"--{flag}",
+            ]
+        )
     return f"rs.certify(..., shard={str(shard)!r}, out={str(out)!r}, {flag}=True)  # the rest as for the other shards"
 
 
@@ -272,10 +393,25 @@ def _together(parts: Sequence[_Part], name: str) -> Certificates:
     parts = [part for part in parts if len(part.table)]
     first, tables = parts[0].table, [part.table for part in parts]
     order = np.argsort(np.concatenate([table.idx for table in tables]))
-    there = [column for column in ARRAYS if column != "machine" and getattr(first, column) is not None]
-    rows = {column: np.concatenate([getattr(table, column) for table in tables])[order] for column in there}
+    there = [
+        column
+        for column in ARRAYS
+        if column != "machine" and getattr(first, column) is not None
+    ]
+    rows = {
+        column: np.concatenate([getattr(table, column) for table in tables])[order]
+        for column in there
+    }
     paths = [path for table in tables for path in table.paths or ()]
-    machines, machine = numbered([machine for part in parts for machine in part.machines])
+    machines, machine = numbered(
+        [machine for part in parts for machine in part.machines]
+    )
     data = hashed_images(rows["label"], map(bytes, rows.pop("image")))
     whole = first.header.replace(shard=None, command=None, data=data, machines=machines)
-    return from_evidence(whole, **rows, paths=[paths[place] for place in order], machine=machine[order], name=name)
+    return from_evidence(
+        whole,
+        **rows,
+        paths=[paths[place] for place in order],
+        machine=machine[order],
+        name=name,
+    )

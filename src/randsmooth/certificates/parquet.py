@@ -19,22 +19,39 @@ from numpy.typing import NDArray
 
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates.header import parse_header
-from randsmooth.certificates.table import ADDRESS, COLUMNS, PUT_TOGETHER, Certificates, check_images, from_evidence
+from randsmooth.certificates.table import (
+    ADDRESS,
+    COLUMNS,
+    PUT_TOGETHER,
+    Certificates,
+    check_images,
+    from_evidence,
+)
 from randsmooth.documents import shown
 from randsmooth.errors import ForeignFile, InputError
 from randsmooth.rules import Evidence
 from randsmooth.urls import Place, delivered, fetched
 
 ANOTHER_COPY = f"Take another copy or certify again; {PUT_TOGETHER}"
-KEY, DIGESTS = b"randsmooth", b"randsmooth.sha256"  # in the metadata of the Parquet file
+KEY, DIGESTS = (
+    b"randsmooth",
+    b"randsmooth.sha256",
+)  # in the metadata of the Parquet file
 NUMBERS = pa.list_(pa.int64())
 OF = {"class": NUMBERS, "look": NUMBERS, "byte": pa.binary(ADDRESS)}
-TYPES = {name: OF.get(column.of) or pa.from_numpy_dtype(column.dtype) for name, column in COLUMNS.items()}
+TYPES = {
+    name: OF.get(column.of) or pa.from_numpy_dtype(column.dtype)
+    for name, column in COLUMNS.items()
+}
 MOST_ROWS = 2 * 10**6  # ImageNet has 1.28 million training images
-MOST_VALUES = 2**28  # numbers in a column, 2 GiB in memory: counts of ImageNet's 50,000 images in 5,000 classes
+MOST_VALUES = (
+    2**28
+)  # numbers in a column, 2 GiB in memory: counts of ImageNet's 50,000 images in 5,000 classes
 MOST_BYTES = 2**33  # of all columns, unpacked
 
-Parts = dict[str, list[NDArray[Any]]]  # the arrays of each column: of `path` lengths and numbers, of any other one
+Parts = dict[
+    str, list[NDArray[Any]]
+]  # the arrays of each column: of `path` lengths and numbers, of any other one
 
 
 def write_parquet(table: Certificates, path: Place) -> None:
@@ -56,16 +73,26 @@ def write_parquet(table: Certificates, path: Place) -> None:
         ['idx', 'label', 'predict', 'radius', 'correct']
     """
     if table.converted is not None:
-        raise InputError(f"{table.name or 'this table'} has {table.norm} radii, for reports: write it before `in_norm`")
+        raise InputError(
+            f"{table.name or 'this table'} has {table.norm} radii, for reports: write it before `in_norm`"
+        )
     header = table.header.model_dump_json().encode()
     check_images(table.idx)
     paths = Evidence.of(*table.evidence(), paths=table.paths).paths
-    columns = {name: paths if name == "path" else getattr(table, name) for name in COLUMNS}
-    stored = {name: _to_arrow(name, values) for name, values in columns.items() if values is not None}
+    columns = {
+        name: paths if name == "path" else getattr(table, name) for name in COLUMNS
+    }
+    stored = {
+        name: _to_arrow(name, values)
+        for name, values in columns.items()
+        if values is not None
+    }
     parts = _parts_of(stored, Path("the table"), table.header.columns)
     front = {name: stored.pop(name) for name in ("idx", "label")}
     arrow = pa.table(front | table.derived() | stored)
-    arrow = arrow.replace_schema_metadata({KEY: header, DIGESTS: digests(header, parts)})
+    arrow = arrow.replace_schema_metadata(
+        {KEY: header, DIGESTS: digests(header, parts)}
+    )
     buffer = io.BytesIO()
     pq.write_table(arrow, buffer, compression="zstd", write_page_checksum=True)
     with delivered(path, overwrite=True) as local:
@@ -92,13 +119,17 @@ def read_parquet(place: Place) -> Certificates:
     with open_parquet(path) as file:
         metadata = file.metadata.metadata or {}
         if KEY not in metadata:
-            raise _without_header(path, {*metadata, *(name.encode() for name in file.schema_arrow.names)})
+            raise _without_header(
+                path, {*metadata, *(name.encode() for name in file.schema_arrow.names)}
+            )
         header = parse_header(metadata[KEY], path)
         parts = _parts_in(file, path, header.columns)
     _check_digests(metadata, parts, path)
     columns = {name: arrays[0] for name, arrays in parts.items() if name != "path"}
     looks, numbers = parts["path"]
-    paths = [numbers[start:end] for start, end in pairwise([0, *np.cumsum(looks).tolist()])]
+    paths = [
+        numbers[start:end] for start, end in pairwise([0, *np.cumsum(looks).tolist()])
+    ]
     try:
         return from_evidence(header, **columns, paths=paths, name=path.stem)
     except InputError as error:
@@ -123,18 +154,27 @@ def digests(header: bytes, parts: Parts) -> bytes:
 
 
 def _check_digests(metadata: Mapping[bytes, bytes], parts: Parts, path: Path) -> None:
-    found, stored = digests(metadata[KEY], parts).split(b"\n"), metadata.get(DIGESTS, b"").split(b"\n")
+    found, stored = (
+        digests(metadata[KEY], parts).split(b"\n"),
+        metadata.get(DIGESTS, b"").split(b"\n"),
+    )
     wrong = [line.partition(b" ")[0].decode() for line in found if line not in stored]
     if wrong or len(found) != len(stored):
         what = ", ".join(wrong) or "list of columns"
-        raise InputError(f"{path} is damaged: not what was written, by sha256, is its {what}. {ANOTHER_COPY}")
+        raise InputError(
+            f"{path} is damaged: not what was written, by sha256, is its {what}. {ANOTHER_COPY}"
+        )
 
 
 def _without_header(path: Path, holds: set[bytes]) -> InputError:
     """The error for a Parquet file without a header: damaged if it holds what only certificate tables hold."""
     if DIGESTS in holds or {b"idx", b"label", b"counts0", b"counts"} <= holds:
-        return InputError(f"{path} is damaged: its header is lost, which pandas does not keep. {ANOTHER_COPY}")
-    return ForeignFile(f"{path} is a Parquet file but holds no certificates of randsmooth")
+        return InputError(
+            f"{path} is damaged: its header is lost, which pandas does not keep. {ANOTHER_COPY}"
+        )
+    return ForeignFile(
+        f"{path} is a Parquet file but holds no certificates of randsmooth"
+    )
 
 
 @contextmanager
@@ -149,13 +189,25 @@ def open_parquet(path: Path) -> Iterator[pq.ParquetFile]:
             yield file
     except InputError:
         raise
-    except (pa.ArrowException, OSError, KeyError, ValueError, TypeError, RuntimeError, MemoryError) as error:
-        raise InputError(f"{path} is not a readable Parquet file (damaged or cut short? {shown(error)})") from error
+    except (
+        pa.ArrowException,
+        OSError,
+        KeyError,
+        ValueError,
+        TypeError,
+        RuntimeError,
+        MemoryError,
+    ) as error:
+        raise InputError(
+            f"{path} is not a readable Parquet file (damaged or cut short? {shown(error)})"
+        ) from error
 
 
 def _to_arrow(name: str, values: Any) -> pa.Array:
     if TYPES[name] != NUMBERS:
-        return pa.array(list(map(bytes, values)) if name == "image" else values, TYPES[name])
+        return pa.array(
+            list(map(bytes, values)) if name == "image" else values, TYPES[name]
+        )
     offsets = np.cumsum([0, *map(len, values)])
     _check_size(len(values), int(offsets[-1]), "the table")
     numbers = pa.array(np.concatenate([np.zeros(0, np.int64), *values]), pa.int64())
@@ -169,47 +221,78 @@ def _parts_in(file: pq.ParquetFile, path: Path, classes: int) -> Parts:
         InputError: a column is missing, occurs twice, has another type, or is larger than that of any table.
     """
     schema, sizes = file.schema_arrow, file.metadata
-    names = [name for name in TYPES if name in schema.names or not COLUMNS[name].optional]
+    names = [
+        name for name in TYPES if name in schema.names or not COLUMNS[name].optional
+    ]
     for name in names:
         there = schema.get_all_field_indices(name)
         if len(there) != 1 or schema.field(there[0]).type != TYPES[name]:
             held = [str(schema.field(place).type) for place in there]
-            raise _broken(path, name, f"holds {' and '.join(held) or 'nothing'}, not {TYPES[name]}")
+            raise _broken(
+                path,
+                name,
+                f"holds {' and '.join(held) or 'nothing'}, not {TYPES[name]}",
+            )
     # Only sums over all columns: given a damaged footer, pyarrow aborts when asked about one column.
     size = sum(sizes.row_group(k).total_byte_size for k in range(sizes.num_row_groups))
     _check_size(sizes.num_rows, sizes.num_rows * (classes or 1), str(path), size)
     table = file.read(columns=names)
-    return _parts_of({name: table.column(name).combine_chunks() for name in names}, path, classes)
+    return _parts_of(
+        {name: table.column(name).combine_chunks() for name in names}, path, classes
+    )
 
 
 def _parts_of(columns: Mapping[str, pa.Array], path: Path, classes: int) -> Parts:
     first = columns["counts"][:1].to_pylist()
-    width = max(1, len(first[0] or ())) if first else classes or 1  # whether that is right, the header tells
-    return {name: _from_arrow(name, column, width, path) for name, column in columns.items()}
+    width = (
+        max(1, len(first[0] or ())) if first else classes or 1
+    )  # whether that is right, the header tells
+    return {
+        name: _from_arrow(name, column, width, path) for name, column in columns.items()
+    }
 
 
-def _from_arrow(name: str, column: pa.Array, width: int, path: Path) -> list[NDArray[Any]]:
+def _from_arrow(
+    name: str, column: pa.Array, width: int, path: Path
+) -> list[NDArray[Any]]:
     several = TYPES[name] == NUMBERS
     if column.null_count or (several and column.flatten().null_count):
         raise _broken(path, name, "lacks a value")
     if name == "image":
-        return [np.frombuffer(b"".join(column.to_pylist()), np.uint8).reshape(len(column), ADDRESS)]
+        return [
+            np.frombuffer(b"".join(column.to_pylist()), np.uint8).reshape(
+                len(column), ADDRESS
+            )
+        ]
     if not several:
         return [column.to_numpy().copy()]
-    lengths, numbers = column.value_lengths().to_numpy().astype(np.int64), column.flatten().to_numpy().copy()
+    lengths, numbers = (
+        column.value_lengths().to_numpy().astype(np.int64),
+        column.flatten().to_numpy().copy(),
+    )
     if name == "path":
         return [lengths, numbers]
     odd = np.flatnonzero(lengths != width)
     if len(odd):
-        raise _broken(path, name, f"counts {lengths[odd[0]]} classes in row {odd[0] + 1}, not {width}")
+        raise _broken(
+            path,
+            name,
+            f"counts {lengths[odd[0]]} classes in row {odd[0] + 1}, not {width}",
+        )
     return [numbers.reshape(len(lengths), width)]
 
 
 def _check_size(rows: int, numbers: int, what: str, size: int = 0) -> None:
     """Raise InputError for more than any table holds, before memory is allocated for it."""
-    if not 0 <= rows <= MOST_ROWS or numbers > MOST_VALUES or not 0 <= size <= MOST_BYTES:
+    if (
+        not 0 <= rows <= MOST_ROWS
+        or numbers > MOST_VALUES
+        or not 0 <= size <= MOST_BYTES
+    ):
         most = f"a table has at most {MOST_ROWS:,} rows and {MOST_VALUES:,} counts: split it"
-        raise InputError(f"{what} holds {rows:,} rows with {numbers:,} counts in {size:,} bytes; {most}")
+        raise InputError(
+            f"{what} holds {rows:,} rows with {numbers:,} counts in {size:,} bytes; {most}"
+        )
 
 
 def _broken(path: Path, name: str, fault: str) -> InputError:

@@ -22,9 +22,24 @@ from randsmooth import bounds
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import FrozenRecord
-from randsmooth.noise import ANoise, Gaussian, Noise, check_sigma, instead, make_noise, one_form
+from randsmooth.noise import (
+    ANoise,
+    Gaussian,
+    Noise,
+    check_sigma,
+    instead,
+    make_noise,
+    one_form,
+)
 from randsmooth.noise.norms import LENGTHS
-from randsmooth.rules import ANY_CLASS, CONFIDENCE_BOUNDS, ConfidenceBound, check_samples, kind_of_rule, make_rule
+from randsmooth.rules import (
+    ANY_CLASS,
+    CONFIDENCE_BOUNDS,
+    ConfidenceBound,
+    check_samples,
+    kind_of_rule,
+    make_rule,
+)
 from randsmooth.urls import Place, beside, name_of
 
 if TYPE_CHECKING:
@@ -34,7 +49,10 @@ Ints = NDArray[np.int64]
 S = TypeVar("S", bound="Sequence[Any] | Ints")
 
 N = r"\d{1,18}"
-SELECTION = re.compile(rf"all (?P<all>{N})|(?P<how>take|one in) (?P<number>{N}) of (?P<total>{N})", re.ASCII)
+SELECTION = re.compile(
+    rf"all (?P<all>{N})|(?P<how>take|one in) (?P<number>{N}) of (?P<total>{N})",
+    re.ASCII,
+)
 SHARD = re.compile(rf"({N})/({N})", re.ASCII)
 SHARD_FILE = re.compile(r"(.+)-\d+-of-\d+\.parquet(?:\.partial)?", re.ASCII)
 MOST_IMAGES = 10**7  # of a split: ImageNet has 1.28 million training images
@@ -56,10 +74,20 @@ def chosen_by(words: str | None) -> Ints | None:
     found = SELECTION.fullmatch(words or "")
     if found is None:
         return None
-    number, total = int(found["number"] or found["all"]), int(found["total"] or found["all"])
-    if not 0 < number <= (MOST_IMAGES if found["how"] == "one in" else total) or not 0 < total <= MOST_IMAGES:
+    number, total = (
+        int(found["number"] or found["all"]),
+        int(found["total"] or found["all"]),
+    )
+    if (
+        not 0 < number <= (MOST_IMAGES if found["how"] == "one in" else total)
+        or not 0 < total <= MOST_IMAGES
+    ):
         return None
-    return np.arange(0, total, number) if found["how"] == "one in" else np.arange(number) * total // number
+    return (
+        np.arange(0, total, number)
+        if found["how"] == "one in"
+        else np.arange(number) * total // number
+    )
 
 
 @dataclass(frozen=True)
@@ -97,10 +125,14 @@ class Shard:
             return text
         found = SHARD.fullmatch(text.strip()) if isinstance(text, str) else None
         if found is None:
-            raise InputError(f"shard={shown(repr(text))} must read NUMBER/OF, such as 3/16")
+            raise InputError(
+                f"shard={shown(repr(text))} must read NUMBER/OF, such as 3/16"
+            )
         number, of = int(found[1]), int(found[2])
         if not 1 <= number <= of:
-            raise InputError(f"shard={shown(repr(text))} is not one of {of}: number them from 1/{of or 1} to {of}/{of}")
+            raise InputError(
+                f"shard={shown(repr(text))} is not one of {of}: number them from 1/{of or 1} to {of}/{of}"
+            )
         return cls(number, of)
 
     def __str__(self) -> str:
@@ -113,14 +145,20 @@ class Shard:
             InputError: there are more shards than images.
         """
         if self.of > len(chosen):
-            raise InputError(f"shard={str(self)!r} cuts {len(chosen):,} images into more shares than there are images")
+            raise InputError(
+                f"shard={str(self)!r} cuts {len(chosen):,} images into more shares than there are images"
+            )
         return chosen[self.number - 1 :: self.of]  # type: ignore[return-value]
 
     def file(self, out: Place) -> Place:
         """The file of the shard of a run into `out`, beside it; `out` itself if it has that name already."""
         ending = f"{self.number}-of-{self.of}"
         stem, dot, suffix = name_of(out).rpartition(".")
-        return out if f"-{stem}".endswith(f"-{ending}") else beside(out, f"{stem}-{ending}{dot}{suffix}")
+        return (
+            out
+            if f"-{stem}".endswith(f"-{ending}")
+            else beside(out, f"{stem}-{ending}{dot}{suffix}")
+        )
 
 
 def whole_of(file: Place) -> Place | None:
@@ -154,15 +192,24 @@ def check_belong(selection: str | None, shard: str | None, idx: Ints) -> None:
     held = np.isin(idx, Shard.parse(shard or "1/1").share(chosen))
     if not held.all():
         which = selection if shard is None else f"shard {shard} of {selection}"
-        raise InputError(f"image {idx[np.argmin(held)]} is not one of {which}: `randsmooth merge` puts shards together")
+        raise InputError(
+            f"image {idx[np.argmin(held)]} is not one of {which}: `randsmooth merge` puts shards together"
+        )
 
 
 Precision = Literal["32", "bf16", "fp16"]
 PRECISIONS: tuple[Precision, ...] = typing.get_args(Precision)
 AskedPrecision = Literal[Precision, "auto"]  # "auto": the fastest of several is taken
-BLOCK, FINE = 128, 32  # samples that share a noise stream; fewer for large images, whose batches may be smaller
+BLOCK, FINE = (
+    128,
+    32,
+)  # samples that share a noise stream; fewer for large images, whose batches may be smaller
 LARGE = 2**14  # an image of more values than this is large
-ARITHMETICS: dict[Precision, str] = {"32": "float32", "bf16": "bfloat16", "fp16": "float16"}  # as headers name them
+ARITHMETICS: dict[Precision, str] = {
+    "32": "float32",
+    "bf16": "bfloat16",
+    "fp16": "float16",
+}  # as headers name them
 
 HEADER = 2**22  # bytes as JSON: ImageNet's 21,841 class names take an eighth
 LONG = 1000  # characters of a text
@@ -232,13 +279,23 @@ class CertificationSettings(FrozenRecord):
         if not isinstance(sigma, str) or not sigma.strip().endswith("std"):
             return given
         if given.get("noise") is not None:
-            raise InputError(f"sigma={shown(sigma)} and a noise differ: give one of them")
-        return {**given, "sigma": None, "noise": make_noise(f"gaussian={sigma.strip()}")}
+            raise InputError(
+                f"sigma={shown(sigma)} and a noise differ: give one of them"
+            )
+        return {
+            **given,
+            "sigma": None,
+            "noise": make_noise(f"gaussian={sigma.strip()}"),
+        }
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
         self.__dict__.update(one_form(self.sigma, self.noise))
-        check_facts((name, getattr(self, name)) for name in CertificationSettings.model_fields if name != "noise")
+        check_facts(
+            (name, getattr(self, name))
+            for name in CertificationSettings.model_fields
+            if name != "noise"
+        )
         if self.counts_all:
             self._leave_nothing_to_chance()
         else:
@@ -246,7 +303,9 @@ class CertificationSettings(FrozenRecord):
         if self.sound and self.sigma is not None:
             check_sigma(self.sigma)
         if self.noise is not None and self.sound:
-            raise InputError(f"sound certification is of Gaussian noise alone; got {self.noise.text}")
+            raise InputError(
+                f"sound certification is of Gaussian noise alone; got {self.noise.text}"
+            )
         if self.names_noise and self.smoothing.ready:
             self.stopping_rule()
         else:
@@ -259,7 +318,10 @@ class CertificationSettings(FrozenRecord):
         What a rule that counts all copies settled is open again with another rule or noise.
         """
         if self.counts_all and {"rule", "noise", "sigma"} & {*fields}:
-            fields = {name: type(self).model_fields[name].default for name in ("n0", "n", "alpha")} | fields
+            fields = {
+                name: type(self).model_fields[name].default
+                for name in ("n0", "n", "alpha")
+            } | fields
         return super().replace(**instead(fields))
 
     def of(self, shape: Sequence[int]) -> Self:
@@ -278,12 +340,17 @@ class CertificationSettings(FrozenRecord):
         """
         copies = self.smoothing.copies if self.names_noise else None
         for name, value in {"n0": 0, "n": copies or self.n, "alpha": 0.0}.items():
-            if (given := getattr(self, name)) not in (value, CertificationSettings.model_fields[name].default):
+            if (given := getattr(self, name)) not in (
+                value,
+                CertificationSettings.model_fields[name].default,
+            ):
                 said = f"rule {self.rule} counts every copy of an image once, and leaves nothing to chance"
                 raise InputError(f"{name}={given}: {said}: leave out {name}")
             self.__dict__[name] = value
         if self.label_aware:
-            raise InputError(f"label_aware: rule {self.rule} counts all copies of every image: leave out label_aware")
+            raise InputError(
+                f"label_aware: rule {self.rule} counts all copies of every image: leave out label_aware"
+            )
         self.__dict__["seed"] = self.seed or 0
 
     @property
@@ -296,7 +363,10 @@ class CertificationSettings(FrozenRecord):
         if self.n0 or self.label_aware or self.counts_all:
             return self.bound
         kind, _ = kind_of_rule(self.rule, n=self.n)
-        if ANY_CLASS not in kind.takes or self.bound not in (CONFIDENCE_BOUNDS[0], ANY_CLASS):
+        if ANY_CLASS not in kind.takes or self.bound not in (
+            CONFIDENCE_BOUNDS[0],
+            ANY_CLASS,
+        ):
             judged = f"rule={shown(repr(self.rule))}, bound={self.bound} does not hold for any class"
             way = "give n0 >= 1 (100 is usual), rule radius=R, or label_aware to test the label"
             raise InputError(f"n0=0 picks no class, and {judged}: {way}")
@@ -307,7 +377,9 @@ class CertificationSettings(FrozenRecord):
         """Sigma. InputError where it is None, as under other noise than the same Gaussian for all coordinates."""
         noise = self.smoothing
         if not isinstance(noise, Gaussian):
-            raise InputError(f"this is for Gaussian noise of one sigma; got {noise.text}")
+            raise InputError(
+                f"this is for Gaussian noise of one sigma; got {noise.text}"
+            )
         return noise.sigma
 
     @property
@@ -328,7 +400,13 @@ class CertificationSettings(FrozenRecord):
 
     def stopping_rule(self) -> Rule:
         """The rule that says how many samples an image takes and what they prove. InputError where sigma is None."""
-        return make_rule(self.rule, noise=self.smoothing, n=self.n, alpha=self.alpha, bound=self.judging_bound)
+        return make_rule(
+            self.rule,
+            noise=self.smoothing,
+            n=self.n,
+            alpha=self.alpha,
+            bound=self.judging_bound,
+        )
 
 
 def check_budget(n0: int, n: int, alpha: float) -> None:
@@ -345,7 +423,9 @@ def check_budget(n0: int, n: int, alpha: float) -> None:
     check_samples("n", n)
     least = bounds.smallest_n(alpha)
     if n < least:
-        raise InputError(f"alpha={alpha} needs n >= {least} to certify anything; got n={n}")
+        raise InputError(
+            f"alpha={alpha} needs n >= {least} to certify anything; got n={n}"
+        )
 
 
 def precision_named(arithmetic: str) -> Precision:
@@ -361,7 +441,9 @@ def precision_named(arithmetic: str) -> Precision:
     for precision, name in ARITHMETICS.items():
         if arithmetic.replace(",", " ").split()[:1] == [name]:
             return precision
-    raise InputError(f"precision={shown(repr(arithmetic))} is unknown; known are {', '.join(ARITHMETICS.values())}")
+    raise InputError(
+        f"precision={shown(repr(arithmetic))} is unknown; known are {', '.join(ARITHMETICS.values())}"
+    )
 
 
 def check_facts(facts: Iterable[tuple[str, Any]]) -> None:
@@ -375,7 +457,9 @@ def check_facts(facts: Iterable[tuple[str, Any]]) -> None:
 
 NUMBERS: dict[str, Callable[[Any], object]] = {
     "sigma": lambda sigma: check_sigma(sigma, most=LENGTHS[1]),
-    "alpha": lambda alpha: None if alpha == 0.0 else bounds.check_level(alpha),  # 0: all copies were counted
+    "alpha": lambda alpha: (
+        None if alpha == 0.0 else bounds.check_level(alpha)
+    ),  # 0: all copies were counted
     "n0": lambda n0: check_samples("n0", n0, least=0),
     "n": lambda n: check_samples("n", n),
     "batch": lambda batch: check_samples("batch", batch),
@@ -388,7 +472,9 @@ def _check_plain(name: str, value: Any, deep: int) -> None:
     if isinstance(value, dict | list | tuple) and deep > 0:
         for part in [*value, *value.values()] if isinstance(value, dict) else value:
             _check_plain(name, part, deep - 1)
-        plain = not isinstance(value, dict) or all(isinstance(key, str) for key in value)
+        plain = not isinstance(value, dict) or all(
+            isinstance(key, str) for key in value
+        )
     elif isinstance(value, str):
         plain = len(value) <= LONG and not any("\ud800" <= c <= "\udfff" for c in value)
     elif isinstance(value, float):

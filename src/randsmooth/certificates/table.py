@@ -69,10 +69,14 @@ COLUMNS = {
     "image": Column("byte", np.uint8, optional=True),
     "u": Column(dtype=np.float64, optional=True),
 }
-ARRAYS = tuple(name for name in COLUMNS if name != "path")  # (N, ...); of looks, each image has an array of its own
+ARRAYS = tuple(
+    name for name in COLUMNS if name != "path"
+)  # (N, ...); of looks, each image has an array of its own
 
 
-def check_columns(header: Header, columns: Mapping[str, Any], paths: Sequence[Array] | None) -> None:
+def check_columns(
+    header: Header, columns: Mapping[str, Any], paths: Sequence[Array] | None
+) -> None:
     """Raise InputError unless these are N rows of K classes, each of another image, in the shapes and types of COLUMNS.
 
     Times are finite and not below 0, machines are among those of the header, and uniform numbers are there under the
@@ -90,20 +94,44 @@ def check_columns(header: Header, columns: Mapping[str, Any], paths: Sequence[Ar
         raise InputError(f"there are looks of {len(paths):,} images, and {N:,} images")
     check_images(idx)
     seconds, machine, u = columns["seconds"], columns["machine"], columns["u"]
-    refuse(idx, ~(np.isfinite(seconds) & (seconds >= 0)), lambda row: f"took {seconds[row]} seconds")
+    refuse(
+        idx,
+        ~(np.isfinite(seconds) & (seconds >= 0)),
+        lambda row: f"took {seconds[row]} seconds",
+    )
     if machine is not None:
         known = (machine >= -1) & (machine < len(header.machines))
-        refuse(idx, ~known, lambda row: f"is of machine {machine[row]}, and the header tells {len(header.machines)}")
-    if (u is None) == (header.bound == "randomised") or not (u is None or np.all((u > 0.0) & (u < 1.0))):
-        raise InputError(f"bound={header.bound} with u={shown(u)}: randomised, and no other, has numbers within (0, 1)")
+        refuse(
+            idx,
+            ~known,
+            lambda row: (
+                f"is of machine {machine[row]}, and the header tells {len(header.machines)}"
+            ),
+        )
+    if (u is None) == (header.bound == "randomised") or not (
+        u is None or np.all((u > 0.0) & (u < 1.0))
+    ):
+        raise InputError(
+            f"bound={header.bound} with u={shown(u)}: randomised, and no other, has numbers within (0, 1)"
+        )
 
 
 def _check_array(name: str, array: Any, shape: tuple[int, ...]) -> None:
     dtype = COLUMNS[name].dtype
-    numbers = isinstance(array, np.ndarray) and array.shape == shape and array.dtype.kind in "iuf"
+    numbers = (
+        isinstance(array, np.ndarray)
+        and array.shape == shape
+        and array.dtype.kind in "iuf"
+    )
     if not (numbers and np.can_cast(array.dtype, dtype, "same_kind")):
-        got = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
-        raise InputError(f"{name} must be an array of {dtype.__name__} of shape {shape}; got {got}")
+        got = (
+            f"{array.dtype} {array.shape}"
+            if isinstance(array, np.ndarray)
+            else type(array).__name__
+        )
+        raise InputError(
+            f"{name} must be an array of {dtype.__name__} of shape {shape}; got {got}"
+        )
 
 
 def refuse(idx: Array, wrong: ArrayLike, say: Callable[[int], str]) -> None:
@@ -118,10 +146,14 @@ def check_images(idx: Array) -> None:
     refuse(idx, idx < 0, lambda row: "is not a position; positions start at 0")
     unique, times = np.unique(idx, return_counts=True)
     if len(unique) < len(idx):
-        raise InputError(f"the table holds image {unique[times > 1][0]} twice; {PUT_TOGETHER}")
+        raise InputError(
+            f"the table holds image {unique[times > 1][0]} twice; {PUT_TOGETHER}"
+        )
 
 
-def check_evidence(header: Header, rule: Rule, evidence: Evidence, counts0: Ints, label: Ints) -> None:
+def check_evidence(
+    header: Header, rule: Rule, evidence: Evidence, counts0: Ints, label: Ints
+) -> None:
     """Raise InputError unless a certification under `header` by `rule` can have given these counts and labels.
 
     Args:
@@ -131,18 +163,28 @@ def check_evidence(header: Header, rule: Rule, evidence: Evidence, counts0: Ints
         counts0: (N, K) class counts of the samples that picked the class.
         label: (N,) true classes, or NO_LABEL for all images.
     """
-    idx, picked, K = evidence.idx, evidence.picked, evidence.counts.shape[1] - header.lumped
+    idx, picked, K = (
+        evidence.idx,
+        evidence.picked,
+        evidence.counts.shape[1] - header.lumped,
+    )
     if header.classes is not None and len(header.classes) != K:
-        raise InputError(f"the header names {len(header.classes)} classes, and {K} are counted")
+        raise InputError(
+            f"the header names {len(header.classes)} classes, and {K} are counted"
+        )
     if header.lumped and header.bound in ("two-sided", "pairwise"):
-        raise InputError(f"bound={header.bound} needs the counts of all classes; only the picked one was counted")
+        raise InputError(
+            f"bound={header.bound} needs the counts of all classes; only the picked one was counted"
+        )
     _check_sums("counts0", counts0, np.full(len(idx), header.selected), idx)
     if header.n0 == 0:
         _check_marks(header, rule, evidence, label)
     _check_looks(rule, evidence, (picked == label) | (not header.gives_up_others))
     unlabelled = len(label) > 0 and bool((label == NO_LABEL).all())
     if unlabelled and header.label_aware:
-        raise InputError("the header is label-aware, and the images have no labels: certify without --label-aware")
+        raise InputError(
+            "the header is label-aware, and the images have no labels: certify without --label-aware"
+        )
     if not unlabelled:
         _check_known("label", label, K, idx)
     _check_known("picked class", picked, K, idx)
@@ -150,23 +192,41 @@ def check_evidence(header: Header, rule: Rule, evidence: Evidence, counts0: Ints
 
 def _check_known(what: str, classes: Ints, K: int, idx: Ints) -> None:
     outside = (classes < 0) | (classes >= K)
-    refuse(idx, outside, lambda row: f"has {what} {classes[row]}, and {K} classes are counted")
+    refuse(
+        idx,
+        outside,
+        lambda row: f"has {what} {classes[row]}, and {K} classes are counted",
+    )
 
 
 def _check_sums(what: str, counts: Ints, total: Ints, idx: Ints) -> None:
-    outside = (counts < 0) | (counts > total[:, None])  # the sum of very large ones overflows, and would not show it
+    outside = (counts < 0) | (
+        counts > total[:, None]
+    )  # the sum of very large ones overflows, and would not show it
     wrong = (counts.sum(axis=1) != total) | outside.any(axis=1)
-    refuse(idx, wrong, lambda row: f"has {what} {shown(counts[row].tolist())}, not of sum {total[row]}: damaged")
+    refuse(
+        idx,
+        wrong,
+        lambda row: (
+            f"has {what} {shown(counts[row].tolist())}, not of sum {total[row]}: damaged"
+        ),
+    )
 
 
 def _check_marks(header: Header, rule: Rule, evidence: Evidence, label: Ints) -> None:
     """Raise InputError unless the class, which no samples picked, is one that the header's settings bound."""
     if not (header.label_aware or rule.any_class):
         said = f"rule={shown(repr(header.rule))} with bound={shown(str(header.bound))} does not hold for it"
-        raise InputError(f"n0=0: no other samples picked the class, and {said}: give their n0, or bound='any-class'")
+        raise InputError(
+            f"n0=0: no other samples picked the class, and {said}: give their n0, or bound='any-class'"
+        )
     meant = label if header.label_aware else evidence.counts.argmax(axis=1)
     what = "label" if header.label_aware else "most frequent class"
-    refuse(evidence.idx, evidence.picked != meant, lambda row: f"marks another class than its {what}: damaged")
+    refuse(
+        evidence.idx,
+        evidence.picked != meant,
+        lambda row: f"marks another class than its {what}: damaged",
+    )
 
 
 def _check_looks(rule: Rule, evidence: Evidence, walked: NDArray[np.bool_]) -> None:
@@ -175,7 +235,10 @@ def _check_looks(rule: Rule, evidence: Evidence, walked: NDArray[np.bool_]) -> N
     Where an image was not `walked` (N,), because its class is not the label, it has no path.
     """
     paths = [path.tolist() for path in evidence.paths]
-    taken = [rule.samples(path if walks else []) for path, walks in zip(paths, walked, strict=True)]
+    taken = [
+        rule.samples(path if walks else [])
+        for path, walks in zip(paths, walked, strict=True)
+    ]
     _check_sums("counts", evidence.counts, np.array(taken, np.int64), evidence.idx)
     n_a = np.take_along_axis(evidence.counts, evidence.picked[:, None], axis=1)[:, 0]
 
@@ -183,8 +246,13 @@ def _check_looks(rule: Rule, evidence: Evidence, walked: NDArray[np.bool_]) -> N
         falls = any(later < earlier for earlier, later in pairwise(path))
         return falls or not rule.complete(path) or path[-1] != n_a
 
-    wrong = [torn(p, k) if walks else len(p) > 0 for p, k, walks in zip(paths, n_a, walked, strict=True)]
-    refuse(evidence.idx, wrong, lambda row: "has looks that do not fit its counts: damaged")
+    wrong = [
+        torn(p, k) if walks else len(p) > 0
+        for p, k, walks in zip(paths, n_a, walked, strict=True)
+    ]
+    refuse(
+        evidence.idx, wrong, lambda row: "has looks that do not fit its counts: damaged"
+    )
 
 
 def name_images(idx: Ints) -> str:
@@ -206,8 +274,14 @@ def numbered(machines: Sequence[Machine | None]) -> tuple[tuple[Machine, ...], I
         >>> [machine.host for machine in there], numbers.tolist()
         (['node7', 'node8'], [0, 1, 0])
     """
-    keys = ["" if machine is None else machine.model_dump_json() for machine in machines]
-    once = {key: machine for key, machine in zip(keys, machines, strict=True) if machine is not None}
+    keys = [
+        "" if machine is None else machine.model_dump_json() for machine in machines
+    ]
+    once = {
+        key: machine
+        for key, machine in zip(keys, machines, strict=True)
+        if machine is not None
+    }
     places = {"": -1} | {key: place for place, key in enumerate(once)}
     return tuple(once.values()), np.array([places[key] for key in keys], np.int64)
 
@@ -222,7 +296,12 @@ def hashed_images(labels: Ints, addresses: Iterable[bytes]) -> str:
 
     By it a run is known to be about the same images.
     """
-    return "sha256, every image: " + hashlib.sha256(b"".join([labels.astype("<i8").tobytes(), *addresses])).hexdigest()
+    return (
+        "sha256, every image: "
+        + hashlib.sha256(
+            b"".join([labels.astype("<i8").tobytes(), *addresses])
+        ).hexdigest()
+    )
 
 
 @dataclass(frozen=True)
@@ -291,7 +370,11 @@ class Certificates:
         seen = "" if self.converted is None else f"{NORMS[self.norm].label} radii"
         known = [words for words in (self.header.noise_words, seen, n) if words]
         kind = "a log" if self.is_log else f"rule {self.header.rule}"
-        source = " ".join(shortened(printable(word)) for word in (self.header.dataset, self.header.split) if word)
+        source = " ".join(
+            shortened(printable(word))
+            for word in (self.header.dataset, self.header.split)
+            if word
+        )
         images = f"{len(self):,} of {source}" if source else f"{len(self):,} images"
         return f"Certificates({self.name!r}: {', '.join([images, *known, kind])})"
 
@@ -304,7 +387,9 @@ class Certificates:
     def smoothing(self) -> Noise:
         """The noise, which knows radii in the table's norm. InputError where there is none of all images."""
         if self.sigmas is not None:
-            raise InputError(f"{self.name or 'this log'}: {_of_each(self.sigmas)}, so there is no one noise of all")
+            raise InputError(
+                f"{self.name or 'this log'}: {_of_each(self.sigmas)}, so there is no one noise of all"
+            )
         return self.converted or self.header.smoothing
 
     @property
@@ -333,7 +418,10 @@ class Certificates:
     @property
     def proved_in(self) -> str:
         """The norm of the radii that its own follow from: another one only where the noise has no proof in `norm`."""
-        apart = self.converted is not None and self.norm in self.converted.noise.proves_apart
+        apart = (
+            self.converted is not None
+            and self.norm in self.converted.noise.proves_apart
+        )
         return self.norm if apart else self.header.norm
 
     @property
@@ -371,10 +459,14 @@ class Certificates:
             InputError: the table comes from a log that kept radii only.
         """
         if self.counts0 is None or self.counts is None:
-            raise InputError(f"{self.name or 'this log'} has no counts: keep its own n and alpha, or certify again")
+            raise InputError(
+                f"{self.name or 'this log'} has no counts: keep its own n and alpha, or certify again"
+            )
         return self.counts0, self.counts
 
-    def at(self, *, alpha: float | None = None, n: int | None = None, seed: int = 0) -> Certificates:
+    def at(
+        self, *, alpha: float | None = None, n: int | None = None, seed: int = 0
+    ) -> Certificates:
         """The same evidence judged at another `alpha`, or with a smaller `n`.
 
         For a smaller n, a random subset of each image's samples is drawn without replacement, so that the result is
@@ -387,13 +479,18 @@ class Certificates:
         counts0, counts = self.evidence()
         if self.header.rule != "fixed":
             made = f"{self.name or 'this table'} was certified by --rule {self.header.rule}"
-            raise InputError(f"{made}, which holds at its own n and alpha alone; for others, certify with --rule fixed")
+            raise InputError(
+                f"{made}, which holds at its own n and alpha alone; for others, certify with --rule fixed"
+            )
         judged = _judged(self.header, n, alpha, seed)
         if judged.n != self.header.n:
             counts = _thinned(counts, judged.n or 0, seed)
             if judged.n0 == 0 and not judged.label_aware:
                 counts0 = marked(counts.argmax(axis=1), counts.shape[1])
-        columns = {name: getattr(self, name) for name in ARRAYS} | {"counts0": counts0, "counts": counts}
+        columns = {name: getattr(self, name) for name in ARRAYS} | {
+            "counts0": counts0,
+            "counts": counts,
+        }
         return from_evidence(judged, **columns, name=self.name)._seen_by(self.converted)
 
     def in_norm(self, norm: str, *, shape: Sequence[int] = ()) -> Certificates:
@@ -417,7 +514,9 @@ class Certificates:
             [0.247, 0.0]
         """
         if self.converted is not None:
-            raise InputError(f"{self.name or 'this table'} has {self.norm} radii already: start from the table as read")
+            raise InputError(
+                f"{self.name or 'this table'} has {self.norm} radii already: start from the table as read"
+            )
         if norm == self.norm:
             return self
         noise = self.smoothing
@@ -426,9 +525,19 @@ class Certificates:
         return self._seen_by(InNorm(noise, norm, tuple(shape)))
 
     def _seen_by(self, noise: InNorm | None) -> Certificates:
-        return self if noise is None else replace(self, radius=noise.from_own(self.radius), converted=noise)
+        return (
+            self
+            if noise is None
+            else replace(self, radius=noise.from_own(self.radius), converted=noise)
+        )
 
-    def assuming(self, *, sigma: float | None = None, n: int | None = None, alpha: float | None = None) -> Certificates:
+    def assuming(
+        self,
+        *,
+        sigma: float | None = None,
+        n: int | None = None,
+        alpha: float | None = None,
+    ) -> Certificates:
         """This table with the facts that its header lacks, such as all three of a log's; known ones are kept.
 
         Raises:
@@ -439,13 +548,22 @@ class Certificates:
             raise InputError(
                 f"{self.name or 'this log'}: {_of_each(self.sigmas)}: leave sigma out; got sigma={sigma:g}"
             )
-        new = {key: value for key, value in given.items() if value is not None and getattr(self.header, key) is None}
+        new = {
+            key: value
+            for key, value in given.items()
+            if value is not None and getattr(self.header, key) is None
+        }
         return replace(self, header=self.header.replace(**new)) if new else self
 
     def rows(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> Certificates:
         """The rows where `keep` (N,) is True, or the rows numbered `keep` (M,), in that order."""
-        columns = {name: getattr(self, name) for name in (*ARRAYS, "predict", "radius", "q", "sigmas")}
-        kept: dict[str, Any] = {name: column[keep] for name, column in columns.items() if column is not None}
+        columns = {
+            name: getattr(self, name)
+            for name in (*ARRAYS, "predict", "radius", "q", "sigmas")
+        }
+        kept: dict[str, Any] = {
+            name: column[keep] for name, column in columns.items() if column is not None
+        }
         if self.paths is not None:
             kept["paths"] = tuple(self.paths[row] for row in np.arange(len(self))[keep])
         return replace(self, **kept)
@@ -459,10 +577,16 @@ class Certificates:
             InputError: a table without counts.
         """
         counts0, counts = self.evidence()
-        evidence = Evidence.of(counts0, counts, idx=self.idx, paths=self.paths, u=self.u)
-        q = self.rule.claims(evidence)[0] if self.q is None else self.q  # a table made by hand has none yet
+        evidence = Evidence.of(
+            counts0, counts, idx=self.idx, paths=self.paths, u=self.u
+        )
+        q = (
+            self.rule.claims(evidence)[0] if self.q is None else self.q
+        )  # a table made by hand has none yet
         n_a = np.take_along_axis(counts, evidence.picked[:, None], axis=1)[:, 0]
-        judged = {"predict": self.predict, "radius": self.radius} | ({"correct": self.correct} if self.labelled else {})
+        judged = {"predict": self.predict, "radius": self.radius} | (
+            {"correct": self.correct} if self.labelled else {}
+        )
         return judged | {"picked": evidence.picked, "n_A": n_a, "p_lower": 1.0 - q}
 
     def to_pandas(self) -> pd.DataFrame:
@@ -482,11 +606,17 @@ class Certificates:
         """
         import pandas as pd  # here, since it takes long to load
 
-        log = {name: getattr(self, name) for name in ("idx", "label", "predict", "radius", "correct", "seconds")}
+        log = {
+            name: getattr(self, name)
+            for name in ("idx", "label", "predict", "radius", "correct", "seconds")
+        }
         if self.sigmas is not None:
             log["sigma"] = self.sigmas
         frame = pd.DataFrame(log if self.is_log else _counted(self))
-        frame.attrs[ATTRS] = {"header": self.header.model_dump(mode="json"), "name": self.name}
+        frame.attrs[ATTRS] = {
+            "header": self.header.model_dump(mode="json"),
+            "name": self.name,
+        }
         return frame
 
     def renamed(self, name: str) -> Certificates:
@@ -505,9 +635,16 @@ def _judged(header: Header, n: int | None, alpha: float | None, seed: int) -> He
     if n is not None and n != header.n:
         changed["n"], notes = n, (*notes, f"n {header.n} thinned to {n}, seed {seed}")
     if alpha is not None and alpha != header.alpha:
-        changed["alpha"], notes = alpha, (*notes, f"alpha {header.alpha} recomputed as {alpha}")
+        changed["alpha"], notes = (
+            alpha,
+            (*notes, f"alpha {header.alpha} recomputed as {alpha}"),
+        )
     judged = header.replace(**changed, notes=notes)
-    return judged if header.guarantee is None else judged.replace(guarantee=guarantee_of(judged))
+    return (
+        judged
+        if header.guarantee is None
+        else judged.replace(guarantee=guarantee_of(judged))
+    )
 
 
 def _counted(table: Certificates) -> dict[str, Any]:
@@ -523,10 +660,18 @@ def _counted(table: Certificates) -> dict[str, Any]:
     if table.paths is not None:
         columns["path"] = [path.tolist() for path in table.paths]
     if table.header.n0:
-        columns["counts0"] = counts0[:, : counts0.shape[1] - table.header.lumped].tolist()
-    columns |= {"n": counts.sum(axis=1)} if table.header.lumped else {"counts": counts.tolist()}
+        columns["counts0"] = counts0[
+            :, : counts0.shape[1] - table.header.lumped
+        ].tolist()
+    columns |= (
+        {"n": counts.sum(axis=1)}
+        if table.header.lumped
+        else {"counts": counts.tolist()}
+    )
     made = {"seconds": table.seconds, "machine": table.machine, "u": table.u}
-    return columns | {name: values for name, values in made.items() if values is not None}
+    return columns | {
+        name: values for name, values in made.items() if values is not None
+    }
 
 
 def marked(classes: Ints, K: int) -> Ints:
@@ -540,11 +685,18 @@ def _thinned(counts: Ints, n: int, seed: int) -> Ints:
     """Counts (N, K) of a random n of each row's samples, drawn without replacement."""
     stored = int(counts.sum(axis=1).max(initial=0)) if len(counts) else n
     if not 1 <= n <= stored:
-        raise InputError(f"n={n} is not among the 1..{stored} samples that the table holds; certify again for more")
+        raise InputError(
+            f"n={n} is not among the 1..{stored} samples that the table holds; certify again for more"
+        )
     if stored >= MOST_SAMPLES:
-        raise InputError(f"the table holds {stored:,} samples per image; NumPy can thin fewer than {MOST_SAMPLES:,}")
+        raise InputError(
+            f"the table holds {stored:,} samples per image; NumPy can thin fewer than {MOST_SAMPLES:,}"
+        )
     rng = np.random.default_rng(seed)
-    rows = [rng.multivariate_hypergeometric(row, min(n, row.sum()), method="marginals") for row in counts]
+    rows = [
+        rng.multivariate_hypergeometric(row, min(n, row.sum()), method="marginals")
+        for row in counts
+    ]
     return np.array(rows, np.int64).reshape(counts.shape)
 
 
@@ -573,7 +725,9 @@ def decide(rule: Rule, evidence: Evidence) -> tuple[Ints, Floats]:
 
 
 def _certified(rule: Rule, evidence: Evidence, q: Floats, radius: Floats) -> Ints:
-    return np.where(rule.certifies(q, radius), evidence.picked, ABSTAIN).astype(np.int64)
+    return np.where(rule.certifies(q, radius), evidence.picked, ABSTAIN).astype(
+        np.int64
+    )
 
 
 def from_evidence(
@@ -622,4 +776,12 @@ def from_evidence(
     check_evidence(header, rule, evidence, counts0, label)
     q, radius = rule.claims(evidence)
     predict = _certified(rule, evidence, q, radius)
-    return Certificates(header, predict=predict, radius=radius, q=q, paths=evidence.paths, name=name, **columns)
+    return Certificates(
+        header,
+        predict=predict,
+        radius=radius,
+        q=q,
+        paths=evidence.paths,
+        name=name,
+        **columns,
+    )

@@ -9,7 +9,13 @@ from randsmooth.certificates import CertificationSettings
 from randsmooth.certificates.journal import check_parquet
 from randsmooth.certification.run import Run, certify, check_flags
 from randsmooth.errors import InputError
-from randsmooth.metrics import LEVEL, MeasuredAccuracy, measured_accuracy, sampled_accuracy, to_resolve
+from randsmooth.metrics import (
+    LEVEL,
+    MeasuredAccuracy,
+    measured_accuracy,
+    sampled_accuracy,
+    to_resolve,
+)
 from randsmooth.metrics.accuracy import check_radius
 from randsmooth.metrics.measured import check_within, chosen_by_chance
 from randsmooth.urls import Place, beside, is_url, name_of, place_of
@@ -64,10 +70,19 @@ def measure_accuracy(
         (20, 0.1)
     """
     options |= {"label_aware": True, "n0": 0}
-    run = Run.of(model, dataset, settings, **{name: value for name, value in options.items() if name not in OF_CERTIFY})
+    run = Run.of(
+        model,
+        dataset,
+        settings,
+        **{name: value for name, value in options.items() if name not in OF_CERTIFY},
+    )
     for name in ("rule", "bound"):  # which the question brings
-        if (value := getattr(run.settings, name)) != CertificationSettings.model_fields[name].default:
-            raise InputError(f"{name}={value!r}: accuracy is measured by rules of its own: leave it out, or certify")
+        if (value := getattr(run.settings, name)) != CertificationSettings.model_fields[
+            name
+        ].default:
+            raise InputError(
+                f"{name}={value!r}: accuracy is measured by rules of its own: leave it out, or certify"
+            )
     check_radius(radius)
     check_within(within)
     flags: dict[str, Any] = {"resume": resume, "overwrite": overwrite}
@@ -80,13 +95,27 @@ def measure_accuracy(
     screen, resolve = f"screen={float(radius)!r}", f"radius={float(radius)!r}"
     indices, words = run.selected
     number = bounds.enough_drawn(len(indices), 2.0 * within * len(indices), 1.0 - LEVEL)
-    if number <= FEW * len(indices):  # those of images chosen by chance alone take fewer samples than two passes
-        only = (tuple(chosen_by_chance(indices, number, run.settings.seed or 0)), f"{number} by chance of {words}")
-        return sampled_accuracy(certified(rule=resolve, only=only, out=out), len(indices))
+    if number <= FEW * len(
+        indices
+    ):  # those of images chosen by chance alone take fewer samples than two passes
+        only = (
+            tuple(chosen_by_chance(indices, number, run.settings.seed or 0)),
+            f"{number} by chance of {words}",
+        )
+        return sampled_accuracy(
+            certified(rule=resolve, only=only, out=out), len(indices)
+        )
     screened = certified(rule=screen, out=out)
     left = to_resolve(screened, within)
     if not len(left):
         return measured_accuracy(screened, None)
-    same = run.like(screened.header).settings.model_dump(include={"backend", "precision", "batch"})
-    only = (tuple(left.tolist()), f"{len(left)} left open by the first pass over {screened.header.selection}")
-    return measured_accuracy(screened, certified(rule=resolve, only=only, out=second, **same))
+    same = run.like(screened.header).settings.model_dump(
+        include={"backend", "precision", "batch"}
+    )
+    only = (
+        tuple(left.tolist()),
+        f"{len(left)} left open by the first pass over {screened.header.selection}",
+    )
+    return measured_accuracy(
+        screened, certified(rule=resolve, only=only, out=second, **same)
+    )

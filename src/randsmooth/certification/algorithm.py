@@ -11,12 +11,25 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from randsmooth.certification.engine import EVERY, Engine, SampleRange, Segment, packed, segments, usual_block
+from randsmooth.certification.engine import (
+    EVERY,
+    Engine,
+    SampleRange,
+    Segment,
+    packed,
+    segments,
+    usual_block,
+)
 from randsmooth.errors import InputError
 from randsmooth.noise import Stream, address_of
 from randsmooth.rules import Claim, Rule
 
-SELECT, ESTIMATE, PREDICT, UNIFORM = "certify/select", "certify/estimate", "predict", "certify/uniform"
+SELECT, ESTIMATE, PREDICT, UNIFORM = (
+    "certify/select",
+    "certify/estimate",
+    "predict",
+    "certify/uniform",
+)
 AHEAD = 8  # batches in the queue below which another image joins, if that is two for every worker at least
 
 Ints = NDArray[np.int64]
@@ -60,9 +73,15 @@ def count_once(ranges: Sequence[SampleRange]) -> Steps[Ints]:
     return (yield ranges)
 
 
-def uniforms(bound: str, seed: int, addresses: Sequence[int]) -> NDArray[np.float64] | None:
+def uniforms(
+    bound: str, seed: int, addresses: Sequence[int]
+) -> NDArray[np.float64] | None:
     """(N,) the `uniform_number` of each image where the `bound` takes them; else None."""
-    return np.array([uniform_number(seed, each) for each in addresses]) if bound == "randomised" else None
+    return (
+        np.array([uniform_number(seed, each) for each in addresses])
+        if bound == "randomised"
+        else None
+    )
 
 
 def uniform_number(seed: int, address: int) -> float:
@@ -89,10 +108,14 @@ class ImageEvidence(NamedTuple):
     path: Ints
 
 
-Until = Callable[[Claim, int], bool]  # given the claim so far and how many samples it took: whether that is enough
+Until = Callable[
+    [Claim, int], bool
+]  # given the claim so far and how many samples it took: whether that is enough
 
 
-def certify_steps(rule: Rule, n0: int, label: int | None = None, until: Until | None = None) -> Steps[ImageEvidence]:
+def certify_steps(
+    rule: Rule, n0: int, label: int | None = None, until: Until | None = None
+) -> Steps[ImageEvidence]:
     """Pick a class from n0 samples, then draw others until `rule` has seen enough (CERTIFY of Cohen et al. 2019).
 
     With a `label`, an image whose picked class is another takes no further samples, since it can no longer be both
@@ -103,7 +126,10 @@ def certify_steps(rule: Rule, n0: int, label: int | None = None, until: Until | 
     """
     first = rule.next_look([])
     assert first is not None
-    selection, estimate = SampleRange(SELECT, 0, n0, rule.block), estimating(rule, 0, first)
+    selection, estimate = (
+        SampleRange(SELECT, 0, n0, rule.block),
+        estimating(rule, 0, first),
+    )
     if n0 and label is None:
         counts0, counts = yield [selection, estimate]
     else:
@@ -111,7 +137,9 @@ def certify_steps(rule: Rule, n0: int, label: int | None = None, until: Until | 
         if counts0 is not None and int(counts0.argmax()) != label:
             return ImageEvidence(counts0, np.zeros_like(counts0), np.zeros(0, np.int64))
         (counts,) = yield [estimate]
-    picked = label if counts0 is None else int(counts0.argmax())  # None: the most frequent at each look
+    picked = (
+        label if counts0 is None else int(counts0.argmax())
+    )  # None: the most frequent at each look
     path = [came_out(counts, picked)]
     while (look := rule.next_look(path)) is not None:
         drawn = int(counts.sum())
@@ -173,9 +201,16 @@ class Scheduler(Generic[T]):
                 self._enqueue(job, next(job.steps))
                 job = next(rest, None)
             broken = None
-            if batches := packed(self.queue, self.engine.size, mix=self.engine.mixes, flush=job is None):
-                start, slots = time.perf_counter(), sorted({segment.slot for batch in batches for segment in batch})
-                counts = self.engine.count(batches, slots)  # the only wait for the device
+            if batches := packed(
+                self.queue, self.engine.size, mix=self.engine.mixes, flush=job is None
+            ):
+                start, slots = (
+                    time.perf_counter(),
+                    sorted({segment.slot for batch in batches for segment in batch}),
+                )
+                counts = self.engine.count(
+                    batches, slots
+                )  # the only wait for the device
                 broken = self._add(slots, counts, time.perf_counter() - start)
             yield from self._finished()
             if broken is not None:
@@ -184,7 +219,10 @@ class Scheduler(Generic[T]):
     def _has_room(self) -> bool:
         """Whether so few samples are queued that another image should join."""
         batches = max(AHEAD, 2 * self.engine.workers.number)
-        return not self.engine.size or sum(each.samples for each in self.queue) < batches * self.engine.size
+        return (
+            not self.engine.size
+            or sum(each.samples for each in self.queue) < batches * self.engine.size
+        )
 
     def _enqueue(self, job: Job[T], ranges: Sequence[SampleRange]) -> None:
         job.slots = range(self.slots, self.slots + len(ranges))
@@ -192,16 +230,27 @@ class Scheduler(Generic[T]):
         job.counts = np.zeros((len(ranges), self.engine.classes), np.int64)
         for slot, samples in zip(job.slots, ranges, strict=True):
             self.pending[slot] = job
-            self.queue.extend(segments(slot, job.x, Stream(self.engine.seed, samples.name).at(job.address), samples))
+            self.queue.extend(
+                segments(
+                    slot,
+                    job.x,
+                    Stream(self.engine.seed, samples.name).at(job.address),
+                    samples,
+                )
+            )
         self.slots = job.slots.stop
 
-    def _add(self, slots: Sequence[int], counts: Ints, seconds: float) -> InputError | None:
+    def _add(
+        self, slots: Sequence[int], counts: Ints, seconds: float
+    ) -> InputError | None:
         """Add counts (len(slots), K + 1) to those that jobs wait for; an error for answers that are not finite."""
         broken, counted = None, max(1, int(counts.sum()))
         for slot, row in zip(slots, counts, strict=True):
             job, total, lost = self.pending[slot], int(row.sum()), int(row[-1])
             if lost:
-                broken = not_finite(f"{lost} of {total} noisy copies of image {job.number}")
+                broken = not_finite(
+                    f"{lost} of {total} noisy copies of image {job.number}"
+                )
             job.counts[job.slots.index(slot)] += row[:-1]
             job.left -= total - lost  # a job with answers missing never gets its counts
             job.seconds += seconds * total / counted
@@ -209,7 +258,9 @@ class Scheduler(Generic[T]):
 
     def _finished(self) -> Iterator[Job[T]]:
         """Send complete counts to their jobs, and yield those that ask for no more."""
-        for job in {id(job): job for job in self.pending.values() if not job.left}.values():
+        for job in {
+            id(job): job for job in self.pending.values() if not job.left
+        }.values():
             for slot in job.slots:
                 del self.pending[slot]
             try:
@@ -219,7 +270,9 @@ class Scheduler(Generic[T]):
                 yield job
 
 
-def count_classes(engine: Engine, x: Tensor, plan: Sequence[tuple[str, int]], *, number: int = 0) -> Ints:
+def count_classes(
+    engine: Engine, x: Tensor, plan: Sequence[tuple[str, int]], *, number: int = 0
+) -> Ints:
     """Class counts of one image.
 
     Args:
@@ -240,7 +293,10 @@ def count_classes(engine: Engine, x: Tensor, plan: Sequence[tuple[str, int]], *,
         >>> count_classes(engine, torch.zeros(1, 2, 2), [("select", 100), ("estimate", 1000)]).sum(axis=1)
         array([ 100, 1000])
     """
-    return results(engine, [Job(number, x, count_once([SampleRange(name, 0, n) for name, n in plan]))])[0]
+    return results(
+        engine,
+        [Job(number, x, count_once([SampleRange(name, 0, n) for name, n in plan]))],
+    )[0]
 
 
 def results(engine: Engine, jobs: Sequence[Job[T]]) -> list[T]:
@@ -267,8 +323,14 @@ def answered_samples(
     """
     x = engine.receive(x)
     stream = Stream(engine.seed, samples.name).at(address_of(x))
-    batches, first = packed(deque(segments(0, x, stream, samples)), engine.size, mix=engine.mixes), samples.start
-    numbers = [np.concatenate([part.start - first + np.arange(part.samples) for part in batch]) for batch in batches]
+    batches, first = (
+        packed(deque(segments(0, x, stream, samples)), engine.size, mix=engine.mixes),
+        samples.start,
+    )
+    numbers = [
+        np.concatenate([part.start - first + np.arange(part.samples) for part in batch])
+        for batch in batches
+    ]
 
     @torch.inference_mode()
     def answered(batch: Sequence[Segment]) -> U:
@@ -277,7 +339,9 @@ def answered_samples(
     return zip(numbers, engine.workers.map(answered, batches), strict=True)
 
 
-def first_samples(engine: Engine, x: Tensor, samples: SampleRange, most: int) -> tuple[Tensor, Ints]:
+def first_samples(
+    engine: Engine, x: Tensor, samples: SampleRange, most: int
+) -> tuple[Tensor, Ints]:
     """The first of one image's `samples`, at most `most` of the first block: copies (n, C, H, W), their classes (n,).
 
     They are drawn and answered as when they are counted.
@@ -292,13 +356,23 @@ def first_samples(engine: Engine, x: Tensor, samples: SampleRange, most: int) ->
         >>> noisy.shape, classes.shape
         (torch.Size([5, 1, 2, 2]), (5,))
     """
-    block = replace(samples, stop=min(samples.stop, samples.start + usual_block(x.shape)))
+    block = replace(
+        samples, stop=min(samples.stop, samples.start + usual_block(x.shape))
+    )
     ((_, (noisy, classes)),) = answered_samples(
-        engine, x, block, lambda noisy, logits: (noisy[:most].cpu().clone(), logits[:most].argmax(dim=1).cpu())
+        engine,
+        x,
+        block,
+        lambda noisy, logits: (
+            noisy[:most].cpu().clone(),
+            logits[:most].argmax(dim=1).cpu(),
+        ),
     )
     return noisy, classes.numpy()
 
 
 def not_finite(copies: str) -> InputError:
     """The error for `copies` of an image whose logits hold NaN, or a largest one that is infinite."""
-    return InputError(f"the model gave NaN or infinite logits for {copies}: check the weights, or use precision 32")
+    return InputError(
+        f"the model gave NaN or infinite logits for {copies}: check the weights, or use precision 32"
+    )

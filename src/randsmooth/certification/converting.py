@@ -25,7 +25,13 @@ from torch import Tensor, nn
 
 from randsmooth import data, models
 from randsmooth.atomic import make_folder
-from randsmooth.certification.backends import BACKENDS, fold_batch_norm, make_backend, own_copy, usual_backend
+from randsmooth.certification.backends import (
+    BACKENDS,
+    fold_batch_norm,
+    make_backend,
+    own_copy,
+    usual_backend,
+)
 from randsmooth.certification.backends.file_backends import OpenVINO
 from randsmooth.certification.opening import check_eval_mode
 from randsmooth.certification.run import READING, Run
@@ -80,30 +86,49 @@ def export_model(
         >>> [path.name for path in written], max(written.values()) < 1e-4
         (['net.pt2'], True)
     """
-    writers = ((onnx, partial(_write_onnx, optimize=fold)), (torch_export, torch.export.save))
+    writers = (
+        (onnx, partial(_write_onnx, optimize=fold)),
+        (torch_export, torch.export.save),
+    )
     wanted = {Path(path): write for path, write in writers if path}
     if not wanted:
-        raise InputError("nothing to write: give onnx=FILE.onnx or torch_export=FILE.pt2")
-    module = _module(models.open_source(model) if isinstance(model, str | Path) else model)
+        raise InputError(
+            "nothing to write: give onnx=FILE.onnx or torch_export=FILE.pt2"
+        )
+    module = _module(
+        models.open_source(model) if isinstance(model, str | Path) else model
+    )
     shape = _shape_taken(module) or shape
     if shape is None:
-        raise InputError("the model does not say what images it takes: give shape=(C, H, W) (--dataset NAME)")
+        raise InputError(
+            "the model does not say what images it takes: give shape=(C, H, W) (--dataset NAME)"
+        )
     if onnx is not None:
         with needs("export to ONNX"):
             import onnxruntime  # noqa: F401
             import onnxscript  # noqa: F401
     whole = fold_batch_norm(own_copy(module)) if fold else own_copy(module)
-    program = _program(nn.Sequential(OrderedDict(classifier=whole)).eval(), shape)  # no tensor is called as an operator
+    program = _program(
+        nn.Sequential(OrderedDict(classifier=whole)).eval(), shape
+    )  # no tensor is called as an operator
     noisy = torch.rand(COMPARED, *shape, generator=torch.Generator().manual_seed(0))
     noisy += draw(noisy.shape, 0.5, stream=Stream(0, "export"))
     with torch.inference_mode():
-        return {path: _written(path, write, program, noisy, module(noisy), tolerance) for path, write in wanted.items()}
+        return {
+            path: _written(path, write, program, noisy, module(noisy), tolerance)
+            for path, write in wanted.items()
+        }
 
 
 def _shape_taken(module: nn.Module) -> tuple[int, ...] | None:
     """What a module says that it takes: of an image what the noise shows that it was trained under."""
-    shape, noise = getattr(module, "shape", None), noise_said(models.provenance_of(module))
-    return tuple(noise.shape(shape)) if shape is not None and noise is not None else shape
+    shape, noise = (
+        getattr(module, "shape", None),
+        noise_said(models.provenance_of(module)),
+    )
+    return (
+        tuple(noise.shape(shape)) if shape is not None and noise is not None else shape
+    )
 
 
 def _module(model: object) -> nn.Module:
@@ -111,10 +136,17 @@ def _module(model: object) -> nn.Module:
     base = models.adapt(model)
     if not isinstance(base, nn.Module):
         raise InputError(f"the model is {article(base.kind)}; {ONLY}")
-    if any(isinstance(module, models.Ensemble) and module.consensus is not None for module in base.modules()):
-        raise InputError("it asks some members only where the first ones differ: leave out consensus to export it")
+    if any(
+        isinstance(module, models.Ensemble) and module.consensus is not None
+        for module in base.modules()
+    ):
+        raise InputError(
+            "it asks some members only where the first ones differ: leave out consensus to export it"
+        )
     if isinstance(base, Program | torch.jit.ScriptModule):
-        raise InputError(f"the model is a program of torch.export or TorchScript; {ONLY}")
+        raise InputError(
+            f"the model is a program of torch.export or TorchScript; {ONLY}"
+        )
     models.check_numbers(base)
     check_eval_mode(base)
     return own_copy(base).to(CPU, torch.float32)
@@ -122,22 +154,43 @@ def _module(model: object) -> nn.Module:
 
 def _program(module: nn.Module, shape: Sequence[int]) -> Any:
     batch = ({0: torch.export.Dim("batch")},)
-    with warnings.catch_warnings(action="ignore"):  # the exporter warns of its own parts
+    with warnings.catch_warnings(
+        action="ignore"
+    ):  # the exporter warns of its own parts
         try:
-            return torch.export.export(module, (torch.rand(EXAMPLE, *shape),), dynamic_shapes=batch)
+            return torch.export.export(
+                module, (torch.rand(EXAMPLE, *shape),), dynamic_shapes=batch
+            )
         except Exception as error:  # a model's own code may do anything with symbols
-            raise InputError(f"torch.export cannot export it ({type(error).__name__}: {shown(error)})") from error
+            raise InputError(
+                f"torch.export cannot export it ({type(error).__name__}: {shown(error)})"
+            ) from error
 
 
 def _write_onnx(program: Any, path: Path, *, optimize: bool) -> None:
     """Write an ONNX file; optimising it folds batch normalisations, too."""
-    how: dict[str, Any] = {"input_names": ["images"], "output_names": ["logits"], "optimize": optimize}
-    logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # or it says that torchvision is missing
+    how: dict[str, Any] = {
+        "input_names": ["images"],
+        "output_names": ["logits"],
+        "optimize": optimize,
+    }
+    logging.getLogger("torch.onnx").setLevel(
+        logging.ERROR
+    )  # or it says that torchvision is missing
     with warnings.catch_warnings(action="ignore"):
-        torch.onnx.export(program, (), path, dynamo=True, verbose=False, external_data=False, **how)
+        torch.onnx.export(
+            program, (), path, dynamo=True, verbose=False, external_data=False, **how
+        )
 
 
-def _written(path: Path, write: Any, program: Any, noisy: Tensor, expected: Tensor, tolerance: float) -> float:
+def _written(
+    path: Path,
+    write: Any,
+    program: Any,
+    noisy: Tensor,
+    expected: Tensor,
+    tolerance: float,
+) -> float:
     """Write, read back and compare; the file is put in place where it agrees. How far its logits are off."""
     make_folder(path.parent)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".export-") as folder:
@@ -236,7 +289,15 @@ def quantise(
     if path.suffix != ".xml":
         raise InputError(f"{path} must end in .xml: int8 models are OpenVINO IRs")
     check_known("setting", READING, *columns)
-    run = Run.of(model, dataset, sigma=sigma, noise=noise, split="train", model_args=model_args, **columns)
+    run = Run.of(
+        model,
+        dataset,
+        sigma=sigma,
+        noise=noise,
+        split="train",
+        model_args=model_args,
+        **columns,
+    )
     base, trained = run.adapted, run.trained
     _check_quantisable(base)
     if images < 1:
@@ -246,10 +307,24 @@ def quantise(
         import nncf  # noqa: F401
         import openvino  # noqa: F401
     settings = run.completed[1].of(calibration.spec.shape)
-    under, said = settings.smoothing, settings.model_dump(include={"sigma", "noise"}, exclude_none=True)
-    facts = {"bits": 8, "of": models.weights_hash(base), "by": f"nncf {version('nncf')}"}
-    facts |= {"images": len(calibration), "dataset": calibration.spec.name, "seed": seed} | said
-    record = {"trained": {"dataset": calibration.spec.name} | trained | said, "quantised": facts}
+    under, said = (
+        settings.smoothing,
+        settings.model_dump(include={"sigma", "noise"}, exclude_none=True),
+    )
+    facts = {
+        "bits": 8,
+        "of": models.weights_hash(base),
+        "by": f"nncf {version('nncf')}",
+    }
+    facts |= {
+        "images": len(calibration),
+        "dataset": calibration.spec.name,
+        "seed": seed,
+    } | said
+    record = {
+        "trained": {"dataset": calibration.spec.name} | trained | said,
+        "quantised": facts,
+    }
     make_folder(path.parent)
     with (
         show(f"quantise {path.name}", len(calibration), "images") as reporter,
@@ -264,7 +339,12 @@ def quantise(
         return None
     made = models.adapt(models.open_source(path))
     with show(f"compare {path.name}", len(others), "images") as reporter:
-        counts = _compared(base, made, noisy_batches(others, under, Stream(seed, "compare"), TOGETHER), reporter)
+        counts = _compared(
+            base,
+            made,
+            noisy_batches(others, under, Stream(seed, "compare"), TOGETHER),
+            reporter,
+        )
     both, before, after = counts[1:] if others.labelled else (None, None, None)
     return Agreement(len(others), counts[0], both, before, after, others.split)
 
@@ -280,13 +360,20 @@ def _other_images(run: Run, calibration: Images, number: int) -> Images | None:
         images = run.loaded("test")
     except InputError:
         images = run.images
-    used = {address_of(x[0]) for x, _ in calibration.batches(torch.arange(len(calibration)).split(1))}
+    used = {
+        address_of(x[0])
+        for x, _ in calibration.batches(torch.arange(len(calibration)).split(1))
+    }
     chosen = data.take(len(images), min(number + len(used), len(images)))
-    fresh = chosen[[address_of(x[0]) not in used for x, _ in images.batches(chosen.split(1))]]
+    fresh = chosen[
+        [address_of(x[0]) not in used for x, _ in images.batches(chosen.split(1))]
+    ]
     return _some(images.subset(fresh), number) if len(fresh) else None
 
 
-def noisy_batches(images: Images, noise: Noise, stream: Stream, size: int) -> Iterator[tuple[Tensor, Tensor]]:
+def noisy_batches(
+    images: Images, noise: Noise, stream: Stream, size: int
+) -> Iterator[tuple[Tensor, Tensor]]:
     """One noisy copy of each image, (B, *shape) float32 in batches of `size`, and the labels (B,).
 
     An image's noise depends on the stream and its pixels only.
@@ -305,26 +392,46 @@ def noisy_batches(images: Images, noise: Noise, stream: Stream, size: int) -> It
         yield noisy, y
 
 
-def _calibration_batches(base: BaseClassifier, images: Images, noise: Noise, seed: int) -> list[np.ndarray]:
+def _calibration_batches(
+    base: BaseClassifier, images: Images, noise: Noise, seed: int
+) -> list[np.ndarray]:
     """Noisy calibration images as the model's graph takes them: one by one, or as many as its file fixes."""
     graph = base if isinstance(base, GraphFile) else None
     size = (graph.batch if graph is not None else None) or 1
-    full = [x.numpy() for x, _ in noisy_batches(images, noise, Stream(seed, "calibrate"), size) if len(x) == size]
+    full = [
+        x.numpy()
+        for x, _ in noisy_batches(images, noise, Stream(seed, "calibrate"), size)
+        if len(x) == size
+    ]
     if not full:
-        raise InputError(f"images={len(images)} do not fill one batch of {size}, which the model's file fixes")
+        raise InputError(
+            f"images={len(images)} do not fill one batch of {size}, which the model's file fixes"
+        )
     return full if graph is None else [graph.prepared(x) for x in full]
 
 
 @torch.inference_mode()
 def _compared(
-    original: BaseClassifier, made: BaseClassifier, noisy_images: Iterable[tuple[Tensor, Tensor]], reporter: Reporter
+    original: BaseClassifier,
+    made: BaseClassifier,
+    noisy_images: Iterable[tuple[Tensor, Tensor]],
+    reporter: Reporter,
 ) -> list[int]:
     """How many answers agree, and how many are right by both models, by the original alone, by the int8 one alone."""
-    sides, total = [make_backend(usual_backend(each), each, CPU, "32") for each in (original, made)], np.zeros(4)
+    sides, total = (
+        [
+            make_backend(usual_backend(each), each, CPU, "32")
+            for each in (original, made)
+        ],
+        np.zeros(4),
+    )
     for noisy, y in noisy_images:
         before, after = (backend.logits(noisy).argmax(1).cpu() for backend in sides)
         was, now = before == y, after == y
-        total += [int(each.sum()) for each in (before == after, was & now, was & ~now, ~was & now)]
+        total += [
+            int(each.sum())
+            for each in (before == after, was & now, was & ~now, ~was & now)
+        ]
         reporter.advance(len(y))
     return [int(each) for each in total]
 
@@ -332,41 +439,65 @@ def _compared(
 def _check_quantisable(base: BaseClassifier) -> None:
     """Raise InputError for a model that cannot be quantised."""
     if models.provenance_of(base).get("quantised"):
-        raise InputError("the model is in int8 already: quantise the one that it was made of")
+        raise InputError(
+            "the model is in int8 already: quantise the one that it was made of"
+        )
     if not BACKENDS["openvino"].accepts(base):
-        kind = "module whose steps depend on the images" if isinstance(base, nn.Module) else base.kind
-        raise InputError(f"the model is {article(kind)}; only torch modules, ONNX files and IRs can be quantised")
+        kind = (
+            "module whose steps depend on the images"
+            if isinstance(base, nn.Module)
+            else base.kind
+        )
+        raise InputError(
+            f"the model is {article(kind)}; only torch modules, ONNX files and IRs can be quantised"
+        )
 
 
-def _write_ir(base: BaseClassifier, batches: list[np.ndarray], record: dict[str, Any], path: Path) -> list[Path]:
+def _write_ir(
+    base: BaseClassifier, batches: list[np.ndarray], record: dict[str, Any], path: Path
+) -> list[Path]:
     """An OpenVINO IR, quantised by NNCF."""
     import nncf
     import openvino
 
     nncf.set_log_level(logging.ERROR)
-    advanced = nncf.AdvancedQuantizationParameters(overflow_fix=nncf.OverflowFix.ENABLE)  # seven bits everywhere
+    advanced = nncf.AdvancedQuantizationParameters(
+        overflow_fix=nncf.OverflowFix.ENABLE
+    )  # seven bits everywhere
     graph = OpenVINO(base, CPU, "32").graph_of((-1, *batches[0].shape[1:]))  # type: ignore[arg-type]
     try:
         with redirect_stdout(StringIO()):  # NNCF shows progress of its own
             graph, images = pools_last(graph), nncf.Dataset(batches)
-            made = nncf.quantize(graph, images, subset_size=len(batches), advanced_parameters=advanced)
+            made = nncf.quantize(
+                graph, images, subset_size=len(batches), advanced_parameters=advanced
+            )
     except Exception as error:  # NNCF and OpenVINO have no base class in common
-        raise InputError(f"NNCF cannot quantise the model ({type(error).__name__}: {shown(error)})") from error
+        raise InputError(
+            f"NNCF cannot quantise the model ({type(error).__name__}: {shown(error)})"
+        ) from error
     if not any(layer.get_type_name() == "FakeQuantize" for layer in made.get_ops()):
-        raise InputError("no layer of the model can be quantised: it has no convolution and no known matrix product")
+        raise InputError(
+            "no layer of the model can be quantised: it has no convolution and no known matrix product"
+        )
     made.set_friendly_name("int8")
-    for place, layer in enumerate(made.get_ordered_ops()):  # OpenVINO numbers whatever a process makes
+    for place, layer in enumerate(
+        made.get_ordered_ops()
+    ):  # OpenVINO numbers whatever a process makes
         layer.set_friendly_name(f"{layer.get_type_name()}_{place}")
     weights = path.with_suffix(".bin")
     openvino.save_model(made, path, compress_to_fp16=False)
-    made.set_rt_info(json.dumps(record | {WEIGHTS: f"sha256:{hash_of(weights)}"}), [KEY])
+    made.set_rt_info(
+        json.dumps(record | {WEIGHTS: f"sha256:{hash_of(weights)}"}), [KEY]
+    )
     openvino.save_model(made, path, compress_to_fp16=False)
     return [weights, path]  # the graph last: it knows the weights that belong to it
 
 
 def pools_last(graph: Any) -> Any:
     """The graph with max(ReLU(x)) in place of ReLU(max(x)), which is the same: pools then work on integers, too."""
-    for relu in [layer for layer in graph.get_ordered_ops() if layer.get_type_name() == "Relu"]:
+    for relu in [
+        layer for layer in graph.get_ordered_ops() if layer.get_type_name() == "Relu"
+    ]:
         pooled = relu.input_value(0)
         pool = pooled.get_node()
         if pool.get_type_name() != "MaxPool" or len(pooled.get_target_inputs()) != 1:

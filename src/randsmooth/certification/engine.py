@@ -21,13 +21,28 @@ from torch import Tensor, nn
 
 from randsmooth.certificates import CertificationSettings
 from randsmooth.certificates.settings import BLOCK, FINE, LARGE
-from randsmooth.certification.backends import ROUNDS, Backend, Way, fastest, in_batches, make_backend, ways
+from randsmooth.certification.backends import (
+    ROUNDS,
+    Backend,
+    Way,
+    fastest,
+    in_batches,
+    make_backend,
+    ways,
+)
 from randsmooth.certification.opening import check_repeats, made_up, rows_stand_alone
 from randsmooth.data import is_image
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import settings_from
 from randsmooth.models import ForeignModel, provenance_of, with_a_class
-from randsmooth.noise import Copies, Stream, address_of, check_sigma, grid_sampler, noise_said
+from randsmooth.noise import (
+    Copies,
+    Stream,
+    address_of,
+    check_sigma,
+    grid_sampler,
+    noise_said,
+)
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -108,13 +123,19 @@ class Engine:
         self.seed = settings.seed or 0
         self.rates: dict[Way, float] = {}
         self.mixes, self.classes, self.batch, self.size = True, 0, 0, 0
-        self.noise = grid_sampler(settings.known_sigma) if settings.sound else settings.smoothing
+        self.noise = (
+            grid_sampler(settings.known_sigma) if settings.sound else settings.smoothing
+        )
         self.shape: tuple[int, ...] = ()  # of an image
         self.seen: tuple[int, ...] = ()  # of a noisy copy
         self.workers = WorkerPool(1)
-        self.ways = ways(model, device, settings.backend, settings.precision)  # those left open, the usual one first
+        self.ways = ways(
+            model, device, settings.backend, settings.precision
+        )  # those left open, the usual one first
         name, precision = self.ways[0]
-        self._backend = None if settings.chooses else make_backend(name, model, device, precision)
+        self._backend = (
+            None if settings.chooses else make_backend(name, model, device, precision)
+        )
 
     def under(self, seed: int) -> Engine:
         """This engine as it is prepared, with the noise of another seed."""
@@ -141,11 +162,15 @@ class Engine:
         """
         if self.shape != tuple(shape):
             try:
-                self._fit(tuple(shape)) if self._backend is not None else self._choose(tuple(shape), samples)
+                self._fit(tuple(shape)) if self._backend is not None else self._choose(
+                    tuple(shape), samples
+                )
             except torch.OutOfMemoryError as error:
                 batch = self._batch_for(shape)
                 way = f"give batch={batch // 2} (--batch)"
-                raise InputError(f"batches of {batch} do not fit into the memory of {self.device}: {way}") from error
+                raise InputError(
+                    f"batches of {batch} do not fit into the memory of {self.device}: {way}"
+                ) from error
         return self.backend
 
     def _fit(self, shape: tuple[int, ...]) -> None:
@@ -156,36 +181,64 @@ class Engine:
         if self.settings.noise is None and is_image(shape):
             check_sigma(self.settings.known_sigma)  # which is one of pixels
         if self.settings.sound and not is_image(shape):
-            raise InputError(f"sound certification is of pixels k/255; inputs of shape {shape} are features")
+            raise InputError(
+                f"sound certification is of pixels k/255; inputs of shape {shape} are features"
+            )
         batch, block, backend = self._batch_for(shape), usual_block(shape), self.backend
         if backend.padded and batch < block:
-            raise InputError(f"batch={batch} must be at least {block}, the samples that share a noise stream")
-        several = self.device.type == "cpu" and backend.parallel and math.prod(shape) <= LARGE
+            raise InputError(
+                f"batch={batch} must be at least {block}, the samples that share a noise stream"
+            )
+        several = (
+            self.device.type == "cpu" and backend.parallel and math.prod(shape) <= LARGE
+        )
         backend.size, backend.workers = batch, torch.get_num_threads() if several else 1
         self.workers = WorkerPool(backend.workers + several * backend.spare)
         seen = tuple(self.settings.smoothing.shape(shape))
         try:
-            (self.mixes, self.classes), *_ = self.workers.map(partial(self._try_out, (batch, *seen)), [shape])
+            (self.mixes, self.classes), *_ = self.workers.map(
+                partial(self._try_out, (batch, *seen)), [shape]
+            )
         except InputError as error:
-            now, trained = self.settings.smoothing, noise_said(provenance_of(self.model))
-            sees = {noise.text: tuple(noise.shape(shape)) for noise in (now, trained) if noise is not None}
+            now, trained = (
+                self.settings.smoothing,
+                noise_said(provenance_of(self.model)),
+            )
+            sees = {
+                noise.text: tuple(noise.shape(shape))
+                for noise in (now, trained)
+                if noise is not None
+            }
             if {*sees.values()} == {shape}:
                 raise
             said = ", ".join(f"{each} under {text}" for text, each in sees.items())
             way = f"certify under the noise that it was trained under, or train one with --noise {now.text}"
-            raise InputError(f"{error} Of an image {shape} a network sees {said}: {way}") from error
-        self.batch, self.size, self.shape, self.seen = batch, max(batch, block), shape, seen
+            raise InputError(
+                f"{error} Of an image {shape} a network sees {said}: {way}"
+            ) from error
+        self.batch, self.size, self.shape, self.seen = (
+            batch,
+            max(batch, block),
+            shape,
+            seen,
+        )
 
     def _batch_for(self, shape: Sequence[int]) -> int:
         """Samples a batch: as the settings or its device want it."""
         return self.settings.batch or usual_batch(self.device, shape)
 
     @torch.inference_mode()
-    def _try_out(self, batch: tuple[int, ...], shape: tuple[int, ...]) -> tuple[bool, int]:
+    def _try_out(
+        self, batch: tuple[int, ...], shape: tuple[int, ...]
+    ) -> tuple[bool, int]:
         """Whether the rows of a `batch` stand alone, and how many classes there are."""
         trial, images = torch.empty(batch, device=self.device), made_up(shape)
-        for place, (image, part) in enumerate(zip(images, trial.tensor_split(len(images)), strict=True)):
-            self.settings.smoothing.draw(part, image.to(self.device), Stream(self.seed, "try out").at(place))
+        for place, (image, part) in enumerate(
+            zip(images, trial.tensor_split(len(images)), strict=True)
+        ):
+            self.settings.smoothing.draw(
+                part, image.to(self.device), Stream(self.seed, "try out").at(place)
+            )
         logits = check_repeats(self.backend, trial)
         return rows_stand_alone(self.backend, trial, logits), logits.shape[1]
 
@@ -199,13 +252,26 @@ class Engine:
                     engines[way] = self._in(way, shape)
         best = usual
         if len(engines) > 1:
-            best, self.rates = fastest({way: each.samples_a_second for way, each in engines.items()})
-        for name in ("_backend", "workers", "mixes", "classes", "batch", "size", "shape", "seen"):
+            best, self.rates = fastest(
+                {way: each.samples_a_second for way, each in engines.items()}
+            )
+        for name in (
+            "_backend",
+            "workers",
+            "mixes",
+            "classes",
+            "batch",
+            "size",
+            "shape",
+            "seen",
+        ):
             setattr(self, name, getattr(engines[best], name))
 
     def _in(self, way: Way, shape: tuple[int, ...]) -> Engine:
         """The engine of one way to count, ready for images of `shape`."""
-        engine = Engine(self.model, self.settings.replace(**way._asdict()), device=self.device)
+        engine = Engine(
+            self.model, self.settings.replace(**way._asdict()), device=self.device
+        )
         engine._fit(shape)
         return engine
 
@@ -217,8 +283,13 @@ class Engine:
     def samples_a_second(self) -> float:
         """How many samples of a grey image are drawn, answered and counted a second, in one round."""
         grey = torch.full(self.shape, 128 / 255, device=self.device)
-        asked = segments(0, grey, Stream(self.seed, "trial"), SampleRange("trial", 0, self._round))
-        batches, start = packed(deque(asked), self.size, mix=self.mixes), time.perf_counter()
+        asked = segments(
+            0, grey, Stream(self.seed, "trial"), SampleRange("trial", 0, self._round)
+        )
+        batches, start = (
+            packed(deque(asked), self.size, mix=self.mixes),
+            time.perf_counter(),
+        )
         self.count(batches, [0])
         return self._round / (time.perf_counter() - start)
 
@@ -249,25 +320,38 @@ class Engine:
     @torch.inference_mode()
     def logits(self, copies: Tensor) -> Tensor:
         """(n, K) logits of noisy copies (n, *shape) as they are, in such batches."""
-        return in_batches(self.backend.logits, copies.to(self.device), self.batch, filled=self.backend.padded)
+        return in_batches(
+            self.backend.logits,
+            copies.to(self.device),
+            self.batch,
+            filled=self.backend.padded,
+        )
 
-    def count(self, batches: Sequence[Sequence[Segment]], slots: Sequence[int]) -> NDArray[np.int64]:
+    def count(
+        self, batches: Sequence[Sequence[Segment]], slots: Sequence[int]
+    ) -> NDArray[np.int64]:
         """(len(slots), K + 1) class counts of the segments in `batches`; the last column: answers without a class.
 
         After the only transfer from the device.
         """
         rows = {slot: row for row, slot in enumerate(slots)}
         parts = self.workers.map(partial(self._counted, rows=rows), batches)
-        host: NDArray[np.int64] = reduce(torch.add, parts).view(len(slots), -1).cpu().numpy()
+        host: NDArray[np.int64] = (
+            reduce(torch.add, parts).view(len(slots), -1).cpu().numpy()
+        )
         return host
 
     @torch.inference_mode()
     def _counted(self, batch: Sequence[Segment], rows: dict[int, int]) -> Tensor:
         """(len(rows) * (K + 1),) what one batch adds to the counts."""
         (_, logits), columns = self.answered(batch), self.classes + 1
-        predicted = torch.where(with_a_class(logits), logits.argmax(dim=1), self.classes)
+        predicted = torch.where(
+            with_a_class(logits), logits.argmax(dim=1), self.classes
+        )
         samples = [segment.samples for segment in batch]
-        row = torch.tensor([rows[segment.slot] for segment in batch]).repeat_interleave(torch.tensor(samples))
+        row = torch.tensor([rows[segment.slot] for segment in batch]).repeat_interleave(
+            torch.tensor(samples)
+        )
         places = row.to(self.device, non_blocking=True) * columns + predicted
         counts = torch.zeros(len(rows) * columns, dtype=torch.int64, device=self.device)
         return counts.scatter_add_(0, places, torch.ones_like(places))
@@ -279,7 +363,10 @@ class Engine:
         not fill keep older samples, or are set to zero where the rows of a batch could influence each other. Another
         one is asked about no image that is not counted.
         """
-        noisy, samples = self.workers.buffer((self.size, *self.seen), self.device), sum(each.samples for each in batch)
+        noisy, samples = (
+            self.workers.buffer((self.size, *self.seen), self.device),
+            sum(each.samples for each in batch),
+        )
         drawn = noisy[:samples]
         self._draw(drawn, batch)
         if not self.backend.padded:
@@ -293,8 +380,12 @@ class Engine:
         if batch[0].stream.name != EVERY:  # a run draws samples, or it takes every copy
             self.noise.draw_together(out, batch)
             return
-        for segment, rows in zip(batch, out.split([segment.samples for segment in batch]), strict=True):
-            self.settings.smoothing.numbered(rows, segment.x, segment.start, segment.stream.seed)
+        for segment, rows in zip(
+            batch, out.split([segment.samples for segment in batch]), strict=True
+        ):
+            self.settings.smoothing.numbered(
+                rows, segment.x, segment.start, segment.stream.seed
+            )
 
 
 class WorkerPool:
@@ -314,11 +405,17 @@ class WorkerPool:
         if self._pool is not None:
             threads, started = torch.get_num_threads(), threading.Barrier(number)
             list(self._pool.map(lambda _: _work_alone(started), range(number)))
-            torch.set_num_threads(threads)  # the workers' setting is theirs; this is the caller's
+            torch.set_num_threads(
+                threads
+            )  # the workers' setting is theirs; this is the caller's
 
     def map(self, function: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
         """The results in the order of the items. After a failure no item is begun."""
-        return map(function, items) if self._pool is None else self._pool.map(function, items)
+        return (
+            map(function, items)
+            if self._pool is None
+            else self._pool.map(function, items)
+        )
 
     def buffer(self, shape: tuple[int, ...], device: torch.device) -> Tensor:
         """A float32 tensor of this worker's own, as it left it; zeros at first."""
@@ -341,15 +438,22 @@ def usual_block(shape: Sequence[int]) -> int:
 
 def usual_batch(device: torch.device, shape: Sequence[int]) -> int:
     """Samples per forward pass for images of `shape`, unless a batch is given: at least one block, and whole ones."""
-    (samples, values), block = MOST["cpu" if device.type == "cpu" else "cuda"], usual_block(shape)
+    (samples, values), block = (
+        MOST["cpu" if device.type == "cpu" else "cuda"],
+        usual_block(shape),
+    )
     return max(1, min(samples, values // math.prod(shape)) // block) * block
 
 
-def segments(slot: int, x: Tensor, stream: Stream, samples: SampleRange) -> Iterator[Segment]:
+def segments(
+    slot: int, x: Tensor, stream: Stream, samples: SampleRange
+) -> Iterator[Segment]:
     """Divide `samples` of image `x`, whose stream is `stream`, into blocks; `samples.start` is the start of a block."""
     block = samples.block or usual_block(x.shape)
     for start in range(samples.start, samples.stop, block):
-        yield Segment(x, stream.at(start // block), min(block, samples.stop - start), slot, start)
+        yield Segment(
+            x, stream.at(start // block), min(block, samples.stop - start), slot, start
+        )
 
 
 def take_batch(queue: deque[Segment], batch: int, *, mix: bool) -> list[Segment]:
@@ -357,7 +461,9 @@ def take_batch(queue: deque[Segment], batch: int, *, mix: bool) -> list[Segment]
     taken, passed, room = list[Segment](), list[Segment](), batch
     while queue and room:
         segment = queue.popleft()
-        fits = segment.samples <= room and (mix or not taken or segment.slot == taken[0].slot)
+        fits = segment.samples <= room and (
+            mix or not taken or segment.slot == taken[0].slot
+        )
         (taken if fits else passed).append(segment)
         room -= segment.samples if fits else 0
         if not fits and not mix:
@@ -366,7 +472,9 @@ def take_batch(queue: deque[Segment], batch: int, *, mix: bool) -> list[Segment]
     return taken
 
 
-def packed(queue: deque[Segment], batch: int, *, mix: bool, flush: bool = True) -> list[list[Segment]]:
+def packed(
+    queue: deque[Segment], batch: int, *, mix: bool, flush: bool = True
+) -> list[list[Segment]]:
     """Every full batch in the queue, taken off it; with `flush`, or where images share none, the rest too."""
     batches, left = list[list[Segment]](), sum(segment.samples for segment in queue)
     while queue and (left >= batch or flush or not mix):

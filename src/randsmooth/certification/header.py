@@ -11,7 +11,13 @@ import torch
 from torch import Tensor
 
 from randsmooth import certificates, models
-from randsmooth.certificates import BATCH_MATTERS, NO_LABEL, Certificates, CertificationSettings, Header
+from randsmooth.certificates import (
+    BATCH_MATTERS,
+    NO_LABEL,
+    Certificates,
+    CertificationSettings,
+    Header,
+)
 from randsmooth.certificates.merging import SOME_FOLDER
 from randsmooth.certificates.table import hashed_images, in_bytes
 from randsmooth.certification.algorithm import ESTIMATE, SELECT
@@ -32,10 +38,17 @@ WAY_ON = (
     "and wherever its certificates are used (--identity on the command line)"
 )
 # An absolute path on any system, behind the name of an argument or of a kind of model.
-ABSOLUTE = re.compile(r"(?s)(?P<before>(?:[\w-]+=)?(?:hf:|timm:)?)(?:file://)?(?P<path>(?:/|[A-Za-z]:[/\\]|\\\\).*)")
+ABSOLUTE = re.compile(
+    r"(?s)(?P<before>(?:[\w-]+=)?(?:hf:|timm:)?)(?:file://)?(?P<path>(?:/|[A-Za-z]:[/\\]|\\\\).*)"
+)
 
 
-def made_with(engine: Engine, settings: CertificationSettings, shape: tuple[int, ...], **facts: Any) -> Header:
+def made_with(
+    engine: Engine,
+    settings: CertificationSettings,
+    shape: tuple[int, ...],
+    **facts: Any,
+) -> Header:
     """The header of a certification by `settings` on `engine` of images of `shape`: equal headers give equal counts.
 
     Args:
@@ -47,10 +60,15 @@ def made_with(engine: Engine, settings: CertificationSettings, shape: tuple[int,
     engine.prepare(shape)
     rule = settings.stopping_rule()
     facts |= {name: without_places(facts.get(name)) for name in ("dataset", "model")}
-    facts |= {"seed": engine.seed, "bound": rule.stated_bound, "noise": _drawn(engine, rule, shape)}
+    facts |= {
+        "seed": engine.seed,
+        "bound": rule.stated_bound,
+        "noise": _drawn(engine, rule, shape),
+    }
     facts["notes"] = rule.notes if engine.mixes else (*rule.notes, BATCH_MATTERS)
     header = Header(
-        **dict(settings) | facts | _arithmetic(engine), distribution=settings.noise and settings.noise.facts()
+        **dict(settings) | facts | _arithmetic(engine),
+        distribution=settings.noise and settings.noise.facts(),
     )
     return header.replace(guarantee=certificates.guarantee_of(header))
 
@@ -58,7 +76,12 @@ def made_with(engine: Engine, settings: CertificationSettings, shape: tuple[int,
 def _arithmetic(engine: Engine) -> dict[str, Any]:
     """The arithmetic that the base classifier is defined by, and what it is done with, of a prepared engine."""
     by = engine.backend
-    facts = {"backend": by.name, "precision": by.arithmetic, "batch": engine.batch, "device": by.processor}
+    facts = {
+        "backend": by.name,
+        "precision": by.arithmetic,
+        "batch": engine.batch,
+        "device": by.processor,
+    }
     return facts | {"instructions": by.instructions, "versions": versions(*by.packages)}
 
 
@@ -85,7 +108,11 @@ def without_places(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [without_places(part) for part in value]
     found = ABSOLUTE.fullmatch(value) if isinstance(value, str) else None
-    return value if found is None else found["before"] + re.split(r"[/\\]", found["path"].rstrip("/\\"))[-1]
+    return (
+        value
+        if found is None
+        else found["before"] + re.split(r"[/\\]", found["path"].rstrip("/\\"))[-1]
+    )
 
 
 def runnable_here(word: str) -> str:
@@ -101,7 +128,9 @@ def runnable_here(word: str) -> str:
     return found["before"] + SOME_FOLDER + str(without_places(found["path"]))
 
 
-def describe_model(model: BaseClassifier, identity: str | None = None) -> dict[str, Any]:
+def describe_model(
+    model: BaseClassifier, identity: str | None = None
+) -> dict[str, Any]:
     """What a base classifier is known by, beside its answers, and, where it is known, how it was trained.
 
     Args:
@@ -113,24 +142,51 @@ def describe_model(model: BaseClassifier, identity: str | None = None) -> dict[s
     """
     if identity is None and (why := models.lacks_weights(model)):
         raise InputError(f"{why}, so two models could not be told apart: {WAY_ON}")
-    if identity is not None and not (isinstance(identity, str) and 0 < len(identity.strip()) <= LONGEST):
-        raise InputError(f"identity={identity!r:.{LONGEST}} must be some words, at most {LONGEST} characters")
-    called = model.called if identity is None and isinstance(model, ForeignModel) else identity
-    known: dict[str, Any] = {"weights": models.weights_hash(model)} | ({} if called is None else {"called": called})
+    if identity is not None and not (
+        isinstance(identity, str) and 0 < len(identity.strip()) <= LONGEST
+    ):
+        raise InputError(
+            f"identity={identity!r:.{LONGEST}} must be some words, at most {LONGEST} characters"
+        )
+    called = (
+        model.called
+        if identity is None and isinstance(model, ForeignModel)
+        else identity
+    )
+    known: dict[str, Any] = {"weights": models.weights_hash(model)} | (
+        {} if called is None else {"called": called}
+    )
     known |= {"notes": list(notes)} if (notes := models.notes_of(model)) else {}
     inner = model if isinstance(model, ForeignModel) else models.unwrapped(model)
     if isinstance(inner, Denoised):
         return known | inner.facts()
     if isinstance(inner, Classifier):
-        return inner.provenance | known | {"arch": inner.arch} | {key: inner.config[key] for key in ("mean", "std")}
+        return (
+            inner.provenance
+            | known
+            | {"arch": inner.arch}
+            | {key: inner.config[key] for key in ("mean", "std")}
+        )
     if isinstance(inner, torch.jit.ScriptModule):
         return known | {"arch": f"TorchScript {inner.original_name}"}
-    said = models.provenance_of(inner) if isinstance(inner, ForeignModel | models.Around) else {}
-    kind = "torch.export program" if isinstance(inner, Program) else type(inner).__qualname__
-    return said | known | {"arch": inner.kind if isinstance(inner, ForeignModel) else kind}
+    said = (
+        models.provenance_of(inner)
+        if isinstance(inner, ForeignModel | models.Around)
+        else {}
+    )
+    kind = (
+        "torch.export program"
+        if isinstance(inner, Program)
+        else type(inner).__qualname__
+    )
+    return (
+        said | known | {"arch": inner.kind if isinstance(inner, ForeignModel) else kind}
+    )
 
 
-def behaviour(engine: Engine, shape: tuple[int, ...], own: Sequence[Tensor] = ()) -> dict[str, str]:
+def behaviour(
+    engine: Engine, shape: tuple[int, ...], own: Sequence[Tensor] = ()
+) -> dict[str, str]:
     """Hashes of the logits of an engine, to the last bit, for made-up images and for some of a run's own, of `shape`.
 
     Made-up images can be checked without the data set. The run's own distinguish models that give equal logits for all
@@ -141,7 +197,10 @@ def behaviour(engine: Engine, shape: tuple[int, ...], own: Sequence[Tensor] = ()
     for name, images in (("made-up images", made_up(shape)), ("own images", own)):
         if images:
             logits = engine.answers(images, "behaviour")
-            content = f"{logits.dtype} {tuple(logits.shape)}\n".encode() + logits.contiguous().numpy().tobytes()
+            content = (
+                f"{logits.dtype} {tuple(logits.shape)}\n".encode()
+                + logits.contiguous().numpy().tobytes()
+            )
             found[name] = f"sha256:{hashlib.sha256(content).hexdigest()}"
     return found
 
@@ -157,17 +216,29 @@ def pixel_hashes(images: Images, indices: Sequence[int]) -> dict[int, int]:
         [3, 5]
     """
     batches = images.batches(torch.tensor(indices).split(TOGETHER))
-    return dict(zip(indices, (address_of(image) for x, _ in batches for image in x), strict=True))
+    return dict(
+        zip(
+            indices, (address_of(image) for x, _ in batches for image in x), strict=True
+        )
+    )
 
 
 def fingerprint(
-    images: Images, indices: Sequence[int], *, labels: bool = True, hashes: Mapping[int, int] | None = None
+    images: Images,
+    indices: Sequence[int],
+    *,
+    labels: bool = True,
+    hashes: Mapping[int, int] | None = None,
 ) -> str:
     """A hash of the labels and the pixels of the images at `indices`, which tells two data sets of one name apart.
 
     Images without labels, or all of them where `labels` is False, are hashed with NO_LABEL.
     """
-    of = images.labels_at(torch.tensor(indices)) if labels else torch.full((len(indices),), NO_LABEL)
+    of = (
+        images.labels_at(torch.tensor(indices))
+        if labels
+        else torch.full((len(indices),), NO_LABEL)
+    )
     hashes = pixel_hashes(images, indices) if hashes is None else hashes
     return hashed_images(of.numpy(), (in_bytes(hashes[index]) for index in indices))
 
@@ -192,14 +263,25 @@ def certified_as(table: Certificates) -> CertificationSettings:
     """
     header = table.header
     weights = (header.model or {}).get("weights")
-    recorded = {"sigma": header.names_noise or None, "model's weights": weights, "precision": header.precision}
+    recorded = {
+        "sigma": header.names_noise or None,
+        "model's weights": weights,
+        "precision": header.precision,
+    }
     for name, value in recorded.items():
         if value is None:
-            raise InputError(f"{called(table)} does not say its {name} (a TSV log?): give what `certify` wrote")
+            raise InputError(
+                f"{called(table)} does not say its {name} (a TSV log?): give what `certify` wrote"
+            )
     exact = ("rule", "seed") if header.alpha == 0.0 else ()
-    facts = {name: getattr(header, name) for name in ("sigma", "sound", "backend", "batch", *exact)}
+    facts = {
+        name: getattr(header, name)
+        for name in ("sigma", "sound", "backend", "batch", *exact)
+    }
     precision = certificates.precision_named(header.precision or "")
-    return CertificationSettings(**facts, noise=header.distribution, precision=precision)
+    return CertificationSettings(
+        **facts, noise=header.distribution, precision=precision
+    )
 
 
 def check_same(model: object, table: Certificates, identity: str | None = None) -> None:
@@ -244,15 +326,23 @@ def check_answers(engine: Engine, shape: tuple[int, ...], table: Certificates) -
         >>> check_answers(rs.SmoothedClassifier(model, certified_as(table)).engine, (1, 8, 8), table)
     """
     now = {"behaviour": behaviour(engine, shape)} | _arithmetic(engine)
-    difference = certificates.classifier_difference(table.header, table.header.model_copy(update=now))
+    difference = certificates.classifier_difference(
+        table.header, table.header.model_copy(update=now)
+    )
     if difference is not None and difference.kind == certificates.ANOTHER_MODEL:
         raise _another(table, difference.detail)
     if difference is not None:
-        warnings.warn(f"{called(table)} was certified in {': '.join(difference)}", Note, stacklevel=2)
+        warnings.warn(
+            f"{called(table)} was certified in {': '.join(difference)}",
+            Note,
+            stacklevel=2,
+        )
 
 
 def _another(table: Certificates, detail: str) -> InputError:
-    return InputError(f"{called(table)} is about another model: {detail}. Give the model that was certified")
+    return InputError(
+        f"{called(table)} is about another model: {detail}. Give the model that was certified"
+    )
 
 
 def called(table: Certificates) -> str:

@@ -14,7 +14,13 @@ from randsmooth.data import DatasetSpec, Images
 from randsmooth.data.labels import composed
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
-from randsmooth.models import Around, BaseClassifier, Classifier, EstimatorModel, ForeignModel
+from randsmooth.models import (
+    Around,
+    BaseClassifier,
+    Classifier,
+    EstimatorModel,
+    ForeignModel,
+)
 from randsmooth.noise import HoldingFixed, Noise
 
 M = TypeVar("M", bound=BaseClassifier)
@@ -91,7 +97,11 @@ def held_fixed(noise: Noise, spec: DatasetSpec) -> Noise:
 def deviations_of_numbers(images: Images) -> NDArray[np.float64]:
     """Return the standard deviation of each coordinate over all inputs, but for columns that hold categories."""
     found = data.deviations(images)
-    return np.delete(found, [column.place for column in images.spec.held]) if images.spec.held else found
+    return (
+        np.delete(found, [column.place for column in images.spec.held])
+        if images.spec.held
+        else found
+    )
 
 
 def questions(model: object, images: Images) -> Iterator[str]:
@@ -103,7 +113,9 @@ def questions(model: object, images: Images) -> Iterator[str]:
             if unknown and images.labelled:
                 yield f"{estimator.name} was not fitted with the class {shown(unknown[0])}, and never answers it"
         elif estimator.numbered:
-            order = ", ".join(f"{place} {shown(name)}" for place, name in enumerate(spec.classes[:3]))
+            order = ", ".join(
+                f"{place} {shown(name)}" for place, name in enumerate(spec.classes[:3])
+            )
             said = f"{estimator.name} was fitted with numbers, and the data have names, taken in the order {order}, ..."
             yield f"{said}: is it this order? Else give as labels the numbers that it was fitted with"
 
@@ -119,10 +131,13 @@ def _check_numbers(model: object, images: Images) -> None:
         if not estimator.numbered:
             known = shown(", ".join(estimator.names))
             said = (
-                f"{estimator.name} was fitted with the names {known}, and the labels of {images.spec.name} are numbers"
+                f"{estimator.name} was fitted with the names {known}, "
+                f"and the labels of {images.spec.name} are numbers"
             )
             way = "give the names as labels, such as names[y], or fit it with these numbers"
-            raise InputError(f"{said}, of which nobody can see what they stand for: {way}")
+            raise InputError(
+                f"{said}, of which nobody can see what they stand for: {way}"
+            )
 
 
 def _in_known_classes(model: object, images: Images) -> Images:
@@ -138,5 +153,9 @@ def _in_known_classes(model: object, images: Images) -> Images:
 def _all_fit(model: object, classes: Sequence[str]) -> bool:
     """Whether all that a model may answer is among `classes`, so that it can be told these."""
     estimators = _estimators(model)
-    names = {name for each in estimators for name in each.names} if estimators else {*(classes_known(model) or ())}
+    names = (
+        {name for each in estimators for name in each.names}
+        if estimators
+        else {*(classes_known(model) or ())}
+    )
     return names <= {*classes}

@@ -23,16 +23,22 @@ from randsmooth.noise import Noise, Stream, noise_said
 
 MOST_CLASSES = 100_000  # class names to have ready for an ONNX file that does not say how many classes it has
 IMAGES = 8  # that are made up
-MOST_CHANGED = 0.05  # share of answers that rounding changes where classes are nearly tied
+MOST_CHANGED = (
+    0.05  # share of answers that rounding changes where classes are nearly tied
+)
 QUANTISED = ("torch.ao.nn.quantized.", "torch.ao.nn.intrinsic.quantized.")
 
 
-def opened(model: object, model_args: Mapping[str, Any], num_classes: int | None) -> models.BaseClassifier:
+def opened(
+    model: object, model_args: Mapping[str, Any], num_classes: int | None
+) -> models.BaseClassifier:
     """The base classifier that is named, or is meant by an object; modules are in eval mode."""
     if isinstance(model, str | Path):
         model = load_model(model, **model_args)
     elif model_args:
-        raise InputError(f"model_args={model_args} are for a model that is named; got a {type(model).__name__}")
+        raise InputError(
+            f"model_args={model_args} are for a model that is named; got a {type(model).__name__}"
+        )
     base = models.adapt(model, num_classes=num_classes)
     if isinstance(base, nn.Module):
         models.check_numbers(base)
@@ -40,7 +46,9 @@ def opened(model: object, model_args: Mapping[str, Any], num_classes: int | None
     return base
 
 
-def completed(dataset: Any, settings: CertificationSettings, how: dict[str, Any]) -> tuple[Any, CertificationSettings]:
+def completed(
+    dataset: Any, settings: CertificationSettings, how: dict[str, Any]
+) -> tuple[Any, CertificationSettings]:
     """Data set and settings with what they leave open taken from `how` the model was trained; the seed is 0.
 
     Raises:
@@ -48,13 +56,19 @@ def completed(dataset: Any, settings: CertificationSettings, how: dict[str, Any]
     """
     settings = under_noise(settings, how)
     if dataset is None and how.get("dataset") is None:
-        raise InputError("the model does not say its dataset; give one (--dataset on the command line)")
-    dataset = data.registered(how["dataset"], "the model") if dataset is None else dataset
+        raise InputError(
+            "the model does not say its dataset; give one (--dataset on the command line)"
+        )
+    dataset = (
+        data.registered(how["dataset"], "the model") if dataset is None else dataset
+    )
     return dataset, settings.replace(seed=settings.seed or 0)
 
 
 def under_noise(
-    settings: CertificationSettings, trained: Mapping[str, Any], called: str = "the model"
+    settings: CertificationSettings,
+    trained: Mapping[str, Any],
+    called: str = "the model",
 ) -> CertificationSettings:
     """`settings`, under the noise that the model was `trained` under where they name none.
 
@@ -71,7 +85,9 @@ def under_noise(
         return settings
     if (noise := noise_said(trained)) is not None:
         return settings.replace(noise=noise)
-    raise InputError(f"{called} does not say which sigma it was trained with: give sigma or noise (--sigma, --noise)")
+    raise InputError(
+        f"{called} does not say which sigma it was trained with: give sigma or noise (--sigma, --noise)"
+    )
 
 
 def words_of_noise(trained: Mapping[str, Any]) -> str | None:
@@ -85,7 +101,13 @@ def words_of_noise(trained: Mapping[str, Any]) -> str | None:
         noise = noise_said(trained)
     except InputError:  # of a package that is not installed here
         return str(trained["noise"].get("name"))
-    return noise.text if noise is not None else None if trained.get("sigma") is None else "none"
+    return (
+        noise.text
+        if noise is not None
+        else None
+        if trained.get("sigma") is None
+        else "none"
+    )
 
 
 def load_model(source: Path | str, **model_args: Any) -> models.BaseClassifier:
@@ -130,7 +152,9 @@ def reading_of(model: object, dataset: Any, asked: Mapping[str, Any]) -> dict[st
         >>> reading_of(model, "photos", {"label_column": "y"}), reading_of(model, "photos", {"resize": 64})
         ({'label_column': 'y', 'resize': '32x32', 'crop': None}, {'resize': 64})
     """
-    if not isinstance(dataset, str | Path) or any(asked.get(name) is not None for name in ("resize", "crop")):
+    if not isinstance(dataset, str | Path) or any(
+        asked.get(name) is not None for name in ("resize", "crop")
+    ):
         return dict(asked)
     trained = models.provenance_of(model)
     return {**asked, "resize": trained.get("resize"), "crop": trained.get("crop")}
@@ -170,13 +194,26 @@ def images_taken(
         return data.describe(dataset, **reading)
     shape = getattr(model, "shape", None)
     if isinstance(shape, tuple) and not data.is_image(shape):
-        raise InputError(f"{called} takes inputs of shape {shape}, no images (C, H, W): certify arrays or a table")
+        raise InputError(
+            f"{called} takes inputs of shape {shape}, no images (C, H, W): certify arrays or a table"
+        )
     if not isinstance(shape, tuple):
-        raise InputError(f"{called} does not say what images it takes: name the data set that it is for (--dataset)")
-    numbers = map(str, range(num_classes or getattr(model, "num_classes", None) or MOST_CLASSES))
+        raise InputError(
+            f"{called} does not say what images it takes: name the data set that it is for (--dataset)"
+        )
+    numbers = map(
+        str, range(num_classes or getattr(model, "num_classes", None) or MOST_CLASSES)
+    )
     known = tuple(getattr(model, "classes", None) or numbers)
     fit = Fit.of(reading.get("resize"), reading.get("crop"))
-    spec = own(str(recorded or "the model's images"), {"test": 1}, shape, known, named=True, fit=fit)
+    spec = own(
+        str(recorded or "the model's images"),
+        {"test": 1},
+        shape,
+        known,
+        named=True,
+        fit=fit,
+    )
     return replace(spec, arch=getattr(model, "arch", ""))
 
 
@@ -192,12 +229,21 @@ def check_eval_mode(model: nn.Module) -> None:
         ...
         randsmooth.errors.InputError: the model is in train mode; ...: call model.eval()
     """
-    for place, module in ((name or "the model", module) for name, module in model.named_modules()):
+    for place, module in (
+        (name or "the model", module) for name, module in model.named_modules()
+    ):
         # torch makes quantised layers in train mode, although they know no other
         if module.training and not type(module).__module__.startswith(QUANTISED):
-            raise InputError(f"{place} is in train mode; a certificate is about fixed answers: call model.eval()")
-        scripted = str(getattr(module, "original_name", ""))  # of TorchScript's modules, which have no classes
-        norm = isinstance(module, nn.modules.batchnorm._BatchNorm) or "BatchNorm" in scripted
+            raise InputError(
+                f"{place} is in train mode; a certificate is about fixed answers: call model.eval()"
+            )
+        scripted = str(
+            getattr(module, "original_name", "")
+        )  # of TorchScript's modules, which have no classes
+        norm = (
+            isinstance(module, nn.modules.batchnorm._BatchNorm)
+            or "BatchNorm" in scripted
+        )
         if norm and getattr(module, "running_mean", None) is None:
             said = f"{place} is a batch norm without running statistics, so that an image's answer depends on others"
             raise InputError(f"{said}: train with track_running_stats=True")
@@ -208,7 +254,9 @@ def check_repeats(backend: Backend, noisy: Tensor) -> Tensor:
     first, again = backend.logits(noisy).clone(), backend.logits(noisy)
     if torch.equal(torch.nan_to_num(first), torch.nan_to_num(again)):
         return first
-    raise InputError("the model answers the same images differently from call to call: make every layer deterministic")
+    raise InputError(
+        "the model answers the same images differently from call to call: make every layer deterministic"
+    )
 
 
 def rows_stand_alone(backend: Backend, noisy: Tensor, logits: Tensor) -> bool:
@@ -222,8 +270,12 @@ def rows_stand_alone(backend: Backend, noisy: Tensor, logits: Tensor) -> bool:
     Raises:
         InputError: the class of many rows depends on the others, as where a layer computes statistics of the batch.
     """
-    images = [part for part in torch.arange(len(noisy)).tensor_split(IMAGES) if len(part)]
-    one_image = [part.repeat(len(noisy))[: len(noisy)] for part in (images[0], images[-1])]
+    images = [
+        part for part in torch.arange(len(noisy)).tensor_split(IMAGES) if len(part)
+    ]
+    one_image = [
+        part.repeat(len(noisy))[: len(noisy)] for part in (images[0], images[-1])
+    ]
     one_row = [part[:1].expand(len(noisy)) for part in images]
     equal = True
     for rows in (torch.arange(len(noisy)).roll(1), *one_image, *one_row):
@@ -233,7 +285,9 @@ def rows_stand_alone(backend: Backend, noisy: Tensor, logits: Tensor) -> bool:
         equal, changed = False, int((again.argmax(dim=1) != before.argmax(dim=1)).sum())
         if changed > MOST_CHANGED * len(rows):
             said = f"the model gives {changed} of {len(rows)} noisy images another class beside other images"
-            raise InputError(f"{said} in the batch: make every layer treat each by itself")
+            raise InputError(
+                f"{said} in the batch: make every layer treat each by itself"
+            )
     return equal
 
 
@@ -249,9 +303,13 @@ def made_up(shape: tuple[int, ...]) -> list[Tensor]:
     checks = 255 * ((down + across) % 2)
     planes = [0 * checks, 0 * checks + 128, 0 * checks + 255, checks]
     planes += [255 * down // max(1, height - 1), 255 * across // max(1, width - 1)]
-    rolled = planes[-1] + 64 * torch.arange(channels)[:, None, None]  # differs from channel to channel
+    rolled = (
+        planes[-1] + 64 * torch.arange(channels)[:, None, None]
+    )  # differs from channel to channel
     noise = torch.from_numpy(Stream(0, "behaviour").numpy().integers(0, 256, shape))
-    return [image.expand(shape).float() / 255.0 for image in (*planes, rolled % 256, noise)]
+    return [
+        image.expand(shape).float() / 255.0 for image in (*planes, rolled % 256, noise)
+    ]
 
 
 def check_fit(model: object, spec: DatasetSpec, noise: Noise | None = None) -> None:
@@ -273,25 +331,41 @@ def check_fit(model: object, spec: DatasetSpec, noise: Noise | None = None) -> N
     more = spec.open_ended and width is not None and width >= spec.num_classes
     way = f"give images of its own data set ({models.provenance_of(model).get('dataset', 'not recorded')})"
     if width not in (None, spec.num_classes) and not more:
-        raise InputError(f"the model has {width} classes and {spec.name} has {spec.num_classes}: {way}")
-    taken = {tuple(spec.shape), tuple(spec.shape if noise is None else noise.shape(spec.shape))}
+        raise InputError(
+            f"the model has {width} classes and {spec.name} has {spec.num_classes}: {way}"
+        )
+    taken = {
+        tuple(spec.shape),
+        tuple(spec.shape if noise is None else noise.shape(spec.shape)),
+    }
     if shape is not None and len(shape) == 1 and data.is_image(spec.shape):
         raise _takes_rows(model, shape[0], spec)
     if shape is not None and tuple(shape) not in taken:
-        raise InputError(f"the model takes inputs of shape {tuple(shape)}, and {spec.name}'s are {spec.shape}: {way}")
+        raise InputError(
+            f"the model takes inputs of shape {tuple(shape)}, and {spec.name}'s are {spec.shape}: {way}"
+        )
     own = {name: place for place, name in enumerate(_known(model, "classes") or ())}
     for place, name in enumerate(() if spec.open_ended else spec.classes):
         if own.get(name, place) != place:
             said = f"class {place} of {spec.name} is {shown(repr(name))}, which the model numbers {own[name]}"
             numbers = shown(", ".join(f"{k} {each}" for each, k in own.items()))
-            raise InputError(f"{said}: give the labels as the model's numbers ({numbers})")
+            raise InputError(
+                f"{said}: give the labels as the model's numbers ({numbers})"
+            )
 
 
 def _takes_rows(model: object, length: int, spec: DatasetSpec) -> InputError:
     """The error for a model of rows of `length` numbers that is asked about the images of `spec`."""
-    numbers, way = math.prod(spec.shape), "give a model for images, or rows of its own data"
+    numbers, way = (
+        math.prod(spec.shape),
+        "give a model for images, or rows of its own data",
+    )
     if numbers == length:
-        named = "--model-arg layout=rows" if isinstance(model, GraphFile) else "rs.wrap(model, layout='rows')"
+        named = (
+            "--model-arg layout=rows"
+            if isinstance(model, GraphFile)
+            else "rs.wrap(model, layout='rows')"
+        )
         way = f"{named} takes the numbers of an image, by channel, row and column, for a row"
     said = f"the model takes rows of {length} numbers, and {spec.name} has images {spec.shape}, of {numbers} numbers"
     return InputError(f"{said}: {way}")
@@ -302,10 +376,18 @@ def _known(model: object, name: str) -> Any:
     value = getattr(model, name, None)
     if isinstance(model, Classifier | ForeignModel | Denoised):
         return value
-    return value if name == "shape" and isinstance(value, tuple) and all(type(side) is int for side in value) else None
+    return (
+        value
+        if name == "shape"
+        and isinstance(value, tuple)
+        and all(type(side) is int for side in value)
+        else None
+    )
 
 
-def class_names(model: object, width: int, images: Images, indices: Sequence[int]) -> tuple[str, ...]:
+def class_names(
+    model: object, width: int, images: Images, indices: Sequence[int]
+) -> tuple[str, ...]:
     """The names of the K = `width` classes that the model answers with; its own where the data only number theirs.
 
     Raises:
@@ -314,13 +396,21 @@ def class_names(model: object, width: int, images: Images, indices: Sequence[int
     spec = images.spec
     if not spec.open_ended:
         if width != spec.num_classes:
-            raise InputError(f"the model gives {width} logits; {spec.name} has {spec.num_classes} classes")
+            raise InputError(
+                f"the model gives {width} logits; {spec.name} has {spec.num_classes} classes"
+            )
         return spec.classes
     labels = images.labels_at(torch.tensor(indices))
     beyond = (labels >= width).nonzero().flatten()
     if len(beyond):
         first = int(beyond[0])
         label, image = int(labels[first]), f"image {indices[first]} of {spec.name}"
-        raise InputError(f"label {label} of {image} is not in 0..{width - 1}: the model gives {width} logits")
+        raise InputError(
+            f"label {label} of {image} is not in 0..{width - 1}: the model gives {width} logits"
+        )
     own = _known(model, "classes")
-    return tuple(own) if own is not None and len(own) == width else tuple(map(str, range(width)))
+    return (
+        tuple(own)
+        if own is not None and len(own) == width
+        else tuple(map(str, range(width)))
+    )

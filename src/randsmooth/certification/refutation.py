@@ -21,17 +21,37 @@ from randsmooth.certificates import ABSTAIN, Certificates, CertificationSettings
 from randsmooth.certification.algorithm import count_classes
 from randsmooth.certification.backends import frozen
 from randsmooth.certification.engine import EVERY, Engine
-from randsmooth.certification.header import called, certified_as, check_answers, fingerprint
+from randsmooth.certification.header import (
+    called,
+    certified_as,
+    check_answers,
+    fingerprint,
+)
 from randsmooth.certification.run import Run
-from randsmooth.certification.smoothed import SmoothedClassifier, enough_to_predict, top_if_clear
+from randsmooth.certification.smoothed import (
+    SmoothedClassifier,
+    enough_to_predict,
+    top_if_clear,
+)
 from randsmooth.data import Images
 from randsmooth.errors import InputError
-from randsmooth.noise import GaussianPerCoordinate, HoldingFixed, Noise, Stream, address_of, draw
+from randsmooth.noise import (
+    GaussianPerCoordinate,
+    HoldingFixed,
+    Noise,
+    Stream,
+    address_of,
+    draw,
+)
 from randsmooth.progress import Progress, chosen_progress
 
 PREDICT = "attack/predict"
-ELSEWHERE = 200  # images, at most, that a search without gradients may begin its walks from
-START, SEARCH, CHOOSE, EDGE, NORMAL = (f"attack/{name}" for name in ("start", "search", "choose", "edge", "normal"))
+ELSEWHERE = (
+    200  # images, at most, that a search without gradients may begin its walks from
+)
+START, SEARCH, CHOOSE, EDGE, NORMAL = (
+    f"attack/{name}" for name in ("start", "search", "choose", "edge", "normal")
+)
 HALVINGS = 7  # of the segment on which the edge between two classes is looked for: 1% of its length
 BEYOND = (1.0, 2.0, 4.0)  # how far along a direction the other class is looked for
 
@@ -160,38 +180,69 @@ def attack(
         (1, (1, 1, 8, 8))
     """
     if not 0.0 < scale < math.inf:
-        raise InputError(f"scale={scale} must be a finite number above 0; 1 searches the certified ball")
+        raise InputError(
+            f"scale={scale} must be a finite number above 0; 1 searches the certified ball"
+        )
     for name, count in (("steps", steps), ("m", m), ("restarts", restarts)):
         if count is not None and count < 1:
             raise InputError(f"{name}={count} must be at least 1")
     rows = _certified_rows(table, take)
     n, settings = enough_to_predict(n, alpha, len(rows)), certified_as(table)
     if settings.sound:
-        raise InputError(f"{called(table)} is of images on the grid k/255 alone (sound=True), which no attack keeps to")
-    run = _run_of(table, model, images, settings if settings.counts_all else settings.replace(seed=seed), options)
+        raise InputError(
+            f"{called(table)} is of images on the grid k/255 alone (sound=True), which no attack keeps to"
+        )
+    run = _run_of(
+        table,
+        model,
+        images,
+        settings if settings.counts_all else settings.replace(seed=seed),
+        options,
+    )
     run.check_model(table)
     smoothed, images = run.smoothed, run.images
     _check_images(table, images)
     check_answers(smoothed.engine, images.spec.shape, table)
-    how: dict[str, Any] = {"steps": steps, "m": m, "restarts": restarts, "seed": seed, "gradient_free": gradient_free}
-    search = make_search(smoothed, images.spec.shape, lambda: _with_classes(table, images), **how)
+    how: dict[str, Any] = {
+        "steps": steps,
+        "m": m,
+        "restarts": restarts,
+        "seed": seed,
+        "gradient_free": gradient_free,
+    }
+    search = make_search(
+        smoothed, images.spec.shape, lambda: _with_classes(table, images), **how
+    )
     found, changed = list[tuple[NDArray[np.float32], float, int]](), 0
-    with chosen_progress(progress)(f"attack {table.name}", len(rows), "images") as reporter:
+    with chosen_progress(progress)(
+        f"attack {table.name}", len(rows), "images"
+    ) as reporter:
         batches = images.batches(torch.from_numpy(rows.idx).split(1))
-        for idx, y, radius, (x, _) in zip(rows.idx, rows.predict, rows.radius, batches, strict=True):
+        for idx, y, radius, (x, _) in zip(
+            rows.idx, rows.predict, rows.radius, batches, strict=True
+        ):
             image = x[0].cpu()
             point = search.find(image, int(y), scale * float(radius))
-            predict = predict_anywhere(smoothed.engine, point, n, alpha / len(rows), number=int(idx))
+            predict = predict_anywhere(
+                smoothed.engine, point, n, alpha / len(rows), number=int(idx)
+            )
             found.append((point.numpy(), search.distance(point, image), predict))
             changed += predict not in (ABSTAIN, int(y))
             reporter.advance(1, f"{changed} changed")
     points, distances, answers = map(np.array, zip(*found, strict=True))
     n, alpha = (settings.n, 0.0) if settings.counts_all else (n, alpha)
-    whose, free = (rows.idx, rows.label, rows.predict, rows.radius), not isinstance(search, Search)
-    return Attacks(*whose, points, distances, answers, scale, n, alpha, free, table.header.norm)
+    whose, free = (
+        (rows.idx, rows.label, rows.predict, rows.radius),
+        not isinstance(search, Search),
+    )
+    return Attacks(
+        *whose, points, distances, answers, scale, n, alpha, free, table.header.norm
+    )
 
 
-def predict_anywhere(engine: Engine, point: Tensor, n: int, alpha: float, *, number: int = 0) -> int:
+def predict_anywhere(
+    engine: Engine, point: Tensor, n: int, alpha: float, *, number: int = 0
+) -> int:
     """PREDICT (Cohen et al. 2019) at a point (C, H, W), which unlike an image may lie outside [0, 1]: class or ABSTAIN.
 
     Its noise is addressed by the point and differs from that of the search. `number` names the image in errors. Where
@@ -199,18 +250,32 @@ def predict_anywhere(engine: Engine, point: Tensor, n: int, alpha: float, *, num
     """
     every = engine.settings.counts_all
     plan = (EVERY, engine.settings.n) if every else (PREDICT, n)
-    return top_if_clear(count_classes(engine, point, [plan], number=number)[0], 0.0 if every else alpha)
+    return top_if_clear(
+        count_classes(engine, point, [plan], number=number)[0], 0.0 if every else alpha
+    )
 
 
 def _run_of(
-    table: Certificates, model: object, images: Any, settings: CertificationSettings, options: dict[str, Any]
+    table: Certificates,
+    model: object,
+    images: Any,
+    settings: CertificationSettings,
+    options: dict[str, Any],
 ) -> Run:
     """The run that made the table: its classifier on its images, which may lie elsewhere now."""
     header = table.header
     if header.split is None or (images is None and header.dataset is None):
-        raise InputError(f"{called(table)} does not name its {'split' if header.split is None else 'dataset'}")
-    images = data.registered(header.dataset, called(table)) if images is None else images
-    options |= {} if isinstance(images, Images) else {"resize": header.resize, "crop": header.crop}
+        raise InputError(
+            f"{called(table)} does not name its {'split' if header.split is None else 'dataset'}"
+        )
+    images = (
+        data.registered(header.dataset, called(table)) if images is None else images
+    )
+    options |= (
+        {}
+        if isinstance(images, Images)
+        else {"resize": header.resize, "crop": header.crop}
+    )
     options |= {"split": header.split, "num_classes": len(header.classes or ()) or None}
     return Run.of(model, images, settings, **options)
 
@@ -219,24 +284,36 @@ def _certified_rows(table: Certificates, most: int | None) -> Certificates:
     """The rows that certify a class, or so many of them, evenly spread. InputError if there are none, or too few."""
     certified = np.flatnonzero((table.predict != ABSTAIN) & (table.radius > 0.0))
     if not len(certified):
-        raise InputError(f"{called(table)} certifies none of its {len(table)} images: there is nothing to attack")
-    return table.rows(certified if most is None else certified[data.take(len(certified), most).numpy()])
+        raise InputError(
+            f"{called(table)} certifies none of its {len(table)} images: there is nothing to attack"
+        )
+    return table.rows(
+        certified
+        if most is None
+        else certified[data.take(len(certified), most).numpy()]
+    )
 
 
 def _with_classes(table: Certificates, images: Images) -> tuple[Tensor, Tensor]:
     """Certified images (P, C, H, W) to begin a walk from, and their classes (P,)."""
     rows = _certified_rows(table, None)
     some = data.take(len(rows), min(ELSEWHERE, len(rows)))
-    return images.batch(torch.from_numpy(rows.idx)[some])[0], torch.from_numpy(rows.predict)[some]
+    return images.batch(torch.from_numpy(rows.idx)[some])[0], torch.from_numpy(
+        rows.predict
+    )[some]
 
 
 def _check_images(table: Certificates, images: Images) -> None:
     """Raise InputError unless `images` contains those of the table, with the same pixels and labels."""
     place, indices = f"{images.spec.name} ({images.split})", table.idx.tolist()
     if max(indices) >= len(images):
-        raise InputError(f"{called(table)} has an image {max(indices)}; {place} has {len(images)} images")
+        raise InputError(
+            f"{called(table)} has an image {max(indices)}; {place} has {len(images)} images"
+        )
     if table.header.data != fingerprint(images, indices, labels=table.labelled):
-        raise InputError(f"{place} does not hold the images of {called(table)}: is it another data set of that name?")
+        raise InputError(
+            f"{place} does not hold the images of {called(table)}: is it another data set of that name?"
+        )
 
 
 def make_search(
@@ -256,13 +333,20 @@ def make_search(
         m, gradient_free, how: as in `attack`; `how` are steps, restarts and seed.
     """
     engine, seen = smoothed.engine, smoothed.settings.smoothing.shape(shape)
-    if gradient_free or (model := differentiable_copy(smoothed.model, seen, engine.device)) is None:
+    if (
+        gradient_free
+        or (model := differentiable_copy(smoothed.model, seen, engine.device)) is None
+    ):
         images, classes = elsewhere()
-        return GradientFreeSearch(engine=engine, elsewhere=images, classes=classes, m=m or 500, **how)
+        return GradientFreeSearch(
+            engine=engine, elsewhere=images, classes=classes, m=m or 500, **how
+        )
     return Search(engine=engine, model=model, m=m or 64, **how)
 
 
-def differentiable_copy(model: object, shape: Sequence[int], device: torch.device) -> nn.Module | None:
+def differentiable_copy(
+    model: object, shape: Sequence[int], device: torch.device
+) -> nn.Module | None:
     """A float32 copy of the model on `device`, with gradients for its input but not for its parameters.
 
     None where its logits have no gradient with respect to inputs of `shape`, several at once: a model with a part that
@@ -278,10 +362,12 @@ def differentiable_copy(model: object, shape: Sequence[int], device: torch.devic
     try:
         copied = frozen(copy.deepcopy(model).to(device, torch.float32))
         with torch.enable_grad():
-            logits = copied(torch.full((2, *shape), 0.5, requires_grad=True, device=device))
-    except (
-        Exception
-    ):  # it cannot be copied, run in float32 or asked about two images, of which its own code may complain
+            logits = copied(
+                torch.full((2, *shape), 0.5, requires_grad=True, device=device)
+            )
+    # It cannot be copied, run in float32 or asked about two images: its own code may
+    # complain of any of these.
+    except Exception:
         return None
     return copied if logits.requires_grad else None
 
@@ -320,11 +406,21 @@ class BallSearch:
 
     def copies_of(self, point: Tensor, stream: Stream) -> Tensor:
         """(m, *seen) noisy copies of a point (C, H, W), as the network sees them."""
-        noise, all_of_them = self.engine.settings.smoothing, self.engine.settings.counts_all
+        noise, all_of_them = (
+            self.engine.settings.smoothing,
+            self.engine.settings.counts_all,
+        )
         number = self.engine.settings.n if all_of_them else self.m
-        copies = torch.empty(number, *noise.shape(point.shape), device=self.engine.device)
+        copies = torch.empty(
+            number, *noise.shape(point.shape), device=self.engine.device
+        )
         if all_of_them:
-            noise.numbered(copies, (255.0 * point.clamp(0.0, 1.0)).round() / 255.0, 0, self.engine.seed)
+            noise.numbered(
+                copies,
+                (255.0 * point.clamp(0.0, 1.0)).round() / 255.0,
+                0,
+                self.engine.seed,
+            )
         else:
             noise.draw(copies, point, stream)
         return copies
@@ -337,7 +433,9 @@ class BallSearch:
     def distance(self, point: Tensor, x: Tensor) -> float:
         """Of two float32 tensors in the norm of the balls, computed in float64; between points of a grid exactly."""
         length = self.ball.length(point.double() - x.double())
-        return round(255.0 * length) / 255.0 if self.engine.settings.counts_all else length
+        return (
+            round(255.0 * length) / 255.0 if self.engine.settings.counts_all else length
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -371,25 +469,43 @@ class Search(BallSearch):
         """
         image, address, ball = x.to(self.engine.device), address_of(x), self.ball
         classes = torch.full((self.restarts,), y, device=image.device)
-        random = draw((self.restarts - 1, *x.shape), 1.0, stream=self._stream(START, address), device=image.device)
-        around, v = image[None], torch.cat([torch.zeros_like(image)[None], ball.start(random, eps)])
+        random = draw(
+            (self.restarts - 1, *x.shape),
+            1.0,
+            stream=self._stream(START, address),
+            device=image.device,
+        )
+        around, v = (
+            image[None],
+            torch.cat([torch.zeros_like(image)[None], ball.start(random, eps)]),
+        )
         for step in range(self.steps):
-            gradient = self._gradient(around + v, classes, self._stream(SEARCH, address, step))
+            gradient = self._gradient(
+                around + v, classes, self._stream(SEARCH, address, step)
+            )
             v = ball.moved(v, gradient, eps, 2.0 / self.steps, self.box(image))
         with torch.no_grad():
-            losses = mean_cross_entropy(self._logits(self._stream(CHOOSE, address), around + v), classes)
+            losses = mean_cross_entropy(
+                self._logits(self._stream(CHOOSE, address), around + v), classes
+            )
         return self.placed(image + v[losses.argmax()], x, eps)
 
     def _gradient(self, at: Tensor, classes: Tensor, stream: Stream) -> Tensor:
-        gradient, _ = climb(partial(self._logits, stream), mean_cross_entropy, classes, at)
+        gradient, _ = climb(
+            partial(self._logits, stream), mean_cross_entropy, classes, at
+        )
         if not bool(gradient.isfinite().all()):
-            raise InputError("the model's gradient with respect to the image is NaN or infinite: check the weights")
+            raise InputError(
+                "the model's gradient with respect to the image is NaN or infinite: check the weights"
+            )
         return gradient
 
     def _logits(self, stream: Stream, at: Tensor) -> Tensor:
         """(m, B, K) of m noisy copies of each point of `at` (B, C, H, W)."""
         seen = self.engine.settings.smoothing.clear(at)
-        copies = torch.stack([self.copies_of(point, stream) for point in at.detach()], dim=1)
+        copies = torch.stack(
+            [self.copies_of(point, stream) for point in at.detach()], dim=1
+        )
         return noisy_logits(self.model, seen, copies - seen.detach())
 
     def _stream(self, name: str, address: int, step: int = 0) -> Stream:
@@ -425,18 +541,32 @@ class GradientFreeSearch(BallSearch):
         self.engine.prepare(x.shape)
         others = self.ball.keeping(image, self.elsewhere[self.classes != y].to(image))
         nearest = others[(others - image).flatten(1).norm(dim=1).argsort()]
-        random = draw((self.restarts, *x.shape), 1.0, stream=Stream(self.seed, START).at(address), device=image.device)
+        random = draw(
+            (self.restarts, *x.shape),
+            1.0,
+            stream=Stream(self.seed, START).at(address),
+            device=image.device,
+        )
         far_off = image + self.ball.along(random, 2.0 * eps)
         starts = (nearest if len(nearest) else far_off)[: self.restarts]
-        found = [v for i, far in enumerate(starts) for v in self._walk(image, far, y, eps, (address, i))]
+        found = [
+            v
+            for i, far in enumerate(starts)
+            for v in self._walk(image, far, y, eps, (address, i))
+        ]
         points = [image + v for v in (self.ball.along(random[:1], eps)[0], *found)]
 
         def errors(point: Tensor) -> int:
-            return sum(int((self._answers(CHOOSE, point, address, part)[0] != y).sum()) for part in range(4))
+            return sum(
+                int((self._answers(CHOOSE, point, address, part)[0] != y).sum())
+                for part in range(4)
+            )
 
         return self.placed(max(points, key=errors), x, eps)
 
-    def _walk(self, image: Tensor, far: Tensor, y: int, eps: float, number: tuple[int, ...]) -> Iterator[Tensor]:
+    def _walk(
+        self, image: Tensor, far: Tensor, y: int, eps: float, number: tuple[int, ...]
+    ) -> Iterator[Tensor]:
         """Changes of length `eps`: towards the nearest points found on the edge, and along its normal."""
         ball, box, none = self.ball, self.box(image), torch.zeros_like(image)[None]
         direction, normal = far - image, none[0]
@@ -446,16 +576,30 @@ class GradientFreeSearch(BallSearch):
                 break
             yield ball.along(to_edge[None], eps)[0]
             answers, copies = self._answers(NORMAL, image + to_edge, *number, step)
-            normal = 0.5 * normal + unit(slopes(answers != y, copies, image.shape)[None])[0]
-            direction = to_edge + ball.step(normal[None], ball.length(to_edge) / (step + 1) ** 0.5)[0]
+            normal = (
+                0.5 * normal + unit(slopes(answers != y, copies, image.shape)[None])[0]
+            )
+            direction = (
+                to_edge
+                + ball.step(normal[None], ball.length(to_edge) / (step + 1) ** 0.5)[0]
+            )
         if normal.any():
             yield ball.moved(none, normal[None], eps, 1.0, box)[0]
 
-    def _to_edge(self, image: Tensor, direction: Tensor, y: int, number: tuple[int, ...]) -> Tensor | None:
+    def _to_edge(
+        self, image: Tensor, direction: Tensor, y: int, number: tuple[int, ...]
+    ) -> Tensor | None:
         """From the image to the first point along `direction` that is found to be of another class; None if none is."""
 
         def lost(share: float) -> bool:
-            return int(self._answers(EDGE, image + share * direction, *number)[0].mode().values) != y
+            return (
+                int(
+                    self._answers(EDGE, image + share * direction, *number)[0]
+                    .mode()
+                    .values
+                )
+                != y
+            )
 
         far = next((beyond for beyond in BEYOND if lost(beyond)), None)
         if far is None:
@@ -479,9 +623,15 @@ def slopes(wrong: Tensor, copies: Tensor, shape: Sequence[int]) -> Tensor:
         >>> slopes(torch.tensor([1, 1, 0, 0]), torch.tensor([[2.0, 1.0], [2.0, 0.0], [0.0, 1.0], [0.0, 0.0]]), (2,))
         tensor([0.5000, 0.0000])
     """
-    shown = copies.flatten(1)[:, : math.prod(shape)]  # whatever marks there are come after the numbers
+    shown = copies.flatten(1)[
+        :, : math.prod(shape)
+    ]  # whatever marks there are come after the numbers
     apart = shown - shown.mean(dim=0)
-    slope = (wrong.to(apart) - wrong.to(apart).mean()) @ apart / apart.square().sum(dim=0).clamp_min(1e-12)
+    slope = (
+        (wrong.to(apart) - wrong.to(apart).mean())
+        @ apart
+        / apart.square().sum(dim=0).clamp_min(1e-12)
+    )
     return slope.view(tuple(shape))
 
 
@@ -524,7 +674,10 @@ def on_grid(point: Tensor, x: Tensor, eps: float, ball: Ball) -> Tensor:
         tensor([ 54., 101.])
     """
     k = (255.0 * x.double()).round()
-    v = 255.0 * (ball.within(point.double().clamp(0.0, 1.0)[None] - k[None] / 255.0, eps)[0])
+    v = (
+        255.0
+        * (ball.within(point.double().clamp(0.0, 1.0)[None] - k[None] / 255.0, eps)[0])
+    )
     steps = (v + 1e-6 * v.sign()).trunc()
     left = math.floor(255.0 * eps + 1e-6) - int(steps.abs().sum())
     lost = (v - steps).abs().flatten()

@@ -15,14 +15,50 @@ import torch
 
 from randsmooth import certificates, data, models
 from randsmooth.atomic import claimed
-from randsmooth.certificates import Certificates, CertificationSettings, Header, Journal, JournalRow, Machine, Shard
-from randsmooth.certificates.journal import check_parquet, journal_path, shards_path, table_of
+from randsmooth.certificates import (
+    Certificates,
+    CertificationSettings,
+    Header,
+    Journal,
+    JournalRow,
+    Machine,
+    Shard,
+)
+from randsmooth.certificates.journal import (
+    check_parquet,
+    journal_path,
+    shards_path,
+    table_of,
+)
 from randsmooth.certificates.table import in_bytes
 from randsmooth.certification import header as headers
-from randsmooth.certification.algorithm import ImageEvidence, Job, Scheduler, certify_steps, uniform_number
-from randsmooth.certification.backends import Way, check_backend, one_at_a_time, slow_format
-from randsmooth.certification.matching import deviations_of_numbers, held_fixed, matched, questions, unnamed_features
-from randsmooth.certification.opening import class_names, completed, opened, reading_of, words_of_noise
+from randsmooth.certification.algorithm import (
+    ImageEvidence,
+    Job,
+    Scheduler,
+    certify_steps,
+    uniform_number,
+)
+from randsmooth.certification.backends import (
+    Way,
+    check_backend,
+    one_at_a_time,
+    slow_format,
+)
+from randsmooth.certification.matching import (
+    deviations_of_numbers,
+    held_fixed,
+    matched,
+    questions,
+    unnamed_features,
+)
+from randsmooth.certification.opening import (
+    class_names,
+    completed,
+    opened,
+    reading_of,
+    words_of_noise,
+)
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, Note, check_known
@@ -35,12 +71,23 @@ from randsmooth.urls import Place, delivered, is_url, place_of, without_credenti
 SCALES = 10  # times the smallest standard deviation of a feature, the largest at which one noise suits all
 OWN = 16  # of the run's own images, at most, whose answers are hashed
 LARGE_SIGMA = 8.0  # many times what anyone uses, and a quarter of the smallest that is usual in units of 0..255
-ASKED, TOO_FEW = 256, 20  # images that a model is asked about without noise, and so few that they say nothing
+ASKED, TOO_FEW = (
+    256,
+    20,
+)  # images that a model is asked about without noise, and so few that they say nothing
 GOLDEN = (5**0.5 - 1) / 2
-NEAR = 0.15  # share of the errors of guessing that a model avoids which knows hardly more
+NEAR = (
+    0.15  # share of the errors of guessing that a model avoids which knows hardly more
+)
 READING = ("image_column", "label_column", "resize", "crop")  # how images are read
 SHARED = ("adapted", "_matched")  # the same under any noise, on any of the images
-OPENED = (*SHARED, "completed", "smoothed", "selected", "_behaviour")  # the same for every shard
+OPENED = (
+    *SHARED,
+    "completed",
+    "smoothed",
+    "selected",
+    "_behaviour",
+)  # the same for every shard
 
 
 def certify(
@@ -89,24 +136,36 @@ def certify(
         (5, 100)
     """
     if workers is not None and not hasattr(workers, "certify"):
-        raise InputError(f"workers={workers!r}: say of what kind they are, such as rs.launch.Processes(4)")
+        raise InputError(
+            f"workers={workers!r}: say of what kind they are, such as rs.launch.Processes(4)"
+        )
     run, show = Run.of(model, dataset, settings, **options), chosen_progress(progress)
     if out is None:
         if workers is not None or resume or overwrite or run.shard is not None:
-            raise InputError("workers, shard, resume and overwrite are about a file: give out='something.parquet'")
+            raise InputError(
+                "workers, shard, resume and overwrite are about a file: give out='something.parquet'"
+            )
         return run.table(show)
     if workers is not None and run.shard is not None:
-        raise InputError(f"shard='{run.shard}', and workers, who share a run themselves: leave out one of them")
+        raise InputError(
+            f"shard='{run.shard}', and workers, who share a run themselves: leave out one of them"
+        )
     check_parquet(out)
     out = place_of(out) if run.shard is None else run.shard.file(place_of(out))
     with delivered(out, resume=resume, overwrite=overwrite) as path:
         if workers is not None:
-            table: Certificates = workers.certify(run, path, show, resume=resume, overwrite=overwrite)
+            table: Certificates = workers.certify(
+                run, path, show, resume=resume, overwrite=overwrite
+            )
             return table
         check_flags(path, resume=resume, overwrite=overwrite)
         if shards_path(path).exists() and not overwrite:
-            raise InputError(f"{shards_path(path)} holds a run that was shared out: --workers 1 or more goes on")
-        return (run.like(header_of(path)) if resume else run).into(path, show, overwrite=overwrite)
+            raise InputError(
+                f"{shards_path(path)} holds a run that was shared out: --workers 1 or more goes on"
+            )
+        return (run.like(header_of(path)) if resume else run).into(
+            path, show, overwrite=overwrite
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,7 +221,11 @@ class Run:
 
     @classmethod
     def of(
-        cls, model: object, dataset: Any = None, settings: CertificationSettings | None = None, **options: Any
+        cls,
+        model: object,
+        dataset: Any = None,
+        settings: CertificationSettings | None = None,
+        **options: Any,
     ) -> Self:
         """The run of these `options`, which are attributes of a run and fields of its settings. Errors as `certify`."""
         own = {each.name for each in fields(cls)}
@@ -170,7 +233,9 @@ class Run:
         given = {name: options.pop(name) for name in own.intersection(options)}
         settings = settings_from(CertificationSettings, settings, options)
         check_backend(settings.backend)
-        given["shard"] = Shard.parse(given["shard"]) if given.get("shard") is not None else None
+        given["shard"] = (
+            Shard.parse(given["shard"]) if given.get("shard") is not None else None
+        )
         said = {name: value for name, value in given.items() if value is not None}
         return cls(model=model, dataset=dataset, settings=settings, **said)
 
@@ -182,21 +247,35 @@ class Run:
         if header is None or header.backend is None:
             return self
         begun = {"backend": header.backend, "batch": header.batch}
-        begun |= {"precision": certificates.precision_named(header.precision)} if header.precision else {}
-        left_open = {name: value for name, value in begun.items() if getattr(self.settings, name) in (None, "auto")}
+        begun |= (
+            {"precision": certificates.precision_named(header.precision)}
+            if header.precision
+            else {}
+        )
+        left_open = {
+            name: value
+            for name, value in begun.items()
+            if getattr(self.settings, name) in (None, "auto")
+        }
         return replace(self, settings=self.settings.replace(**left_open))
 
     def of_shard(self, shard: Shard) -> Run:
         """A shard of this run, for which nothing is opened again."""
         return self._changed(OPENED, shard=shard)
 
-    def on(self, settings: CertificationSettings, only: tuple[tuple[int, ...], str] | None = None) -> Run:
+    def on(
+        self,
+        settings: CertificationSettings,
+        only: tuple[tuple[int, ...], str] | None = None,
+    ) -> Run:
         """This run under `settings`, on the images that `only` says; neither model nor data is opened again."""
         return self._changed(SHARED, settings=settings, only=only, take=None, skip=None)
 
     def _changed(self, kept: Sequence[str], **changes: Any) -> Run:
         other = replace(self, **changes)
-        vars(other).update({name: vars(self)[name] for name in kept if name in vars(self)})
+        vars(other).update(
+            {name: vars(self)[name] for name in kept if name in vars(self)}
+        )
         return other
 
     @cached_property
@@ -216,15 +295,23 @@ class Run:
 
     @property
     def _reading(self) -> dict[str, Any]:
-        return reading_of(self.adapted, self.completed[0], {name: getattr(self, name) for name in READING})
+        return reading_of(
+            self.adapted,
+            self.completed[0],
+            {name: getattr(self, name) for name in READING},
+        )
 
     def loaded(self, split: str) -> data.Images:
         """A split of the data set, whose images are decoded when they are needed."""
-        return data.load(self.completed[0], split, stream=True, categories=True, **self._reading)
+        return data.load(
+            self.completed[0], split, stream=True, categories=True, **self._reading
+        )
 
     @cached_property
     def _matched(self) -> tuple[models.BaseClassifier, data.Images]:
-        return matched(self.adapted, self.loaded(self.split), self.completed[1].smoothing)
+        return matched(
+            self.adapted, self.loaded(self.split), self.completed[1].smoothing
+        )
 
     @property
     def images(self) -> data.Images:
@@ -241,11 +328,19 @@ class Run:
         """What certifies."""
         settings, shape = self.completed[1], self.images.spec.shape
         if isinstance(settings.noise, InDeviations):
-            settings = settings.replace(noise=settings.noise.learned(deviations_of_numbers(self.loaded("train"))))
+            settings = settings.replace(
+                noise=settings.noise.learned(
+                    deviations_of_numbers(self.loaded("train"))
+                )
+            )
         if self.images.spec.held:
-            settings = settings.replace(noise=held_fixed(settings.smoothing, self.images.spec))
+            settings = settings.replace(
+                noise=held_fixed(settings.smoothing, self.images.spec)
+            )
         device = models.pick_device(self.device)
-        return SmoothedClassifier(self.base, settings.of(shape), device=device, shape=shape)
+        return SmoothedClassifier(
+            self.base, settings.of(shape), device=device, shape=shape
+        )
 
     @cached_property
     def selected(self) -> tuple[tuple[int, ...], str]:
@@ -259,7 +354,11 @@ class Run:
     @cached_property
     def indices(self) -> tuple[int, ...]:
         """Positions of the images, in the order of the table."""
-        return tuple(self.selected[0] if self.shard is None else self.shard.share(self.selected[0]))
+        return tuple(
+            self.selected[0]
+            if self.shard is None
+            else self.shard.share(self.selected[0])
+        )
 
     @cached_property
     def hashes(self) -> dict[int, int]:
@@ -269,7 +368,9 @@ class Run:
     @cached_property
     def _behaviour(self) -> dict[str, str]:
         own, _ = self.images.batch(_some(self.selected[0], OWN))
-        return headers.behaviour(self.smoothed.engine, self.images.spec.shape, list(own))
+        return headers.behaviour(
+            self.smoothed.engine, self.images.spec.shape, list(own)
+        )
 
     @cached_property
     def header(self) -> Header:
@@ -278,24 +379,51 @@ class Run:
         Raises:
             InputError: the model is not for these images or needs an `identity`, or the settings need labels.
         """
-        engine, images, settings = self.smoothed.engine, self.images, self.smoothed.settings
+        engine, images, settings = (
+            self.smoothed.engine,
+            self.images,
+            self.smoothed.settings,
+        )
         if settings.label_aware and not images.labelled:
-            raise InputError("label-aware certification and certified accuracy need images with labels")
-        facts: dict[str, Any] = {"dataset": images.spec.name, "split": images.split, "selection": self.selected[1]}
+            raise InputError(
+                "label-aware certification and certified accuracy need images with labels"
+            )
+        facts: dict[str, Any] = {
+            "dataset": images.spec.name,
+            "split": images.split,
+            "selection": self.selected[1],
+        }
         facts["model"] = headers.describe_model(self.base, self.identity)
         named = isinstance(self.model, str | Path)
-        if named and (self.model_args or (":" in str(self.model) and not is_url(str(self.model)))):
-            facts["model"] |= {"source": without_credentials(str(self.model))}  # which is code, or was given arguments
-            facts["model"] |= {"arguments": told(self.model_args)} if self.model_args else {}
-        engine.prepare(images.spec.shape, len(self.indices) * (settings.n0 + settings.n))
+        if named and (
+            self.model_args or (":" in str(self.model) and not is_url(str(self.model)))
+        ):
+            facts["model"] |= {
+                "source": without_credentials(str(self.model))
+            }  # which is code, or was given arguments
+            facts["model"] |= (
+                {"arguments": told(self.model_args)} if self.model_args else {}
+            )
+        engine.prepare(
+            images.spec.shape, len(self.indices) * (settings.n0 + settings.n)
+        )
         if isinstance(self.base, models.ForeignModel):
-            facts["model"]["arch"] = self.base.kind  # which says whether it gives labels, known once it was asked
+            facts["model"]["arch"] = (
+                self.base.kind
+            )  # which says whether it gives labels, known once it was asked
         facts["data"] = headers.fingerprint(images, self.indices, hashes=self.hashes)
-        facts |= {"classes": class_names(self.base, engine.classes, images, self.indices), "behaviour": self._behaviour}
+        facts |= {
+            "classes": class_names(self.base, engine.classes, images, self.indices),
+            "behaviour": self._behaviour,
+        }
         facts |= {} if images.spec.fit is None else images.spec.fit.words()
         if self.shard is not None:
             facts["shard"] = str(self.shard)
-            facts |= {} if self.command is None else {"command": tuple(map(headers.runnable_here, self.command))}
+            facts |= (
+                {}
+                if self.command is None
+                else {"command": tuple(map(headers.runnable_here, self.command))}
+            )
         return headers.made_with(engine, settings, images.spec.shape, **facts)
 
     @property
@@ -309,11 +437,21 @@ class Run:
             yield f"no noise on {shown(', '.join(held))}: certificates are about changes of the other columns alone"
         yield from self._other_training()
         if self._reading["resize"] != self.resize or self._reading["crop"] != self.crop:
-            how = (f"{name} {size}" for name in ("resize", "crop") if (size := getattr(header, name)) is not None)
+            how = (
+                f"{name} {size}"
+                for name in ("resize", "crop")
+                if (size := getattr(header, name)) is not None
+            )
             yield f"images are brought to size as in the model's training: {', '.join(how)}"
         if engine.settings.chooses:
-            rates = ", ".join(f"{way} {rate:,.0f}" for way, rate in engine.rates.items())
-            why = f"images per second: {rates}" if rates else "no trial: the run is short, or there is no choice"
+            rates = ", ".join(
+                f"{way} {rate:,.0f}" for way, rate in engine.rates.items()
+            )
+            why = (
+                f"images per second: {rates}"
+                if rates
+                else "no trial: the run is short, or there is no choice"
+            )
             yield f"backend {Way(engine.backend.name, engine.backend.precision)}, batches of {engine.batch} ({why})"
         slow = (slow_format(engine.backend), one_at_a_time(engine.backend))
         yield from filter(None, (*slow, *models.notes_of(self.base), *header.notes))
@@ -356,16 +494,36 @@ class Run:
         """Where it is not about what the model, or a part of it, was made for: allowed, but seldom meant."""
         parts = {"the model was trained with": models.provenance_of(self.base)}
         if isinstance(self.base, models.Denoised):
-            known = {name: value for name, value in self.base.provenance.items() if name == "dataset"}
-            parts = {"the classifier was trained with": known, "the denoiser is for": self.base.denoiser_is_for}
+            known = {
+                name: value
+                for name, value in self.base.provenance.items()
+                if name == "dataset"
+            }
+            parts = {
+                "the classifier was trained with": known,
+                "the denoiser is for": self.base.denoiser_is_for,
+            }
         now = {name: getattr(self.header, name) for name in ("sigma", "resize", "crop")}
-        now |= {"dataset": str(self.completed[0])} if isinstance(self.completed[0], str | Path) else {}
+        now |= (
+            {"dataset": str(self.completed[0])}
+            if isinstance(self.completed[0], str | Path)
+            else {}
+        )
         for words, known in parts.items():
             if self.header.distribution or known.get("noise"):  # not both are Gaussian
-                known = {**known, "noise": words_of_noise(known), "sigma": self.header.sigma}
+                known = {
+                    **known,
+                    "noise": words_of_noise(known),
+                    "sigma": self.header.sigma,
+                }
                 now["noise"] = self.header.smoothing.text if known["noise"] else None
-            for what in (name for name in now if known.get(name, now[name]) != now[name]):
-                was, is_now = ("none" if value is None else value for value in (known[what], now[what]))
+            for what in (
+                name for name in now if known.get(name, now[name]) != now[name]
+            ):
+                was, is_now = (
+                    "none" if value is None else value
+                    for value in (known[what], now[what])
+                )
                 yield f"{words} {what} {was}, not {is_now}"
 
     @cached_property
@@ -373,19 +531,31 @@ class Run:
         """How many of the images the model is right about without noise; and what to look at if that is guessing."""
         some = torch.tensor(_some(self.indices, ASKED))
         asked = (x.cpu() for x, _ in self.images.batches(some.split(ASKED // 4)))
-        answers = torch.cat([self.smoothed.engine.ask(x).argmax(dim=1).cpu() for x in asked])
+        answers = torch.cat(
+            [self.smoothed.engine.ask(x).argmax(dim=1).cpu() for x in asked]
+        )
         right, total = int((answers == self.images.labels_at(some)).sum()), len(some)
         guess = 1 / self.smoothed.engine.classes
         inputs = "rows" if self.images.spec.features else "images"
         said = f"without noise the model is right about {right} of {total} of these {inputs} ({right / total:.1%})"
         doubt = ""
         if total >= TOO_FEW and right <= (guess + NEAR * (1 - guess)) * total:
-            numbered = ", ".join(f"{place} {shown(name)}" for place, name in enumerate(self.images.spec.classes[:3]))
-            taken = "features in these units" if self.images.spec.features else "images in [0, 1]"
+            numbered = ", ".join(
+                f"{place} {shown(name)}"
+                for place, name in enumerate(self.images.spec.classes[:3])
+            )
+            taken = (
+                "features in these units"
+                if self.images.spec.features
+                else "images in [0, 1]"
+            )
             epochs, take = map(models.provenance_of(self.base).get, ("epochs", "take"))
             on = f" on {take:,} images" if type(take) is int else ""
             doubt += f", hardly more often than guessing ({guess:.1%}): "
-            doubt += f"was it trained long enough ({epochs} epoch{'s' * (epochs != 1)}{on}), " * (type(epochs) is int)
+            doubt += (
+                f"was it trained long enough ({epochs} epoch{'s' * (epochs != 1)}{on}), "
+                * (type(epochs) is int)
+            )
             doubt += f"are its classes numbered as the data's ({numbered}, ...), and does it take {taken}?"
         return said, doubt
 
@@ -416,8 +586,16 @@ class Run:
         for job in Scheduler[tuple[int, ImageEvidence]](engine).run(self._jobs(left)):
             assert job.result is not None
             label, found = job.result
-            facts: dict[str, Any] = {} if here is None else {"machine": here, "image": in_bytes(job.address)}
-            facts |= {"u": uniform_number(engine.seed, job.address)} if header.bound == "randomised" else {}
+            facts: dict[str, Any] = (
+                {}
+                if here is None
+                else {"machine": here, "image": in_bytes(job.address)}
+            )
+            facts |= (
+                {"u": uniform_number(engine.seed, job.address)}
+                if header.bound == "randomised"
+                else {}
+            )
             yield JournalRow(job.number, label, *found, round(job.seconds, 6), **facts)
 
     def _jobs(self, left: Iterable[int]) -> Iterator[Job[tuple[int, ImageEvidence]]]:
@@ -425,14 +603,24 @@ class Run:
         header, rule = self.header, certificates.rule_of(self.header)
 
         def steps(label: int) -> Any:
-            return label, (yield from certify_steps(rule, header.n0 or 0, label if header.label_aware else None))
+            return label, (
+                yield from certify_steps(
+                    rule, header.n0 or 0, label if header.label_aware else None
+                )
+            )
 
         positions, ahead = tee(left)  # images are decoded ahead
-        for index, (x, y) in zip(positions, self.images.batches(torch.tensor([index]) for index in ahead), strict=True):
+        for index, (x, y) in zip(
+            positions,
+            self.images.batches(torch.tensor([index]) for index in ahead),
+            strict=True,
+        ):
             job = Job(index, x[0], steps(int(y[0])))
             if job.address != self.hashes[index]:
                 changed = f"{self.images.name_of(index)} has other pixels than when this run began"
-                raise InputError(f"{changed}: put it back and resume, or certify into another file")
+                raise InputError(
+                    f"{changed}: put it back and resume, or certify into another file"
+                )
             yield job
 
     def table(self, show: Progress = silent) -> Certificates:
@@ -445,7 +633,9 @@ class Run:
                 reporter.advance(1)
         return table_of(self.header, [found[index] for index in self.indices])
 
-    def into(self, out: Path, show: Progress = silent, *, overwrite: bool = False) -> Certificates:
+    def into(
+        self, out: Path, show: Progress = silent, *, overwrite: bool = False
+    ) -> Certificates:
         """The table, and the file `out`. What a run into it was killed over goes on, unless it is to be overwritten.
 
         A run that is killed, at whatever moment, loses the few images in hand. What is reported as done was written to
@@ -462,10 +652,14 @@ class Run:
             ...     Run.of(model, "digits", sigma=0.5, n=1000, take=2).into(Path(folder) / "two.parquet").idx
             array([  0, 182])
         """
-        if out.exists() and not (overwrite or journal_path(out).exists()):  # also where nothing may be written
+        if out.exists() and not (
+            overwrite or journal_path(out).exists()
+        ):  # also where nothing may be written
             return self.finished(out)
         path = journal_path(out)
-        with claimed(out) as check_claim:  # so that no other run finishes, or begins, meanwhile
+        with claimed(
+            out
+        ) as check_claim:  # so that no other run finishes, or begins, meanwhile
             if overwrite:
                 out.unlink(missing_ok=True)
                 shutil.rmtree(shards_path(out), ignore_errors=True)
@@ -473,7 +667,11 @@ class Run:
                 table = self.finished(out)
             else:
                 begins = overwrite or not path.exists()
-                with Journal.create(path, self.header) if begins else Journal.resume(path, self.header) as journal:
+                with (
+                    Journal.create(path, self.header)
+                    if begins
+                    else Journal.resume(path, self.header) as journal
+                ):
                     table = self._journalled(journal, out, show)
                     check_claim()
                     certificates.write_parquet(table, out)
@@ -487,13 +685,25 @@ class Run:
                 self._tell(show, reporter)
                 done, right = {row.idx for row in journal.rows}, _settled(journal)
                 reporter.skip(len(done))
-                for row in self.rows([index for index in spread(self.indices) if index not in done]):
+                for row in self.rows(
+                    [index for index in spread(self.indices) if index not in done]
+                ):
                     journal.append(row)
-                    safe = journal.settle() if len(journal.rows) < len(self.indices) else journal.sync()
+                    safe = (
+                        journal.settle()
+                        if len(journal.rows) < len(self.indices)
+                        else journal.sync()
+                    )
                     if safe:
                         right += _settled(journal)
-                        kind = "certified and right" if self.images.labelled else "certified"
-                        reporter.advance(safe, f"{right / len(journal.rows):.1%} {kind}")
+                        kind = (
+                            "certified and right"
+                            if self.images.labelled
+                            else "certified"
+                        )
+                        reporter.advance(
+                            safe, f"{right / len(journal.rows):.1%} {kind}"
+                        )
             table = journal.table(self.indices, out.stem)
         except InputError:
             if not journal.rows:
@@ -505,7 +715,9 @@ class Run:
     def finished(self, out: Path) -> Certificates:
         """The table in the file `out`. InputError where it is of another run."""
         table = certificates.read_parquet(out)
-        several = self.shard is not None or bool(table.header.machines)  # rows say which machine made them
+        several = self.shard is not None or bool(
+            table.header.machines
+        )  # rows say which machine made them
         certificates.check_same_run(table.header, self.header, out, several=several)
         return table
 
@@ -513,12 +725,18 @@ class Run:
 def _settled(journal: Journal) -> int:
     """How many of the rows since the last call are certified, and right as far as there are labels."""
     table = journal.judge()
-    return int((table.correct if table.labelled else table.predict != certificates.ABSTAIN).sum())
+    return int(
+        (
+            table.correct if table.labelled else table.predict != certificates.ABSTAIN
+        ).sum()
+    )
 
 
 def _some(indices: Sequence[int], most: int) -> list[int]:
     """At most so many of the `indices`, evenly spread."""
-    return torch.tensor(indices)[data.take(len(indices), min(most, len(indices)))].tolist()
+    return torch.tensor(indices)[
+        data.take(len(indices), min(most, len(indices)))
+    ].tolist()
 
 
 def spread(indices: Sequence[int]) -> list[int]:
@@ -528,13 +746,20 @@ def spread(indices: Sequence[int]) -> list[int]:
         >>> spread(range(0, 80, 10))
         [0, 50, 20, 70, 40, 10, 60, 30]
     """
-    return [indices[place] for place in sorted(range(len(indices)), key=lambda place: place * GOLDEN % 1)]
+    return [
+        indices[place]
+        for place in sorted(range(len(indices)), key=lambda place: place * GOLDEN % 1)
+    ]
 
 
-def choose(total: int, take: int | None, skip: int | None) -> tuple[tuple[int, ...], str]:
+def choose(
+    total: int, take: int | None, skip: int | None
+) -> tuple[tuple[int, ...], str]:
     """Positions of the images to certify, and how they were chosen, in words."""
     if take is not None and skip is not None:
-        raise InputError(f"take={take} and skip={skip} choose images in two ways: give one of them")
+        raise InputError(
+            f"take={take} and skip={skip} choose images in two ways: give one of them"
+        )
     if take is not None:
         return tuple(data.take(total, take).tolist()), f"take {take} of {total}"
     if skip is not None:
@@ -545,8 +770,13 @@ def choose(total: int, take: int | None, skip: int | None) -> tuple[tuple[int, .
 def check_flags(out: Path, *, resume: bool, overwrite: bool) -> None:
     """Raise InputError for both flags at once, or for neither where `out` or its journal exists."""
     if resume and overwrite:
-        raise InputError("resume=True goes on, overwrite=True begins anew: give one of them")
-    there = next((path for path in (out, journal_path(out), shards_path(out)) if path.exists()), None)
+        raise InputError(
+            "resume=True goes on, overwrite=True begins anew: give one of them"
+        )
+    there = next(
+        (path for path in (out, journal_path(out), shards_path(out)) if path.exists()),
+        None,
+    )
     if there is not None and not (resume or overwrite):
         ways = "resume=True. To begin anew: overwrite=True, or another out (--out)"
         raise InputError(f"{there} exists. To go on with it: {ways}")

@@ -14,9 +14,23 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from randsmooth import bounds, models
-from randsmooth.certificates import ABSTAIN, BATCH_MATTERS, CertificationSettings, decide
+from randsmooth.certificates import (
+    ABSTAIN,
+    BATCH_MATTERS,
+    CertificationSettings,
+    decide,
+)
 from randsmooth.certification import algorithm
-from randsmooth.certification.algorithm import PREDICT, Job, T, Until, certify_steps, count_once, results, uniforms
+from randsmooth.certification.algorithm import (
+    PREDICT,
+    Job,
+    T,
+    Until,
+    certify_steps,
+    count_once,
+    results,
+    uniforms,
+)
 from randsmooth.certification.engine import Engine, SampleRange
 from randsmooth.certification.opening import opened
 from randsmooth.errors import InputError, Note
@@ -112,11 +126,17 @@ class SmoothedClassifier:
     ) -> None:
         self.model = opened(model, {}, num_classes)
         self.settings = settings_from(CertificationSettings, settings, fields)
-        if shape is None and (own := getattr(self.model, "shape", None)) is not None:  # what is seen of an input
-            seen = self.settings.smoothing.shape(own) if self.settings.names_noise else own
+        if (
+            shape is None and (own := getattr(self.model, "shape", None)) is not None
+        ):  # what is seen of an input
+            seen = (
+                self.settings.smoothing.shape(own) if self.settings.names_noise else own
+            )
             shape = own if tuple(seen) == tuple(own) else None
         self.shape = None if shape is None else tuple(shape)  # of an input, if known
-        seed = fresh_seed() if self.seed is None else self.seed  # nobody is to guess that of `engine` either
+        seed = (
+            fresh_seed() if self.seed is None else self.seed
+        )  # nobody is to guess that of `engine` either
         weights = self.model.parameters() if isinstance(self.model, nn.Module) else ()
         own = next((each.device for each in weights), torch.device("cpu"))
         where = own if device is None else models.pick_device(device)
@@ -162,33 +182,62 @@ class SmoothedClassifier:
         settings, images = self.settings_for(settings, fields), self.checked(x)
         rule = settings.of(images.shape[1:]).stopping_rule()
         if until is not None and not rule.sequential:
-            raise InputError(f"rule {settings.rule!r} decides once, at its end: stop anytime, grid, dense or radius=R")
-        jobs = [Job(i, image, certify_steps(rule, settings.n0, until=until)) for i, image in enumerate(images)]
+            raise InputError(
+                f"rule {settings.rule!r} decides once, at its end: stop anytime, grid, dense or radius=R"
+            )
+        jobs = [
+            Job(i, image, certify_steps(rule, settings.n0, until=until))
+            for i, image in enumerate(images)
+        ]
         found, engine = self._run(jobs)
-        counts0, counts = (np.stack([getattr(each, part) for each in found]) for part in ("counts0", "counts"))
-        paths, seconds = tuple(each.path for each in found), np.array([round(job.seconds, 6) for job in jobs])
+        counts0, counts = (
+            np.stack([getattr(each, part) for each in found])
+            for part in ("counts0", "counts")
+        )
+        paths, seconds = (
+            tuple(each.path for each in found),
+            np.array([round(job.seconds, 6) for job in jobs]),
+        )
         u = uniforms(settings.bound, engine.seed, [job.address for job in jobs])
         decided = decide(rule, Evidence.of(counts0, counts, paths=paths, u=u))
         return Certified(*decided, counts0, counts, paths, seconds, settings, engine)
 
-    def settings_for(self, settings: CertificationSettings | None, fields: Mapping[str, Any]) -> CertificationSettings:
+    def settings_for(
+        self, settings: CertificationSettings | None, fields: Mapping[str, Any]
+    ) -> CertificationSettings:
         """Those of one call: what they leave open is the classifier's, and what makes the classifier must be its own.
 
         Raises:
             InputError: they are of another base classifier or noise, or label-aware: there are no labels here.
         """
-        settings = settings_from(CertificationSettings, self.settings if settings is None else settings, fields)
+        settings = settings_from(
+            CertificationSettings,
+            self.settings if settings is None else settings,
+            fields,
+        )
         named = {"sigma", "noise"} if settings.names_noise else set()
-        open_ = {name: value for name, value in self.settings if getattr(settings, name) is None and name not in named}
+        open_ = {
+            name: value
+            for name, value in self.settings
+            if getattr(settings, name) is None and name not in named
+        }
         settings = settings.replace(**open_)
         for name in OF_THE_CLASSIFIER:
-            if (wanted := getattr(settings, name)) != (own := getattr(self.settings, name)):
-                raise InputError(f"{name}={wanted!r} is not this classifier's {own!r}: make another SmoothedClassifier")
+            if (wanted := getattr(settings, name)) != (
+                own := getattr(self.settings, name)
+            ):
+                raise InputError(
+                    f"{name}={wanted!r} is not this classifier's {own!r}: make another SmoothedClassifier"
+                )
         if settings.label_aware:
-            raise InputError("label_aware=True needs labels: certify a data set with `randsmooth.certify`")
+            raise InputError(
+                "label_aware=True needs labels: certify a data set with `randsmooth.certify`"
+            )
         return settings
 
-    def predict(self, x: Tensor | NDArray[Any], n: int = 1000, alpha: float = 0.001) -> NDArray[np.int64]:
+    def predict(
+        self, x: Tensor | NDArray[Any], n: int = 1000, alpha: float = 0.001
+    ) -> NDArray[np.int64]:
         """The smoothed class of images, or ABSTAIN (PREDICT of Cohen et al. 2019).
 
         A class returned is not g(x) with probability <= alpha. Under the rule exact all copies are counted, and neither
@@ -205,7 +254,12 @@ class SmoothedClassifier:
         if self.settings.counts_all:
             return self.certify(x).predict
         ranges = [SampleRange(PREDICT, 0, enough_to_predict(n, alpha))]
-        counts, _ = self._run([Job(i, image, count_once(ranges)) for i, image in enumerate(self.checked(x))])
+        counts, _ = self._run(
+            [
+                Job(i, image, count_once(ranges))
+                for i, image in enumerate(self.checked(x))
+            ]
+        )
         return np.array([top_if_clear(row, alpha) for (row,) in counts], np.int64)
 
     def _run(self, jobs: Sequence[Job[T]]) -> tuple[list[T], Engine]:
@@ -224,7 +278,9 @@ class SmoothedClassifier:
         x = x[None] if isinstance(x, Tensor) and x.dim() == one else x
         x = models.check_inputs(x, self.shape)
         if not len(x):
-            raise InputError("no input given; expected a batch, such as (B, C, H, W), with B >= 1")
+            raise InputError(
+                "no input given; expected a batch, such as (B, C, H, W), with B >= 1"
+            )
         return x
 
 
@@ -240,10 +296,18 @@ def enough_to_predict(n: float, alpha: float, images: int = 1) -> int:
     """
     bounds.check_alpha(alpha)
     n, level = int(whole_number(n)), alpha / images
-    least = next(k for k in count(1) if bounds.two_sided_p_value(k, k) <= level)  # 2 * 2^-k
+    least = next(
+        k for k in count(1) if bounds.two_sided_p_value(k, k) <= level
+    )  # 2 * 2^-k
     if n < least:
-        each = f" over {images} images is {level:.3g} for each, which" if images > 1 else ""
-        raise InputError(f"alpha={alpha}{each} needs n >= {least} to predict any class; got n={n}")
+        each = (
+            f" over {images} images is {level:.3g} for each, which"
+            if images > 1
+            else ""
+        )
+        raise InputError(
+            f"alpha={alpha}{each} needs n >= {least} to predict any class; got n={n}"
+        )
     return n
 
 
@@ -253,7 +317,11 @@ def top_if_clear(counts: NDArray[np.int64], alpha: float) -> int:
     Of counts of all copies, for which alpha is 0, it is clear where it is more frequent.
     """
     runner_up, top = map(int, np.sort(counts)[-2:])
-    clear = bounds.two_sided_p_value(top, top + runner_up) <= alpha if alpha else top > runner_up
+    clear = (
+        bounds.two_sided_p_value(top, top + runner_up) <= alpha
+        if alpha
+        else top > runner_up
+    )
     return int(counts.argmax()) if clear else ABSTAIN
 
 
@@ -292,7 +360,10 @@ class Watched:
 
 
 def watch(
-    smoothed: SmoothedClassifier, x: Tensor, settings: CertificationSettings | None = None, **fields: Any
+    smoothed: SmoothedClassifier,
+    x: Tensor,
+    settings: CertificationSettings | None = None,
+    **fields: Any,
 ) -> Iterator[Watched]:
     """Certify one image, and tell at every look what its samples prove so far.
 
@@ -319,8 +390,14 @@ def watch(
     if len(images) != 1:
         raise InputError(f"one image can be watched at a time; got {len(images)}")
     if settings.n0 == 0:
-        raise InputError("n0=0: a certificate is watched for the class that n0 >= 1 samples pick; 100 are usual")
-    image, rule, engine = images[0], settings.of(images.shape[1:]).stopping_rule(), smoothed.drawing(images[0])
+        raise InputError(
+            "n0=0: a certificate is watched for the class that n0 >= 1 samples pick; 100 are usual"
+        )
+    image, rule, engine = (
+        images[0],
+        settings.of(images.shape[1:]).stopping_rule(),
+        smoothed.drawing(images[0]),
+    )
     u, path = uniforms(settings.bound, engine.seed, [address_of(image)]), list[int]()
 
     def counted(samples: SampleRange) -> Any:
@@ -331,6 +408,14 @@ def watch(
     while (look := rule.next_look(path)) is not None:
         counts = counts + counted(algorithm.estimating(rule, int(counts.sum()), look))
         path.append(int(counts[picked]))
-        evidence = Evidence.of(counts0[None], counts[None], paths=[np.array(path, np.int64)], u=u)
+        evidence = Evidence.of(
+            counts0[None], counts[None], paths=[np.array(path, np.int64)], u=u
+        )
         (predict,), (radius,) = decide(rule, evidence)
-        yield Watched(int(predict), float(radius), float(rule.claims(evidence)[0][0]), counts0, counts)
+        yield Watched(
+            int(predict),
+            float(radius),
+            float(rule.claims(evidence)[0][0]),
+            counts0,
+            counts,
+        )

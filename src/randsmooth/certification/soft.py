@@ -11,7 +11,13 @@ from torch import Tensor
 
 from randsmooth import bounds
 from randsmooth.certificates import ABSTAIN, check_budget
-from randsmooth.certification.algorithm import ESTIMATE, SELECT, Ints, answered_samples, not_finite
+from randsmooth.certification.algorithm import (
+    ESTIMATE,
+    SELECT,
+    Ints,
+    answered_samples,
+    not_finite,
+)
 from randsmooth.certification.engine import Engine, SampleRange
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.errors import InputError, check_known
@@ -22,9 +28,15 @@ from randsmooth.rules import check_samples
 Floats = NDArray[np.float64]
 # Lower bounds on the mean of values in [0, 1], of the values (S, n), their mean and variance (S,), n and alpha.
 MEAN_BOUNDS: dict[str, Callable[[Floats, Floats, Floats, int, float], Floats]] = {
-    "bernstein": lambda _, mean, variance, n, alpha: bounds.bernstein_lower(mean, variance, n, alpha),
-    "hoeffding": lambda _, mean, variance, n, alpha: bounds.hoeffding_lower(mean, n, alpha),
-    "betting": lambda values, mean, variance, n, alpha: bounds.betting_lower(values, alpha),
+    "bernstein": lambda _, mean, variance, n, alpha: bounds.bernstein_lower(
+        mean, variance, n, alpha
+    ),
+    "hoeffding": lambda _, mean, variance, n, alpha: bounds.hoeffding_lower(
+        mean, n, alpha
+    ),
+    "betting": lambda values, mean, variance, n, alpha: bounds.betting_lower(
+        values, alpha
+    ),
 }
 
 
@@ -95,44 +107,91 @@ def certify_soft(
         >>> certify_soft(smoothed, torch.ones(1, 1, 2, 2), n=1000, betas=(4.0,)).predict
         array([[1]])
     """
-    n0, n, betas = whole_number(n0), whole_number(n), tuple(float(beta) for beta in betas)
+    n0, n, betas = (
+        whole_number(n0),
+        whole_number(n),
+        tuple(float(beta) for beta in betas),
+    )
     if not betas or not all(beta > 0.0 for beta in betas):
-        raise InputError(f"betas={list(betas)} must be one or more inverse temperatures above 0, such as [1.0, 4.0]")
+        raise InputError(
+            f"betas={list(betas)} must be one or more inverse temperatures above 0, such as [1.0, 4.0]"
+        )
     check_samples("n0", n0)
     check_budget(n0, n, alpha)
     check_known("bound", MEAN_BOUNDS, bound)
     images = smoothed.checked(x)
     engine = smoothed.drawing(images[0])
-    seen = [_certified(engine, i, image, (n0, n), alpha, betas, bound) for i, image in enumerate(images)]
-    picked, mean, variance, lower = (np.stack(each, axis=1) for each in zip(*seen, strict=True))
+    seen = [
+        _certified(engine, i, image, (n0, n), alpha, betas, bound)
+        for i, image in enumerate(images)
+    ]
+    picked, mean, variance, lower = (
+        np.stack(each, axis=1) for each in zip(*seen, strict=True)
+    )
     radius = smoothed.settings.smoothing.radius(1.0 - lower)
-    return SoftCertified(np.where(radius > 0.0, picked, ABSTAIN), radius, picked, mean, variance, lower)
+    return SoftCertified(
+        np.where(radius > 0.0, picked, ABSTAIN), radius, picked, mean, variance, lower
+    )
 
 
 def _certified(
-    engine: Engine, number: int, x: Tensor, budget: tuple[int, int], alpha: float, betas: Sequence[float], bound: str
+    engine: Engine,
+    number: int,
+    x: Tensor,
+    budget: tuple[int, int],
+    alpha: float,
+    betas: Sequence[float],
+    bound: str,
 ) -> tuple[Ints, Floats, Floats, Floats]:
     """Of one image the class picked (S,), mean and variance of the softmax (S, K), and the lower bound (S,)."""
     n0, n = budget
-    parts = answered_samples(engine, x, SampleRange(SELECT, 0, n0), lambda _, logits: _softmaxes(logits, betas).sum(1))
+    parts = answered_samples(
+        engine,
+        x,
+        SampleRange(SELECT, 0, n0),
+        lambda _, logits: _softmaxes(logits, betas).sum(1),
+    )
     first = torch.stack([part for _, part in parts]).sum(dim=0)
     if engine.backend.votes:
-        raise InputError("the model answers with labels, which have no softmax: use SmoothedClassifier.certify")
+        raise InputError(
+            "the model answers with labels, which have no softmax: use SmoothedClassifier.certify"
+        )
     picked = first.argmax(dim=1)
 
     def of(_: Tensor, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         soft = _softmaxes(logits, betas)
-        return soft.sum(dim=1), soft.square().sum(dim=1), soft.take_along_dim(picked[:, None, None], dim=2)[..., 0]
+        return (
+            soft.sum(dim=1),
+            soft.square().sum(dim=1),
+            soft.take_along_dim(picked[:, None, None], dim=2)[..., 0],
+        )
 
-    sums, squares, scores = torch.zeros_like(first), torch.zeros_like(first), np.zeros((len(betas), n))
-    for numbers, (part, square, own) in answered_samples(engine, x, SampleRange(ESTIMATE, 0, n), of):
-        sums, squares, scores[:, numbers] = sums + part, squares + square, own.cpu().numpy()
+    sums, squares, scores = (
+        torch.zeros_like(first),
+        torch.zeros_like(first),
+        np.zeros((len(betas), n)),
+    )
+    for numbers, (part, square, own) in answered_samples(
+        engine, x, SampleRange(ESTIMATE, 0, n), of
+    ):
+        sums, squares, scores[:, numbers] = (
+            sums + part,
+            squares + square,
+            own.cpu().numpy(),
+        )
     if not bool(first.isfinite().all() and sums.isfinite().all()):
         raise not_finite(f"noisy copies of image {number}")
     mean, chosen = np.clip(sums.cpu().numpy() / n, 0.0, 1.0), picked.cpu().numpy()
     variance = bounds.sample_variance(sums.cpu().numpy(), squares.cpu().numpy(), n)
-    own_mean, own_variance = (np.take_along_axis(each, chosen[:, None], 1)[:, 0] for each in (mean, variance))
-    return chosen, mean, variance, MEAN_BOUNDS[bound](scores.clip(0.0, 1.0), own_mean, own_variance, n, alpha)
+    own_mean, own_variance = (
+        np.take_along_axis(each, chosen[:, None], 1)[:, 0] for each in (mean, variance)
+    )
+    return (
+        chosen,
+        mean,
+        variance,
+        MEAN_BOUNDS[bound](scores.clip(0.0, 1.0), own_mean, own_variance, n, alpha),
+    )
 
 
 def _softmaxes(logits: Tensor, betas: Sequence[float]) -> Tensor:
@@ -140,7 +199,12 @@ def _softmaxes(logits: Tensor, betas: Sequence[float]) -> Tensor:
     logits = logits.double()
     hard = torch.nn.functional.one_hot(logits.argmax(dim=1), logits.shape[1]).double()
     hard = torch.where(with_a_class(logits)[:, None], hard, math.nan)
-    return torch.stack([hard if math.isinf(beta) else torch.softmax(beta * logits, dim=1) for beta in betas])
+    return torch.stack(
+        [
+            hard if math.isinf(beta) else torch.softmax(beta * logits, dim=1)
+            for beta in betas
+        ]
+    )
 
 
 def soft_accuracies(
@@ -182,14 +246,20 @@ def soft_accuracies(
     images, labels = smoothed.checked(x), np.asarray(y, np.int64)
     wanted = tuple(dict.fromkeys((*betas, math.inf)))
     if labels.shape != (len(images),):
-        raise InputError(f"{labels.size} labels for {len(images)} images; give one each")
+        raise InputError(
+            f"{labels.size} labels for {len(images)} images; give one each"
+        )
     soft = certify_soft(smoothed, images, n0, n, alpha, wanted, bound=bound)
     sure = np.take_along_axis(soft.mean[-1], soft.picked[-1][:, None], 1)[:, 0]
-    hard = smoothed.settings.smoothing.radius(bounds.q_upper(np.rint(sure * n).astype(np.int64), n, alpha))
+    hard = smoothed.settings.smoothing.radius(
+        bounds.q_upper(np.rint(sure * n).astype(np.int64), n, alpha)
+    )
 
     def accuracy(picked: Ints, radius: Floats) -> Floats:
         right = (picked == labels) & (radius > 0.0)
         return np.array([np.mean(right & (radius >= r)) for r in radii])
 
-    by_beta = {beta: accuracy(soft.picked[i], soft.radius[i]) for i, beta in enumerate(wanted)}
+    by_beta = {
+        beta: accuracy(soft.picked[i], soft.radius[i]) for i, beta in enumerate(wanted)
+    }
     return accuracy(soft.picked[-1], hard), by_beta

@@ -35,10 +35,16 @@ def load(
     check_asked(sigma, n, alpha)
     files = _all(fetched, places)
     tables = _all(certificates.read, files)
-    known = {table.header.sigma for table in tables if table.is_log or table.header.sigma is not None}
+    known = {
+        table.header.sigma
+        for table in tables
+        if table.is_log or table.header.sigma is not None
+    }
     if sigma is not None and not known & {None, sigma}:
         own = tables[0].header.noise_words.replace("sigma ", "sigma=")
-        raise InputError(f"{tables[0].name} was certified at {own}; --sigma={sigma} is for TSV logs, which do not say")
+        raise InputError(
+            f"{tables[0].name} was certified at {own}; --sigma={sigma} is for TSV logs, which do not say"
+        )
 
     silent = [table.sigmas is None and table.header.sigma is None for table in tables]
 
@@ -65,7 +71,9 @@ def check_asked(sigma: float | None, n: int | None, alpha: float | None) -> None
         check_budget(1, n, alpha)
 
 
-def _all(make: Callable[..., T], files: Sequence[Place], *more: Sequence[object]) -> list[T]:
+def _all(
+    make: Callable[..., T], files: Sequence[Place], *more: Sequence[object]
+) -> list[T]:
     """What `make` makes of each of the `files`, and of what `more` says; InputError names all that it refuses."""
     made, faults = [], []
     for file, *known in zip(files, *more, strict=True):
@@ -79,19 +87,34 @@ def _all(make: Callable[..., T], files: Sequence[Place], *more: Sequence[object]
     return made
 
 
-def _by_path(tables: Sequence[Certificates], files: Sequence[Path]) -> list[Certificates]:
+def _by_path(
+    tables: Sequence[Certificates], files: Sequence[Path]
+) -> list[Certificates]:
     """The tables, those of one name called by the fewest last parts of their paths that tell them all apart."""
     folders = [file.absolute().parent.parts for file in files]
 
     def called(name: str, folder: tuple[str, ...]) -> str:
-        among = {where for table, where in zip(tables, folders, strict=True) if table.name == name}
-        depth = next(d for d in count() if len({where[max(0, len(where) - d) :] for where in among}) == len(among))
+        among = {
+            where
+            for table, where in zip(tables, folders, strict=True)
+            if table.name == name
+        }
+        depth = next(
+            d
+            for d in count()
+            if len({where[max(0, len(where) - d) :] for where in among}) == len(among)
+        )
         return "/".join([*folder[max(0, len(folder) - depth) :], name])
 
-    return [table.renamed(called(table.name, folder)) for table, folder in zip(tables, folders, strict=True)]
+    return [
+        table.renamed(called(table.name, folder))
+        for table, folder in zip(tables, folders, strict=True)
+    ]
 
 
-def in_norm(table: Certificates, norm: str | None, dimension: int | None = None) -> Certificates:
+def in_norm(
+    table: Certificates, norm: str | None, dimension: int | None = None
+) -> Certificates:
     """The table with radii in `norm`, of inputs of so many numbers; as many as its data set has where none are given.
 
     Raises:
@@ -100,7 +123,13 @@ def in_norm(table: Certificates, norm: str | None, dimension: int | None = None)
     if norm is None or norm == table.norm:
         return table
     certificates.require_reachable(table)
-    shape = () if norm != "linf" else _shape_of(table.header) if dimension is None else (dimension,)
+    shape = (
+        ()
+        if norm != "linf"
+        else _shape_of(table.header)
+        if dimension is None
+        else (dimension,)
+    )
     return table.in_norm(norm, shape=shape)
 
 
@@ -110,5 +139,7 @@ def _shape_of(header: Header) -> tuple[int, ...]:
         return ()
     dataset = header.dataset or ""
     if dataset not in data.DATASETS or header.resize or header.crop:
-        raise InputError("radii in linf take how many numbers make up an input: give --dimension, such as 3072")
+        raise InputError(
+            "radii in linf take how many numbers make up an input: give --dimension, such as 3072"
+        )
     return data.DATASETS[dataset].shape

@@ -10,7 +10,16 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from randsmooth import __version__
-from randsmooth.cli.output import BAD_INPUT, COMPLETION, FAILURE, INTERRUPTED, explained, note, on_ctrl_c, one_line
+from randsmooth.cli.output import (
+    BAD_INPUT,
+    COMPLETION,
+    FAILURE,
+    INTERRUPTED,
+    explained,
+    note,
+    on_ctrl_c,
+    one_line,
+)
 from randsmooth.cli.verbs import DATA_VERBS, VERBS, Verb
 from randsmooth.errors import InputError, Note, check_known
 from randsmooth.escape import say
@@ -20,10 +29,19 @@ APPEARANCE: dict[str, Any] = {
     "add_completion": False,
     "rich_markup_mode": None,
     "pretty_exceptions_enable": False,
-    "context_settings": {"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    "context_settings": {
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 110,
+    },
 }
-USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]  # of whose kinds typer exports only this one
-OF_VERBS: dict[str, Any] = {**APPEARANCE, "subcommand_metavar": "VERB [ARGS]...", "no_args_is_help": True}
+USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[
+    1
+]  # of whose kinds typer exports only this one
+OF_VERBS: dict[str, Any] = {
+    **APPEARANCE,
+    "subcommand_metavar": "VERB [ARGS]...",
+    "no_args_is_help": True,
+}
 
 
 class AllVerbs(TyperGroup):
@@ -72,13 +90,25 @@ app = typer.Typer(
     cls=AllVerbs,
     help="Train classifiers whose robustness can be proved, certify them, and judge them fairly.",
     epilog="Start with `randsmooth quickstart`. Exit codes: 0 done, 2 bad input, 1 failure.",
-    **OF_VERBS | {"add_completion": COMPLETION in os.environ},  # only a shell that asks needs what it loads
+    **OF_VERBS
+    | {
+        "add_completion": COMPLETION in os.environ
+    },  # only a shell that asks needs what it loads
 )
-app.add_typer(typer.Typer(**OF_VERBS), cls=DataVerbs, name="data", help="List and describe the named data sets.")
+app.add_typer(
+    typer.Typer(**OF_VERBS),
+    cls=DataVerbs,
+    name="data",
+    help="List and describe the named data sets.",
+)
 
 
 @app.callback(invoke_without_command=True)
-def version(show: bool = typer.Option(False, "--version", help="Print the version and stop.", is_eager=True)) -> None:
+def version(
+    show: bool = typer.Option(
+        False, "--version", help="Print the version and stop.", is_eager=True
+    ),
+) -> None:
     if show:
         say(f"randsmooth {__version__}")
         raise typer.Exit
@@ -96,7 +126,12 @@ def main() -> None:
     except USAGE_ERROR as error:
         sys.exit(_stop(_misused(error), BAD_INPUT))
     except InputError as error:
-        sys.exit(_stop("\n".join(f"randsmooth: {one_line(fault)}" for fault in error.args), BAD_INPUT))
+        sys.exit(
+            _stop(
+                "\n".join(f"randsmooth: {one_line(fault)}" for fault in error.args),
+                BAD_INPUT,
+            )
+        )
     except BrokenPipeError:  # the reader of our output went away, as `| head` does
         sys.exit(FAILURE)
     except (OSError, RuntimeError) as error:
@@ -107,19 +142,30 @@ def main() -> None:
 
 def _misused(error: Any) -> str:
     """What is said of an option that there is not, or that lacks its value; the help where nothing was given at all."""
-    said = str(error.format_message()).replace("Value error, ", "")  # pydantic's words for a value of a list
+    said = str(error.format_message()).replace(
+        "Value error, ", ""
+    )  # pydantic's words for a value of a list
     if said.startswith("Usage:"):
         return said
     path = error.ctx.command_path if error.ctx else "randsmooth"
     return f"randsmooth: {said[0].lower()}{one_line(said[1:].rstrip('.'))}; see `{path} --help`"
 
 
-def _show(message: Warning | str, category: type[Warning], filename: str, lineno: int, *more: Any) -> None:
+def _show(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    *more: Any,
+) -> None:
     """Print a note of ours as one line of words, and any other warning as Python does."""
     if issubclass(category, Note):
         note(message)
     else:
-        say(warnings.formatwarning(message, category, filename, lineno).rstrip(), file=sys.stderr)
+        say(
+            warnings.formatwarning(message, category, filename, lineno).rstrip(),
+            file=sys.stderr,
+        )
 
 
 def _stop(message: str, code: int) -> int:

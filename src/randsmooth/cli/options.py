@@ -12,7 +12,16 @@ from pydantic import AfterValidator, BeforeValidator, Secret
 from randsmooth import certificates, launch, report
 from randsmooth.certificates import CertificationSettings
 from randsmooth.cli.output import say_lines
-from randsmooth.cli.settings import Argument, Given, Listed, Pairs, Settings, as_given, option, words
+from randsmooth.cli.settings import (
+    Argument,
+    Given,
+    Listed,
+    Pairs,
+    Settings,
+    as_given,
+    option,
+    words,
+)
 from randsmooth.documents import parse_json
 from randsmooth.errors import InputError
 from randsmooth.escape import say, to_json
@@ -27,15 +36,21 @@ FILES = (
     "literature publishes them."
 )
 DEVICE = "auto, cpu, cuda, or one of several GPUs, such as cuda:1."
-DEFAULT = " (default: "  # begins what a description says of a default that is no fixed value
+DEFAULT = (
+    " (default: "  # begins what a description says of a default that is no fixed value
+)
 ModelArgs = Annotated[Pairs, AfterValidator(secret_arguments)]
-Radii = Annotated[list[float] | None, BeforeValidator(words), Given(kind=str, metavar="R,R,...")]
+Radii = Annotated[
+    list[float] | None, BeforeValidator(words), Given(kind=str, metavar="R,R,...")
+]
 
 
 NoiseNamed = Annotated[ANoise, Given(kind=str, metavar="NAME=VALUE")]
 
 
-def certification_option(name: str, default: Any = None, *, stands_for: str | None = None) -> Any:
+def certification_option(
+    name: str, default: Any = None, *, stands_for: str | None = None
+) -> Any:
     """The option of `randsmooth certify` called `name`, with a default of its own.
 
     Args:
@@ -69,10 +84,25 @@ class Answered(Settings):
         else:
             say_lines(lines)
 
-    def answer_tables(self, tables: Sequence[certificates.Certificates], *lines: str, **content: object) -> None:
+    def answer_tables(
+        self,
+        tables: Sequence[certificates.Certificates],
+        *lines: str,
+        **content: object,
+    ) -> None:
         """Print what was measured of `tables`, as `evaluate` does, then `lines`; as JSON with `content` in front."""
-        measured = (*report.render(tables).splitlines(), *lines) if self.format == "text" else ()
-        self.answer(measured, lambda: {**content, **parse_json(report.render(tables, format="json"), "the tables")})
+        measured = (
+            (*report.render(tables).splitlines(), *lines)
+            if self.format == "text"
+            else ()
+        )
+        self.answer(
+            measured,
+            lambda: {
+                **content,
+                **parse_json(report.render(tables, format="json"), "the tables"),
+            },
+        )
 
 
 class Columns(Settings):
@@ -231,7 +261,9 @@ class Trained(Settings):
     devices: int | None = None
     nodes: int = 1
     sync_batch_norm: bool = False
-    logger: Annotated[list[str] | None, Listed, Given(kind=list[str], metavar="NAME")] = None
+    logger: Annotated[
+        list[str] | None, Listed, Given(kind=list[str], metavar="NAME")
+    ] = None
     resume: bool = False
     accept_changes: bool = False
     overwrite: bool = False
@@ -257,7 +289,10 @@ class Where(Settings):
         """The workers; None for this process alone. InputError where they cannot be, before torch is loaded."""
         if self.ray is not None and self.dask is not None:
             raise InputError("--ray and --dask are two clusters: give one of them")
-        for flag, package, kind in (("ray", "ray", launch.Ray), ("dask", "distributed", launch.Dask)):
+        for flag, package, kind in (
+            ("ray", "ray", launch.Ray),
+            ("dask", "distributed", launch.Dask),
+        ):
             if (address := getattr(self, flag)) is not None:
                 cluster: launch.Workers = kind(self.workers, address=address)
                 with needs(f"--{flag}"):
@@ -298,14 +333,29 @@ class Slurm(Where):
     def resources(self) -> launch.Resources:
         """What each task asks for. InputError where it is none that can be asked for, or --time is missing."""
         if (self.workers, self.ray, self.dask) != (None, None, None):
-            raise InputError("--slurm, --workers, --ray and --dask say in different ways where the work runs: give one")
+            raise InputError(
+                "--slurm, --workers, --ray and --dask say in different ways where the work runs: give one"
+            )
         if self.time is None:
             raise InputError(
                 "--slurm needs --time, how long a task may run, such as --time 2:00:00: one that has not finished by "
                 "then is queued again and goes on"
             )
-        asked = {"partition", "time", "gpus", "cpus", "mem", "account", "qos", "constraint"}
-        return launch.Resources(**self.model_dump(include=asked), setup=tuple(self.setup), extra=self.slurm_arg)
+        asked = {
+            "partition",
+            "time",
+            "gpus",
+            "cpus",
+            "mem",
+            "account",
+            "qos",
+            "constraint",
+        }
+        return launch.Resources(
+            **self.model_dump(include=asked),
+            setup=tuple(self.setup),
+            extra=self.slurm_arg,
+        )
 
 
 def written(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -315,19 +365,32 @@ def written(given: Mapping[str, Any]) -> dict[str, Any]:
         >>> written({"depth": 20, "token": Secret("abc")})
         {'depth': 20, 'secret:token': '**********'}
     """
-    secret = {f"secret:{name}": str(value) for name, value in sorted(given.items()) if isinstance(value, Secret)}
-    return {name: value for name, value in given.items() if not isinstance(value, Secret)} | secret
+    secret = {
+        f"secret:{name}": str(value)
+        for name, value in sorted(given.items())
+        if isinstance(value, Secret)
+    }
+    return {
+        name: value for name, value in given.items() if not isinstance(value, Secret)
+    } | secret
 
 
-def words_of(verb: str, arguments: Sequence[str], settings: OneModel, left_out: Set[str]) -> list[str]:
+def words_of(
+    verb: str, arguments: Sequence[str], settings: OneModel, left_out: Set[str]
+) -> list[str]:
     """The words of the command that gives these settings, without those left out, and stars in place of secrets."""
     from randsmooth.launch.chains import command_words
 
     given = settings.model_dump(exclude={*left_out}, exclude_defaults=True)
     given |= {"model_arg": written(settings.model_arg)} if settings.model_arg else {}
     given |= {"noise": settings.noise.text} if given.get("noise") else {}  # type: ignore[attr-defined]
-    options = {as_given(name, type(settings)).removeprefix("--"): value for name, value in given.items()}
-    return [without_credentials(word) for word in command_words(verb, arguments, options)]
+    options = {
+        as_given(name, type(settings)).removeprefix("--"): value
+        for name, value in given.items()
+    }
+    return [
+        without_credentials(word) for word in command_words(verb, arguments, options)
+    ]
 
 
 def as_typed(words: Sequence[str]) -> str:
@@ -346,11 +409,27 @@ def check_no_secrets(settings: Settings, what: str) -> None:
     Stars in its place would be taken for the secret by whoever runs them.
     """
     given = settings.model_dump()
-    secret = [name for name, value in given.get("model_arg", {}).items() if isinstance(value, Secret)]
+    secret = [
+        name
+        for name, value in given.get("model_arg", {}).items()
+        if isinstance(value, Secret)
+    ]
     texts = _texts(given)
-    if not secret and (found := next((text for text in texts if without_credentials(text) != text), None)) is None:
+    if (
+        not secret
+        and (
+            found := next(
+                (text for text in texts if without_credentials(text) != text), None
+            )
+        )
+        is None
+    ):
         return
-    named = f"the argument {secret[0]}" if secret else f"what gives access in {without_credentials(str(found))}"
+    named = (
+        f"the argument {secret[0]}"
+        if secret
+        else f"what gives access in {without_credentials(str(found))}"
+    )
     way = "leave it out, and have it read from the environment (os.environ, a store's own variables)"
     raise InputError(f"{what} would keep {named}, which is secret: {way}")
 

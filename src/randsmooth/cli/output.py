@@ -46,15 +46,23 @@ def one_line(text: object) -> str:
 
     What it gives to be pasted follows on lines of its own.
     """
-    from randsmooth.urls import with_urls  # here, since --help needs neither URLs nor locks, which take long to load
+    from randsmooth.urls import (
+        with_urls,
+    )  # here, since --help needs neither URLs nor locks, which take long to load
 
     said, begins, code = str(text).partition(CODE)
-    return shortened(printable(with_urls(said)), LONGEST) + begins + "\n".join(map(printable, code.splitlines()))
+    return (
+        shortened(printable(with_urls(said)), LONGEST)
+        + begins
+        + "\n".join(map(printable, code.splitlines()))
+    )
 
 
 def explained(error: OSError | RuntimeError) -> str:
     """`error` in a sentence, with the way on that a verb noted, if any."""
-    if not isinstance(error, OSError) or error.errno is None:  # another library's, which says it in its own words
+    if (
+        not isinstance(error, OSError) or error.errno is None
+    ):  # another library's, which says it in its own words
         return f"{type(error).__name__}: {error}"
     at = error.filename if isinstance(error.filename, str) else "a file"
     return f"{at}: {error.strerror}; mend that, then {getattr(error, '__notes__', ['try again'])[0]}"
@@ -91,10 +99,20 @@ def show_answers(answers: Answers, format: str) -> None:
     if format == "json":
         say(to_json(answers, indent=1))
     elif format == "csv":
-        say(to_csv([list(answers[0]), *(list(answer.values()) for answer in answers)]), end="")
+        say(
+            to_csv([list(answers[0]), *(list(answer.values()) for answer in answers)]),
+            end="",
+        )
     else:
         for answer in answers:
             radius = printed_radius(answer["radius"])
-            image, label = (answer[key] and shortened(printable(answer[key]), LONG) for key in ("image", "label"))
+            image, label = (
+                answer[key] and shortened(printable(answer[key]), LONG)
+                for key in ("image", "label")
+            )
             norm = f" ({answer['norm'].upper()})" if "norm" in answer else ""
-            say(f"{image}  abstains" if label is None else f"{image}  {label}  radius {radius}{norm}")
+            say(
+                f"{image}  abstains"
+                if label is None
+                else f"{image}  {label}  radius {radius}{norm}"
+            )

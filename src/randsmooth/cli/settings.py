@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar, get_args
 
 import yaml
-from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic.fields import FieldInfo
 
 from randsmooth.atomic import write_atomically
@@ -16,7 +22,9 @@ from randsmooth.errors import InputError, check_known
 from randsmooth.frozen_record import FrozenRecord, sentence
 from randsmooth.urls import is_url, place_of
 
-LONGEST = 2**16  # bytes of a configuration; room for a thousand files, and read in seconds whatever it holds
+LONGEST = (
+    2**16
+)  # bytes of a configuration; room for a thousand files, and read in seconds whatever it holds
 S = TypeVar("S", bound="Settings")
 T = TypeVar("T")
 
@@ -40,7 +48,9 @@ class Given(NamedTuple):
     def of(cls, field: FieldInfo) -> Given:
         """What the annotations of a field say together."""
         said = [mark for mark in field.metadata if isinstance(mark, Given)]
-        together: Any = (next(filter(None, each), None) for each in zip(cls(), *said, strict=True))
+        together: Any = (
+            next(filter(None, each), None) for each in zip(cls(), *said, strict=True)
+        )
         return cls(*together)
 
 
@@ -51,8 +61,12 @@ KEY_VALUE = Given(kind=list[str], metavar="KEY=VALUE")
 class Settings(FrozenRecord):
     """What a verb runs on. Unknown keys are errors. The section Attributes of a class's docstring is the help."""
 
-    in_files: ClassVar[bool] = True  # whether --save-config keeps the settings in a YAML file, and --config reads it
-    goes_on: ClassVar[str] = ""  # how an interrupted run goes on, in words; empty where it does not
+    in_files: ClassVar[bool] = (
+        True  # whether --save-config keeps the settings in a YAML file, and --config reads it
+    )
+    goes_on: ClassVar[str] = (
+        ""  # how an interrupted run goes on, in words; empty where it does not
+    )
 
     @field_validator("*", mode="before")
     @classmethod
@@ -98,8 +112,13 @@ def validate(settings: type[S], verb: str, values: Mapping[str, Any]) -> S:
     """The settings in `values`; InputError names the key that is unknown, missing or wrong."""
     check_known(f"setting of `{verb}`", settings.model_fields, *values)
     for key, value in values.items():
-        if any("\0" in str(each) for each in (value if isinstance(value, list) else [value])):
-            raise InputError(f"{as_given(key, settings)} must not hold the character \\0")  # no name of a file does
+        if any(
+            "\0" in str(each)
+            for each in (value if isinstance(value, list) else [value])
+        ):
+            raise InputError(
+                f"{as_given(key, settings)} must not hold the character \\0"
+            )  # no name of a file does
     try:
         return settings.model_validate(values)
     except ValidationError as error:
@@ -124,7 +143,9 @@ def read_document(path: Path) -> dict[str, Any]:
     """The keys and values of a YAML file. Raises InputError where it holds anything else."""
     values = parse_yaml(read_file(path, LONGEST), path)
     if not isinstance(values, dict):
-        raise InputError(f"{path} must hold `key: value` lines, the settings of a verb of randsmooth")
+        raise InputError(
+            f"{path} must hold `key: value` lines, the settings of a verb of randsmooth"
+        )
     return values
 
 
@@ -133,10 +154,14 @@ def read_config(path: Path, verb: str) -> dict[str, Any]:
     values = read_document(path)
     meant = values.pop("verb", verb)
     if meant != verb:
-        raise InputError(f"{path} configures `randsmooth {shown(meant)}`, not `randsmooth {verb}`")
+        raise InputError(
+            f"{path} configures `randsmooth {shown(meant)}`, not `randsmooth {verb}`"
+        )
     settings = {str(key).replace("-", "_"): value for key, value in values.items()}
     if len(settings) < len(values):
-        raise InputError(f"{path} gives a setting twice, with - and with _: which of them is meant?")
+        raise InputError(
+            f"{path} gives a setting twice, with - and with _: which of them is meant?"
+        )
     return settings
 
 
@@ -144,8 +169,15 @@ def write_config(settings: Settings, verb: str, path: Path) -> None:
     """Write `settings` so that `randsmooth VERB --config PATH` runs them again."""
     if path.exists():
         raise InputError(f"{path} exists; --save-config writes a new file")
-    values = {"verb": verb, **settings.model_dump(mode="json", exclude_none=True, exclude={"resume", "overwrite"})}
-    write_atomically(path, yaml.safe_dump(values, sort_keys=False, allow_unicode=True).encode())
+    values = {
+        "verb": verb,
+        **settings.model_dump(
+            mode="json", exclude_none=True, exclude={"resume", "overwrite"}
+        ),
+    }
+    write_atomically(
+        path, yaml.safe_dump(values, sort_keys=False, allow_unicode=True).encode()
+    )
 
 
 def pairs(values: Any) -> Any:
@@ -180,7 +212,9 @@ def scalar(text: str) -> Any:
     """
     try:
         value = parse_yaml(text, "the value")
-        return float(value) if value == text.strip() else value  # not what is quoted, which is meant as text
+        return (
+            float(value) if value == text.strip() else value
+        )  # not what is quoted, which is meant as text
     except InputError:
         return text
     except ValueError:
@@ -198,4 +232,6 @@ def words(values: Any) -> Any:
 
 
 Pairs = Annotated[dict[str, Any], BeforeValidator(pairs), KEY_VALUE]
-Listed = BeforeValidator(lambda given: [given] if isinstance(given, str) else given)  # YAML may have one word
+Listed = BeforeValidator(
+    lambda given: [given] if isinstance(given, str) else given
+)  # YAML may have one word

@@ -21,11 +21,17 @@ from randsmooth.noise import NOISES
 from randsmooth.rules import RULES
 from randsmooth.urls import fetched, is_url, name_of
 
-ENSEMBLES = {"mean-logits": "logits", "mean-probabilities": "probabilities", "vote": "vote"}
+ENSEMBLES = {
+    "mean-logits": "logits",
+    "mean-probabilities": "probabilities",
+    "vote": "vote",
+}
 MODELS = f"{Identified.model_fields['model'].description} Several with --ensemble."
 OneOrMore = Annotated[
     str | list[str],
-    BeforeValidator(lambda given: given[0] if isinstance(given, list) and len(given) == 1 else given),
+    BeforeValidator(
+        lambda given: given[0] if isinstance(given, list) and len(given) == 1 else given
+    ),
     Given(kind=list[str]),
 ]
 
@@ -34,7 +40,11 @@ OF_THE_MODEL = {"model", "model_arg", "ensemble", "consensus", "denoiser"}
 
 
 def check_sources(
-    model: str | Sequence[str], denoiser: str | None = None, *, dataset: str | None = None, backend: str | None = None
+    model: str | Sequence[str],
+    denoiser: str | None = None,
+    *,
+    dataset: str | None = None,
+    backend: str | None = None,
 ) -> None:
     """Raise InputError for a model, denoiser, data set or backend that is not there, before torch is loaded."""
     check_backend(backend)
@@ -47,11 +57,22 @@ def check_sources(
 
 
 def base_classifier(
-    model: str | models.Ensemble, model_args: dict[str, Any], denoiser: str | None, sigma: float | None
+    model: str | models.Ensemble,
+    model_args: dict[str, Any],
+    denoiser: str | None,
+    sigma: float | None,
 ) -> models.BaseClassifier:
     """The model that is given or named, behind the denoiser in a folder, if any; `sigma` of the noise, if known."""
-    base = certification.load_model(model, **model_args) if isinstance(model, str) else model
-    return base if denoiser is None else models.Denoised(models.load_denoiser(denoiser, sigma=sigma), base)
+    base = (
+        certification.load_model(model, **model_args)
+        if isinstance(model, str)
+        else model
+    )
+    return (
+        base
+        if denoiser is None
+        else models.Denoised(models.load_denoiser(denoiser, sigma=sigma), base)
+    )
 
 
 class ModelAndImages(Identified):
@@ -70,7 +91,9 @@ class ModelAndImages(Identified):
         f"How several models answer as one classifier, which is certified: {', '.join(ENSEMBLES)}."
     )
     consensus: int | None = None
-    dataset: str | None = option(DATASET + " (default: the data set by whose name the model was trained)")
+    dataset: str | None = option(
+        DATASET + " (default: the data set by whose name the model was trained)"
+    )
     split: str = "test"
     take: int | None = None
     skip: int | None = None
@@ -94,9 +117,13 @@ class ModelAndImages(Identified):
         model: Any = self.model
         if not isinstance(model, str):
             if self.model_arg:
-                raise InputError("--model-arg is for one model: make each of several by a function without arguments")
+                raise InputError(
+                    "--model-arg is for one model: make each of several by a function without arguments"
+                )
             rule = ENSEMBLES[str(self.ensemble)]
-            model = models.Ensemble(model, rule, consensus=self.consensus, num_classes=self.num_classes)
+            model = models.Ensemble(
+                model, rule, consensus=self.consensus, num_classes=self.num_classes
+            )
         if self.denoiser is not None:
             return base_classifier(model, self.model_arg, self.denoiser, sigma), {}
         return model, self.model_arg
@@ -110,7 +137,9 @@ class WhatToCertify(ModelAndImages, CertificationSettings):
             `randsmooth merge` makes one table of all shares.
     """
 
-    sigma: Annotated[float | None, Given(kind=str, metavar="SIGMA|Cstd")] = certification_option("sigma")
+    sigma: Annotated[float | None, Given(kind=str, metavar="SIGMA|Cstd")] = (
+        certification_option("sigma")
+    )
     noise: NoiseNamed = certification_option("noise")
     shard: str | None = None
 
@@ -118,18 +147,35 @@ class WhatToCertify(ModelAndImages, CertificationSettings):
         """What is asked for, as any process can carry it out."""
         model, arguments = self.opened(self.sigma)
         fields = {*WhatToCertify.model_fields} - OF_THE_MODEL
-        return certification.Run.of(model, **self.model_dump(include=fields), model_args=arguments)
+        return certification.Run.of(
+            model, **self.model_dump(include=fields), model_args=arguments
+        )
 
     @classmethod
     def epilog(cls) -> str:
         """The rules and the noises, those of other packages among them."""
-        rules = (RULES.describe(name, lambda rule: f"{rule.usage}: {rule.help}") for name in RULES)
-        noises = (NOISES.describe(name, lambda noise: f"{noise.usage}: {noise.help}") for name in NOISES)
+        rules = (
+            RULES.describe(name, lambda rule: f"{rule.usage}: {rule.help}")
+            for name in RULES
+        )
+        noises = (
+            NOISES.describe(name, lambda noise: f"{noise.usage}: {noise.help}")
+            for name in NOISES
+        )
         head = "Rules, and what holds under each with probability 1 - alpha for every image:"
-        return "\n\n".join([head, *rules, "Noises (--noise), what a copy is, and in which norm it certifies:", *noises])
+        return "\n\n".join(
+            [
+                head,
+                *rules,
+                "Noises (--noise), what a copy is, and in which norm it certifies:",
+                *noises,
+            ]
+        )
 
 
-def default_out(model: str | Sequence[str], denoiser: str | None = None, ending: str = ".parquet") -> Path:
+def default_out(
+    model: str | Sequence[str], denoiser: str | None = None, ending: str = ".parquet"
+) -> Path:
     """The file of certificates for a model, MODEL.parquet or MODEL+DENOISER.parquet; of a URL, in this folder.
 
     Of several models it has the names of all, in the folder of the first.
@@ -138,7 +184,11 @@ def default_out(model: str | Sequence[str], denoiser: str | None = None, ending:
         >>> default_out(["runs/a", "runs/b/", "net.onnx"]).as_posix(), default_out("zoo.py:net", "runs/d").as_posix()
         ('runs/a+b+net.onnx.parquet', 'zoo.py-net+d.parquet')
     """
-    first, *others = (each.rstrip("/") for each in ([model] if isinstance(model, str) else model))
+    first, *others = (
+        each.rstrip("/") for each in ([model] if isinstance(model, str) else model)
+    )
     behind = [] if denoiser is None else [denoiser]
-    whole = "+".join([name_of(first) if is_url(first) else first, *map(name_of, [*others, *behind])])
+    whole = "+".join(
+        [name_of(first) if is_url(first) else first, *map(name_of, [*others, *behind])]
+    )
     return Path(whole.replace(":", "-") + ending)

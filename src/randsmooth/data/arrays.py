@@ -11,11 +11,38 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
-from torch.utils.data import DataLoader, RandomSampler, SequentialSampler, default_collate, default_convert
+from torch.utils.data import (
+    DataLoader,
+    RandomSampler,
+    SequentialSampler,
+    default_collate,
+    default_convert,
+)
 
-from randsmooth.data.dataset_spec import RESIZE, DatasetSpec, Fit, is_image, one_shape, own
-from randsmooth.data.decode import Source, as_pixels, check_brightest, check_swelling, cut_centre, scaled
-from randsmooth.data.images import Images, Request, StreamedImages, TensorImages, numbered, take
+from randsmooth.data.dataset_spec import (
+    RESIZE,
+    DatasetSpec,
+    Fit,
+    is_image,
+    one_shape,
+    own,
+)
+from randsmooth.data.decode import (
+    Source,
+    as_pixels,
+    check_brightest,
+    check_swelling,
+    cut_centre,
+    scaled,
+)
+from randsmooth.data.images import (
+    Images,
+    Request,
+    StreamedImages,
+    TensorImages,
+    numbered,
+    take,
+)
 from randsmooth.data.labels import (
     IMAGE_NAMES,
     LABEL_NAMES,
@@ -39,10 +66,17 @@ NUMPYS_FLOATS = {torch.float16, torch.float32, torch.float64}
 FILL_IN = "fill them in, or leave those rows out"  # what to do about missing cells
 
 COLOURS = {1, 3}  # sizes that an axis of channels usually has
-MOST_CHANNELS = 65  # of images that are neither grey nor RGB, fewer, which must come first
-TWICE = 1.001 / 255  # about the largest value of 8-bit pixels that were divided by 255 twice
+MOST_CHANNELS = (
+    65  # of images that are neither grey nor RGB, fewer, which must come first
+)
+TWICE = (
+    1.001 / 255
+)  # about the largest value of 8-bit pixels that were divided by 255 twice
 SLIGHTLY = 0.01  # by which rounding or resizing makes values leave [0, 1]
-PLAIN = (default_collate, default_convert)  # what a loader does with items unless it is told otherwise
+PLAIN = (
+    default_collate,
+    default_convert,
+)  # what a loader does with items unless it is told otherwise
 ARRAY_NAMES = [name for group in (*IMAGE_NAMES, *LABEL_NAMES) for name in group]
 
 
@@ -59,28 +93,40 @@ def as_array(x: Any, name: str) -> Pixels:
     if isinstance(x, Tensor):
         return _of_tensor(x, name)
     if hasattr(x, "toarray"):  # SciPy's sparse matrices
-        raise InputError(f"{name} is a sparse {type(x).__name__} {x.shape}: give it whole, as .toarray() does")
+        raise InputError(
+            f"{name} is a sparse {type(x).__name__} {x.shape}: give it whole, as .toarray() does"
+        )
     if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
         masked = np.argwhere(np.ma.getmaskarray(x)).tolist()
-        raise InputError(f"{name} has {len(masked):,} masked cells, the first at {tuple(masked[0])}: {FILL_IN}")
+        raise InputError(
+            f"{name} has {len(masked):,} masked cells, the first at {tuple(masked[0])}: {FILL_IN}"
+        )
     if isinstance(x, list | tuple) and any(isinstance(part, Tensor) for part in x):
         x = [as_array(part, f"item {place} of {name}") for place, part in enumerate(x)]
     try:
         return np.asarray(x)
     except Exception as error:  # what stands for an array may raise anything
-        said = _unequal(x, name) or f"{name} cannot be read as an array ({shown(error)})"
+        said = (
+            _unequal(x, name) or f"{name} cannot be read as an array ({shown(error)})"
+        )
         raise InputError(said) from error
 
 
 def _of_tensor(x: Tensor, name: str) -> Pixels:
     """As `as_array`, of a tensor."""
     if x.is_quantized:
-        raise InputError(f"{name} is a quantised tensor: give its values, {name}.dequantize()")
+        raise InputError(
+            f"{name} is a quantised tensor: give its values, {name}.dequantize()"
+        )
     if x.layout != torch.strided:
         kind = str(x.layout).removeprefix("torch.")
-        raise InputError(f"{name} is a tensor {tuple(x.shape)} of the layout {kind}: give {name}.to_dense()")
+        raise InputError(
+            f"{name} is a tensor {tuple(x.shape)} of the layout {kind}: give {name}.to_dense()"
+        )
     if x.device.type == "meta":
-        raise InputError(f"{name} is a tensor {tuple(x.shape)} of the device meta, which holds no values: load them")
+        raise InputError(
+            f"{name} is a tensor {tuple(x.shape)} of the device meta, which holds no values: load them"
+        )
     there = x.detach().cpu()
     if there.is_floating_point() and there.dtype not in NUMPYS_FLOATS:
         there = there.float()
@@ -92,7 +138,9 @@ def _unequal(x: Any, name: str) -> str:
     """What to say of a list of arrays of several shapes; nothing where it is none."""
     parts = list(x) if isinstance(x, list | tuple) else []
     shapes = [_shape_of(part) for part in parts]
-    other = next((place for place, shape in enumerate(shapes) if shape != shapes[0]), None)
+    other = next(
+        (place for place, shape in enumerate(shapes) if shape != shapes[0]), None
+    )
     if other is None:
         return ""
     said = f"item {other} of {name} has the shape {shapes[other]}, and item 0 has {shapes[0]}"
@@ -124,10 +172,16 @@ def images_first(x: Pixels, name: str, total: int | None = None) -> Pixels:
         return x[:, None]
     if channels_last and x.shape[1] not in COLOURS:
         return np.moveaxis(x, 3, 1)
-    if x.ndim == 4 and not channels_last and (x.shape[1] in COLOURS or x.shape[1] < min(MOST_CHANNELS, *x.shape[2:])):
+    if (
+        x.ndim == 4
+        and not channels_last
+        and (x.shape[1] in COLOURS or x.shape[1] < min(MOST_CHANNELS, *x.shape[2:]))
+    ):
         return x
     if x.ndim == 1:
-        raise InputError(f"{name} has shape {x.shape}: give x[:, None] of one feature, x[None] of one input")
+        raise InputError(
+            f"{name} has shape {x.shape}: give x[:, None] of one feature, x[None] of one input"
+        )
     raise InputError(
         f"{name} has shape {x.shape}, which is not clearly (N, C, H, W), (N, H, W, C) or, of grey images, (N, H, W): "
         "give x[None] of one image, x[:, None] of grey ones, x[..., :3] without alpha, x.transpose(0, 3, 1, 2), or "
@@ -150,7 +204,9 @@ def into_unit_range(low: float, high: float) -> str:
         return "clip what rounding or resizing did: x.clip(0, 1)"
     if low < 0.0:
         return "undo its normalisation, and leave that to the model"
-    return f"divide by the value of white, {high:.6g}" + " if it is among them" * (high not in (255, 65_535))
+    return f"divide by the value of white, {high:.6g}" + " if it is among them" * (
+        high not in (255, 65_535)
+    )
 
 
 def check_values(x: Pixels, name: str, where: Where) -> Pixels:
@@ -162,7 +218,9 @@ def check_values(x: Pixels, name: str, where: Where) -> Pixels:
     if x.dtype == np.bool_:
         return x.astype(np.float32)
     if (x.dtype.kind != "f" or x.dtype.itemsize > 8) and x.dtype != np.uint8:
-        raise InputError(f"{name} holds {x.dtype}; expected x.astype('uint8') in 0..255, or floats in [0, 1]")
+        raise InputError(
+            f"{name} holds {x.dtype}; expected x.astype('uint8') in 0..255, or floats in [0, 1]"
+        )
     each = tuple(range(1, x.ndim))
     lows, highs = x.min(axis=each), x.max(axis=each)
     low, high = float(lows.min()), float(highs.max())
@@ -174,7 +232,9 @@ def check_values(x: Pixels, name: str, where: Where) -> Pixels:
         first = f"the first such image is {where(int(bad[0]))}. Of signals (N, C, T) give data.features(x, y)"
         raise InputError(f"{name} has {found}; {first}")
     if 0.0 < high <= TWICE:
-        raise InputError(f"{name} has no value above {high:.4g}, of at most 1: was it divided by 255 twice?")
+        raise InputError(
+            f"{name} has no value above {high:.4g}, of at most 1: was it divided by 255 twice?"
+        )
     return x.astype(np.float32, copy=False)
 
 
@@ -185,17 +245,27 @@ def are_features(x: Pixels) -> bool:
     """
     if x.dtype == np.uint8:
         return False
-    return x.ndim == 2 or x.ndim > 4 or (x.ndim == 3 and x.dtype.kind == "f" and bool((x < 0).any()))
+    return (
+        x.ndim == 2
+        or x.ndim > 4
+        or (x.ndim == 3 and x.dtype.kind == "f" and bool((x < 0).any()))
+    )
 
 
 def check_features(x: Pixels, name: str, where: Where) -> NDArray[np.float32]:
     """`x` (N, ...) as float32 of any scale. InputError for what are no numbers, or not finite ones."""
     if x.dtype.kind not in "biuf":
-        raise InputError(f"{name} holds {x.dtype}; expected numbers: encode texts and categories, say by OneHotEncoder")
+        raise InputError(
+            f"{name} holds {x.dtype}; expected numbers: encode texts and categories, say by OneHotEncoder"
+        )
     with np.errstate(over="ignore"):
         found = np.ascontiguousarray(x, np.float32)
-    if len(bad := np.flatnonzero(~np.isfinite(found).reshape(len(found), -1).all(axis=1))):
-        raise InputError(f"{name} has NaN, or numbers too large for float32, as in {where(int(bad[0]))}: fill them in")
+    if len(
+        bad := np.flatnonzero(~np.isfinite(found).reshape(len(found), -1).all(axis=1))
+    ):
+        raise InputError(
+            f"{name} has NaN, or numbers too large for float32, as in {where(int(bad[0]))}: fill them in"
+        )
     return found
 
 
@@ -223,8 +293,12 @@ def fitted(x: Pixels, fit: Fit | None, where: Where) -> Pixels:
     if fit is None or not len(x):
         return x
     sides, whole = fit.sides(x.shape[2:], where(0)), fit.scaled(x.shape[2:])
-    planes = (scaled(Image.fromarray(each), whole) for each in x.reshape(-1, *x.shape[2:]))
-    out = np.stack([np.asarray(cut_centre(plane, sides)) for plane in planes]).reshape(*x.shape[:2], *sides)
+    planes = (
+        scaled(Image.fromarray(each), whole) for each in x.reshape(-1, *x.shape[2:])
+    )
+    out = np.stack([np.asarray(cut_centre(plane, sides)) for plane in planes]).reshape(
+        *x.shape[:2], *sides
+    )
     return np.clip(out, 0.0, 1.0) if out.dtype == np.float32 else out
 
 
@@ -254,10 +328,16 @@ def from_arrays(
     """
     pixels = as_array(x, name)
     labels = None if y is None else as_array(y, "the array of labels")
-    if labels is not None and (labels.ndim == 0 or labels.shape[:1] != pixels.shape[:1]):
-        raise InputError(f"{name} has the shape {pixels.shape}, and the labels {labels.shape}: give one label an image")
+    if labels is not None and (
+        labels.ndim == 0 or labels.shape[:1] != pixels.shape[:1]
+    ):
+        raise InputError(
+            f"{name} has the shape {pixels.shape}, and the labels {labels.shape}: give one label an image"
+        )
     as_features = as_features or are_features(pixels)
-    where = where or (lambda index: f"{'row' if as_features else 'image'} {index} of {name}")
+    where = where or (
+        lambda index: f"{'row' if as_features else 'image'} {index} of {name}"
+    )
     if not as_features:
         pixels = images_first(pixels, name, None if labels is None else len(labels))
     check_kind(pixels.shape, name, as_features, request.fit)
@@ -266,24 +346,41 @@ def from_arrays(
     if labels is None:
         found, names = no_labels(len(pixels)), None
     else:
-        found, names = of_categories(y, where, source) or labels_of(labels, where, source)
+        found, names = of_categories(y, where, source) or labels_of(
+            labels, where, source
+        )
     if as_features:
         ready: Pixels = check_features(pixels, name, where)
     else:
-        ready = np.ascontiguousarray(fitted(check_values(pixels, name, where), request.fit, where))
+        ready = np.ascontiguousarray(
+            fitted(check_values(pixels, name, where), request.fit, where)
+        )
     sizes, classes = {request.called: len(ready)}, names or numbered(found)
-    spec = own(source, sizes, ready.shape[1:], classes, named=names is not None, fit=request.fit)
+    spec = own(
+        source,
+        sizes,
+        ready.shape[1:],
+        classes,
+        named=names is not None,
+        fit=request.fit,
+    )
     there = torch.from_numpy(ready if ready.flags.writeable else ready.copy())
     return TensorImages(spec, request.called, there, found, request.device)
 
 
-def check_kind(shape: Sequence[int], name: str, as_features: bool, fit: Fit | None) -> None:
+def check_kind(
+    shape: Sequence[int], name: str, as_features: bool, fit: Fit | None
+) -> None:
     """Raise InputError where features (N, ...) of `shape` have the axes of images, or are to be resized or cropped."""
     if as_features and is_image(shape[1:]):
         way = "x.reshape(len(x), C, -1), or x[:, None] for a model that takes that axis off"
-        raise InputError(f"{name} has the shape {tuple(shape)}; inputs of three axes are images in [0, 1]: give {way}")
+        raise InputError(
+            f"{name} has the shape {tuple(shape)}; inputs of three axes are images in [0, 1]: give {way}"
+        )
     if as_features and fit is not None:
-        raise InputError(f"{name} has the shape {tuple(shape)}: resize and crop are for images, so leave them out")
+        raise InputError(
+            f"{name} has the shape {tuple(shape)}: resize and crop are for images, so leave them out"
+        )
 
 
 def column_names(x: Any) -> tuple[str, ...]:
@@ -295,7 +392,11 @@ def column_names(x: Any) -> tuple[str, ...]:
         (('mass', 'age'), ())
     """
     names = list(getattr(x, "columns", ()))
-    return tuple(composed(name) for name in names) if all(isinstance(name, str) for name in names) else ()
+    return (
+        tuple(composed(name) for name in names)
+        if all(isinstance(name, str) for name in names)
+        else ()
+    )
 
 
 def read_npz(path: Path, request: Request) -> TensorImages:
@@ -307,7 +408,9 @@ def read_npz(path: Path, request: Request) -> TensorImages:
         InputError: it is damaged, or has no such arrays; the message lists what it has.
     """
     # Damage makes zip and NumPy raise whatever they like, and one array has no names.
-    wrong = refused(f"{path} is no .npz file of np.savez(path, x=..., y=...), or damaged")
+    wrong = refused(
+        f"{path} is no .npz file of np.savez(path, x=..., y=...), or damaged"
+    )
     with wrong, np.load(path, allow_pickle=False) as archive:
         splits = _arrays(archive.files, request, path)
         split = request.split or next(iter(splits))
@@ -317,27 +420,43 @@ def read_npz(path: Path, request: Request) -> TensorImages:
         with warnings.catch_warnings(action="ignore"):  # of headers that Python 2 wrote
             x = _array(archive, splits[split][image], path)
             y = None if label is None else _array(archive, splits[split][label], path)
-            shapes = {each: _header(archive, arrays[image])[0] for each, arrays in splits.items() if image in arrays}
-    images = from_arrays(x, y, str(path), replace(request, split=split), source=path.name)
+            shapes = {
+                each: _header(archive, arrays[image])[0]
+                for each, arrays in splits.items()
+                if image in arrays
+            }
+    images = from_arrays(
+        x, y, str(path), replace(request, split=split), source=path.name
+    )
     sizes = {each: shape[0] for each, shape in shapes.items() if shape}
     images.spec = replace(images.spec, sizes=sizes | {split: len(images)})
     return images
 
 
-def _arrays(names: list[str], request: Request, path: Path) -> dict[str, dict[str, str]]:
+def _arrays(
+    names: list[str], request: Request, path: Path
+) -> dict[str, dict[str, str]]:
     """Each split -> its arrays by their names without it: x_test and test_images are x and images of test.
 
     An array that is named by a user brings its split with it.
     """
     groups = _by_split(names, path)
-    asked = [name for name in (request.columns.image, request.columns.label) if name in names]
+    asked = [
+        name for name in (request.columns.image, request.columns.label) if name in names
+    ]
     words = {array_parts(name, ARRAY_NAMES)[0] for name in asked}
     if len(words) > 1:
-        raise InputError(f"{path}: {' and '.join(map(shown, asked))} are of two splits: name arrays of one")
+        raise InputError(
+            f"{path}: {' and '.join(map(shown, asked))} are of two splits: name arrays of one"
+        )
     if words == {WHOLE}:
         return {request.called: {name: name for name in names}}
     if words:
-        others = {column: name for column, name in groups[words.pop()].items() if name not in asked}
+        others = {
+            column: name
+            for column, name in groups[words.pop()].items()
+            if name not in asked
+        }
         return {request.called: others | {name: name for name in asked}}
     return chosen(groups, request.split, path)
 
@@ -350,7 +469,9 @@ def _by_split(names: list[str], path: Path) -> dict[str, dict[str, str]]:
         arrays = found.setdefault(word, {})
         if column in arrays:
             both = f"{shown(arrays[column])} and {shown(name)}"
-            raise InputError(f"{path} has two arrays {shown(column)} of one split, {both}: keep one of them")
+            raise InputError(
+                f"{path} has two arrays {shown(column)} of one split, {both}: keep one of them"
+            )
         arrays[column] = name
     if len(found) > 1:
         found.pop(WHOLE, None)  # such as the names of classes
@@ -396,10 +517,18 @@ class Items(Source):
         if not len(items):
             raise InputError(f"no images in {name}")
         super().__init__(None, None, name)
-        self.items, self._columns, self._known = items, columns, dict[int, int]()  # item -> label, once it was read
+        self.items, self._columns, self._known = (
+            items,
+            columns,
+            dict[int, int](),
+        )  # item -> label, once it was read
         first, label = self._parts(0)
         self.labelled = label is not None
-        self.features = isinstance(first, Tensor | np.ndarray) and first.ndim != 3 and self._are_features(first.shape)
+        self.features = (
+            isinstance(first, Tensor | np.ndarray)
+            and first.ndim != 3
+            and self._are_features(first.shape)
+        )
 
     def __len__(self) -> int:
         return len(self.items)
@@ -409,15 +538,24 @@ class Items(Source):
 
     def _are_features(self, shape: Sequence[int]) -> bool:
         """Whether the first items, of which one is an array of `shape`, are no images."""
-        some = (self._parts(index)[0] for index in take(len(self), min(PROBE, len(self))).tolist())
-        arrays = [as_array(each, self.where(0)) for each in some if getattr(each, "shape", None) == shape]
+        some = (
+            self._parts(index)[0]
+            for index in take(len(self), min(PROBE, len(self))).tolist()
+        )
+        arrays = [
+            as_array(each, self.where(0))
+            for each in some
+            if getattr(each, "shape", None) == shape
+        ]
         return are_features(np.stack(arrays))
 
     def _parts(self, index: int) -> tuple[Any, Any]:
         """The image of an item, and its label; None if it has none."""
         item = self.items[index]
         if isinstance(item, Mapping):
-            image, label = self._columns.find([str(key) for key in item], self.where(index))
+            image, label = self._columns.find(
+                [str(key) for key in item], self.where(index)
+            )
             return item[image], None if label is None else item[label]
         if not isinstance(item, list | tuple):
             return item, None
@@ -431,7 +569,9 @@ class Items(Source):
         for index in indices.tolist():
             if index not in self._known:
                 self.item(index)
-        return torch.tensor([self._known[index] for index in indices.tolist()], dtype=torch.int64)
+        return torch.tensor(
+            [self._known[index] for index in indices.tolist()], dtype=torch.int64
+        )
 
     def item(self, index: int) -> NDArray[Any]:
         """The pixels (C, H, W) of one item, or its features; its label is looked at."""
@@ -441,36 +581,68 @@ class Items(Source):
         if isinstance(image, Image.Image):
             return as_pixels(image, where)
         if not isinstance(image, Tensor | np.ndarray):
-            raise InputError(f"{where} holds a {type(image).__name__}; expected a tensor, an array or a PIL image")
+            raise InputError(
+                f"{where} holds a {type(image).__name__}; expected a tensor, an array or a PIL image"
+            )
         array = as_array(image, where)
         if array.dtype.kind not in "biuf":
-            raise InputError(f"{where} holds an array of {array.dtype}; expected numbers of one shape")
+            raise InputError(
+                f"{where} holds an array of {array.dtype}; expected numbers of one shape"
+            )
         if self.features:
             return array
-        first: NDArray[Any] = images_first(array[None], where, 1 if array.ndim == 2 else None)[0]
+        first: NDArray[Any] = images_first(
+            array[None], where, 1 if array.ndim == 2 else None
+        )[0]
         return first
 
     def _label(self, index: int, label: Any) -> int:
-        found = np.zeros(0) if label is None else as_array(label, f"the label of {self.where(index)}")
-        if found.size != 1 or found.dtype.kind not in "iu" or not 0 <= int(found.item()) < MOST_CLASSES:
-            has = "no label, unlike the first item" if label is None else f"the label {shown(repr(label))}"
-            raise InputError(f"{self.where(index)} has {has}; expected a whole number (label_column='none': none)")
+        found = (
+            np.zeros(0)
+            if label is None
+            else as_array(label, f"the label of {self.where(index)}")
+        )
+        if (
+            found.size != 1
+            or found.dtype.kind not in "iu"
+            or not 0 <= int(found.item()) < MOST_CLASSES
+        ):
+            has = (
+                "no label, unlike the first item"
+                if label is None
+                else f"the label {shown(repr(label))}"
+            )
+            raise InputError(
+                f"{self.where(index)} has {has}; expected a whole number (label_column='none': none)"
+            )
         return int(found.item())
 
-    def read(self, index: int, spec: DatasetSpec, draws: Sequence[float] | None = None) -> NDArray[np.float32]:
+    def read(
+        self, index: int, spec: DatasetSpec, draws: Sequence[float] | None = None
+    ) -> NDArray[np.float32]:
         """The pixels (C, H, W) of one item in [0, 1]. It may be nearly black, so that its own range says little."""
         image, where = self.item(index), self.where(index)
         if self.features:
             array: Pixels = check_features(image[None], where, lambda _: where)[0]
         else:
-            if image.dtype != np.uint8 and not (image.dtype.kind == "f" and ((image >= 0) & (image <= 1)).all()):
-                image = check_values(image[None], f"the image of {where}", lambda _: where)[0]
+            if image.dtype != np.uint8 and not (
+                image.dtype.kind == "f" and ((image >= 0) & (image <= 1)).all()
+            ):
+                image = check_values(
+                    image[None], f"the image of {where}", lambda _: where
+                )[0]
             plain = image if image.dtype == np.uint8 else image.astype(np.float32)
             array = fitted(plain[None], spec.fit, lambda _: where)[0]
-        if array.shape != spec.shape and (self.features or array.shape != (1, *spec.shape[1:])):
+        if array.shape != spec.shape and (
+            self.features or array.shape != (1, *spec.shape[1:])
+        ):
             way = "give one shape" if self.features else f"convert it, or {RESIZE}"
-            raise InputError(f"{where} has the shape {array.shape}, and the first {spec.shape}: {way}")
-        found: NDArray[np.float32] = np.broadcast_to(array, spec.shape).astype(np.float32, order="C")
+            raise InputError(
+                f"{where} has the shape {array.shape}, and the first {spec.shape}: {way}"
+            )
+        found: NDArray[np.float32] = np.broadcast_to(array, spec.shape).astype(
+            np.float32, order="C"
+        )
         return found / np.float32(255) if array.dtype == np.uint8 else found
 
 
@@ -480,9 +652,13 @@ def from_items(items: Items, request: Request) -> StreamedImages:
     Raises:
         InputError: images of several sizes, or that cannot be converted, or that change from reading to reading.
     """
-    images = [items.item(index) for index in take(len(items), min(PROBE, len(items))).tolist()]
+    images = [
+        items.item(index) for index in take(len(items), min(PROBE, len(items))).tolist()
+    ]
     if not np.array_equal(images[0], items.item(0), equal_nan=True):
-        raise InputError(f"{items.where(0)} has other pixels each time it is read: leave random transforms out")
+        raise InputError(
+            f"{items.where(0)} has other pixels each time it is read: leave random transforms out"
+        )
     if items.features:
         shape = images[0].shape
         check_kind((len(items), *shape), items.name, True, request.fit)
@@ -491,7 +667,14 @@ def from_items(items: Items, request: Request) -> StreamedImages:
             check_values(np.stack(images), f"the images of {items.name}", items.where)
         sides = {(image.shape[1], image.shape[2]) for image in images}
         shape = one_shape(max(map(len, images)), sides, request.fit, items.name)
-    spec = own(items.name, {request.called: len(items)}, shape, (), named=False, fit=request.fit)
+    spec = own(
+        items.name,
+        {request.called: len(items)},
+        shape,
+        (),
+        named=False,
+        fit=request.fit,
+    )
     return StreamedImages(spec, request.called, items, request.device)
 
 
@@ -508,9 +691,21 @@ def from_object(source: Any, request: Request) -> Images:
     called = f"the {type(source).__name__}"
     if isinstance(source, DataLoader):
         whole = isinstance(source.sampler, SequentialSampler | RandomSampler)
-        if not whole or len(source.sampler) != len(source.dataset) or source.collate_fn not in PLAIN:  # type: ignore[arg-type]
-            raise InputError(f"{called} chooses items, or has a collate_fn of its own: give a Dataset of what it gives")
+        if (
+            not whole
+            or len(source.sampler) != len(source.dataset)  # type: ignore[arg-type]
+            or source.collate_fn not in PLAIN
+        ):
+            raise InputError(
+                f"{called} chooses items, or has a collate_fn of its own: give a Dataset of what it gives"
+            )
         return from_object(source.dataset, request)
-    if hasattr(source, "__getitem__") and hasattr(source, "__len__") and not isinstance(source, str | bytes | dict):
+    if (
+        hasattr(source, "__getitem__")
+        and hasattr(source, "__len__")
+        and not isinstance(source, str | bytes | dict)
+    ):
         return from_items(Items(source, called, request.columns), request)
-    raise unknown_form(f"dataset={shown(repr(source))} is of the type {type(source).__name__}, which is no data set")
+    raise unknown_form(
+        f"dataset={shown(repr(source))} is of the type {type(source).__name__}, which is no data set"
+    )

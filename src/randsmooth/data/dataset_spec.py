@@ -64,7 +64,9 @@ class Fit:
         if resize is None and crop is None:
             return None
         cut = parse_size("crop", crop)
-        return cls(parse_size("resize", resize), (cut, cut) if isinstance(cut, int) else cut)
+        return cls(
+            parse_size("resize", resize), (cut, cut) if isinstance(cut, int) else cut
+        )
 
     def words(self) -> dict[str, str | None]:
         """`resize` and `crop` as the command line and headers write them.
@@ -74,7 +76,10 @@ class Fit:
             {'resize': '64x48', 'crop': '32'}
         """
         square = self.crop is not None and self.crop[0] == self.crop[1]
-        return {"resize": written(self.resize), "crop": written(self.crop[0] if square and self.crop else self.crop)}
+        return {
+            "resize": written(self.resize),
+            "crop": written(self.crop[0] if square and self.crop else self.crop),
+        }
 
     def scaled(self, sides: Sides) -> Sides:
         """Height and width after scaling an image of height and width `sides`."""
@@ -91,7 +96,9 @@ class Fit:
         Raises InputError where there is less than is to be cut.
         """
         height, width = self.scaled(sides)
-        distorts = abs(height * sides[1] - width * sides[0]) >= max(sides)  # by a pixel or more
+        distorts = abs(height * sides[1] - width * sides[0]) >= max(
+            sides
+        )  # by a pixel or more
         if isinstance(self.resize, tuple) and distorts and self.resize not in _told:
             _told.add(self.resize)
             size, side = written(self.resize), max(self.resize)
@@ -103,7 +110,9 @@ class Fit:
         if self.crop[0] > height or self.crop[1] > width:
             was = "" if self.resize is None else " after resizing"
             way = "resize to at least that (--resize), or crop less; nothing is padded"
-            raise InputError(f"{where} is {height}x{width}{was}, smaller than the crop {written(self.crop)}: {way}")
+            raise InputError(
+                f"{where} is {height}x{width}{was}, smaller than the crop {written(self.crop)}: {way}"
+            )
         return self.crop
 
 
@@ -119,7 +128,11 @@ def parse_size(name: str, value: Any) -> int | Sides | None:
     """
     if value is None:
         return None
-    text = "x".join(map(str, value)) if isinstance(value, list | tuple) else str(value).strip()
+    text = (
+        "x".join(map(str, value))
+        if isinstance(value, list | tuple)
+        else str(value).strip()
+    )
     sides = [int(side) for side in text.split("x")] if WRITTEN.fullmatch(text) else []
     if not sides or not 1 <= min(sides) <= max(sides) <= LONGEST_SIDE:
         way = f"give 1 to {LONGEST_SIDE:,} pixels, as 224 or 224x192"
@@ -167,7 +180,11 @@ class Categories:
         import pandas as pd  # here, since it takes long to load
 
         places = np.searchsorted(self.codes, column, side="right") - 1
-        return pd.Series(list(self.values), dtype=self.dtype).take(places.clip(0)).reset_index(drop=True)
+        return (
+            pd.Series(list(self.values), dtype=self.dtype)
+            .take(places.clip(0))
+            .reset_index(drop=True)
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,7 +243,9 @@ class DatasetSpec:
     open_ended: bool = False
     columns: tuple[str, ...] = ()
     held: tuple[Categories, ...] = ()
-    files: dict[str, tuple[str, ...]] = field(default_factory=lambda: {split: (split,) for split in SPLITS})
+    files: dict[str, tuple[str, ...]] = field(
+        default_factory=lambda: {split: (split,) for split in SPLITS}
+    )
     read: Callable[[str], tuple[NDArray[np.uint8], NDArray[np.int64]]] | None = None
 
     @property
@@ -242,7 +261,10 @@ class DatasetSpec:
     @property
     def streams(self) -> bool:
         """Whether images are decoded on demand instead of being held in memory."""
-        return self.resize is not None or max(self.sizes.values()) * math.prod(self.shape) > IN_MEMORY_BYTES
+        return (
+            self.resize is not None
+            or max(self.sizes.values()) * math.prod(self.shape) > IN_MEMORY_BYTES
+        )
 
     @property
     def fitting(self) -> Fit | None:
@@ -253,26 +275,52 @@ class DatasetSpec:
 
 
 def own(
-    name: str, sizes: dict[str, int], shape: tuple[int, ...], classes: tuple[str, ...], *, named: bool, fit: Fit | None
+    name: str,
+    sizes: dict[str, int],
+    shape: tuple[int, ...],
+    classes: tuple[str, ...],
+    *,
+    named: bool,
+    fit: Fit | None,
 ) -> DatasetSpec:
     """The spec of a user's own data; where the classes are not `named`, a model may know more of them."""
     name = without_credentials(name)
     words = f"{next(iter(sizes.values())):,} images of {name}"
-    known: dict[str, Any] = {"sizes": sizes, "description": words, "fit": fit, "open_ended": not named}
-    return DatasetSpec(name=name, classes=classes, shape=shape, arch=arch_for(shape), convert=True, **known)
+    known: dict[str, Any] = {
+        "sizes": sizes,
+        "description": words,
+        "fit": fit,
+        "open_ended": not named,
+    }
+    return DatasetSpec(
+        name=name,
+        classes=classes,
+        shape=shape,
+        arch=arch_for(shape),
+        convert=True,
+        **known,
+    )
 
 
-def one_shape(channels: int, sides: set[Sides], fit: Fit | None, source: str) -> tuple[int, int, int]:
+def one_shape(
+    channels: int, sides: set[Sides], fit: Fit | None, source: str
+) -> tuple[int, int, int]:
     """The shape (C, H, W) of images of so many channels, and of the one size that `fit` makes of these `sides`.
 
     Raises:
         InputError: it makes several sizes of them.
     """
-    (first, *others) = found = sorted({fit.sides(each, f"an image of {source}") if fit else each for each in sides})
+    (first, *others) = found = sorted(
+        {fit.sides(each, f"an image of {source}") if fit else each for each in sides}
+    )
     if others:
-        some = ", ".join([*map(str, map(written, found[:3])), *["..."] * (len(found) > 3)])
+        some = ", ".join(
+            [*map(str, map(written, found[:3])), *["..."] * (len(found) > 3)]
+        )
         when = " after resizing" if fit else ""
-        raise InputError(f"the images of {source} have {len(found)} sizes{when} ({some}): {RESIZE}")
+        raise InputError(
+            f"the images of {source} have {len(found)} sizes{when} ({some}): {RESIZE}"
+        )
     return channels, *first
 
 
@@ -281,9 +329,14 @@ def refitted(spec: DatasetSpec, fit: Fit | None) -> DatasetSpec:
     if fit is None:
         return spec
     usual = spec.fitting or Fit()
-    fit = Fit(usual.resize if fit.resize is None else fit.resize, usual.crop if fit.crop is None else fit.crop)
+    fit = Fit(
+        usual.resize if fit.resize is None else fit.resize,
+        usual.crop if fit.crop is None else fit.crop,
+    )
     cut = fit.crop if spec.resize is not None else None  # whose images are of any size
-    height, width = cut or fit.sides((spec.shape[1], spec.shape[2]), f"an image of {spec.name}")
+    height, width = cut or fit.sides(
+        (spec.shape[1], spec.shape[2]), f"an image of {spec.name}"
+    )
     return replace(spec, fit=fit, shape=(spec.shape[0], height, width))
 
 

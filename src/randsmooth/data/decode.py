@@ -53,7 +53,11 @@ COLOUR = ("P", "PA", "RGB", "RGBA", "RGBX", "CMYK")
 # A 16-bit image all of whose values are smaller holds fewer bits than its file: 12, say, of a camera's sensor.
 FEWER_BITS = 2**12
 
-LUMA = (0.299, 0.587, 0.114)  # weights of red, green and blue in a grey value (ITU-R BT.601)
+LUMA = (
+    0.299,
+    0.587,
+    0.114,
+)  # weights of red, green and blue in a grey value (ITU-R BT.601)
 ORIENTATION = 0x0112  # the EXIF tag
 WRONG_CHANNELS = {
     1: "is in colour (mode {mode}), and the data set is grey: convert it to grey, or the others to RGB",
@@ -63,7 +67,10 @@ WRONG_CHANNELS = {
 # What makes images white whose pixels are 0 and 1.
 WHITE = "save 255 times its pixels, or one bit a pixel,"
 
-MOST_SWELLING, SMALL_BYTES = 64, 2**27  # how much a file may hold: so many times its size, or so many bytes
+MOST_SWELLING, SMALL_BYTES = (
+    64,
+    2**27,
+)  # how much a file may hold: so many times its size, or so many bytes
 
 # Images that a thread decodes before it asks for more: enough that the asking costs little, even for small PNGs.
 CHUNK = 16
@@ -71,7 +78,9 @@ CHUNK = 16
 
 SCALE, RATIO, ATTEMPTS = (0.08, 1.0), (3 / 4, 4 / 3), 10  # of random resized crops
 LOG_RATIO = math.log(RATIO[0]), math.log(RATIO[1])
-DRAWS = 2 * ATTEMPTS + 3  # uniform numbers that one of them uses: area and ratio of each attempt, corner, flip
+DRAWS = (
+    2 * ATTEMPTS + 3
+)  # uniform numbers that one of them uses: area and ratio of each attempt, corner, flip
 
 
 Names = Sequence[Path | str]
@@ -91,7 +100,9 @@ class Source(ABC):
 
     threads, labelled = True, True
 
-    def __init__(self, labels: Tensor | None, classes: Classes, name: str, names: Names = ()) -> None:
+    def __init__(
+        self, labels: Tensor | None, classes: Classes, name: str, names: Names = ()
+    ) -> None:
         """`labels` (N,): NO_LABEL throughout where there are none; None where the subclass finds them one by one."""
         self.classes, self.name, self.names = classes, name, names
         if labels is not None:
@@ -107,20 +118,35 @@ class Source(ABC):
 
     def where(self, index: int) -> str:
         """What to call image `index` in an error."""
-        return f"image {index} ({self.names[index]})" if self.names else f"image {index} of {self.name}"
+        return (
+            f"image {index} ({self.names[index]})"
+            if self.names
+            else f"image {index} of {self.name}"
+        )
 
     def file_of(self, index: int) -> str | None:
         """The file of image `index`, where it has one of its own."""
-        return str(name) if self.names and isinstance(name := self.names[index], Path) else None
+        return (
+            str(name)
+            if self.names and isinstance(name := self.names[index], Path)
+            else None
+        )
 
     @abstractmethod
-    def read(self, index: int, spec: DatasetSpec, draws: Sequence[float] | None = None) -> NDArray[Any]:
+    def read(
+        self, index: int, spec: DatasetSpec, draws: Sequence[float] | None = None
+    ) -> NDArray[Any]:
         """The pixels (C, H, W) of one image as `spec` says, uint8, or float32 in [0, 1] where `threads` is False.
 
         `draws`: the uniform numbers of a random resized crop, as `crop_draws` gives them.
         """
 
-    def read_many(self, indices: Tensor, spec: DatasetSpec, draws: Sequence[Sequence[float]] | None = None) -> Tensor:
+    def read_many(
+        self,
+        indices: Tensor,
+        spec: DatasetSpec,
+        draws: Sequence[Sequence[float]] | None = None,
+    ) -> Tensor:
         """The images at `indices` (B,) by a pool of threads: (B, C, H, W).
 
         Raises:
@@ -128,7 +154,9 @@ class Source(ABC):
         """
         wanted = indices.tolist()
         if not self.threads:
-            return torch.stack([torch.from_numpy(self.read(index, spec)) for index in wanted])
+            return torch.stack(
+                [torch.from_numpy(self.read(index, spec)) for index in wanted]
+            )
         out = np.empty((len(wanted), *spec.shape), dtype=np.uint8)
 
         def fill(start: int) -> None:
@@ -144,7 +172,14 @@ class Source(ABC):
 class Encoded(Source):
     """A split of compressed images."""
 
-    def __init__(self, labels: Tensor, classes: Classes, name: str, content: Content, names: Names = ()) -> None:
+    def __init__(
+        self,
+        labels: Tensor,
+        classes: Classes,
+        name: str,
+        content: Content,
+        names: Names = (),
+    ) -> None:
         """`content` gives the bytes of image `index`, or the file that holds them; None where there are none."""
         super().__init__(labels, classes, name, names)
         self.content = content
@@ -152,10 +187,14 @@ class Encoded(Source):
     def open(self, index: int) -> IO[bytes]:
         found = self.content(index)
         if found is None:
-            raise InputError(f"{self.where(index)} has no bytes: store the image itself, not only its path")
+            raise InputError(
+                f"{self.where(index)} has no bytes: store the image itself, not only its path"
+            )
         return opened(found) if isinstance(found, Path) else io.BytesIO(found)
 
-    def read(self, index: int, spec: DatasetSpec, draws: Sequence[float] | None = None) -> NDArray[np.uint8]:
+    def read(
+        self, index: int, spec: DatasetSpec, draws: Sequence[float] | None = None
+    ) -> NDArray[np.uint8]:
         with self.open(index) as stream:
             return decode(stream, spec, self.where(index), draws)
 
@@ -224,14 +263,27 @@ def read_picture(path: str | Path, spec: DatasetSpec) -> tuple[Tensor, str]:
     with opened(path) as stream:
         mode, height, width = form(stream, str(path))
     short = min(height, width)
-    covering = max(-(-H * short // height), -(-W * short // width))  # of the shorter side, rounded up
+    covering = max(
+        -(-H * short // height), -(-W * short // width)
+    )  # of the shorter side, rounded up
     fit = Fit((spec.fitting or Fit(covering)).resize, (H, W))
     try:
         x = read_image(path, spec)
     except InputError:
-        x = read_image(path, replace(spec, fit=fit, convert=True, shape=(3 if channels == 1 else channels, H, W)))
+        x = read_image(
+            path,
+            replace(
+                spec,
+                fit=fit,
+                convert=True,
+                shape=(3 if channels == 1 else channels, H, W),
+            ),
+        )
         if channels == 1:
-            x = torch.tensordot(torch.tensor(LUMA), x * 255.0, dims=1)[None].round() / 255.0
+            x = (
+                torch.tensordot(torch.tensor(LUMA), x * 255.0, dims=1)[None].round()
+                / 255.0
+            )
     larger = fit.scaled((height, width))
     done = {"resize": larger != (height, width), "crop": larger != (H, W)}
     how = [f"{name} {size}" for name, size in fit.words().items() if done[name]]
@@ -239,7 +291,10 @@ def read_picture(path: str | Path, spec: DatasetSpec) -> tuple[Tensor, str]:
     if not how:
         return x, "turned grey before any noise" if grey else ""
     how += ["grey"] * grey
-    return x, f"brought from {height}x{width} to {H}x{W} before any noise ({', '.join(how)})"
+    return (
+        x,
+        f"brought from {height}x{width} to {H}x{W} before any noise ({', '.join(how)})",
+    )
 
 
 def check_brightest(value: int, what: str, way: str) -> None:
@@ -254,7 +309,12 @@ def check_brightest(value: int, what: str, way: str) -> None:
         raise InputError(f"{what} holds 0 and 1 only, of 255: {way} if 1 means white")
 
 
-def decode(stream: IO[bytes], spec: DatasetSpec, where: str, draws: Sequence[float] | None = None) -> NDArray[np.uint8]:
+def decode(
+    stream: IO[bytes],
+    spec: DatasetSpec,
+    where: str,
+    draws: Sequence[float] | None = None,
+) -> NDArray[np.uint8]:
     """One image in the form that `spec` asks for: (C, H, W) uint8. `where` names the image in an InputError."""
     with _image(stream, where) as image:
         if image.format == "JPEG":
@@ -268,7 +328,9 @@ def channels_first(image: Image.Image) -> NDArray[np.uint8]:
     return pixels[None] if pixels.ndim == 2 else pixels.transpose(2, 0, 1)
 
 
-def form(stream: IO[bytes], where: str, *, most: int = MOST_PIXELS) -> tuple[str, int, int]:
+def form(
+    stream: IO[bytes], where: str, *, most: int = MOST_PIXELS
+) -> tuple[str, int, int]:
     """PIL mode, height and width, upright, of one image, from its header alone.
 
     Raises:
@@ -280,13 +342,17 @@ def form(stream: IO[bytes], where: str, *, most: int = MOST_PIXELS) -> tuple[str
 
 
 @contextmanager
-def _image(stream: IO[bytes], where: str, most: int = MOST_PIXELS) -> Iterator[Image.Image]:
+def _image(
+    stream: IO[bytes], where: str, most: int = MOST_PIXELS
+) -> Iterator[Image.Image]:
     """The image in `stream`, of a size that can be decoded. Whatever a decoder raises becomes an InputError.
 
     The caller decodes it, in parallel with others. Only TIFF is decoded here: PIL reads its tags again while it
     decodes, and would warn again. EXIF data are read here and kept: damaged ones turn no image, without a warning.
     """
-    with refused(f"{where} cannot be decoded"):  # damage makes a decoder raise whatever it likes
+    with refused(
+        f"{where} cannot be decoded"
+    ):  # damage makes a decoder raise whatever it likes
         with _one_at_a_time, warnings.catch_warnings(action="ignore"):
             try:
                 image = Image.open(stream, formats=FORMATS)
@@ -294,7 +360,9 @@ def _image(stream: IO[bytes], where: str, most: int = MOST_PIXELS) -> Iterator[I
                 stream.seek(0)
                 if instead := stands_for(stream.read(HEAD)):
                     raise InputError(f"{where} {instead}") from error
-                raise InputError(f"{where} cannot be decoded: it is none of {', '.join(FORMATS)}") from error
+                raise InputError(
+                    f"{where} cannot be decoded: it is none of {', '.join(FORMATS)}"
+                ) from error
             _check_pixels(image.width, image.height, where, most)
             if image.format == "TIFF":
                 image.load()
@@ -306,7 +374,9 @@ def _image(stream: IO[bytes], where: str, most: int = MOST_PIXELS) -> Iterator[I
 
 def _check_pixels(width: int, height: int, where: str, most: int = MOST_PIXELS) -> None:
     if width * height > most:
-        raise InputError(f"{where} is not decoded: {height} x {width} pixels are more than the {most:,} read")
+        raise InputError(
+            f"{where} is not decoded: {height} x {width} pixels are more than the {most:,} read"
+        )
 
 
 def _check_scans(stream: IO[bytes], where: str) -> None:
@@ -317,10 +387,14 @@ def _check_scans(stream: IO[bytes], where: str) -> None:
     stream.seek(place)
     if scans > MOST_SCANS:
         way = f"are more than the {MOST_SCANS} read: save it again"
-        raise InputError(f"{where} is not decoded: {scans:,} scans of a progressive JPEG {way}")
+        raise InputError(
+            f"{where} is not decoded: {scans:,} scans of a progressive JPEG {way}"
+        )
 
 
-def _fitted(image: Image.Image, spec: DatasetSpec, where: str, draws: Sequence[float] | None) -> Image.Image:
+def _fitted(
+    image: Image.Image, spec: DatasetSpec, where: str, draws: Sequence[float] | None
+) -> Image.Image:
     """`image` in the mode and size of `spec`: resized and cropped if the spec says so, checked if it does not."""
     channels, *sides = spec.shape
     fit, mode = spec.fitting, MODES.get(channels, "none")
@@ -334,12 +408,17 @@ def _fitted(image: Image.Image, spec: DatasetSpec, where: str, draws: Sequence[f
         if fit is not None:
             height, width = fit.scaled((image.height, image.width))
             _check_pixels(width, height, f"{where}, scaled,")
-            image = cut_centre(scaled(image, (height, width)), fit.sides((image.height, image.width), where))
+            image = cut_centre(
+                scaled(image, (height, width)),
+                fit.sides((image.height, image.width), where),
+            )
         if [image.height, image.width] == sides:
             return image
     way = "convert it" if image.mode != mode or not spec.convert else RESIZE
     needs = f"{spec.name} needs {sides[0]}x{sides[1]} in mode {mode}"
-    raise InputError(f"{where} is {image.height}x{image.width} in mode {image.mode}; {needs}: {way}")
+    raise InputError(
+        f"{where} is {image.height}x{image.width} in mode {image.mode}; {needs}: {way}"
+    )
 
 
 def channels_of(modes: set[str]) -> int | None:
@@ -351,7 +430,9 @@ def channels_of(modes: set[str]) -> int | None:
 
 def as_pixels(image: Image.Image, where: str) -> NDArray[np.uint8]:
     """The pixels (C, H, W) of an image that was seen upright, in grey or RGB. Errors as `converted`."""
-    return channels_first(converted(upright(image), channels_of({image.mode}) or 3, where))
+    return channels_first(
+        converted(upright(image), channels_of({image.mode}) or 3, where)
+    )
 
 
 def upright(image: Image.Image) -> Image.Image:
@@ -360,7 +441,9 @@ def upright(image: Image.Image) -> Image.Image:
 
 
 def _orientation(image: Image.Image) -> int:
-    if image.format == "PNG" and "exif" not in image.info:  # PIL would decode all of it to look for more
+    if (
+        image.format == "PNG" and "exif" not in image.info
+    ):  # PIL would decode all of it to look for more
         return 1
     return int(image.getexif().get(ORIENTATION, 1))
 
@@ -376,25 +459,35 @@ def converted(image: Image.Image, channels: int, where: str) -> Image.Image:
     if image.mode in SIXTEEN_BITS:
         values = np.asarray(image).astype(np.uint32)
         if 0 < values.max(initial=0) < FEWER_BITS:
-            raise InputError(f"{where} has 16 bits a pixel and no value above {values.max()}: scale it to 0..65535")
+            raise InputError(
+                f"{where} has 16 bits a pixel and no value above {values.max()}: scale it to 0..65535"
+            )
         image = Image.fromarray((values >> 8).astype(np.uint8))
     if image.has_transparency_data:
         image = image.convert("RGBA")
         if image.getchannel("A").getextrema()[0] != 255:
-            raise InputError(f"{where} has transparent pixels: put it on a background, without an alpha channel")
+            raise InputError(
+                f"{where} has transparent pixels: put it on a background, without an alpha channel"
+            )
         image = image.convert("RGB")
     return image.convert("L" if channels == 1 else "RGB")
 
 
 def crop_draws(batch: int, generator: Generator) -> list[list[float]]:
     """The uniform numbers of `batch` random crops, drawn together so that they do not depend on the threads."""
-    return torch.rand((batch, DRAWS), generator=generator, device=generator.device).tolist()
+    return torch.rand(
+        (batch, DRAWS), generator=generator, device=generator.device
+    ).tolist()
 
 
 def scaled(image: Image.Image, sides: Sides) -> Image.Image:
     """The whole image at another height and width (bilinear, antialiased)."""
     height, width = sides
-    return image if image.size == (width, height) else image.resize((width, height), Image.Resampling.BILINEAR)
+    return (
+        image
+        if image.size == (width, height)
+        else image.resize((width, height), Image.Resampling.BILINEAR)
+    )
 
 
 def cut_centre(image: Image.Image, sides: Sides) -> Image.Image:
@@ -404,14 +497,19 @@ def cut_centre(image: Image.Image, sides: Sides) -> Image.Image:
     return image.crop((left, top, left + width, top + height))
 
 
-def random_resized_crop(image: Image.Image, draws: Sequence[float], sides: Sides) -> Image.Image:
+def random_resized_crop(
+    image: Image.Image, draws: Sequence[float], sides: Sides
+) -> Image.Image:
     """Cut a random window, scale it to height and width `sides`, and mirror it with probability 1/2.
 
     `draws` are DRAWS uniform numbers in [0, 1), one row of `crop_draws`.
     """
     width, height = _window(image.size, draws)
     *_, across, down, mirror = draws
-    left, top = int(across * (image.width - width + 1)), int(down * (image.height - height + 1))
+    left, top = (
+        int(across * (image.width - width + 1)),
+        int(down * (image.height - height + 1)),
+    )
     image = image.crop((left, top, left + width, top + height))
     image = image.resize(sides[::-1], Image.Resampling.BILINEAR)
     return image.transpose(Image.Transpose.FLIP_LEFT_RIGHT) if mirror < 0.5 else image
@@ -420,7 +518,9 @@ def random_resized_crop(image: Image.Image, draws: Sequence[float], sides: Sides
 def _window(size: tuple[int, int], draws: Sequence[float]) -> tuple[int, int]:
     """Width and height, in pixels, of the first drawn window that fits, else of the largest allowed one."""
     full_width, full_height = size
-    for u, v in zip(draws[: 2 * ATTEMPTS : 2], draws[1 : 2 * ATTEMPTS : 2], strict=True):
+    for u, v in zip(
+        draws[: 2 * ATTEMPTS : 2], draws[1 : 2 * ATTEMPTS : 2], strict=True
+    ):
         area = full_width * full_height * (SCALE[0] + u * (SCALE[1] - SCALE[0]))
         ratio = math.exp(LOG_RATIO[0] + v * (LOG_RATIO[1] - LOG_RATIO[0]))
         width, height = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))

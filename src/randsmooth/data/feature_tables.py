@@ -23,7 +23,13 @@ from randsmooth.documents import shown
 from randsmooth.errors import InputError
 
 MISSING = ("", "na", "nan", "null", "none")  # cells without a value, in small letters
-OF_IMAGES = {"image", "img", "file", "filename", "path"}  # words in the name of a column of images, in small letters
+OF_IMAGES = {
+    "image",
+    "img",
+    "file",
+    "filename",
+    "path",
+}  # words in the name of a column of images, in small letters
 CODE_BYTES = 3  # of a code: float32 holds all whole numbers of so many exactly
 LOOKED_AT = 20  # rows that tell a table of features from a list of images
 
@@ -58,15 +64,30 @@ def read_feature_table(path: Path, request: Request) -> TensorImages:
 
     (_, names), *rows = read_rows(path)
     cells = {place: [row[place] for _, row in rows] for place in range(len(names))}
-    if names[0] == "" and len(set(cells[0])) == len(rows) and all(cell.isdigit() for cell in cells[0]):
-        tell(f"{path}: the first column has no name and numbers the rows; it is left out")  # as pandas writes an index
+    if (
+        names[0] == ""
+        and len(set(cells[0])) == len(rows)
+        and all(cell.isdigit() for cell in cells[0])
+    ):
+        tell(
+            f"{path}: the first column has no name and numbers the rows; it is left out"
+        )  # as pandas writes an index
         del cells[0]
     if nameless := [place for place in cells if not names[place]]:
-        raise InputError(f"{path} has no name for column {nameless[0] + 1}: write one into its first line")
+        raise InputError(
+            f"{path} has no name for column {nameless[0] + 1}: write one into its first line"
+        )
     frame = pd.concat([pd.Series(_values(column)) for column in cells.values()], axis=1)
     frame.columns = pd.Index([names[place] for place in cells])
     lines = [number for number, _ in rows]
-    return from_table(frame, request, None, str(path), lambda row: f"line {lines[row]} of {path}", path.name)
+    return from_table(
+        frame,
+        request,
+        None,
+        str(path),
+        lambda row: f"line {lines[row]} of {path}",
+        path.name,
+    )
 
 
 def from_table(
@@ -94,30 +115,48 @@ def from_table(
     """
     where = where or (lambda row: f"row {row} of {name}")
     names = [str(each) for each in frame.columns]
-    about = [each for each in split_column(names, (request.columns.label,)) if names.count(each) == 1]
+    about = [
+        each
+        for each in split_column(names, (request.columns.label,))
+        if names.count(each) == 1
+    ]
     cells = {each: frame[each].tolist() for each in about}
     said = saying(cells, name)
     label = None
     if labels is None:
-        label = request.columns.label_among([each for each in names if each not in said], name)
+        label = request.columns.label_among(
+            [each for each in names if each not in said], name
+        )
     kept = np.array([each != label and each not in said for each in names])
     x = frame.loc[:, kept]
-    held = tuple(_categories(x, place) for place in range(x.shape[1]) if x.dtypes.iloc[place].kind not in "biuf")
+    held = tuple(
+        _categories(x, place)
+        for place in range(x.shape[1])
+        if x.dtypes.iloc[place].kind not in "biuf"
+    )
     if held and not request.categories:
         raise _no_numbers(x, held[0], name, where)
     if label is not None:
         labels = frame.loc[:, [each == label for each in names]].iloc[:, 0]
     values = np.empty(x.shape)
-    numeric = [place for place in range(x.shape[1]) if place not in {each.place for each in held}]
+    numeric = [
+        place
+        for place in range(x.shape[1])
+        if place not in {each.place for each in held}
+    ]
     values[:, numeric] = x.iloc[:, numeric].to_numpy(np.float64, na_value=np.nan)
     for each in held:
         values[:, each.place] = _coded(x.iloc[:, each.place], each)
-    found = from_arrays(values, labels, name, request, source=called, as_features=True, where=where)
+    found = from_arrays(
+        values, labels, name, request, source=called, as_features=True, where=where
+    )
     whole = replace(found.spec, columns=column_names(x), held=held)
     images = TensorImages(whole, found.split, found.pixels, found.labels, found.device)
     if not said:
         return images
-    rows = chosen(rows_of_splits({each: cells[each] for each in said}, name), request.split, name)
+    rows = chosen(
+        rows_of_splits({each: cells[each] for each in said}, name), request.split, name
+    )
     split = request.split or next(iter(rows))
     part = images.subset(torch.tensor(rows[split]))
     spec = replace(whole, sizes={each: len(of) for each, of in rows.items()})
@@ -127,10 +166,14 @@ def from_table(
 def _no_numbers(x: Any, column: Categories, name: str, where: Where) -> InputError:
     """The error for a column of a table that holds something else than numbers."""
     cells = x.iloc[:, column.place].tolist()
-    odd = next((row for row, cell in enumerate(cells) if _numbers([str(cell)]) is None), 0)
+    odd = next(
+        (row for row, cell in enumerate(cells) if _numbers([str(cell)]) is None), 0
+    )
     example = f"{shown(repr(cells[odd]))} in {where(odd)}" if cells else "nothing"
     said = f"the column {shown(repr(column.name))} of {name} holds no numbers, as {example}"
-    return InputError(f"{said}: encode it, drop it, or name it as label_column (--label-column)")
+    return InputError(
+        f"{said}: encode it, drop it, or name it as label_column (--label-column)"
+    )
 
 
 def _categories(x: Any, place: int) -> Categories:
@@ -139,25 +182,35 @@ def _categories(x: Any, place: int) -> Categories:
     values = {repr(value): value for value in column.tolist()}
     codes = dict[int, Any]()
     for text in sorted(values):
-        code = int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=CODE_BYTES).digest())
+        code = int.from_bytes(
+            blake2b(text.encode("utf-8", "replace"), digest_size=CODE_BYTES).digest()
+        )
         while code in codes:
             code = (code + 1) % 256**CODE_BYTES
         codes[code] = values[text]
     ascending = sorted(codes)
     known = tuple(codes[code] for code in ascending)
-    return Categories(str(x.columns[place]), place, tuple(map(float, ascending)), known, column.dtype)
+    return Categories(
+        str(x.columns[place]), place, tuple(map(float, ascending)), known, column.dtype
+    )
 
 
 def _coded(column: Any, categories: Categories) -> list[float]:
     """The codes of the values of a column."""
-    codes = {repr(value): code for code, value in zip(categories.codes, categories.values, strict=True)}
+    codes = {
+        repr(value): code
+        for code, value in zip(categories.codes, categories.values, strict=True)
+    }
     return [codes[repr(value)] for value in column.tolist()]
 
 
 def _numbers(cells: Sequence[str]) -> list[float] | None:
     """The numbers that cells hold, NaN of those without a value; None where a cell holds something else."""
     try:
-        return [float("nan") if cell.casefold() in MISSING else float(cell) for cell in cells]
+        return [
+            float("nan") if cell.casefold() in MISSING else float(cell)
+            for cell in cells
+        ]
     except ValueError:
         return None
 

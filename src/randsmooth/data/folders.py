@@ -10,7 +10,14 @@ from torch import Tensor
 
 from randsmooth.data.dataset_spec import SPLITS, DatasetSpec
 from randsmooth.data.decode import Encoded
-from randsmooth.data.labels import NONE, USUAL, ColumnNames, check_names, in_class_order, no_labels
+from randsmooth.data.labels import (
+    NONE,
+    USUAL,
+    ColumnNames,
+    check_names,
+    in_class_order,
+    no_labels,
+)
 from randsmooth.data.lists import SUFFIXES as LISTS
 from randsmooth.data.lists import List, read_list
 from randsmooth.data.notes import tell
@@ -31,7 +38,9 @@ WORDNET_ID = re.compile(r"n\d{8}")
 METADATA = "metadata"
 
 
-def of_files(paths: list[Path], labels: Tensor, classes: tuple[str, ...] | None = None) -> Encoded:
+def of_files(
+    paths: list[Path], labels: Tensor, classes: tuple[str, ...] | None = None
+) -> Encoded:
     """Image files at `paths`, and their labels (N,)."""
     return Encoded(labels, classes, "a folder", paths.__getitem__, paths)
 
@@ -45,7 +54,13 @@ def class_folders(root: Path) -> dict[str, Path]:
         InputError: a folder that cannot name a class.
     """
     _, folders = scan(root)
-    places = dict(zip(check_names([folder.name for folder in folders], str(root)), folders, strict=True))
+    places = dict(
+        zip(
+            check_names([folder.name for folder in folders], str(root)),
+            folders,
+            strict=True,
+        )
+    )
     return {name: places[name] for name in in_class_order(places)}
 
 
@@ -59,11 +74,18 @@ def image_folder(root: Path, classes: tuple[str, ...]) -> Encoded:
     """
     places, left = class_folders(root), LeftOut(root)
     if extra := set(places) - set(classes):
-        raise InputError(f"{root} has the class folder {min(extra)!r}; known are {', '.join(classes)}")
+        raise InputError(
+            f"{root} has the class folder {min(extra)!r}; known are {', '.join(classes)}"
+        )
     scan(root, left)
-    found = [images_below(places.get(name, root / name), left, in_class=True) for name in classes]
+    found = [
+        images_below(places.get(name, root / name), left, in_class=True)
+        for name in classes
+    ]
     left.tell()
-    labels = torch.tensor([label for label, paths in enumerate(found) for _ in paths], dtype=torch.int64)
+    labels = torch.tensor(
+        [label for label, paths in enumerate(found) for _ in paths], dtype=torch.int64
+    )
     return of_files([path for paths in found for path in paths], labels, classes)
 
 
@@ -95,7 +117,9 @@ def flat(folder: Path, columns: ColumnNames = USUAL) -> dict[str, Encoded]:
     paths, folders = scan(folder)
     beside = next((each for each in folders if images_below(each)), None)
     if beside is not None:
-        mixed = f"{folder} holds {paths[0].name} beside folders of images, as {beside.name}"
+        mixed = (
+            f"{folder} holds {paths[0].name} beside folders of images, as {beside.name}"
+        )
         raise InputError(f"{mixed}: put all into folders")
     listed = None if columns.label == NONE else _list_beside(folder, paths, columns)
     left = LeftOut(folder, [] if listed is None else [listed.path])
@@ -122,7 +146,9 @@ def _list_beside(folder: Path, paths: list[Path], columns: ColumnNames) -> List 
     except InputError as error:
         if path.stem == METADATA:
             raise
-        tell(f"{path.name} beside the images of {folder} is not read for labels: {error}")
+        tell(
+            f"{path.name} beside the images of {folder} is not read for labels: {error}"
+        )
         return None
     named = set(places)
     if missing := [each for each in paths if each not in named]:
@@ -134,7 +160,11 @@ def _list_beside(folder: Path, paths: list[Path], columns: ColumnNames) -> List 
 
 def lists_in(folder: Path) -> list[Path]:
     """The lists, of images perhaps, in a folder."""
-    found = (path for path in folder.iterdir() if path.suffix.lower() in LISTS and not is_system(path.name))
+    found = (
+        path
+        for path in folder.iterdir()
+        if path.suffix.lower() in LISTS and not is_system(path.name)
+    )
     return sorted(path for path in found if path.is_file())
 
 
@@ -146,9 +176,16 @@ def open_named(folder: Path, split: str, spec: DatasetSpec) -> Encoded:
     """
     files = _files_of(folder, split, spec)
     if not files:
-        wanted = " or ".join(f"{name}.parquet or {name}/<class name>/" for name in spec.files[split])
-        there = ", ".join(each for each in SPLITS if _files_of(folder, each, spec)) or "none"
-        raise InputError(f"no split {split!r} in {folder}: looked for {wanted}; splits there: {there}")
+        wanted = " or ".join(
+            f"{name}.parquet or {name}/<class name>/" for name in spec.files[split]
+        )
+        there = (
+            ", ".join(each for each in SPLITS if _files_of(folder, each, spec))
+            or "none"
+        )
+        raise InputError(
+            f"no split {split!r} in {folder}: looked for {wanted}; splits there: {there}"
+        )
     if not files[0].is_dir():
         return read_parquet(files)
     # The training folder has every class; a test folder may lack some.
@@ -181,7 +218,11 @@ def splits_in(folder: Path) -> dict[str, list[Path]]:
     images, folders = scan(folder)
     found = {each.name: [each] for each in folders if split_of(each.name)}
     for place in (folder, folder / "data"):
-        files = {name: paths for name, paths in (_parquets(place) | _tars(place)).items() if split_in(name)}
+        files = {
+            name: paths
+            for name, paths in (_parquets(place) | _tars(place)).items()
+            if split_in(name)
+        }
         if files:
             found |= files
             break
@@ -190,10 +231,19 @@ def splits_in(folder: Path) -> dict[str, list[Path]]:
     return found
 
 
-def _tell_beside(folder: Path, found: Mapping[str, list[Path]], images: list[Path], folders: list[Path]) -> None:
+def _tell_beside(
+    folder: Path,
+    found: Mapping[str, list[Path]],
+    images: list[Path],
+    folders: list[Path],
+) -> None:
     """Give a `Note` of what lies beside the splits that were `found`; InputError where it may be classes."""
     used = {path for paths in found.values() for path in paths}
-    others = {each: below for each in folders if each not in used and (below := images_below(each))}
+    others = {
+        each: below
+        for each in folders
+        if each not in used and (below := images_below(each))
+    }
     if others and len(used) == 1 and used <= set(folders):
         (split,) = used
         way = f"give {split} alone, or put the others elsewhere; rename {split.name} if it is a class"
@@ -201,7 +251,9 @@ def _tell_beside(folder: Path, found: Mapping[str, list[Path]], images: list[Pat
         raise InputError(f"{beside}: {way}")
     if paths := [*images, *(path for below in others.values() for path in below)]:
         place = paths[0].relative_to(folder)
-        tell(f"left out of {folder}: {_images(len(paths))} beside its splits, the first of them {place}")
+        tell(
+            f"left out of {folder}: {_images(len(paths))} beside its splits, the first of them {place}"
+        )
     left = LeftOut(folder, used)
     scan(folder, left)
     left.tell()
@@ -211,7 +263,9 @@ def _images(number: int) -> str:
     return "1 image" if number == 1 else f"{number:,} images"
 
 
-def open_files(files: list[Path], train: list[Path], columns: ColumnNames = USUAL) -> Encoded:
+def open_files(
+    files: list[Path], train: list[Path], columns: ColumnNames = USUAL
+) -> Encoded:
     """A split by its Parquet or tar files, or its folder of class folders or of images.
 
     Args:
@@ -220,13 +274,19 @@ def open_files(files: list[Path], train: list[Path], columns: ColumnNames = USUA
         columns: the columns that hold images and labels.
     """
     if not files[0].is_dir():
-        return read_tars(files, columns) if files[0].suffix == TAR else read_parquet(_whole(files), columns)
+        return (
+            read_tars(files, columns)
+            if files[0].suffix == TAR
+            else read_parquet(_whole(files), columns)
+        )
     images, _ = scan(files[0])
     if images:
         found = flat(files[0], columns)
         if set(found) != {WHOLE}:
             way = f"give {files[0]} alone for them, or take that column out"
-            raise InputError(f"{files[0]} is a split by its name, and a list in it says splits: {way}")
+            raise InputError(
+                f"{files[0]} is a split by its name, and a list in it says splits: {way}"
+            )
         return found[WHOLE]
     if train and train[0].is_dir() and train != files:
         return image_folder(files[0], tuple(class_folders(train[0])))
@@ -250,7 +310,9 @@ def open_whole(folder: Path, columns: ColumnNames = USUAL) -> dict[str, Encoded]
         )
     if files := sorted(parquets or tars):
         _tell_beside_files(folder, files)
-        return parquet_splits(files, columns) if parquets else tar_splits(files, columns)
+        return (
+            parquet_splits(files, columns) if parquets else tar_splits(files, columns)
+        )
     images, _ = scan(folder)
     if images:
         return flat(folder, columns)
@@ -267,24 +329,37 @@ def _tell_beside_files(folder: Path, files: list[Path]) -> None:
     left.tell()
     if paths := images_below(folder):
         place = paths[0].relative_to(folder)
-        tell(f"left out of {folder}: {_images(len(paths))} beside {files[0].name}, the first of them {place}")
+        tell(
+            f"left out of {folder}: {_images(len(paths))} beside {files[0].name}, the first of them {place}"
+        )
 
 
 def _check_one_folder(folder: Path, classes: Mapping[str, Path]) -> None:
     """Raise InputError where all images lie in one folder, whose name, place or folders say that it may be no class."""
-    filled = list(islice((place for place in classes.values() if images_below(place, in_class=True)), 2))
+    filled = list(
+        islice(
+            (place for place in classes.values() if images_below(place, in_class=True)),
+            2,
+        )
+    )
     if len(filled) != 1:
         return
     if lists := lists_in(folder):
         way = f"give {lists[0]} for the labels in it, or {filled[0]} without labels"
-        raise InputError(f"{folder} holds images in {filled[0].name} alone, beside {lists[0].name}: {way}")
+        raise InputError(
+            f"{folder} holds images in {filled[0].name} alone, beside {lists[0].name}: {way}"
+        )
     images, folders = scan(filled[0])
     if not images:
         way = f"give {filled[0]} if these are the classes"
-        raise InputError(f"{folder} holds images in {filled[0].name} alone, in the folders {_some(folders)}: {way}")
+        raise InputError(
+            f"{folder} holds images in {filled[0].name} alone, in the folders {_some(folders)}: {way}"
+        )
     if filled[0].name.casefold() in FILLERS:
         way = f"give {filled[0]} where these are images without labels, or rename it if it is a class"
-        raise InputError(f"{folder} holds images in {filled[0].name} alone, which is hardly a class: {way}")
+        raise InputError(
+            f"{folder} holds images in {filled[0].name} alone, which is hardly a class: {way}"
+        )
 
 
 def _some(folders: list[Path]) -> str:
@@ -297,10 +372,14 @@ def label_order(found: tuple[str, ...], spec: DatasetSpec) -> tuple[str, ...]:
     if set(found) <= set(spec.classes):
         return spec.classes
     # ImageNet's labels number the WordNet ids in alphabetical order.
-    if len(found) == spec.num_classes and all(WORDNET_ID.fullmatch(name) for name in found):
+    if len(found) == spec.num_classes and all(
+        WORDNET_ID.fullmatch(name) for name in found
+    ):
         return found
     classes = f"the classes of {spec.name}: {', '.join(spec.classes[:10])}, ..."
-    raise InputError(f"the class folders {', '.join(found[:10])}, ... are not {classes}")
+    raise InputError(
+        f"the class folders {', '.join(found[:10])}, ... are not {classes}"
+    )
 
 
 def _parquets(place: Path) -> dict[str, list[Path]]:
@@ -318,7 +397,9 @@ def _parquets(place: Path) -> dict[str, list[Path]]:
 
 def _whole(shards: list[Path]) -> list[Path]:
     """`shards` of Parquet files. InputError if one of them is missing."""
-    if SHARD.search(shards[0].name) and len(shards) != int(shards[0].stem.rsplit("-", 1)[1]):
+    if SHARD.search(shards[0].name) and len(shards) != int(
+        shards[0].stem.rsplit("-", 1)[1]
+    ):
         raise InputError(
             f"{shards[0].parent} holds {len(shards)} of the shards {shards[0].name}, ...: fetch the others"
         )

@@ -60,16 +60,29 @@ def augmented(x: Tensor, kind: str, draws: Draws) -> Tensor:
 def random_crop(x: Tensor, draws: Draws) -> Tensor:
     """Pad each image of `x` (B, C, H, W) with 4 black pixels a side, then cut H x W at a random place."""
     total, here = draws.of(len(x))
-    corner = torch.randint(0, 2 * PADDING + 1, (2, total), generator=draws.generator, device=draws.generator.device)
+    corner = torch.randint(
+        0,
+        2 * PADDING + 1,
+        (2, total),
+        generator=draws.generator,
+        device=draws.generator.device,
+    )
     top, left = corner[:, here].to(x.device)
-    windows = pad(x, (PADDING,) * 4).unfold(2, x.shape[2], 1).unfold(3, x.shape[3], 1)  # (B, C, 9, 9, H, W), a view
+    windows = (
+        pad(x, (PADDING,) * 4).unfold(2, x.shape[2], 1).unfold(3, x.shape[3], 1)
+    )  # (B, C, 9, 9, H, W), a view
     return windows[torch.arange(len(x), device=x.device), :, top, left].contiguous()
 
 
 def random_flip(x: Tensor, draws: Draws) -> Tensor:
     """Mirror each image of `x` (B, C, H, W) left to right with probability 1/2."""
     total, here = draws.of(len(x))
-    mirrored = torch.rand(total, generator=draws.generator, device=draws.generator.device)[here] < 0.5
+    mirrored = (
+        torch.rand(total, generator=draws.generator, device=draws.generator.device)[
+            here
+        ]
+        < 0.5
+    )
     return torch.where(mirrored.to(x.device)[:, None, None, None], x.flip(-1), x)
 
 
@@ -120,7 +133,9 @@ class Images(ABC):
         """What to call image `index`: its file, where it has one of its own, else its position."""
         return f"{self.spec.name}[{index}]"
 
-    def batch(self, indices: Tensor | Sequence[int], augment: Draws | None = None) -> Batch:
+    def batch(
+        self, indices: Tensor | Sequence[int], augment: Draws | None = None
+    ) -> Batch:
         """x (B, C, H, W) float32 in [0, 1] and y (B,) int64 of the images at `indices` (B,), from 0 on.
 
         `augment` is what the training augmentation of the data set is drawn from; None: no augmentation.
@@ -131,7 +146,9 @@ class Images(ABC):
             x = augmented(x, self.spec.augment, augment)
         return (x.float().div_(255) if x.dtype == torch.uint8 else x), y
 
-    def batches(self, chosen: Iterable[Tensor], augment_for: DrawsFor | None = None) -> Iterator[Batch]:
+    def batches(
+        self, chosen: Iterable[Tensor], augment_for: DrawsFor | None = None
+    ) -> Iterator[Batch]:
         """`batch` of each of `chosen` in turn; the k-th is augmented by `augment_for(k)`.
 
         Each batch needs a generator of its own, since a streamed split decodes several batches at the same time.
@@ -173,22 +190,39 @@ class TensorImages(Images):
 
     streams = False
 
-    def __init__(self, spec: DatasetSpec, split: str, pixels: Tensor, labels: Tensor, device: Device = "cpu") -> None:
+    def __init__(
+        self,
+        spec: DatasetSpec,
+        split: str,
+        pixels: Tensor,
+        labels: Tensor,
+        device: Device = "cpu",
+    ) -> None:
         """`pixels` are (N, C, H, W) uint8, or float32 in [0, 1]; `labels` (N,) int64, all -1 if there are none."""
         super().__init__(spec, split, device)
         self.labels, self.pixels = labels, pixels.to(self.device)
-        self._labels_there = labels.to(self.device)  # so that indices on the device are not waited for
+        self._labels_there = labels.to(
+            self.device
+        )  # so that indices on the device are not waited for
 
     def to(self, device: Device) -> TensorImages:
         return TensorImages(self.spec, self.split, self.pixels, self.labels, device)
 
     def in_classes(self, classes: Sequence[str]) -> TensorImages:
         labels = renumbered(self.labels, self.spec.classes, classes)
-        return TensorImages(replace(self.spec, classes=tuple(classes)), self.split, self.pixels, labels, self.device)
+        return TensorImages(
+            replace(self.spec, classes=tuple(classes)),
+            self.split,
+            self.pixels,
+            labels,
+            self.device,
+        )
 
     def subset(self, indices: Tensor) -> TensorImages:
         pixels = self.pixels[indices.to(self.device)]
-        return TensorImages(self.spec, self.split, pixels, self.labels[indices.cpu()], self.device)
+        return TensorImages(
+            self.spec, self.split, pixels, self.labels[indices.cpu()], self.device
+        )
 
     def _labels(self, indices: Tensor) -> Tensor:
         return self._labels_there[indices.to(self.device)]
@@ -220,7 +254,12 @@ class StreamedImages(Images):
     streams = True
 
     def __init__(
-        self, spec: DatasetSpec, split: str, source: Source, device: Device = "cpu", chosen: Tensor | None = None
+        self,
+        spec: DatasetSpec,
+        split: str,
+        source: Source,
+        device: Device = "cpu",
+        chosen: Tensor | None = None,
     ) -> None:
         """`chosen` (N,) are the images of `source` that are kept; None: all."""
         super().__init__(spec, split, device)
@@ -255,9 +294,13 @@ class StreamedImages(Images):
         return StreamedImages(spec, self.split, source, self.device, self.chosen)
 
     def subset(self, indices: Tensor) -> StreamedImages:
-        return StreamedImages(self.spec, self.split, self.source, self.device, self.chosen[indices.cpu()])
+        return StreamedImages(
+            self.spec, self.split, self.source, self.device, self.chosen[indices.cpu()]
+        )
 
-    def batches(self, chosen: Iterable[Tensor], augment_for: DrawsFor | None = None) -> Iterator[Batch]:
+    def batches(
+        self, chosen: Iterable[Tensor], augment_for: DrawsFor | None = None
+    ) -> Iterator[Batch]:
         """As of `Images`; up to 3 batches are decoded ahead by a background thread."""
         if not self.source.threads:
             yield from super().batches(chosen, augment_for)
@@ -265,7 +308,9 @@ class StreamedImages(Images):
         ahead, pending = ThreadPoolExecutor(1), deque[Future[Batch]]()
         try:
             for k, indices in enumerate(chosen):
-                pending.append(ahead.submit(self.batch, indices, augment_for and augment_for(k)))
+                pending.append(
+                    ahead.submit(self.batch, indices, augment_for and augment_for(k))
+                )
                 if len(pending) > AHEAD:
                     yield pending.popleft().result()
             while pending:
@@ -325,7 +370,9 @@ def take(total: int, n: int) -> Tensor:
         [0, 2, 5, 7]
     """
     if not 1 <= n <= total:
-        raise InputError(f"cannot take {n} of {total} images: give a number from 1 to {total}")
+        raise InputError(
+            f"cannot take {n} of {total} images: give a number from 1 to {total}"
+        )
     return torch.arange(n) * total // n
 
 
@@ -340,5 +387,7 @@ def skip(total: int, every: int) -> Tensor:
         [0, 4, 8]
     """
     if every < 1:
-        raise InputError(f"cannot keep every {every}-th image: give a step of 1 or more")
+        raise InputError(
+            f"cannot keep every {every}-th image: give a step of 1 or more"
+        )
     return torch.arange(0, total, every)

@@ -19,17 +19,23 @@ MOST_CLASSES = 100_000
 LONGEST_NAME = 1000  # characters of the name of a class
 NUMBER = re.compile(r"-?[0-9]{1,18}")
 
-COMPLETE = "complete it, or leave all labels out"  # what to do about a label that is missing
+COMPLETE = (
+    "complete it, or leave all labels out"  # what to do about a label that is missing
+)
 
 Where = Callable[[int], str]  # what to call image `index` in an error
-Classes = tuple[str, ...] | None  # the names of classes that data give themselves; None: none
+Classes = (
+    tuple[str, ...] | None
+)  # the names of classes that data give themselves; None: none
 
 # Usual names of a column. The first group of which a name is there is meant; two names of it are asked about.
 IMAGE_NAMES = (
     ("image", "img", "images", "pixel_values"),
     ("x", "X", "data", "path", "file", "file_name", "filename", "image_path"),
 )
-LABEL_NAMES = (("label", "fine_label", "labels", "y", "target", "class", "cls", "Y", "targets"),)
+LABEL_NAMES = (
+    ("label", "fine_label", "labels", "y", "target", "class", "cls", "Y", "targets"),
+)
 NONE = "none"  # given as the label column: there are no labels
 
 # How a data set says which columns to read, for the end of an error.
@@ -67,14 +73,24 @@ def labels_of(found: NDArray[Any], where: Where, source: str) -> tuple[Tensor, C
     if found.ndim == 2 and found.shape[1] == 1:
         found = found[:, 0]
     if found.ndim != 1:
-        way = "take argmax(1) of one-hot labels" if found.ndim == 2 else "give one whole number an image"
+        way = (
+            "take argmax(1) of one-hot labels"
+            if found.ndim == 2
+            else "give one whole number an image"
+        )
         raise InputError(f"labels have shape {found.shape}; expected (N,): {way}")
-    if found.dtype.kind == "U" or (found.dtype == object and all(isinstance(each, str) for each in found)):
+    if found.dtype.kind == "U" or (
+        found.dtype == object and all(isinstance(each, str) for each in found)
+    ):
         return from_texts(found.tolist(), where, source)
     if found.dtype.kind not in "iu":
         way = "give y.astype(int), or names, one for each image"
-        raise InputError(f"the labels of {source} have type {found.dtype}; expected whole numbers from 0: {way}")
-    return check_labels(torch.from_numpy(found.astype(np.int64)), MOST_CLASSES, where), None
+        raise InputError(
+            f"the labels of {source} have type {found.dtype}; expected whole numbers from 0: {way}"
+        )
+    return check_labels(
+        torch.from_numpy(found.astype(np.int64)), MOST_CLASSES, where
+    ), None
 
 
 def _all_missing(values: NDArray[Any], where: Where) -> bool:
@@ -83,9 +99,15 @@ def _all_missing(values: NDArray[Any], where: Where) -> bool:
     Raises:
         InputError: some have none, and others have; the message names the first.
     """
-    missing = [_is_missing(value) for value in values.reshape(len(values), -1)[:, 0]] if values.size else []
+    missing = (
+        [_is_missing(value) for value in values.reshape(len(values), -1)[:, 0]]
+        if values.size
+        else []
+    )
     if any(missing) and not all(missing):
-        raise InputError(f"{where(missing.index(True))} has no label, and others have: {COMPLETE}")
+        raise InputError(
+            f"{where(missing.index(True))} has no label, and others have: {COMPLETE}"
+        )
     return any(missing)
 
 
@@ -94,7 +116,9 @@ def _is_missing(value: object) -> bool:
     return value is None or nan or type(value).__name__ in ("NAType", "NaTType")
 
 
-def of_categories(values: Any, where: Where, source: str) -> tuple[Tensor, Classes] | None:
+def of_categories(
+    values: Any, where: Where, source: str
+) -> tuple[Tensor, Classes] | None:
     """Return labels (N,) and class names of pandas' categories, in the order of these; None for anything else.
 
     So "low", "mid" and "high" are 0, 1 and 2 where the user put them in that order. Categories of numbers are no names:
@@ -104,20 +128,29 @@ def of_categories(values: Any, where: Where, source: str) -> tuple[Tensor, Class
         InputError: a value is missing beside others, or a category cannot name a class.
     """
     categorical = getattr(values, "cat", values)
-    names, codes = getattr(categorical, "categories", None), getattr(categorical, "codes", None)
+    names, codes = (
+        getattr(categorical, "categories", None),
+        getattr(categorical, "codes", None),
+    )
     if names is None or codes is None:
         return None
-    if not all(isinstance(name, str) for name in names) or all(NUMBER.fullmatch(name) for name in names):
+    if not all(isinstance(name, str) for name in names) or all(
+        NUMBER.fullmatch(name) for name in names
+    ):
         return None
     places = np.asarray(codes, np.int64)
     if (places < 0).all():
         return no_labels(len(places)), None
     if (places < 0).any():
-        raise InputError(f"{where(int(places.argmin()))} has no label, and others have: {COMPLETE}")
+        raise InputError(
+            f"{where(int(places.argmin()))} has no label, and others have: {COMPLETE}"
+        )
     return torch.from_numpy(places.copy()), check_names(list(names), source)
 
 
-def from_texts(values: Sequence[str], where: Where, source: str) -> tuple[Tensor, Classes]:
+def from_texts(
+    values: Sequence[str], where: Where, source: str
+) -> tuple[Tensor, Classes]:
     """Labels (N,) from texts: numbers as they are; names as places in alphabetical order, with these names.
 
     Raises:
@@ -127,16 +160,26 @@ def from_texts(values: Sequence[str], where: Where, source: str) -> tuple[Tensor
     if not any(cells):
         return no_labels(len(cells)), None
     if "" in cells:
-        raise InputError(f"{where(cells.index(''))} has no label, and others have: {COMPLETE}")
-    odd = next((row for row, cell in enumerate(cells) if not NUMBER.fullmatch(cell)), None)
+        raise InputError(
+            f"{where(cells.index(''))} has no label, and others have: {COMPLETE}"
+        )
+    odd = next(
+        (row for row, cell in enumerate(cells) if not NUMBER.fullmatch(cell)), None
+    )
     if odd is None:
-        return check_labels(torch.tensor([int(cell) for cell in cells]), MOST_CLASSES, where), None
+        return check_labels(
+            torch.tensor([int(cell) for cell in cells]), MOST_CLASSES, where
+        ), None
     try:
         np.array(cells, dtype=np.float64)
     except ValueError:
         names, places = np.unique(np.array(cells, dtype=object), return_inverse=True)
-        return torch.from_numpy(places.astype(np.int64)), check_names(names.tolist(), source)
-    raise InputError(f"label {shown(cells[odd])} of {where(odd)}: labels must be whole numbers or names")
+        return torch.from_numpy(places.astype(np.int64)), check_names(
+            names.tolist(), source
+        )
+    raise InputError(
+        f"label {shown(cells[odd])} of {where(odd)}: labels must be whole numbers or names"
+    )
 
 
 def check_names(names: Sequence[object], source: str) -> tuple[str, ...]:
@@ -145,12 +188,24 @@ def check_names(names: Sequence[object], source: str) -> tuple[str, ...]:
     Raises:
         InputError: one is no text, is too long, or occurs twice.
     """
-    if len(names) > MOST_CLASSES or len({composed(str(name)) for name in names}) < len(names):
-        raise InputError(f"the {len(names)} class names of {source} must be different ones, at most {MOST_CLASSES:,}")
+    if len(names) > MOST_CLASSES or len({composed(str(name)) for name in names}) < len(
+        names
+    ):
+        raise InputError(
+            f"the {len(names)} class names of {source} must be different ones, at most {MOST_CLASSES:,}"
+        )
     for name in names:
-        if not isinstance(name, str) or len(name) > LONGEST_NAME or any(category(c) in ("Cc", "Cs") for c in name):
-            limits = f"at most {LONGEST_NAME:,} characters, no control characters among them"
-            raise InputError(f"{shown(repr(name))} cannot be the name of a class of {source}: expected {limits}")
+        if (
+            not isinstance(name, str)
+            or len(name) > LONGEST_NAME
+            or any(category(c) in ("Cc", "Cs") for c in name)
+        ):
+            limits = (
+                f"at most {LONGEST_NAME:,} characters, no control characters among them"
+            )
+            raise InputError(
+                f"{shown(repr(name))} cannot be the name of a class of {source}: expected {limits}"
+            )
     return tuple(composed(str(name)) for name in names)
 
 
@@ -162,7 +217,11 @@ def in_class_order(names: Iterable[str]) -> list[str]:
         (['2', '9', '10'], ['10', '9', 'cat'])
     """
     names = sorted(names)
-    return sorted(names, key=int) if all(name.isascii() and name.isdigit() for name in names) else names
+    return (
+        sorted(names, key=int)
+        if all(name.isascii() and name.isdigit() for name in names)
+        else names
+    )
 
 
 def check_labels(labels: Tensor, classes: int, where: Where) -> Tensor:
@@ -170,8 +229,14 @@ def check_labels(labels: Tensor, classes: int, where: Where) -> Tensor:
     wrong = torch.nonzero((labels < 0) | (labels >= classes)).flatten()
     if len(wrong) and bool((labels != NO_LABEL).any()):
         index = int(wrong[0])
-        why = "; -1, for images without a label, must stand for all of them" if labels[index] == NO_LABEL else ""
-        raise InputError(f"label {int(labels[index])} of {where(index)} is not in 0..{classes - 1}{why}")
+        why = (
+            "; -1, for images without a label, must stand for all of them"
+            if labels[index] == NO_LABEL
+            else ""
+        )
+        raise InputError(
+            f"label {int(labels[index])} of {where(index)} is not in 0..{classes - 1}{why}"
+        )
     return labels
 
 
@@ -201,7 +266,9 @@ class ColumnNames:
         image = _column(self.image, IMAGE_NAMES, names, source)
         return image, self.label_among(names, source, image)
 
-    def label_among(self, names: list[str], source: str, image: str | None = None) -> str | None:
+    def label_among(
+        self, names: list[str], source: str, image: str | None = None
+    ) -> str | None:
         """The label column among `names` but `image`; None where there are no labels. Errors as `find`."""
         nothing_else = self.label is None and not {*names} - {image}
         if nothing_else or (self.label == NONE and NONE not in names):
@@ -213,7 +280,11 @@ USUAL = ColumnNames()
 
 
 def _column(
-    asked: str | None, usual: tuple[tuple[str, ...], ...], names: list[str], source: str, taken: str | None = None
+    asked: str | None,
+    usual: tuple[tuple[str, ...], ...],
+    names: list[str],
+    source: str,
+    taken: str | None = None,
 ) -> str:
     """Return the column that is `asked` for, else the one with a `usual` name, and not the one `taken` already.
 
@@ -225,9 +296,13 @@ def _column(
     found = next(filter(None, (_called(group, left) for group in groups)), [])
     if not found:
         there = shown(", ".join(names)) or "no names"
-        raise InputError(f"{source} has the columns {there}, none called {shown(repr(groups[0][0]))}: {WAY}")
+        raise InputError(
+            f"{source} has the columns {there}, none called {shown(repr(groups[0][0]))}: {WAY}"
+        )
     if len(found) > 1:
-        raise InputError(_several(found, asked is not None, usual is LABEL_NAMES, source))
+        raise InputError(
+            _several(found, asked is not None, usual is LABEL_NAMES, source)
+        )
     return found[0]
 
 

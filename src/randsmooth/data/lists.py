@@ -48,17 +48,25 @@ class List:
         """
         places = self.places(rows)
         # A split may lack its labels, as of a competition; the others number the classes.
-        labelled = [each for each in self.splits.values() if any(self.labels[row] for row in each)]
+        labelled = [
+            each
+            for each in self.splits.values()
+            if any(self.labels[row] for row in each)
+        ]
         kept = sorted(row for each in labelled for row in each)
         found, classes = from_texts(
-            [self.labels[row] for row in kept], lambda index: self._where(kept[index]), str(self.path)
+            [self.labels[row] for row in kept],
+            lambda index: self._where(kept[index]),
+            str(self.path),
         )
         labels = no_labels(len(self.labels))
         labels[torch.tensor(kept, dtype=torch.int64)] = found
         own = labels[torch.tensor(rows, dtype=torch.int64)]
         return Encoded(own, classes, str(self.path), places.__getitem__, places)
 
-    def places(self, rows: Sequence[int], among: Sequence[Path] | None = None) -> list[Path]:
+    def places(
+        self, rows: Sequence[int], among: Sequence[Path] | None = None
+    ) -> list[Path]:
         """Return the files of some rows: where their paths lead, or the only ones below the folder that are called so.
 
         Args:
@@ -71,7 +79,9 @@ class List:
         folder = self.path.parent
         cells = [self.files[row].replace("\0", " ") for row in rows]
         if among is None:
-            found = [folder / cell if (folder / cell).is_file() else None for cell in cells]
+            found = [
+                folder / cell if (folder / cell).is_file() else None for cell in cells
+            ]
         else:
             allowed = {_plain(path): path for path in among}
             found = [allowed.get(_plain(folder / cell)) for cell in cells]
@@ -85,12 +95,16 @@ class List:
             if len(meant) != 1:
                 how = f"{len(meant)} images" if meant else "no image file"
                 way = f"paths are relative to {folder}, the folder of the list"
-                raise InputError(f"{self._where(rows[place])}: {how} at {shown(folder / cells[place])}; {way}")
+                raise InputError(
+                    f"{self._where(rows[place])}: {how} at {shown(folder / cells[place])}; {way}"
+                )
             (found[place],) = meant
         files = [path for path in found if path is not None]
         if odd:
             example = f"{cells[odd[0]]} is {files[odd[0]].relative_to(folder)}"
-            tell(f"{self.path}: names that are no paths were found below {folder}, as {example}")
+            tell(
+                f"{self.path}: names that are no paths were found below {folder}, as {example}"
+            )
         return files
 
     def _named(self, images: Sequence[Path]) -> dict[str, set[Path]]:
@@ -119,7 +133,9 @@ def read_list(path: Path, columns: ColumnNames = USUAL) -> List:
     """
     rows = read_rows(path)
     names = rows[0][1]
-    cells = {name: [row[place] for _, row in rows[1:]] for place, name in enumerate(names)}
+    cells = {
+        name: [row[place] for _, row in rows[1:]] for place, name in enumerate(names)
+    }
     about = split_column(names, (columns.image, columns.label))
     said = saying({name: cells[name] for name in about}, str(path))
     image, label = columns.find([name for name in names if name not in said], str(path))
@@ -138,18 +154,24 @@ def read_rows(path: Path) -> list[tuple[int, list[str]]]:
     """
     rows = list(rows_of(path))
     if len(rows) < 2:
-        raise InputError(f"no images in {path}: its first line must name the columns, such as path,label")
+        raise InputError(
+            f"no images in {path}: its first line must name the columns, such as path,label"
+        )
     names = rows[0][1]
     for number, row in rows:
         if len(row) != len(names):
-            raise InputError(f"{path}, line {number} has {len(row)} cells; expected {len(names)}, as in line 1")
+            raise InputError(
+                f"{path}, line {number} has {len(row)} cells; expected {len(names)}, as in line 1"
+            )
     return rows
 
 
 def rows_of(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows as `read_rows` returns them, as far as they are asked for, of whatever length."""
     with refused(f"{path} is no list in UTF-8", (csv.Error, UnicodeDecodeError)):
-        yield from _json_rows(path) if path.suffix.lower() == JSON_LINES else _csv_rows(path)
+        yield from (
+            _json_rows(path) if path.suffix.lower() == JSON_LINES else _csv_rows(path)
+        )
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -190,8 +212,16 @@ def _json_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
             values = parse_json(line, f"line {number} of {path}")
             if not isinstance(values, dict) or (names and set(values) != set(names)):
                 expected = shown(", ".join(names)) or "an object"
-                raise InputError(f"{path}, line {number} has other keys than the first: expected {expected}")
+                raise InputError(
+                    f"{path}, line {number} has other keys than the first: expected {expected}"
+                )
             if not names:
                 names = list(values)
                 yield 0, names
-            yield number, ["" if values[name] is None else str(values[name]).strip() for name in names]
+            yield (
+                number,
+                [
+                    "" if values[name] is None else str(values[name]).strip()
+                    for name in names
+                ],
+            )

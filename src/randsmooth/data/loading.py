@@ -13,17 +13,50 @@ from torch import Tensor
 
 from randsmooth.contents import check_itself
 from randsmooth.data.arrays import Items, fitted, from_items, from_object, read_npz
-from randsmooth.data.dataset_spec import SPLITS, DatasetSpec, Fit, one_shape, own, refitted
+from randsmooth.data.dataset_spec import (
+    SPLITS,
+    DatasetSpec,
+    Fit,
+    one_shape,
+    own,
+    refitted,
+)
 from randsmooth.data.decode import WHITE, Encoded, channels_of, check_brightest, form
-from randsmooth.data.feature_tables import from_table, is_feature_table, read_feature_table
+from randsmooth.data.feature_tables import (
+    from_table,
+    is_feature_table,
+    read_feature_table,
+)
 from randsmooth.data.folders import open_files, open_named, open_whole, splits_in
-from randsmooth.data.images import Device, Images, Request, StreamedImages, TensorImages, numbered, renumbered, take
+from randsmooth.data.images import (
+    Device,
+    Images,
+    Request,
+    StreamedImages,
+    TensorImages,
+    numbered,
+    renumbered,
+    take,
+)
 from randsmooth.data.labels import USUAL, ColumnNames, check_labels
 from randsmooth.data.lists import read_list
-from randsmooth.data.registry import DATASETS, HOME, dataset_path, folder_of, not_had, shards
+from randsmooth.data.registry import (
+    DATASETS,
+    HOME,
+    dataset_path,
+    folder_of,
+    not_had,
+    shards,
+)
 from randsmooth.data.saved_to_disk import Rows, from_disk, is_saved
 from randsmooth.data.splits import chosen, split_in, split_of
-from randsmooth.data.tables import from_hub, from_rows, holds_files, parquet_splits, splits_of_rows
+from randsmooth.data.tables import (
+    from_hub,
+    from_rows,
+    holds_files,
+    parquet_splits,
+    splits_of_rows,
+)
 from randsmooth.data.tars import tar_splits
 from randsmooth.documents import refused, shown
 from randsmooth.errors import InputError, check_known
@@ -103,27 +136,39 @@ def describe(
         >>> describe((np.full((2, 8, 6), 51, np.uint8), [0, 1])).mean
         (0.2,)
     """
-    request = Request(None, ColumnNames(image_column, label_column), Fit.of(resize, crop), stream=True)
+    request = Request(
+        None, ColumnNames(image_column, label_column), Fit.of(resize, crop), stream=True
+    )
     if isinstance(dataset, str) and dataset in DATASETS:
         return refitted(DATASETS[dataset], request.fit)
     images = _loaded(dataset, request)
-    return with_statistics(images.spec, images) if images.spec.convert and not images.spec.features else images.spec
+    return (
+        with_statistics(images.spec, images)
+        if images.spec.convert and not images.spec.features
+        else images.spec
+    )
 
 
 def _loaded(dataset: Any, request: Request) -> Images:
     if isinstance(dataset, Images):
         if request.fit is not None or request.columns != USUAL:
-            raise InputError("the images are loaded already: give resize, crop and columns to `data.load`")
+            raise InputError(
+                "the images are loaded already: give resize, crop and columns to `data.load`"
+            )
         return dataset.to(request.device)
     if isinstance(dataset, str) and dataset in DATASETS:
         return _named(dataset, request)
     if isinstance(dataset, str | Path):
         with refused(f"{shown(dataset)} cannot be read", OSError):
             return _from_path(dataset_path(str(dataset)), request)
-    frame, *labels = dataset if isinstance(dataset, tuple) and len(dataset) == 2 else (dataset,)
+    frame, *labels = (
+        dataset if isinstance(dataset, tuple) and len(dataset) == 2 else (dataset,)
+    )
     if hasattr(frame, "columns") and hasattr(frame, "iloc"):
         return from_table(frame, request, *labels)
-    if type(dataset).__module__.partition(".")[0] == "datasets":  # which is not loaded for this question
+    if (
+        type(dataset).__module__.partition(".")[0] == "datasets"
+    ):  # which is not loaded for this question
         return _from_datasets(dataset, request)
     return from_object(dataset, request)
 
@@ -151,7 +196,10 @@ def _splits(path: Path, request: Request) -> dict[str, Encoded]:
         if not found:
             return chosen(open_whole(path, columns), request.split, path)
         files = chosen(found, request.split, path, split_in)
-        return {split: open_files(each, files.get("train", []), columns) for split, each in files.items()}
+        return {
+            split: open_files(each, files.get("train", []), columns)
+            for split, each in files.items()
+        }
     if kind == ".tar":
         return chosen(tar_splits(shards(path), columns), request.split, path)
     if kind == ".parquet":
@@ -175,17 +223,23 @@ def _number_alike(splits: Mapping[str, Encoded], path: Path) -> None:
             continue
         if extra := set(each.classes) - set(train.classes):
             known = ", ".join(train.classes)
-            raise InputError(f"{shown(path)} has the class {min(extra)!r} in {split}; known in train are {known}")
+            raise InputError(
+                f"{shown(path)} has the class {min(extra)!r} in {split}; known in train are {known}"
+            )
         each.labels = renumbered(each.labels, each.classes, train.classes)
         each.classes = train.classes
 
 
-def _images(spec: DatasetSpec, split: str, encoded: Encoded, request: Request) -> Images:
+def _images(
+    spec: DatasetSpec, split: str, encoded: Encoded, request: Request
+) -> Images:
     if not len(encoded):
         raise InputError(f"no images in {spec.name} ({split})")
     check_labels(encoded.labels, spec.num_classes, encoded.where)
     if spec.convert:
-        check_brightest(_brightest(spec, encoded), f"every image of {spec.name} ({split})", WHITE)
+        check_brightest(
+            _brightest(spec, encoded), f"every image of {spec.name} ({split})", WHITE
+        )
     if spec.streams or request.stream:
         return StreamedImages(spec, split, encoded, request.device)
     decoded = encoded.read_many(torch.arange(len(encoded)), spec)
@@ -196,25 +250,57 @@ def _from_datasets(source: Any, request: Request, folder: str | None = None) -> 
     """A split of a Dataset or DatasetDict of `datasets`, which may have been read from a folder."""
     import datasets
 
-    if not isinstance(source, datasets.Dataset | datasets.DatasetDict):  # such as streamed ones
+    if not isinstance(
+        source, datasets.Dataset | datasets.DatasetDict
+    ):  # such as streamed ones
         return from_object(source, request)
     if isinstance(source, dict):
-        splits = chosen(source, request.split, f"the DatasetDict of {', '.join(map(str, source))}", split_of)
+        splits = chosen(
+            source,
+            request.split,
+            f"the DatasetDict of {', '.join(map(str, source))}",
+            split_of,
+        )
     else:
-        splits = chosen(splits_of_rows(source, request.columns), request.split, folder or "the datasets.Dataset")
+        splits = chosen(
+            splits_of_rows(source, request.columns),
+            request.split,
+            folder or "the datasets.Dataset",
+        )
     split = request.split or next(iter(splits))
     taken = splits[split]
     own = taken.info.dataset_name or taken.info.builder_name
-    name = folder if folder else f"{shown(own)} (datasets)" if own else "a datasets.Dataset"
+    name = (
+        folder
+        if folder
+        else f"{shown(own)} (datasets)"
+        if own
+        else "a datasets.Dataset"
+    )
     items = replace(request, split=split)
     if taken.format["type"] != "custom":  # which gives other items than it stores
         image, label = request.columns.find(taken.features, name)
         if holds_files(taken.features[image]):
-            encoded = {each: from_rows(splits[each], name, request.columns, follow=folder is None) for each in splits}
-            return _images(infer(name, encoded, request.fit), split, encoded[split], request)
-        stored = {"dtype": kind} if (kind := getattr(taken.features[image], "dtype", None)) else {}
-        taken = taken.select_columns([column for column in (image, label) if column is not None])  # no others decoded
-        taken = taken.with_format("numpy", columns=[image], output_all_columns=True, **stored)
+            encoded = {
+                each: from_rows(
+                    splits[each], name, request.columns, follow=folder is None
+                )
+                for each in splits
+            }
+            return _images(
+                infer(name, encoded, request.fit), split, encoded[split], request
+            )
+        stored = (
+            {"dtype": kind}
+            if (kind := getattr(taken.features[image], "dtype", None))
+            else {}
+        )
+        taken = taken.select_columns(
+            [column for column in (image, label) if column is not None]
+        )  # no others decoded
+        taken = taken.with_format(
+            "numpy", columns=[image], output_all_columns=True, **stored
+        )
     rows = Rows(taken, name) if folder else taken
     return from_items(Items(rows, name, request.columns), items)
 
@@ -232,18 +318,32 @@ def _brightest(spec: DatasetSpec, encoded: Encoded) -> int:
 
 def _named(name: str, request: Request) -> Images:
     if request.columns != USUAL:
-        raise InputError(f"{name} has known columns: leave image_column and label_column out")
+        raise InputError(
+            f"{name} has known columns: leave image_column and label_column out"
+        )
     split, spec = request.called, refitted(DATASETS[name], request.fit)
     if spec.read is not None:
         x, y = spec.read(split)
-        pixels = torch.from_numpy(fitted(x, request.fit and spec.fit, lambda index: f"image {index} of {name}"))
-        return TensorImages(spec, split, pixels, torch.from_numpy(y.astype(np.int64)), request.device)
+        pixels = torch.from_numpy(
+            fitted(
+                x, request.fit and spec.fit, lambda index: f"image {index} of {name}"
+            )
+        )
+        return TensorImages(
+            spec, split, pixels, torch.from_numpy(y.astype(np.int64)), request.device
+        )
     with refused(f"{name} cannot be read", OSError):
         encoded = _found(spec, split)
     numbers = tuple(map(str, range(spec.num_classes)))
-    if encoded.classes and len(encoded.classes) == spec.num_classes and spec.classes == numbers:
+    if (
+        encoded.classes
+        and len(encoded.classes) == spec.num_classes
+        and spec.classes == numbers
+    ):
         spec = replace(spec, classes=encoded.classes)
-    return _images(replace(spec, sizes=spec.sizes | {split: len(encoded)}), split, encoded, request)
+    return _images(
+        replace(spec, sizes=spec.sizes | {split: len(encoded)}), split, encoded, request
+    )
 
 
 def _found(spec: DatasetSpec, split: str) -> Encoded:
@@ -252,14 +352,18 @@ def _found(spec: DatasetSpec, split: str) -> Encoded:
     if folder.is_dir():
         return open_named(folder, split, spec)
     if spec.hub is None:
-        raise InputError(f"{spec.name} is a local folder only: put it at {folder} (set {HOME} to its parent)")
+        raise InputError(
+            f"{spec.name} is a local folder only: put it at {folder} (set {HOME} to its parent)"
+        )
     try:
         return from_hub(spec, split)
     except InputError as error:
         raise not_had(spec, error) from error
 
 
-def infer(name: str, splits: Mapping[str, Encoded], fit: Fit | None = None) -> DatasetSpec:
+def infer(
+    name: str, splits: Mapping[str, Encoded], fit: Fit | None = None
+) -> DatasetSpec:
     """The facts that follow from `splits` themselves, from the training split where there is one.
 
     Images of one size keep it, with no augmentation; those of several must be brought to one by `fit`. Grey images stay
@@ -271,7 +375,9 @@ def infer(name: str, splits: Mapping[str, Encoded], fit: Fit | None = None) -> D
     """
     encoded = splits.get("train") or next(iter(splits.values()))
     if not len(encoded):
-        raise InputError(f"no images in {name}: each split needs some, in Parquet files or class folders")
+        raise InputError(
+            f"no images in {name}: each split needs some, in Parquet files or class folders"
+        )
     forms = set()  # mode, height and width, upright, from the headers
     for index in take(len(encoded), min(PROBE, len(encoded))).tolist():
         with encoded.open(index) as stream:
@@ -280,20 +386,43 @@ def infer(name: str, splits: Mapping[str, Encoded], fit: Fit | None = None) -> D
     channels = channels_of({mode for mode, _, _ in forms})
     if channels is None:
         modes = ", ".join(sorted({mode for mode, _, _ in forms}))
-        raise InputError(f"the images of {name} have modes {modes}: convert all to L or to RGB, with 8 bits")
+        raise InputError(
+            f"the images of {name} have modes {modes}: convert all to L or to RGB, with 8 bits"
+        )
     sides = {(height, width) for _, height, width in forms}
-    sizes, shape = {split: len(each) for split, each in splits.items()}, one_shape(channels, sides, fit, name)
-    spec = own(name, sizes, shape, encoded.classes or numbered(labels), named=encoded.classes is not None, fit=fit)
+    sizes, shape = (
+        {split: len(each) for split, each in splits.items()},
+        one_shape(channels, sides, fit, name),
+    )
+    spec = own(
+        name,
+        sizes,
+        shape,
+        encoded.classes or numbered(labels),
+        named=encoded.classes is not None,
+        fit=fit,
+    )
     # photographs of several sizes are trained on as ImageNet's are
-    return replace(spec, augment=DATASETS["imagenet"].augment) if len(sides) > 1 else spec
+    return (
+        replace(spec, augment=DATASETS["imagenet"].augment) if len(sides) > 1 else spec
+    )
 
 
-def _moments(images: Images, chosen: Tensor, axes: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+def _moments(
+    images: Images, chosen: Tensor, axes: tuple[int, ...]
+) -> tuple[Tensor, Tensor]:
     """Mean and variance over the `axes` of the `chosen` inputs (B, ...), batch by batch (Chan et al. 1983)."""
     number, mean, squares = 0, torch.zeros(1), torch.zeros(1)
     for x, _ in images.batches(chosen.split(STATISTICS_BATCH)):
-        own, more = (x := x.cpu().double()).mean(axes), x.var(axes, correction=0) * len(x)
-        squares = squares + more + (own - mean).square() * (number * len(x) / (number + len(x)))
+        own, more = (
+            (x := x.cpu().double()).mean(axes),
+            x.var(axes, correction=0) * len(x),
+        )
+        squares = (
+            squares
+            + more
+            + (own - mean).square() * (number * len(x) / (number + len(x)))
+        )
         mean = mean + (own - mean) * (len(x) / (number + len(x)))
         number += len(x)
     return mean, squares / number
@@ -312,6 +441,12 @@ def deviations(images: Images) -> NDArray[np.float64]:
 
 def with_statistics(spec: DatasetSpec, images: Images) -> DatasetSpec:
     """`spec` with mean and standard deviation of each channel over (some of) the images, in [0, 1], to 4 digits."""
-    mean, variance = _moments(images, take(len(images), min(PROBE, len(images))), (0, 2, 3))
-    std = tuple(round(value, 4) or 1.0 for value in variance.sqrt().tolist())  # what is constant stays
-    return replace(spec, mean=tuple(round(value, 4) for value in mean.tolist()), std=std)
+    mean, variance = _moments(
+        images, take(len(images), min(PROBE, len(images))), (0, 2, 3)
+    )
+    std = tuple(
+        round(value, 4) or 1.0 for value in variance.sqrt().tolist()
+    )  # what is constant stays
+    return replace(
+        spec, mean=tuple(round(value, 4) for value in mean.tolist()), std=std
+    )

@@ -30,11 +30,24 @@ FORMS = (
 BRACES = re.compile(r"\{(\d{1,6})\.\.(\d{1,6})\}")
 SUFFIXES = (".npz", ".csv", ".tsv", ".jsonl", ".parquet", ".tar")
 
-NAMES = ["cifar10", "cifar10-jpeg", "cifar100", "digits", "fashion-mnist", "imagenet", "imagenet32", "mnist", "svhn"]
+NAMES = [
+    "cifar10",
+    "cifar10-jpeg",
+    "cifar100",
+    "digits",
+    "fashion-mnist",
+    "imagenet",
+    "imagenet32",
+    "mnist",
+    "svhn",
+]
 DATASETS: Registry[DatasetSpec] = Registry(
     "data set",
     "randsmooth.datasets",
-    {name: f"randsmooth.data.registry:{name.upper().replace('-', '_')}" for name in NAMES},
+    {
+        name: f"randsmooth.data.registry:{name.upper().replace('-', '_')}"
+        for name in NAMES
+    },
 )
 
 
@@ -75,8 +88,15 @@ def check_dataset(dataset: str, *, images: bool = True) -> None:
     elif dataset not in DATASETS:
         with refused(f"{shown(dataset)} cannot be read", OSError):
             dataset_path(dataset)
-    elif images and (spec := DATASETS[dataset]).hub and not is_at_hand(dataset) and not installed("datasets"):
-        raise not_had(spec, MissingPackage(f"the data set {spec.hub} of the hub", "datasets"))
+    elif (
+        images
+        and (spec := DATASETS[dataset]).hub
+        and not is_at_hand(dataset)
+        and not installed("datasets")
+    ):
+        raise not_had(
+            spec, MissingPackage(f"the data set {spec.hub} of the hub", "datasets")
+        )
 
 
 def not_had(spec: DatasetSpec, error: InputError) -> InputError:
@@ -90,7 +110,9 @@ def not_had(spec: DatasetSpec, error: InputError) -> InputError:
     folder = folder_of(spec.name)
     there = f"{spec.name} is not at {folder} ({HOME} is {os.environ.get(HOME) or 'not set'})"
     way = f"run `hf download {spec.hub} --repo-type dataset --local-dir {folder}` where there is a network"
-    return InputError(f"{there}, and {error}. Or {way}, and set {HOME} to the parent of that folder")
+    return InputError(
+        f"{there}, and {error}. Or {way}, and set {HOME} to the parent of that folder"
+    )
 
 
 # How data in files of other kinds come into one that is read, by suffix.
@@ -132,8 +154,12 @@ def shards(path: Path) -> list[Path]:
     if not (found := BRACES.search(path.name)):
         return [path]
     first, last = found.groups()
-    numbers = [str(number).zfill(len(first)) for number in range(int(first), int(last) + 1)]
-    return [path.with_name(BRACES.sub(number, path.name, count=1)) for number in numbers]
+    numbers = [
+        str(number).zfill(len(first)) for number in range(int(first), int(last) + 1)
+    ]
+    return [
+        path.with_name(BRACES.sub(number, path.name, count=1)) for number in numbers
+    ]
 
 
 def dataset_path(dataset: str) -> Path:
@@ -142,7 +168,9 @@ def dataset_path(dataset: str) -> Path:
     Raises:
         InputError: there is no such folder or file, or it is of no form that is read.
     """
-    with refused(f"no folder at {shown(dataset)}", RuntimeError):  # at ~name, of a user who does not exist
+    with refused(
+        f"no folder at {shown(dataset)}", RuntimeError
+    ):  # at ~name, of a user who does not exist
         path = fetched(dataset) if is_url(dataset) else Path(dataset).expanduser()
     file = path.suffix.lower() in SUFFIXES
     missing = [each for each in shards(path) if not each.is_file()]
@@ -154,7 +182,9 @@ def dataset_path(dataset: str) -> Path:
         raise unknown_form(f"{path} is of no form that is read as a data set{done}")
     if len(path.parts) > 1 or file:
         there = f"no {'file' if file else 'folder'} at {[*missing, path][0]}"
-        raise unknown_form(f"{there}: give the path of one, or one of {', '.join(DATASETS)}")
+        raise unknown_form(
+            f"{there}: give the path of one, or one of {', '.join(DATASETS)}"
+        )
     raise unknown_form(str(unknown("data set", dataset, DATASETS)))
 
 
@@ -190,10 +220,14 @@ def read_digits(split: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     import pandas as pd
 
     bunch = load_digits()
-    among = pd.Series(bunch.target).groupby(bunch.target).cumcount().to_numpy()  # the images of the class
+    among = (
+        pd.Series(bunch.target).groupby(bunch.target).cumcount().to_numpy()
+    )  # the images of the class
     kept = (among % TEST_EVERY == 0) == (split == "test")
     # The file's values are 0..16; 255 is no multiple of 16, so round.
-    return np.rint(bunch.images[kept] * 255 / 16).astype(np.uint8)[:, None], bunch.target[kept].astype(np.int64)
+    return np.rint(bunch.images[kept] * 255 / 16).astype(np.uint8)[
+        :, None
+    ], bunch.target[kept].astype(np.int64)
 
 
 @cache
@@ -204,10 +238,15 @@ def named_sets() -> dict[str, DatasetSpec]:
         >>> named_sets()["svhn"].shape
         (3, 32, 32)
     """
-    sets = parse_yaml(resources.files("randsmooth.data").joinpath("named.yaml").read_text(), "named.yaml")
+    sets = parse_yaml(
+        resources.files("randsmooth.data").joinpath("named.yaml").read_text(),
+        "named.yaml",
+    )
     for name, facts in sets.items():
         numbers = isinstance(facts["classes"], int)
-        facts["classes"] = [str(k) for k in range(facts["classes"])] if numbers else facts["classes"]
+        facts["classes"] = (
+            [str(k) for k in range(facts["classes"])] if numbers else facts["classes"]
+        )
         facts |= {"name": name, "read": read_digits if name == "digits" else None}
     return TypeAdapter(dict[str, DatasetSpec]).validate_python(sets)
 

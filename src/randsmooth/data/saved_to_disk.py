@@ -17,7 +17,14 @@ END = b"\xff\xff\xff\xff\0\0\0\0"  # of a stream of Arrow's, without which it ma
 
 # Kinds of columns that hold what they say. All others (images, sounds, videos, ...) may name a file or an address,
 # which their decoder would open or fetch.
-PLAIN = {"Value", "ClassLabel", "List", "LargeList", "Sequence", *(f"Array{axes}D" for axes in range(2, 6))}
+PLAIN = {
+    "Value",
+    "ClassLabel",
+    "List",
+    "LargeList",
+    "Sequence",
+    *(f"Array{axes}D" for axes in range(2, 6)),
+}
 
 # Fields of Arrow's flatbuffers (format/Message.fbs), by their places in a table.
 HEADER, COMPRESSION, DICTIONARY = 2, 3, 1
@@ -58,14 +65,20 @@ def from_disk(folder: Path) -> Any:
         splits = _settings(folder / SPLITS).get("splits")
         if not isinstance(splits, list) or not splits:
             raise InputError(f"{folder / SPLITS} names no splits")
-        return datasets.DatasetDict({str(name): _split(_inside(folder, name), datasets) for name in splits})
+        return datasets.DatasetDict(
+            {str(name): _split(_inside(folder, name), datasets) for name in splits}
+        )
 
 
 def _split(folder: Path, datasets: Any) -> Any:
     state = _settings(folder / STATE)
     files = state.get("_data_files")
-    if state.get("_indices_data_files"):  # of datasets before 2.0: rows in another order than in the file
-        raise InputError(f"{folder} keeps an order of rows beside its files: save it anew, after flatten_indices()")
+    if state.get(
+        "_indices_data_files"
+    ):  # of datasets before 2.0: rows in another order than in the file
+        raise InputError(
+            f"{folder} keeps an order of rows beside its files: save it anew, after flatten_indices()"
+        )
     if not isinstance(files, list) or not all(isinstance(file, dict) for file in files):
         raise InputError(f"{folder / STATE} names no files of Arrow")
     paths = [_inside(folder, file.get("filename")) for file in files]
@@ -74,7 +87,9 @@ def _split(folder: Path, datasets: Any) -> Any:
     if len({*paths}) < len(paths):
         raise InputError(f"{folder / STATE} names a file twice")
     tables = [_table(path) for path in paths]
-    features = datasets.Features.from_dict(_undecoded(_settings(folder / INFO).get("features")))
+    features = datasets.Features.from_dict(
+        _undecoded(_settings(folder / INFO).get("features"))
+    )
     whole = pa.concat_tables(tables)
     if whole.column_names != list(features):
         raise InputError(f"{folder / INFO} tells of other columns than the files have")
@@ -84,14 +99,18 @@ def _split(folder: Path, datasets: Any) -> Any:
 def _settings(path: Path) -> dict[str, Any]:
     found = parse_json(read_file(path), path)
     if not isinstance(found, dict):
-        raise InputError(f"{path} holds a {type(found).__name__}; expected what save_to_disk writes")
+        raise InputError(
+            f"{path} holds a {type(found).__name__}; expected what save_to_disk writes"
+        )
     return found
 
 
 def _inside(folder: Path, name: Any) -> Path:
     """The file or folder of this name in `folder`. InputError where the name leads elsewhere."""
     if not isinstance(name, str) or name in ("", ".", "..") or {*"/\\:\0"} & {*name}:
-        raise InputError(f"{folder} names {shown(repr(name))}: only what lies in it is opened")
+        raise InputError(
+            f"{folder} names {shown(repr(name))}: only what lies in it is opened"
+        )
     return folder / name
 
 
@@ -102,7 +121,9 @@ def _undecoded(features: Any) -> Any:
     if not isinstance(features, dict):
         return features
     plain = features.get("_type") in PLAIN or not isinstance(features.get("_type"), str)
-    return {key: _undecoded(value) for key, value in features.items()} | ({} if plain else {"decode": False})
+    return {key: _undecoded(value) for key, value in features.items()} | (
+        {} if plain else {"decode": False}
+    )
 
 
 def _table(path: Path) -> pa.Table:
@@ -111,11 +132,16 @@ def _table(path: Path) -> pa.Table:
         raise InputError(f"no file at {path}")
     with refused(f"{path} is damaged, save the data set anew", DAMAGED):
         with pa.memory_map(str(path)) as file:
-            if file.size() < len(END) or file.read_at(len(END), file.size() - len(END)) != END:
+            if (
+                file.size() < len(END)
+                or file.read_at(len(END), file.size() - len(END)) != END
+            ):
                 raise InputError(f"{path} is cut short: save the data set anew")
             for part in _parts(file):
                 if _packed(part):
-                    raise InputError(f"{path} is compressed, and may hold far more than it is long: save it without")
+                    raise InputError(
+                        f"{path} is compressed, and may hold far more than it is long: save it without"
+                    )
         file = pa.memory_map(str(path))
         batches = []
         with pa.ipc.open_stream(file) as stream:

@@ -27,9 +27,23 @@ KINDS = {word: kind for kind, words in WORDS.items() for word in words}
 RANKS = {"train": ("train",), "test": ("test", "validation")}
 
 # What is said beside the word for a split, as in "training_set" and "val2017".
-FILLERS = {"set", "split", "data", "dataset", "image", "images", "img", "imgs", "photos", "pictures", "samples"}
+FILLERS = {
+    "set",
+    "split",
+    "data",
+    "dataset",
+    "image",
+    "images",
+    "img",
+    "imgs",
+    "photos",
+    "pictures",
+    "samples",
+}
 YEAR = re.compile(r"(19|20)\d\d")
-BOUNDARY = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|[\W_]+")
+BOUNDARY = re.compile(
+    r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|[\W_]+"
+)
 
 # Columns of a table that say which split a row is of, in small letters.
 SPLIT_COLUMNS = {"set", "subset", "usage", "phase", "fold", "stage"}
@@ -58,7 +72,11 @@ def split_of(name: str, *, short: bool = False) -> str | None:
         >>> split_of("Training_set"), split_of("val2017"), split_of("trains")
         ('train', 'validation', None)
     """
-    telling = [token for token in _tokens(name) if token.casefold() not in FILLERS and not YEAR.fullmatch(token)]
+    telling = [
+        token
+        for token in _tokens(name)
+        if token.casefold() not in FILLERS and not YEAR.fullmatch(token)
+    ]
     return _kind(telling[0], short=short) if len(telling) == 1 else None
 
 
@@ -114,7 +132,12 @@ Kind = Callable[[str], str | None]
 either_length: Kind = partial(split_of, short=True)
 
 
-def chosen(found: Mapping[str, T], asked: str | None, source: object, kind: Kind = either_length) -> dict[str, T]:
+def chosen(
+    found: Mapping[str, T],
+    asked: str | None,
+    source: object,
+    kind: Kind = either_length,
+) -> dict[str, T]:
     """Return "train" and "test" -> what there is of them, the split `asked` for among them.
 
     A validation split stands in where there is no test split, with a `Note`.
@@ -141,14 +164,20 @@ def chosen(found: Mapping[str, T], asked: str | None, source: object, kind: Kind
     wanted = asked or next((split for split in names if names[split]), "train")
     if not names[wanted]:
         there = shown(", ".join(found)) or "none"
-        raise InputError(f"no split {wanted!r} in {shown(source)}; splits there: {there}")
+        raise InputError(
+            f"no split {wanted!r} in {shown(source)}; splits there: {there}"
+        )
     if len(names[wanted]) > 1:
         several = shown(", ".join(names[wanted]))
         way = "keep one of them, or give that one alone"
-        raise InputError(f"{shown(source)} has several splits for {wanted}: {several}; {way}")
+        raise InputError(
+            f"{shown(source)} has several splits for {wanted}: {several}; {way}"
+        )
     taken = names["test"][0] if len(names["test"]) == 1 else ""
     if asked != "train" and kind(taken) == "validation":
-        tell(f"{shown(source)} has no test split: its validation split {shown(taken)!r} is taken as test")
+        tell(
+            f"{shown(source)} has no test split: its validation split {shown(taken)!r} is taken as test"
+        )
     return {split: found[own[0]] for split, own in names.items() if len(own) == 1}
 
 
@@ -169,7 +198,11 @@ def split_column(names: Iterable[str], taken: Iterable[str | None]) -> list[str]
     """
     others = [name for name in names if name not in set(taken)]
     small = {name: {token.casefold() for token in _tokens(name)} for name in others}
-    return [name for name in others if small[name] & ABOUT_SPLITS or name.casefold() in SPLIT_COLUMNS]
+    return [
+        name
+        for name in others
+        if small[name] & ABOUT_SPLITS or name.casefold() in SPLIT_COLUMNS
+    ]
 
 
 def saying(columns: Mapping[str, Sequence[object]], source: str) -> list[str]:
@@ -179,10 +212,16 @@ def saying(columns: Mapping[str, Sequence[object]], source: str) -> list[str]:
         >>> saying({"set": ["train", "test"], "stage": ["early", "late"]}, "a.csv")
         ['set']
     """
-    return [name for name, cells in columns.items() if WHOLE not in rows_of_splits({name: cells}, source)]
+    return [
+        name
+        for name, cells in columns.items()
+        if WHOLE not in rows_of_splits({name: cells}, source)
+    ]
 
 
-def rows_of_splits(columns: Mapping[str, Sequence[object]], source: str) -> dict[str, list[int]]:
+def rows_of_splits(
+    columns: Mapping[str, Sequence[object]], source: str
+) -> dict[str, list[int]]:
     """Return the data's own name of each split -> its rows, as columns about splits say; WHOLE alone: they say nothing.
 
     Args:
@@ -200,16 +239,23 @@ def rows_of_splits(columns: Mapping[str, Sequence[object]], source: str) -> dict
     for column, cells in columns.items():
         rows = _rows(cells)
         odd = [word for word in rows if split_of(word, short=True) is None]
-        if odd and (len(odd) < len(rows) or {token.casefold() for token in _tokens(column)} & ABOUT_SPLITS):
+        if odd and (
+            len(odd) < len(rows)
+            or {token.casefold() for token in _tokens(column)} & ABOUT_SPLITS
+        ):
             place = f"the column {shown(repr(column))} of {source} has {shown(repr(odd[0]))}"
             way = "expected words such as train, val and test, or rename the column if it is about something else"
             raise InputError(f"{place} in row {rows[odd[0]][0] + 1}: {way}")
         if rows and not odd:
             found[column] = rows
             _tell_empty(column, cells, rows, source)
-    if len(found) > 1 and any(rows != next(iter(found.values())) for rows in found.values()):
+    if len(found) > 1 and any(
+        rows != next(iter(found.values())) for rows in found.values()
+    ):
         both = shown(", ".join(found))
-        raise InputError(f"the columns {both} of {source} say different splits: keep one of them")
+        raise InputError(
+            f"the columns {both} of {source} say different splits: keep one of them"
+        )
     total = max(map(len, columns.values()), default=0)
     return next(iter(found.values()), {WHOLE: list(range(total))})
 
@@ -224,9 +270,13 @@ def _rows(cells: Sequence[object]) -> dict[str, list[int]]:
     return rows
 
 
-def _tell_empty(column: str, cells: Sequence[object], rows: Mapping[str, Sequence[int]], source: str) -> None:
+def _tell_empty(
+    column: str, cells: Sequence[object], rows: Mapping[str, Sequence[int]], source: str
+) -> None:
     """Give a `Note` of the rows that are in no split."""
     named = {row for each in rows.values() for row in each}
     if left := [row for row in range(len(cells)) if row not in named]:
         number = "1 row" if len(left) == 1 else f"{len(left):,} rows"
-        tell(f"{source}: left out {number} without a {column}, the first of them row {left[0] + 1}")
+        tell(
+            f"{source}: left out {number} without a {column}, the first of them row {left[0] + 1}"
+        )

@@ -14,7 +14,15 @@ import pyarrow.parquet as pq
 from randsmooth.contents import check_itself
 from randsmooth.data.dataset_spec import DatasetSpec
 from randsmooth.data.decode import Content, Encoded, check_swelling
-from randsmooth.data.labels import NONE, USUAL, WAY, ColumnNames, check_names, labels_of, no_labels
+from randsmooth.data.labels import (
+    NONE,
+    USUAL,
+    WAY,
+    ColumnNames,
+    check_names,
+    labels_of,
+    no_labels,
+)
 from randsmooth.data.splits import WHOLE, rows_of_splits, saying, split_column
 from randsmooth.documents import parse_json, refused, shown
 from randsmooth.errors import InputError
@@ -23,13 +31,20 @@ from randsmooth.extras import needs
 # What Arrow raises for bytes that are no Parquet file, or one that it cannot read.
 DAMAGED = (OSError, ValueError, KeyError, OverflowError, MemoryError, pa.ArrowException)
 
-HELD_BYTES = 2**28  # of Parquet files that are held in memory; larger ones are mapped from disk
-ROWS, BUFFER = 64, 2**20  # rows, and bytes of a column, that are read at a time: a small file may repeat a large image
+HELD_BYTES = (
+    2**28
+)  # of Parquet files that are held in memory; larger ones are mapped from disk
+ROWS, BUFFER = (
+    64,
+    2**20,
+)  # rows, and bytes of a column, that are read at a time: a small file may repeat a large image
 
 TIMEOUT_SECONDS = 5.0
 
 
-def from_rows(dataset: Any, source: str, columns: ColumnNames = USUAL, *, follow: bool = False) -> Encoded:
+def from_rows(
+    dataset: Any, source: str, columns: ColumnNames = USUAL, *, follow: bool = False
+) -> Encoded:
     """A split in a `datasets.Dataset`, with whatever it selects, shuffles or filters; its images still compressed.
 
     Args:
@@ -46,7 +61,11 @@ def from_rows(dataset: Any, source: str, columns: ColumnNames = USUAL, *, follow
     if label is not None:
         column = dataset.select_columns([label]).with_format("arrow")[:].column(label)
         names = getattr(dataset.features[label], "names", None)
-    images = dataset.select_columns([image]).cast_column(image, datasets.Image(decode=False)).with_format("arrow")
+    images = (
+        dataset.select_columns([image])
+        .cast_column(image, datasets.Image(decode=False))
+        .with_format("arrow")
+    )
 
     def content(index: int) -> bytes | Path | None:
         cell = images[index].column(image)[0].as_py() or {}
@@ -57,14 +76,20 @@ def from_rows(dataset: Any, source: str, columns: ColumnNames = USUAL, *, follow
     return _encoded(len(dataset), column, names, source, content)
 
 
-def _encoded(rows: int, column: pa.ChunkedArray | None, names: Any, source: str, content: Content) -> Encoded:
+def _encoded(
+    rows: int, column: pa.ChunkedArray | None, names: Any, source: str, content: Content
+) -> Encoded:
     """So many images and the column of their labels; `names`: of the classes, where the table says them."""
     labels, classes = no_labels(rows), None
     if column is not None:
         with refused(f"the labels of {source} cannot be read", (IndexError, *DAMAGED)):
             values = column.to_numpy()  # or places in a dictionary without entries
-        labels, classes = labels_of(values, lambda index: f"image {index} of {source}", source)
-    return Encoded(labels, check_names(names, source) if names else classes, source, content)
+        labels, classes = labels_of(
+            values, lambda index: f"image {index} of {source}", source
+        )
+    return Encoded(
+        labels, check_names(names, source) if names else classes, source, content
+    )
 
 
 def splits_of_rows(dataset: Any, columns: ColumnNames) -> dict[str, Any]:
@@ -79,26 +104,39 @@ def splits_of_rows(dataset: Any, columns: ColumnNames) -> dict[str, Any]:
         return {WHOLE: dataset}
     table = dataset.select_columns(about).with_format("arrow")[:]
     cells = {
-        name: named(table.column(name).to_pylist(), getattr(dataset.features[name], "names", None)) for name in about
+        name: named(
+            table.column(name).to_pylist(),
+            getattr(dataset.features[name], "names", None),
+        )
+        for name in about
     }
     said = saying(cells, "the datasets.Dataset")
     if not said:
         return {WHOLE: dataset}
     rows = rows_of_splits({name: cells[name] for name in said}, "the datasets.Dataset")
-    others = dataset if dataset.format["type"] == "custom" else dataset.remove_columns(said)
+    others = (
+        dataset if dataset.format["type"] == "custom" else dataset.remove_columns(said)
+    )
     return {word: others.select(each) for word, each in rows.items()}
 
 
 def named(cells: list[Any], names: Sequence[str] | None) -> list[Any]:
     """The cells of a column by their names, where numbers stand for `names`."""
-    return [names[cell] if names and isinstance(cell, int) and 0 <= cell < len(names) else cell for cell in cells]
+    return [
+        names[cell]
+        if names and isinstance(cell, int) and 0 <= cell < len(names)
+        else cell
+        for cell in cells
+    ]
 
 
 def holds_files(feature: Any) -> bool:
     """Whether a column of `datasets` holds compressed images, not their pixels."""
     import datasets
 
-    return isinstance(feature, datasets.Image) or (isinstance(feature, dict) and "bytes" in feature)
+    return isinstance(feature, datasets.Image) or (
+        isinstance(feature, dict) and "bytes" in feature
+    )
 
 
 def read_parquet(files: Sequence[Path], columns: ColumnNames = USUAL) -> Encoded:
@@ -106,7 +144,9 @@ def read_parquet(files: Sequence[Path], columns: ColumnNames = USUAL) -> Encoded
     return _of_rows(files, columns, [], {})[WHOLE]
 
 
-def parquet_splits(files: Sequence[Path], columns: ColumnNames = USUAL) -> dict[str, Encoded]:
+def parquet_splits(
+    files: Sequence[Path], columns: ColumnNames = USUAL
+) -> dict[str, Encoded]:
     """The splits that a column of Parquet shards says, by its own names; WHOLE alone where there is none.
 
     Args:
@@ -122,10 +162,20 @@ def parquet_splits(files: Sequence[Path], columns: ColumnNames = USUAL) -> dict[
     if not about:
         return _of_rows(files, columns, [], {})
     source = _called(files)
-    table = pa.Table.from_batches([batch for file in files for batch in _batches(file, about)])
-    cells = {each: named(table.column(each).to_pylist(), _classes(schema, each, source)) for each in about}
+    table = pa.Table.from_batches(
+        [batch for file in files for batch in _batches(file, about)]
+    )
+    cells = {
+        each: named(table.column(each).to_pylist(), _classes(schema, each, source))
+        for each in about
+    }
     said = saying(cells, source)
-    return _of_rows(files, columns, said, rows_of_splits({each: cells[each] for each in said}, source) if said else {})
+    return _of_rows(
+        files,
+        columns,
+        said,
+        rows_of_splits({each: cells[each] for each in said}, source) if said else {},
+    )
 
 
 def _called(files: Sequence[Path]) -> str:
@@ -133,7 +183,10 @@ def _called(files: Sequence[Path]) -> str:
 
 
 def _of_rows(
-    files: Sequence[Path], columns: ColumnNames, said: Sequence[str], splits: Mapping[str, list[int]]
+    files: Sequence[Path],
+    columns: ColumnNames,
+    said: Sequence[str],
+    splits: Mapping[str, list[int]],
 ) -> dict[str, Encoded]:
     """The images of Parquet shards, of each of the `splits` that the columns `said` name; WHOLE: of all rows."""
     source = _called(files)
@@ -141,11 +194,20 @@ def _of_rows(
     for file in files:
         with _opened(file) as parquet:
             whole = parquet.schema_arrow
-        image, label = columns.find([name for name in whole.names if name not in said], str(file))
+        image, label = columns.find(
+            [name for name in whole.names if name not in said], str(file)
+        )
         if not _holds_bytes(whole.field(image).type):
             holds = f"the column {shown(repr(image))} of {file} holds {shown(whole.field(image).type)}"
-            raise InputError(f"{holds}; expected struct<bytes: binary, path: string>: {WAY}")
-        schemas.append(pa.schema([whole.field(name) for name in (image, label) if name is not None], whole.metadata))
+            raise InputError(
+                f"{holds}; expected struct<bytes: binary, path: string>: {WAY}"
+            )
+        schemas.append(
+            pa.schema(
+                [whole.field(name) for name in (image, label) if name is not None],
+                whole.metadata,
+            )
+        )
     if any(schema != schemas[0] for schema in schemas):
         raise InputError(f"{source} have different columns, fetch them again")
     if sum(file.stat().st_size for file in files) > HELD_BYTES:
@@ -156,26 +218,46 @@ def _of_rows(
     images = pc.struct_field(table.column(image), "bytes")
 
     def encoded(rows: list[int]) -> Encoded:
-        column = None if label is None else table.column(label).take(pa.array(rows, pa.int64()))
-        return _encoded(len(rows), column, names, source, lambda row: images[rows[row]].as_py())
+        column = (
+            None
+            if label is None
+            else table.column(label).take(pa.array(rows, pa.int64()))
+        )
+        return _encoded(
+            len(rows), column, names, source, lambda row: images[rows[row]].as_py()
+        )
 
-    return {word: encoded(rows) for word, rows in (splits or {WHOLE: list(range(len(table)))}).items()}
+    return {
+        word: encoded(rows)
+        for word, rows in (splits or {WHOLE: list(range(len(table)))}).items()
+    }
 
 
 def _opened(file: Path) -> pq.ParquetFile:
     """The file, of which no rows are read yet. Raises InputError where it is no Parquet file."""
     check_itself(file)
     with refused(f"{file} is no readable Parquet file, fetch it again", DAMAGED):
-        return pq.ParquetFile(file, page_checksum_verification=True, buffer_size=BUFFER, pre_buffer=False)
+        return pq.ParquetFile(
+            file, page_checksum_verification=True, buffer_size=BUFFER, pre_buffer=False
+        )
 
 
 def _batches(file: Path, names: list[str]) -> Iterator[pa.RecordBatch]:
     """The rows of a file, a few at a time: images are compressed already, so that a file grows little as it is read."""
     packed, size = file.stat().st_size, 0
-    with refused(f"{file} is a damaged Parquet file, fetch it again", DAMAGED), _opened(file) as parquet:
+    with (
+        refused(f"{file} is a damaged Parquet file, fetch it again", DAMAGED),
+        _opened(file) as parquet,
+    ):
         groups = range(parquet.metadata.num_row_groups)
         # Their columns are not looked at: in a damaged file that ends the process.
-        check_swelling(file, sum(parquet.metadata.row_group(number).total_byte_size for number in groups), packed)
+        check_swelling(
+            file,
+            sum(
+                parquet.metadata.row_group(number).total_byte_size for number in groups
+            ),
+            packed,
+        )
         for batch in parquet.iter_batches(ROWS, columns=names):
             size += batch.nbytes
             check_swelling(file, size, packed)
@@ -196,28 +278,49 @@ def library(what: str, failed: str) -> Iterator[Any]:
 
 
 def _mapped(
-    files: Sequence[Path], image: str, label: str | None, splits: Mapping[str, list[int]], source: str
+    files: Sequence[Path],
+    image: str,
+    label: str | None,
+    splits: Mapping[str, list[int]],
+    source: str,
 ) -> dict[str, Encoded]:
     """Files too large for memory: `datasets` writes their rows to its cache once, from where they are mapped."""
     with library(
-        f"reading more than {HELD_BYTES:,} bytes of Parquet files", f"{source} cannot be read, fetch it again"
+        f"reading more than {HELD_BYTES:,} bytes of Parquet files",
+        f"{source} cannot be read, fetch it again",
     ) as datasets:
-        of = {"data_files": [str(file.resolve()) for file in files], "split": "train"}  # which is what it calls them
+        of = {
+            "data_files": [str(file.resolve()) for file in files],
+            "split": "train",
+        }  # which is what it calls them
         columns = [name for name in (image, label) if name is not None]
         found = datasets.load_dataset("parquet", **of, columns=columns, batch_size=ROWS)
-    parts = {word: found.select(rows) for word, rows in splits.items()} or {WHOLE: found}
-    return {word: from_rows(part, source, ColumnNames(image, label or NONE)) for word, part in parts.items()}
+    parts = {word: found.select(rows) for word, rows in splits.items()} or {
+        WHOLE: found
+    }
+    return {
+        word: from_rows(part, source, ColumnNames(image, label or NONE))
+        for word, part in parts.items()
+    }
 
 
 def _holds_bytes(kind: pa.DataType) -> bool:
-    held = [field.type for field in kind if field.name == "bytes"] if pa.types.is_struct(kind) else []
+    held = (
+        [field.type for field in kind if field.name == "bytes"]
+        if pa.types.is_struct(kind)
+        else []
+    )
     return held in ([pa.binary()], [pa.large_binary()])
 
 
 def _classes(schema: pa.Schema, label: str | None, source: str) -> list[Any] | None:
     """The class names that Hugging Face writes in the schema's metadata."""
     metadata = (schema.metadata or {}).get(b"huggingface")
-    found = parse_json(metadata, f"the metadata of {source}") if metadata and label else None
+    found = (
+        parse_json(metadata, f"the metadata of {source}")
+        if metadata and label
+        else None
+    )
     for key in ("info", "features", label, "names"):
         found = found.get(key) if isinstance(found, dict) else None
     return found if isinstance(found, list) else None
@@ -234,9 +337,16 @@ def from_hub(spec: DatasetSpec, split: str) -> Encoded:
         import huggingface_hub
 
     hub = huggingface_hub.constants.ENDPOINT
-    with refused(f"cannot reach {spec.hub} of {hub} (HF_HUB_OFFLINE=1 reads the cache)", (OSError, ValueError)):
-        if not datasets.config.HF_HUB_OFFLINE:  # any answer is enough; `datasets` would retry for half a minute
+    with refused(
+        f"cannot reach {spec.hub} of {hub} (HF_HUB_OFFLINE=1 reads the cache)",
+        (OSError, ValueError),
+    ):
+        if (
+            not datasets.config.HF_HUB_OFFLINE
+        ):  # any answer is enough; `datasets` would retry for half a minute
             with suppress(urllib.error.HTTPError):
                 urllib.request.urlopen(hub, timeout=TIMEOUT_SECONDS).close()
-        found = datasets.load_dataset(spec.hub, spec.hub_config, split=spec.files[split][0])
+        found = datasets.load_dataset(
+            spec.hub, spec.hub_config, split=spec.files[split][0]
+        )
     return from_rows(found, f"{spec.hub} ({split})")

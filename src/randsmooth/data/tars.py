@@ -14,7 +14,10 @@ from randsmooth.data.walking import SUFFIXES, is_system
 from randsmooth.documents import refused, shown
 from randsmooth.errors import InputError
 
-LABELS = ("cls", "label")  # extensions that hold a label, in the order in which they are looked for
+LABELS = (
+    "cls",
+    "label",
+)  # extensions that hold a label, in the order in which they are looked for
 MOST_LABEL_BYTES = 2**16
 END = 1024  # bytes at the end of every tar file, all 0
 
@@ -37,7 +40,9 @@ def read_tars(shards: Sequence[Path], columns: ColumnNames = USUAL) -> Encoded:
     return _encoded(*_read(shards, columns), str(shards[0]))
 
 
-def tar_splits(shards: Sequence[Path], columns: ColumnNames = USUAL) -> dict[str, Encoded]:
+def tar_splits(
+    shards: Sequence[Path], columns: ColumnNames = USUAL
+) -> dict[str, Encoded]:
     """The samples of WebDataset tar files, in order, whose parts share a name, such as 0001.jpg and 0001.cls.
 
     Nothing is unpacked: images are read where they lie. (`datasets` has a reader, which takes a file that is cut short
@@ -59,9 +64,13 @@ def tar_splits(shards: Sequence[Path], columns: ColumnNames = USUAL) -> dict[str
     source = str(shards[0])
     if len(rows) > 1 and (others := rows.pop(WHOLE, [])):
         first = samples[others[0]].name
-        tell(f"left out of {source}: {len(others):,} samples in no folder of a split, the first of them {first}")
+        tell(
+            f"left out of {source}: {len(others):,} samples in no folder of a split, the first of them {first}"
+        )
     return {
-        word: _encoded([samples[row] for row in each], [cells[row] for row in each], source)
+        word: _encoded(
+            [samples[row] for row in each], [cells[row] for row in each], source
+        )
         for word, each in rows.items()
     }
 
@@ -74,66 +83,105 @@ class _Sample(NamedTuple):
     name: str
 
 
-def _read(shards: Sequence[Path], columns: ColumnNames) -> tuple[list[_Sample], list[str]]:
+def _read(
+    shards: Sequence[Path], columns: ColumnNames
+) -> tuple[list[_Sample], list[str]]:
     """The samples of tar files, and the texts of their labels."""
     samples, cells = list[_Sample](), list[str]()
     for shard in shards:
         for key, parts in _samples(shard).items():
             where = f"sample {shown(repr(key))} of {shard}"
-            samples.append(_Sample(key, _image(parts, columns.image, where), f"{shown(key)} in {shard}"))
+            samples.append(
+                _Sample(
+                    key, _image(parts, columns.image, where), f"{shown(key)} in {shard}"
+                )
+            )
             cells.append(_label(parts, columns.label, where))
     if not cells:
-        raise InputError(f"no images in {shards[0]}: it holds no samples such as 0001.jpg and 0001.cls")
+        raise InputError(
+            f"no images in {shards[0]}: it holds no samples such as 0001.jpg and 0001.cls"
+        )
     return samples, cells
 
 
 def _encoded(samples: Sequence[_Sample], cells: Sequence[str], source: str) -> Encoded:
     names = [sample.name for sample in samples]
-    labels, classes = from_texts(cells, lambda index: f"image {index} ({names[index]})", source)
+    labels, classes = from_texts(
+        cells, lambda index: f"image {index} ({names[index]})", source
+    )
     folders = sorted({str(PurePosixPath(sample.key).parent) for sample in samples})
     if not any(cells) and len(folders) > 1:
         way = "store 0001.cls beside 0001.jpg, or unpack it where folders are classes"
-        tell(f"{source} has no labels, and {len(folders):,} folders, such as {shown(folders[0])}: {way}")
-    return Encoded(labels, classes, source, lambda index: samples[index].image.read(), names)
+        tell(
+            f"{source} has no labels, and {len(folders):,} folders, such as {shown(folders[0])}: {way}"
+        )
+    return Encoded(
+        labels, classes, source, lambda index: samples[index].image.read(), names
+    )
 
 
 def _samples(shard: Path) -> dict[str, dict[str, _Part]]:
     """The samples of a shard: key -> extension -> part. Folders and hidden files are left out."""
     samples = dict[str, dict[str, _Part]]()
     check_itself(shard)
-    wrong = refused(f"{shard} cannot be read as a tar file: fetch it again, or unpack it if it is compressed")
-    with wrong, tarfile.open(shard, "r:") as archive:  # uncompressed only, in which a member can be read by itself
+    wrong = refused(
+        f"{shard} cannot be read as a tar file: fetch it again, or unpack it if it is compressed"
+    )
+    with (
+        wrong,
+        tarfile.open(shard, "r:") as archive,
+    ):  # uncompressed only, in which a member can be read by itself
         length = shard.stat().st_size
         for member in archive:
             name = PurePosixPath(member.name)
-            if member.isdir() or any(is_system(part) for part in name.parts if part != "."):
+            if member.isdir() or any(
+                is_system(part) for part in name.parts if part != "."
+            ):
                 continue
             if not member.isfile() or member.issparse():
-                raise InputError(f"{shard} holds {shown(repr(member.name))}, which is no plain file: leave it out")
+                raise InputError(
+                    f"{shard} holds {shown(repr(member.name))}, which is no plain file: leave it out"
+                )
             if member.offset_data + member.size > length:
-                raise InputError(f"{shard} ends inside {shown(repr(member.name))}: it is cut short, fetch it again")
+                raise InputError(
+                    f"{shard} ends inside {shown(repr(member.name))}: it is cut short, fetch it again"
+                )
             stem, _, extension = name.name.partition(".")
             parts = samples.setdefault(str(name.parent / stem), {})
             if extension.lower() in parts:
-                raise InputError(f"{shard} has {shown(repr(member.name))} twice: keep one of them")
+                raise InputError(
+                    f"{shard} has {shown(repr(member.name))} twice: keep one of them"
+                )
             parts[extension.lower()] = _Part(shard, member.offset_data, member.size)
-        if any(_Part(shard, max(0, length - END), END).read()):  # which looks whole to tarfile
+        if any(
+            _Part(shard, max(0, length - END), END).read()
+        ):  # which looks whole to tarfile
             raise InputError(f"{shard} has no end: it is cut short, fetch it again")
     return samples
 
 
 def _image(parts: dict[str, _Part], asked: str | None, where: str) -> _Part:
     """The part that is the image."""
-    found = [asked] if asked is not None else [each for each in parts if f".{each.rpartition('.')[2]}" in SUFFIXES]
+    found = (
+        [asked]
+        if asked is not None
+        else [each for each in parts if f".{each.rpartition('.')[2]}" in SUFFIXES]
+    )
     if len(found) != 1 or found[0] not in parts:
         many = "several images" if len(found) > 1 else "no image"
-        raise InputError(f"{where} has {many} among {_listed(parts)}: name the extension with --image-column")
+        raise InputError(
+            f"{where} has {many} among {_listed(parts)}: name the extension with --image-column"
+        )
     return parts[found[0]]
 
 
 def _label(parts: dict[str, _Part], asked: str | None, where: str) -> str:
     """The text of the label; empty where there is none."""
-    extension = asked if asked is not None else next((each for each in LABELS if each in parts), NONE)
+    extension = (
+        asked
+        if asked is not None
+        else next((each for each in LABELS if each in parts), NONE)
+    )
     if extension == NONE and NONE not in parts:
         return ""
     if extension not in parts or parts[extension].size > MOST_LABEL_BYTES:

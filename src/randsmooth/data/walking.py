@@ -17,12 +17,26 @@ SUFFIXES = {
 }
 
 # How a file without a suffix begins that is an image.
-BEGINNINGS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*")
+BEGINNINGS = (
+    b"\x89PNG\r\n\x1a\n",
+    b"\xff\xd8\xff",
+    b"GIF87a",
+    b"GIF89a",
+    b"II*\0",
+    b"MM\0*",
+)
 WEBP = (b"RIFF", b"WEBP")  # with four bytes between them
 
 # What systems and programs put beside data, in small letters; and all whose names begin with a point.
 SYSTEM_FOLDERS = {
-    *("__macosx", "@eadir", "#recycle", "lost+found", "$recycle.bin", "system volume information"),
+    *(
+        "__macosx",
+        "@eadir",
+        "#recycle",
+        "lost+found",
+        "$recycle.bin",
+        "system volume information",
+    ),
     "__pycache__",
 }
 SYSTEM_FILES = {"thumbs.db", "ehthumbs.db", "desktop.ini", "icon\r"}
@@ -64,10 +78,16 @@ class LeftOut:
         if self.first is None:
             return ""
         number, place = self.suffixes.total(), self.first.relative_to(self.root)
-        listed = ", ".join(f"{count:,} {suffix}" for suffix, count in self.suffixes.most_common(MOST_SUFFIXES))
+        listed = ", ".join(
+            f"{count:,} {suffix}"
+            for suffix, count in self.suffixes.most_common(MOST_SUFFIXES)
+        )
         if len(self.suffixes) > MOST_SUFFIXES:
             listed += ", ..."
-        what, where = f"{number:,} files of kinds that are not read", f"the first of them {place}"
+        what, where = (
+            f"{number:,} files of kinds that are not read",
+            f"the first of them {place}",
+        )
         if number == 1:
             what, where = "1 file of a kind that is not read", str(place)
         return f"left out of {self.root}: {what} ({listed}), {where}"
@@ -101,24 +121,37 @@ def scan(folder: Path, left: LeftOut | None = None) -> tuple[list[Path], list[Pa
     if not folder.is_dir():
         return [], []
     images, folders = list[str](), list[str]()
-    with os.scandir(folder) as entries:  # which reads no more from the disk than the names
+    with os.scandir(
+        folder
+    ) as entries:  # which reads no more from the disk than the names
         for entry in entries:
             if is_system(entry.name):
                 continue
             _, point, ending = entry.name.rpartition(".")
             if point and f".{ending.lower()}" in SUFFIXES:
                 # It could be a folder, a pipe that never ends, or a link to nothing or to itself.
-                if not entry.is_file(follow_symlinks=False) and not Path(entry.path).is_file():
-                    raise InputError(f"{entry.path} is called like an image and is no file: remove or rename it")
+                if (
+                    not entry.is_file(follow_symlinks=False)
+                    and not Path(entry.path).is_file()
+                ):
+                    raise InputError(
+                        f"{entry.path} is called like an image and is no file: remove or rename it"
+                    )
                 images.append(entry.name)
             elif entry.is_dir():
                 folders.append(entry.name)
-            elif not point and Path(entry.path).is_file() and _begins_as_image(Path(entry.path)):
+            elif (
+                not point
+                and Path(entry.path).is_file()
+                and _begins_as_image(Path(entry.path))
+            ):
                 images.append(entry.name)
             elif left is not None:
                 left.add(Path(entry.path))
     # Names are compared before paths are made of them: there may be a million.
-    return [folder / name for name in _in_order(images)], [folder / name for name in _in_order(folders)]
+    return [folder / name for name in _in_order(images)], [
+        folder / name for name in _in_order(folders)
+    ]
 
 
 def _in_order(names: list[str]) -> list[str]:
@@ -132,7 +165,9 @@ def _begins_as_image(path: Path) -> bool:
     return start.startswith(BEGINNINGS) or (start[:4], start[8:]) == WEBP
 
 
-def images_below(folder: Path, left: LeftOut | None = None, *, in_class: bool = False) -> list[Path]:
+def images_below(
+    folder: Path, left: LeftOut | None = None, *, in_class: bool = False
+) -> list[Path]:
     """Return the image files in `folder` and in the folders below it, in alphabetical order.
 
     Args:
@@ -156,7 +191,9 @@ def images_below(folder: Path, left: LeftOut | None = None, *, in_class: bool = 
         split = next((each for each in folders if split_of(each.name)), None)
         if in_class and split is not None:
             way = f"give {split.parent} for its splits, or put the splits above the classes"
-            raise InputError(f"{shown(split)} is called like a split and lies in {shown(folder.name)}: {way}")
+            raise InputError(
+                f"{shown(split)} is called like a split and lies in {shown(folder.name)}: {way}"
+            )
         found += images
         waiting += folders
     return found if len(seen) == 1 else sorted(found)

@@ -31,7 +31,9 @@ RESUMED = ("train", "certify")  # verbs that go on with what a killed run has le
 INTERRUPTED = 130  # the exit code of a command that Ctrl-C ended
 OURS = "randsmooth: "  # begins the sentence of an error
 LOG, FAILED = ".log", ".failed"  # suffixes of files beside what a step makes
-LOOK_AGAIN = 1.0  # seconds after which a step that another process does is looked at again
+LOOK_AGAIN = (
+    1.0  # seconds after which a step that another process does is looked at again
+)
 
 
 @dataclass(frozen=True)
@@ -68,12 +70,23 @@ class Step:
 
     def before(self) -> dict[str, Step]:
         """All steps that must be done before, by name, each after those that it needs itself."""
-        return {name: step for need in self.needs for name, step in (need.before() | {need.name: need}).items()}
+        return {
+            name: step
+            for need in self.needs
+            for name, step in (need.before() | {need.name: need}).items()
+        }
 
     def words(self, device: str = "auto") -> list[str]:
         """The words of the command line, after `randsmooth`; on `device`, unless the step names one."""
-        own = self.options if device == "auto" or self.verb not in RESUMED else {"device": device, **self.options}
-        return [*command_words(self.verb, self.argument, own), *["--resume"] * (self.verb in RESUMED)]
+        own = (
+            self.options
+            if device == "auto" or self.verb not in RESUMED
+            else {"device": device, **self.options}
+        )
+        return [
+            *command_words(self.verb, self.argument, own),
+            *["--resume"] * (self.verb in RESUMED),
+        ]
 
     def command(self) -> str:
         """The command as a user would type it."""
@@ -84,7 +97,11 @@ class Step:
         from randsmooth import data
         from randsmooth.training import TrainingSettings, resolve
 
-        given = {key: value for key, value in self.options.items() if key in TrainingSettings.model_fields}
+        given = {
+            key: value
+            for key, value in self.options.items()
+            if key in TrainingSettings.model_fields
+        }
         settings, dataset = TrainingSettings(**given), str(self.argument)
         return resolve(dataset, settings, data.describe(dataset, **settings.reading))[0]
 
@@ -92,10 +109,15 @@ class Step:
         """Whether what it makes is there, whole."""
         if self.verb == "train":
             return (self.makes / "config.json").exists()  # which is written last
-        if self.verb == "certify":  # a kill may have come between the table and the removal of its journal
+        if (
+            self.verb == "certify"
+        ):  # a kill may have come between the table and the removal of its journal
             return self.makes.exists() and not journal_path(self.makes).exists()
         there = self.makes.exists() and all(path.exists() for path in self.reads)
-        return there and all(self.makes.stat().st_mtime_ns >= path.stat().st_mtime_ns for path in self.reads)
+        return there and all(
+            self.makes.stat().st_mtime_ns >= path.stat().st_mtime_ns
+            for path in self.reads
+        )
 
     def begun(self) -> bool:
         """Whether there is anything of what it makes."""
@@ -105,16 +127,25 @@ class Step:
         """How far it is, in words, by what it has written; empty if it is done or has written nothing."""
         if self.is_done() or self.verb not in RESUMED:
             return ""
-        rows, of = self.rows(), f" of {self.options['epochs']}" if self.options.get("epochs") else ""
+        rows, of = (
+            self.rows(),
+            f" of {self.options['epochs']}" if self.options.get("epochs") else "",
+        )
         done = f"epoch {rows}{of}" if self.verb == "train" else f"{rows:,} images"
         return f"{done} done" if rows else ""
 
     def rows(self) -> int:
         """How many epochs it has trained, or images it has certified, as its history or its journal says."""
-        path = self.makes / "history.csv" if self.verb == "train" else journal_path(self.makes)
+        path = (
+            self.makes / "history.csv"
+            if self.verb == "train"
+            else journal_path(self.makes)
+        )
         try:
             with path.open("rb") as file:
-                lines = sum(block.count(b"\n") for block in iter(lambda: file.read(2**20), b""))
+                lines = sum(
+                    block.count(b"\n") for block in iter(lambda: file.read(2**20), b"")
+                )
         except OSError:
             return 0
         return max(0, lines - 1)  # the first is the head
@@ -126,7 +157,11 @@ class Step:
     def failure(self) -> str:
         """Why it failed when it last ran; empty if it did not."""
         path = self.beside(FAILED)
-        return path.read_text(errors="replace").strip() if path.exists() and not self.is_done() else ""
+        return (
+            path.read_text(errors="replace").strip()
+            if path.exists() and not self.is_done()
+            else ""
+        )
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -142,7 +177,11 @@ class Step:
     def runs(self) -> bool:
         """Whether a process does it at the moment, as its lock says."""
         try:
-            with claimed(self.makes, kind="step") if self.makes.parent.is_dir() else nullcontext():  # a lock makes it
+            with (
+                claimed(self.makes, kind="step")
+                if self.makes.parent.is_dir()
+                else nullcontext()
+            ):  # a lock makes it
                 return False
         except InUse:
             return True
@@ -153,7 +192,9 @@ class Step:
         if not error and not self.is_done():
             error = f"it ended without writing {self.makes}"
         if error:
-            write_atomically(self.beside(FAILED), f"{error}\n".encode(errors="backslashreplace"))
+            write_atomically(
+                self.beside(FAILED), f"{error}\n".encode(errors="backslashreplace")
+            )
         return error
 
 
@@ -164,7 +205,9 @@ def run_words(words: Sequence[str], log: Path) -> str:
         KeyboardInterrupt: it was interrupted, as all that runs is to be.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("a", encoding="utf-8", errors="backslashreplace", buffering=1) as said:
+    with log.open(
+        "a", encoding="utf-8", errors="backslashreplace", buffering=1
+    ) as said:
         said.write(f"$ {without_credentials(shlex.join(['randsmooth', *words]))}\n")
         begins = said.tell()
         try:
@@ -175,7 +218,9 @@ def run_words(words: Sequence[str], log: Path) -> str:
                 raise KeyboardInterrupt from end
             return last_sentence(log, begins) if end.code else ""
         except Exception as error:
-            return f"{type(error).__name__}: {shortened(printable(str(error)))}; see {log}"
+            return (
+                f"{type(error).__name__}: {shortened(printable(str(error)))}; see {log}"
+            )
     return ""
 
 
@@ -192,12 +237,20 @@ def last_sentence(log: Path, begins: int = 0) -> str:
     """The last sentence of ours in a log, or else its last line."""
     with log.open("rb") as said:
         said.seek(begins)
-        lines = [line for line in said.read().decode(errors="replace").splitlines() if line.strip()]
+        lines = [
+            line
+            for line in said.read().decode(errors="replace").splitlines()
+            if line.strip()
+        ]
     own = [line.removeprefix(OURS) for line in lines if line.startswith(OURS)]
-    return shortened(printable((own or lines or [f"it said nothing; see {log}"])[-1]), 2_000)
+    return shortened(
+        printable((own or lines or [f"it said nothing; see {log}"])[-1]), 2_000
+    )
 
 
-def command_words(verb: str, argument: str | Sequence[str], options: Mapping[str, Any]) -> list[str]:
+def command_words(
+    verb: str, argument: str | Sequence[str], options: Mapping[str, Any]
+) -> list[str]:
     """The words of a command line, after `randsmooth`: one argument or several, and settings by their names.
 
     Example:
@@ -208,7 +261,11 @@ def command_words(verb: str, argument: str | Sequence[str], options: Mapping[str
     for key, value in options.items():
         flag = "--" + key.replace("_", "-")
         if isinstance(value, Mapping):
-            words += [word for name, set_to in value.items() for word in (flag, f"{name}={_as_yaml(set_to)}")]
+            words += [
+                word
+                for name, set_to in value.items()
+                for word in (flag, f"{name}={_as_yaml(set_to)}")
+            ]
         elif value is True:
             words.append(flag)
         elif value is not None and value is not False:
@@ -218,7 +275,11 @@ def command_words(verb: str, argument: str | Sequence[str], options: Mapping[str
 
 def _as_yaml(value: Any) -> str:
     """A value of --set, which is read as YAML: a text that may be read as something else is quoted."""
-    word = isinstance(value, str) and re.fullmatch(r"[A-Za-z][\w./+-]*", value) and parse_yaml(value, "it") == value
+    word = (
+        isinstance(value, str)
+        and re.fullmatch(r"[A-Za-z][\w./+-]*", value)
+        and parse_yaml(value, "it") == value
+    )
     return value if word else json.dumps(value)
 
 
@@ -243,7 +304,9 @@ class Chain:
     @property
     def before(self) -> list[Step]:
         """The steps of other chains that these need, each after those that it needs itself."""
-        every = {name: one for step in self.steps for name, one in step.before().items()}
+        every = {
+            name: one for step in self.steps for name, one in step.before().items()
+        }
         return [one for one in every.values() if one.chain != self.name]
 
     @property
@@ -264,10 +327,14 @@ class Chain:
         steps = [*self.before, *self.steps]
         for step in steps:
             with nullcontext() if step.is_done() else step.held():
-                if not (step.is_done() or step.failure()) and all(need.is_done() for need in step.needs):
+                if not (step.is_done() or step.failure()) and all(
+                    need.is_done() for need in step.needs
+                ):
                     step.run(device)
         if self.missing():
-            raise InputError("; ".join(filter(None, (step.failure() for step in steps))))
+            raise InputError(
+                "; ".join(filter(None, (step.failure() for step in steps)))
+            )
 
 
 def chains_of(steps: Iterable[Step]) -> list[Chain]:
@@ -281,10 +348,14 @@ def chains_of(steps: Iterable[Step]) -> list[Chain]:
         own.setdefault(step.chain, []).append(step)
     chains = {name: Chain(name, tuple(those)) for name, those in own.items()}
     try:
-        order = TopologicalSorter({name: sorted(chain.needs) for name, chain in chains.items()}).static_order()
+        order = TopologicalSorter(
+            {name: sorted(chain.needs) for name, chain in chains.items()}
+        ).static_order()
         return [chains[name] for name in order]
     except CycleError as error:
-        raise InputError(f"{', '.join(sorted({*error.args[1]}))} wait for each other") from None
+        raise InputError(
+            f"{', '.join(sorted({*error.args[1]}))} wait for each other"
+        ) from None
 
 
 def carry_out(
@@ -308,13 +379,27 @@ def carry_out(
         step.beside(FAILED).unlink(missing_ok=True)
 
     def far() -> str:
-        return "; ".join(f"{step.name}: {words}" for step in steps if (words := step.progress()))
+        return "; ".join(
+            f"{step.name}: {words}" for step in steps if (words := step.progress())
+        )
 
     shown = progress(title, len(steps), "steps")
-    with shown as reporter, watched(reporter, lambda: sum(map(Step.is_done, steps)), far) as look:
+    with (
+        shown as reporter,
+        watched(reporter, lambda: sum(map(Step.is_done, steps)), far) as look,
+    ):
         who = workers or Workers(1)  # joblib runs what one worker does in this process
-        failed = who.run(units, left=lambda: {name for name, one in units.items() if one.missing()}, look=look)
+        failed = who.run(
+            units,
+            left=lambda: {name for name, one in units.items() if one.missing()},
+            look=look,
+        )
         for name, why in failed.items():
             reporter.say(f"failed {name}: {why}")
-    lost = {name: step.chain for name in failed for step in reversed(units[name].before) if not step.is_done()}
+    lost = {
+        name: step.chain
+        for name in failed
+        for step in reversed(units[name].before)
+        if not step.is_done()
+    }
     return {name: why for name, why in failed.items() if name not in lost}, lost

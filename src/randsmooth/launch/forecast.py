@@ -19,7 +19,15 @@ from torch import nn
 from randsmooth import data, models
 from randsmooth.bounds import finite_mean_interval
 from randsmooth.certificates import CertificationSettings, rule_of
-from randsmooth.certification.algorithm import SELECT, Ints, Job, Scheduler, Steps, came_out, estimating
+from randsmooth.certification.algorithm import (
+    SELECT,
+    Ints,
+    Job,
+    Scheduler,
+    Steps,
+    came_out,
+    estimating,
+)
 from randsmooth.certification.engine import SampleRange
 from randsmooth.certification.run import Run
 from randsmooth.errors import InputError
@@ -31,7 +39,9 @@ from randsmooth.rules import CONFIDENCE_BOUNDS, Rule
 from randsmooth.training import Recipe
 
 TRIALS = 3
-VALUES = 2**18  # of the images that a network is measured with: 85 of CIFAR-10, two of ImageNet
+VALUES = (
+    2**18
+)  # of the images that a network is measured with: 85 of CIFAR-10, two of ImageNet
 IMAGES, SHAPE, CLASSES = 6, (1, 4, 4), 3  # of the problem on which passes are counted
 
 
@@ -58,22 +68,39 @@ def work_of(method: Method) -> Passes:
     def count(module: nn.Module, given: Any, logits: torch.Tensor) -> None:
         passed["forward"] += len(logits)
         if logits.requires_grad:
-            logits.register_hook(lambda gradient: passed.update(both=passed["both"] + len(gradient)))
+            logits.register_hook(
+                lambda gradient: passed.update(both=passed["both"] + len(gradient))
+            )
 
     with torch.random.fork_rng(devices=[]):
-        model = nn.Sequential(nn.Flatten(), nn.Linear(16, 8), nn.Tanh(), nn.Linear(8, CLASSES))
+        model = nn.Sequential(
+            nn.Flatten(), nn.Linear(16, 8), nn.Tanh(), nn.Linear(8, CLASSES)
+        )
         model.register_forward_hook(count)
         x, y = torch.rand(IMAGES, *SHAPE), torch.arange(IMAGES) % CLASSES
-        noise, target = 0.5 * torch.randn(method.m, IMAGES, *SHAPE), torch.rand(IMAGES, CLASSES).softmax(dim=1)
-        method.loss(model, x, y, noise, LossInputs(u=torch.rand(IMAGES), target=target, sigma=0.5)).total.backward()
-    return Passes((passed["forward"] - passed["both"]) / IMAGES, passed["both"] / IMAGES)
+        noise, target = (
+            0.5 * torch.randn(method.m, IMAGES, *SHAPE),
+            torch.rand(IMAGES, CLASSES).softmax(dim=1),
+        )
+        method.loss(
+            model,
+            x,
+            y,
+            noise,
+            LossInputs(u=torch.rand(IMAGES), target=target, sigma=0.5),
+        ).total.backward()
+    return Passes(
+        (passed["forward"] - passed["both"]) / IMAGES, passed["both"] / IMAGES
+    )
 
 
 @lru_cache(maxsize=1024)
 def speed_of(arch: str, shape: tuple[int, ...], num_classes: int) -> Passes:
     """Seconds of a network with random weights on this machine's GPU, or else its CPU, in float32."""
     device = models.pick_device("auto")
-    made = models.build(arch, in_channels=shape[0], image_size=shape[1], num_classes=num_classes).to(device)
+    made = models.build(
+        arch, in_channels=shape[0], image_size=shape[1], num_classes=num_classes
+    ).to(device)
     x = torch.rand(max(2, VALUES // math.prod(shape)), *shape, device=device)
 
     def forward() -> None:
@@ -84,8 +111,13 @@ def speed_of(arch: str, shape: tuple[int, ...], num_classes: int) -> Passes:
         made.train()(x.clone().requires_grad_()).logsumexp(1).sum().backward()
 
     def seconds(run: Callable[[], None]) -> float:
-        names = {"run": run, "wait": torch.cuda.synchronize if device.type == "cuda" else int}
-        return float(np.median(repeat("run(); wait()", repeat=TRIALS, number=1, globals=names))) / len(x)
+        names = {
+            "run": run,
+            "wait": torch.cuda.synchronize if device.type == "cuda" else int,
+        }
+        return float(
+            np.median(repeat("run(); wait()", repeat=TRIALS, number=1, globals=names))
+        ) / len(x)
 
     return Passes(seconds(forward), seconds(both))
 
@@ -108,14 +140,19 @@ class GraphPlan:
     @property
     def sums(self) -> list[float]:
         """Of training, certification and both."""
-        return [sum(of.values()) for of in (self.training, self.certification, self.steps)]
+        return [
+            sum(of.values()) for of in (self.training, self.certification, self.steps)
+        ]
 
     def on_workers(self, k: int) -> float:
         """Seconds on k workers like this machine: no less than the longest step, which no two can share."""
         return max([self.sums[-1] / k, *self.steps.values()])
 
 
-def plan_steps(steps: Iterable[Step], speed: Callable[[str, tuple[int, ...], int], Passes] = speed_of) -> GraphPlan:
+def plan_steps(
+    steps: Iterable[Step],
+    speed: Callable[[str, tuple[int, ...], int], Passes] = speed_of,
+) -> GraphPlan:
     """What `steps` take: one that certifies, by the model that is trained by the step that it needs.
 
     Steps that evaluate and rank take seconds, and count as none.
@@ -144,7 +181,9 @@ def plan_steps(steps: Iterable[Step], speed: Callable[[str, tuple[int, ...], int
         spec = data.describe(recipe.dataset, **recipe.reading)
         passes = speed(recipe.arch, tuple(spec.shape), spec.num_classes)
         if step is train:
-            planned.training[step.name] = _training(recipe, recipe.take or spec.sizes["train"], passes)
+            planned.training[step.name] = _training(
+                recipe, recipe.take or spec.sizes["train"], passes
+            )
         else:
             planned.certification[step.name] = _samples(step, recipe) * passes.forward
     return planned
@@ -155,29 +194,64 @@ def _training(recipe: Recipe, images: int, speed: Passes) -> float:
     work = work_of(recipe.build_method())
     noises = recipe.hyperparameters.get("teacher_noises") or 0
     teacher = noises * speed.forward if recipe.hyperparameters.get("teacher") else 0.0
-    return images * (recipe.epochs * (work.forward * speed.forward + work.both * speed.both) + teacher)
+    return images * (
+        recipe.epochs * (work.forward * speed.forward + work.both * speed.both)
+        + teacher
+    )
 
 
 def _samples(step: Step, recipe: Recipe) -> int:
     """All that the images may take."""
     options, usual = step.options, CertificationSettings.model_fields
-    spec = data.describe(str(options.get("dataset") or recipe.dataset), **recipe.reading)
+    spec = data.describe(
+        str(options.get("dataset") or recipe.dataset), **recipe.reading
+    )
     total = spec.sizes[str(options.get("split", "test"))]
     images = options.get("take") or math.ceil(total / (options.get("skip") or 1))
-    return int(images * sum(int(options.get(key, usual[key].default)) for key in ("n0", "n")))
+    return int(
+        images * sum(int(options.get(key, usual[key].default)) for key in ("n0", "n"))
+    )
 
 
-ABOUT = ("dataset", "split", "selection", "rule", "sigma", "n0", "n", "alpha", "device", "backend")
-RIVALS = ("fixed", "grid")  # and one radius, sigma: what is compared with the rule that was asked for
+ABOUT = (
+    "dataset",
+    "split",
+    "selection",
+    "rule",
+    "sigma",
+    "n0",
+    "n",
+    "alpha",
+    "device",
+    "backend",
+)
+RIVALS = (
+    "fixed",
+    "grid",
+)  # and one radius, sigma: what is compared with the rule that was asked for
 USUAL_Q = 0.1587  # that proves one sigma
-ALPHA, NARROW = 0.05, 0.1  # of the limits; they are narrow enough when they lie within a tenth of their middle,
-FEWEST, TIMED = 8, 5.0  # so many images are known, and so many seconds have shown the speed
+ALPHA, NARROW = (
+    0.05,
+    0.1,
+)  # of the limits; they are narrow enough when they lie within a tenth of their middle,
+FEWEST, TIMED = (
+    8,
+    5.0,
+)  # so many images are known, and so many seconds have shown the speed
 PIECE = 1024  # of a last look, whose samples are known by their number, so many are drawn, which measure p_A
 PATIENCE = 1.5  # the images in hand may take so many times the seconds that the pilot was given
-LEAST_SPREAD, UNSURE, SURE = 0.05, 0.3, 20  # how much the speed always differs, or may differ below so many images
+LEAST_SPREAD, UNSURE, SURE = (
+    0.05,
+    0.3,
+    20,
+)  # how much the speed always differs, or may differ below so many images
 REPLAYED = 240  # images that are drawn again for each rule
 WIDE = 3.0  # high over low, from which on a note says how to narrow the limits
-LINE, COLUMNS, FOOTER = 240, 72, 2**14  # bytes of a journal's line and a table's row besides counts; of a table
+LINE, COLUMNS, FOOTER = (
+    240,
+    72,
+    2**14,
+)  # bytes of a journal's line and a table's row besides counts; of a table
 
 
 @dataclass(frozen=True)
@@ -221,7 +295,10 @@ class PilotImage:
     @property
     def successes(self) -> int:
         """How often the class whose probability is bounded came out."""
-        return came_out(self.counts, int(self.counts0.argmax()) if self.counts0.any() else self.label)
+        return came_out(
+            self.counts,
+            int(self.counts0.argmax()) if self.counts0.any() else self.label,
+        )
 
 
 class Pilot:
@@ -236,7 +313,11 @@ class Pilot:
     """
 
     def __init__(self, run: Run, seconds: float, seed: int) -> None:
-        self.images_of_run, self.header, self.engine = run.images, run.header, run.smoothed.engine
+        self.images_of_run, self.header, self.engine = (
+            run.images,
+            run.header,
+            run.smoothed.engine,
+        )
         self.rule, self.n0 = rule_of(self.header), self.header.n0 or 0
         self.order = np.random.default_rng(seed).permutation(run.indices).tolist()
         self.start, self.allowed, self.asked = time.perf_counter(), seconds, 0
@@ -248,7 +329,9 @@ class Pilot:
         with progress("pilot", len(self.order), "images") as reporter:
             for job in Scheduler[PilotImage](self.engine).run(self._jobs()):
                 assert job.result is not None
-                took.append((job.seconds, int(job.result.counts0.sum()) + job.result.drawn))
+                took.append(
+                    (job.seconds, int(job.result.counts0.sum()) + job.result.drawn)
+                )
                 reporter.advance(1)
         self.seconds, (self.low, self.high) = self._passed(), self._limits(self.images)
         seconds, samples = np.array(took).T
@@ -260,9 +343,18 @@ class Pilot:
 
     def time_of(self, samples: Span, start: float, k: int = 1) -> Span:
         """Seconds of k workers with so many samples: all wait for the last, whose last image may take all of them."""
-        images, speeds = len(self.order), np.array([1.0, 1.0 - min(self.spread, 0.5), 1.0 + self.spread])
-        shared = self.image_seconds * images + self.sample_seconds * np.array(astuple(samples))
-        last = (k > 1) * self.sample_seconds * np.array([samples.middle / images, 0.0, self.rule.n])
+        images, speeds = (
+            len(self.order),
+            np.array([1.0, 1.0 - min(self.spread, 0.5), 1.0 + self.spread]),
+        )
+        shared = self.image_seconds * images + self.sample_seconds * np.array(
+            astuple(samples)
+        )
+        last = (
+            (k > 1)
+            * self.sample_seconds
+            * np.array([samples.middle / images, 0.0, self.rule.n])
+        )
         return Span(*(start + shared / k * speeds + last).tolist())
 
     def _passed(self) -> float:
@@ -270,10 +362,14 @@ class Pilot:
 
     def _jobs(self) -> Iterator[Job[PilotImage]]:
         """A job an image, as the scheduler has room for them."""
-        batches = self.images_of_run.batches([torch.tensor([index]) for index in self.order])
+        batches = self.images_of_run.batches(
+            [torch.tensor([index]) for index in self.order]
+        )
         for index, (x, y) in zip(self.order, batches, strict=True):
             label = int(y[0]) if self.header.label_aware else None
-            self.images.append(PilotImage(index, label, *np.zeros((2, self.engine.classes), np.int64)))
+            self.images.append(
+                PilotImage(index, label, *np.zeros((2, self.engine.classes), np.int64))
+            )
             yield Job(index, x[0], self._steps(self.images[-1]))
             if self._enough():
                 break
@@ -281,7 +377,9 @@ class Pilot:
     def _enough(self) -> bool:
         """Whether no other image is to be begun: time is up, or the mean is known by the images that are finished."""
         known = [image for image in self.images if image.samples is not None]
-        if len(known) >= max(FEWEST, 2 * self.asked) and self._passed() >= min(self.allowed, TIMED):
+        if len(known) >= max(FEWEST, 2 * self.asked) and self._passed() >= min(
+            self.allowed, TIMED
+        ):
             self.asked, (low, high) = len(known), self._limits(known)
             if high - low <= NARROW * (high + low):
                 return True
@@ -292,9 +390,14 @@ class Pilot:
         most = self.n0 + self.rule.n
         if self.rule.next_look([]) == self.rule.n and not self.header.gives_up_others:
             return float(most), float(most)
-        least = [image.samples or self.n0 + self.rule.samples(image.path) for image in images]
+        least = [
+            image.samples or self.n0 + self.rule.samples(image.path) for image in images
+        ]
         largest = [image.samples or most for image in images]
-        limits = [finite_mean_interval(x, len(self.order), ALPHA, largest=most) for x in (least, largest)]
+        limits = [
+            finite_mean_interval(x, len(self.order), ALPHA, largest=most)
+            for x in (least, largest)
+        ]
         return limits[0][0], limits[1][1]
 
     def _steps(self, image: PilotImage) -> Steps[PilotImage]:
@@ -308,10 +411,14 @@ class Pilot:
         while (look := rule.next_look(image.path)) is not None:
             drawn, last = image.drawn, look >= rule.n
             image.samples = self.n0 + rule.n if last else None
-            if drawn and ((last and drawn >= PIECE) or self._passed() > PATIENCE * self.allowed):
+            if drawn and (
+                (last and drawn >= PIECE) or self._passed() > PATIENCE * self.allowed
+            ):
                 return image
             piece = max(1, PIECE // (rule.block or 1)) * (rule.block or 1)
-            (more,) = yield [estimating(rule, drawn, min(look, drawn + piece) if last else look)]
+            (more,) = yield [
+                estimating(rule, drawn, min(look, drawn + piece) if last else look)
+            ]
             image.counts = image.counts + more
             if last:
                 return image
@@ -397,52 +504,105 @@ def plan(
         (11000.0, 11000.0, [4])
     """
     if not 0.0 < seconds < math.inf:
-        raise InputError(f"seconds={seconds!r} must be a time above 0 for the pilot; 30 is usual")
+        raise InputError(
+            f"seconds={seconds!r} must be a time above 0 for the pilot; 30 is usual"
+        )
     if min(workers, default=1) < 1:
         raise InputError(f"workers={min(workers)} must be a whole number from 1")
     start = time.perf_counter()
     pilot, rng = Pilot(run, seconds, seed), np.random.default_rng(seed)
     start = pilot.start - start
     pilot.run(chosen_progress(progress))
-    taken = [i.samples or pilot.n0 + _replayed(pilot.rule, i, i.path, rng, FEWEST).mean() for i in pilot.images]
-    mean, total = min(max(float(np.mean(taken)), pilot.low), pilot.high), len(pilot.order)
+    taken = [
+        i.samples or pilot.n0 + _replayed(pilot.rule, i, i.path, rng, FEWEST).mean()
+        for i in pilot.images
+    ]
+    mean, total = (
+        min(max(float(np.mean(taken)), pilot.low), pilot.high),
+        len(pilot.order),
+    )
     samples = Span(mean * total, pilot.low * total, pilot.high * total)
     rules = _rivals(pilot, rng, radius) | {pilot.header.rule: samples}
     known = sum(image.samples is not None for image in pilot.images)
     wide = f"the limits are wide: the pilot knows the samples of {known} images; give it more seconds"
-    about = {name: getattr(pilot.header, name) for name in ABOUT} | {"images": total, "start_seconds": start}
-    about |= {name: getattr(pilot, name) for name in ("sample_seconds", "image_seconds")} | _bytes(pilot)
-    took = {"seconds": pilot.seconds, "samples": pilot.sampled, "images": len(pilot.images)}
+    about = {name: getattr(pilot.header, name) for name in ABOUT} | {
+        "images": total,
+        "start_seconds": start,
+    }
+    about |= {
+        name: getattr(pilot, name) for name in ("sample_seconds", "image_seconds")
+    } | _bytes(pilot)
+    took = {
+        "seconds": pilot.seconds,
+        "samples": pilot.sampled,
+        "images": len(pilot.images),
+    }
     took |= {"known": known, "seed": seed}
     on_workers = {k: pilot.time_of(samples, start, min(k, total)) for k in workers}
-    by_rule = {rule: {"samples": span, "seconds": pilot.time_of(span, start)} for rule, span in rules.items()}
+    by_rule = {
+        rule: {"samples": span, "seconds": pilot.time_of(span, start)}
+        for rule, span in rules.items()
+    }
     notes = (*run.notes, *[wide] * (pilot.high > WIDE * pilot.low))
-    return Plan(samples, pilot.time_of(samples, start), on_workers, by_rule, took, about, notes)
+    return Plan(
+        samples, pilot.time_of(samples, start), on_workers, by_rule, took, about, notes
+    )
 
 
-def _rivals(pilot: Pilot, rng: np.random.Generator, radius: float | None) -> dict[str, Span]:
+def _rivals(
+    pilot: Pilot, rng: np.random.Generator, radius: float | None
+) -> dict[str, Span]:
     """Samples of the run under other rules, of those that its settings allow: the pilot's images are drawn again."""
-    found, header, times = dict[str, Span](), pilot.header, -(-REPLAYED // len(pilot.images))
+    found, header, times = (
+        dict[str, Span](),
+        pilot.header,
+        -(-REPLAYED // len(pilot.images)),
+    )
     noise = header.smoothing
-    one = radius or float(f"{min(noise.scale, float(noise.radius(USUAL_Q))):.3g}")  # sigma, or what is as easily proved
+    one = radius or float(
+        f"{min(noise.scale, float(noise.radius(USUAL_Q))):.3g}"
+    )  # sigma, or what is as easily proved
     for text in (*RIVALS, f"radius={one:g}"):
-        with suppress(InputError):  # such as of a rule that needs samples to pick the class, where this one needs none
-            rule = header.settings.replace(rule=text, bound=CONFIDENCE_BOUNDS[0]).stopping_rule()
-            samples = pilot.n0 + np.stack([_replayed(rule, image, [], rng, times) for image in pilot.images])
-            chance = samples.mean(axis=1).var() / len(samples) + samples.var() / len(pilot.order)
-            mean, reach = samples.mean(), 1.96 * np.sqrt(chance)  # of the choice, and of the run
-            span = mean, max(pilot.n0, mean - reach), min(pilot.n0 + rule.n, mean + reach)
+        with suppress(
+            InputError
+        ):  # such as of a rule that needs samples to pick the class, where this one needs none
+            rule = header.settings.replace(
+                rule=text, bound=CONFIDENCE_BOUNDS[0]
+            ).stopping_rule()
+            samples = pilot.n0 + np.stack(
+                [_replayed(rule, image, [], rng, times) for image in pilot.images]
+            )
+            chance = samples.mean(axis=1).var() / len(samples) + samples.var() / len(
+                pilot.order
+            )
+            mean, reach = (
+                samples.mean(),
+                1.96 * np.sqrt(chance),
+            )  # of the choice, and of the run
+            span = (
+                mean,
+                max(pilot.n0, mean - reach),
+                min(pilot.n0 + rule.n, mean + reach),
+            )
             found[text] = Span(*(len(pilot.order) * float(each) for each in span))
     return found
 
 
-def _replayed(rule: Rule, image: PilotImage, path: Sequence[int], rng: np.random.Generator, times: int) -> Ints:
+def _replayed(
+    rule: Rule,
+    image: PilotImage,
+    path: Sequence[int],
+    rng: np.random.Generator,
+    times: int,
+) -> Ints:
     """(times,) how many samples of an image are drawn in all after `path`; p_A is drawn from Jeffreys' posterior."""
     drawn, successes, ends = image.drawn, image.successes, []
     for p in rng.beta(0.5 + successes, 0.5 + drawn - successes, times):
         looks, reached = list(path), rule.samples(path)
         while drawn and (look := rule.next_look(looks)) is not None:
-            looks.append((looks[-1] if looks else 0) + int(rng.binomial(look - reached, p)))
+            looks.append(
+                (looks[-1] if looks else 0) + int(rng.binomial(look - reached, p))
+            )
             reached = look
         ends.append(reached)
     return np.array(ends)
@@ -451,10 +611,17 @@ def _replayed(rule: Rule, image: PilotImage, path: Sequence[int], rng: np.random
 def _bytes(pilot: Pilot) -> dict[str, Any]:
     """Memory so far, and disk at most: as if every image took n samples, at all looks of the pilot's longest path."""
     images, head = len(pilot.order), len(pilot.header.model_dump_json())
-    numbers = 2 * pilot.engine.classes + max(len(image.path) for image in pilot.images) + 1
+    numbers = (
+        2 * pilot.engine.classes + max(len(image.path) for image in pilot.images) + 1
+    )
     journal = head + images * (LINE + numbers * (len(str(pilot.rule.n)) + 1))
-    disk = {"journal_bytes": journal, "table_bytes": head + FOOTER + images * (COLUMNS + 8 * numbers)}
-    on_device = torch.cuda.max_memory_reserved() if torch.cuda.is_initialized() else None
+    disk = {
+        "journal_bytes": journal,
+        "table_bytes": head + FOOTER + images * (COLUMNS + 8 * numbers),
+    }
+    on_device = (
+        torch.cuda.max_memory_reserved() if torch.cuda.is_initialized() else None
+    )
     return {"memory_bytes": _memory(), "device_memory_bytes": on_device} | disk
 
 

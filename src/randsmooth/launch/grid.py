@@ -18,8 +18,16 @@ from randsmooth.training import TrainingSettings
 KEYS = ("datasets", "methods", "sigmas", "seeds", "train", "certify")
 PLACE = ("dataset", "method", "sigma", "seed")
 MOST = 2_000  # models of a grid, or settings of a part of it
-TRAINING = ({*TrainingSettings.model_fields} - {"method", "sigma", "seed", "set"}) | {"device"}
-CERTIFYING = {*CertificationSettings.model_fields} | {"split", "take", "skip", "device", "denoiser"}
+TRAINING = ({*TrainingSettings.model_fields} - {"method", "sigma", "seed", "set"}) | {
+    "device"
+}
+CERTIFYING = {*CertificationSettings.model_fields} | {
+    "split",
+    "take",
+    "skip",
+    "device",
+    "denoiser",
+}
 
 T = TypeVar("T")
 Settings = Mapping[str, Any]
@@ -111,7 +119,9 @@ class Grid:
         check_known("key of a grid", KEYS, *document)
         for key in KEYS[:3]:
             if document.get(key) in (None, "", {}):
-                raise InputError(f"the grid is empty: it must name {key}, as it must {', '.join(KEYS[:3])}")
+                raise InputError(
+                    f"the grid is empty: it must name {key}, as it must {', '.join(KEYS[:3])}"
+                )
         cells = by_title(((cell.title, cell) for cell in _cells(document)), "the grid")
         certifications = by_title(_certifications(document.get("certify")), "certify")
         at_most(product(cells, certifications), "models by certifications")
@@ -125,42 +135,88 @@ class Grid:
         Raises:
             InputError: several models of the grid are meant.
         """
-        said = {name: getattr(by, name) for name in PLACE} | {"method": "gaussian", **reference}
+        said = {name: getattr(by, name) for name in PLACE} | {
+            "method": "gaussian",
+            **reference,
+        }
         place = {name: said.pop(name) for name in PLACE}
 
         def as_shared(cell: Cell) -> dict[str, Any]:
-            return {name: value for name, value in cell.shared.items() if name not in said}
+            return {
+                name: value for name, value in cell.shared.items() if name not in said
+            }
 
         there = [cell for cell in self.cells if place.items() <= vars(cell).items()]
-        fits = [one for one in there if as_shared(one) == as_shared(by) and said.items() <= one.values.items()]
+        fits = [
+            one
+            for one in there
+            if as_shared(one) == as_shared(by) and said.items() <= one.values.items()
+        ]
         if len(fits) > 1:
             titles = " or ".join(cell.title for cell in fits)
-            raise InputError(f"{by.title}: {key} may mean {titles}: say in which setting they differ")
+            raise InputError(
+                f"{by.title}: {key} may mean {titles}: say in which setting they differ"
+            )
         title = _title(**place, said=said)
-        return fits[0] if fits else Cell(**place, shared=by.shared, own=said, title=title)
+        return (
+            fits[0] if fits else Cell(**place, shared=by.shared, own=said, title=title)
+        )
 
 
 def _document(path: Path) -> dict[str, Any]:
-    document = parse_yaml(read_file(path, MOST_YAML_BYTES), path) if path.is_file() else None
+    document = (
+        parse_yaml(read_file(path, MOST_YAML_BYTES), path) if path.is_file() else None
+    )
     if not isinstance(document, dict):
-        raise InputError(f"no grid at {path}: give a YAML file with lines `key: value` for {', '.join(KEYS)}")
+        raise InputError(
+            f"no grid at {path}: give a YAML file with lines `key: value` for {', '.join(KEYS)}"
+        )
     return document
 
 
 def _cells(document: Settings) -> Iterator[Cell]:
-    sigmas, seeds = listed(document["sigmas"], "sigmas"), listed(document.get("seeds", 0), "seeds")
-    datasets, methods = (at_most(named(document[key], key), key) for key in ("datasets", "methods"))
-    shared = ((name, one | own) for name, own in datasets for one in crossed(document.get("train"), "train"))
+    sigmas, seeds = (
+        listed(document["sigmas"], "sigmas"),
+        listed(document.get("seeds", 0), "seeds"),
+    )
+    datasets, methods = (
+        at_most(named(document[key], key), key) for key in ("datasets", "methods")
+    )
+    shared = (
+        (name, one | own)
+        for name, own in datasets
+        for one in crossed(document.get("train"), "train")
+    )
     common = at_most(shared, "the grid")
-    varied = {name: _varied([one for other, one in common if other == name]) for name, _ in datasets}
-    for (dataset, shared), (method, own), sigma, seed in product(common, methods, sigmas, seeds):
-        said = {key: value for key, value in shared.items() if key in varied[dataset]} | own
-        yield Cell(dataset, method, sigma, seed, shared, own, _title(dataset, method, sigma, seed, said))
+    varied = {
+        name: _varied([one for other, one in common if other == name])
+        for name, _ in datasets
+    }
+    for (dataset, shared), (method, own), sigma, seed in product(
+        common, methods, sigmas, seeds
+    ):
+        said = {
+            key: value for key, value in shared.items() if key in varied[dataset]
+        } | own
+        yield Cell(
+            dataset,
+            method,
+            sigma,
+            seed,
+            shared,
+            own,
+            _title(dataset, method, sigma, seed, said),
+        )
 
 
 def _varied(settings: Sequence[Settings]) -> set[str]:
     """The settings in which some of these differ, so that names must say them."""
-    return {key for one in settings for key in {*one, *settings[0]} if one.get(key) != settings[0].get(key)}
+    return {
+        key
+        for one in settings
+        for key in {*one, *settings[0]}
+        if one.get(key) != settings[0].get(key)
+    }
 
 
 def _certifications(document: Any) -> Iterator[tuple[str, Settings]]:
@@ -174,13 +230,27 @@ def by_title(named: Iterable[tuple[str, T]], where: str) -> dict[str, T]:
     found = dict[str, T]()
     for title, one in at_most(named, where):
         if title in found:
-            raise InputError(f"{where} has {title} twice: leave one of them out, or put it into another grid")
+            raise InputError(
+                f"{where} has {title} twice: leave one of them out, or put it into another grid"
+            )
         found[title] = one
     return found
 
 
-def _title(dataset: str, method: str, sigma: float | str, seed: int, said: Settings) -> str:
-    return slug("-".join([Path(dataset).name, str(method), *_words(said), _word(sigma), f"seed{seed}"]))
+def _title(
+    dataset: str, method: str, sigma: float | str, seed: int, said: Settings
+) -> str:
+    return slug(
+        "-".join(
+            [
+                Path(dataset).name,
+                str(method),
+                *_words(said),
+                _word(sigma),
+                f"seed{seed}",
+            ]
+        )
+    )
 
 
 def _words(values: Settings) -> list[str]:
@@ -204,7 +274,11 @@ def slug(text: str) -> str:
         'runs-my-model-lbd=0.5'
     """
     words = re.sub(r"[^\w.=+-]+", "-", text).strip("-.")
-    return words if len(words) <= 100 else f"{words[:91]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    return (
+        words
+        if len(words) <= 100
+        else f"{words[:91]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    )
 
 
 def listed(value: Any, where: str) -> list[Any]:
@@ -239,7 +313,9 @@ def at_most(values: Iterable[T], where: str) -> list[T]:
     """
     found = list(islice(values, MOST + 1))
     if len(found) > MOST:
-        raise InputError(f"{where} comes to more than {MOST:,}: leave some out, or make several grids")
+        raise InputError(
+            f"{where} comes to more than {MOST:,}: leave some out, or make several grids"
+        )
     return found
 
 
@@ -254,10 +330,18 @@ def crossed(settings: Any, where: str) -> Iterator[dict[str, Any]]:
         for part in listed(settings, where):
             yield from crossed(part, where)
     elif isinstance(settings, dict | None):
-        values = [listed(value, f"{where}: {shown(key)}") for key, value in (settings or {}).items()]
-        yield from (dict(zip(settings or {}, chosen, strict=True)) for chosen in product(*values))
+        values = [
+            listed(value, f"{where}: {shown(key)}")
+            for key, value in (settings or {}).items()
+        ]
+        yield from (
+            dict(zip(settings or {}, chosen, strict=True))
+            for chosen in product(*values)
+        )
     else:
-        raise InputError(f"{where} must hold `setting: value` lines; got {shown(repr(settings))}")
+        raise InputError(
+            f"{where} must hold `setting: value` lines; got {shown(repr(settings))}"
+        )
 
 
 def named(value: Any, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -271,6 +355,12 @@ def named(value: Any, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
         if isinstance(part, str):
             yield part, {}
         elif isinstance(part, dict):
-            yield from ((name, one) for name in part for one in crossed(part[name], f"{where}: {shown(name)}"))
+            yield from (
+                (name, one)
+                for name in part
+                for one in crossed(part[name], f"{where}: {shown(name)}")
+            )
         else:
-            raise InputError(f"{where} must be names, or `name: settings` lines; got {shown(repr(part))}")
+            raise InputError(
+                f"{where} must be names, or `name: settings` lines; got {shown(repr(part))}"
+            )

@@ -63,8 +63,13 @@ class ShardFolder:
     @classmethod
     def begun(cls, out: Path) -> ShardFolder | None:
         """The folder of a run into `out` that was shared out before; None where there is none."""
-        there = [path.name.partition("-of-")[2].partition(".")[0] for path in shards_path(out).glob("*-of-*.parquet*")]
-        there += [name.partition("/")[2] for name in Jobs(shards_path(out)).read()]  # which may all wait in the queue
+        there = [
+            path.name.partition("-of-")[2].partition(".")[0]
+            for path in shards_path(out).glob("*-of-*.parquet*")
+        ]
+        there += [
+            name.partition("/")[2] for name in Jobs(shards_path(out)).read()
+        ]  # which may all wait in the queue
         of = next((number for number in there if number.isdecimal()), None)
         return None if of is None else cls(out, int(of))
 
@@ -83,7 +88,9 @@ class ShardFolder:
     def step(self, shard: Shard, words: Sequence[str] = ()) -> Step:
         """The step that makes the table of a shard; `words` are those of the command, but for shard and file."""
         file = self.file(shard)
-        return Step(f"{shard}/certify", "certify", words, {"shard": shard, "out": file}, file)
+        return Step(
+            f"{shard}/certify", "certify", words, {"shard": shard, "out": file}, file
+        )
 
     def missing(self) -> list[Shard]:
         """The shards that are not done."""
@@ -92,7 +99,10 @@ class ShardFolder:
     def certified(self, images: int) -> int:
         """How many images are certified, of so many."""
         steps = ((shard, self.step(shard)) for shard in self.shards)
-        return sum(len(shard.share(range(images))) if step.is_done() else step.rows() for shard, step in steps)
+        return sum(
+            len(shard.share(range(images))) if step.is_done() else step.rows()
+            for shard, step in steps
+        )
 
     def record(self) -> Record | None:
         """What the first worker left; None where no worker has begun."""
@@ -100,7 +110,9 @@ class ShardFolder:
         if not path.exists():
             return None
         kept = parse_json(read_file(path), path)
-        return Record(Header(**kept["header"]), list(kept["notes"]), list(kept["doubts"]))
+        return Record(
+            Header(**kept["header"]), list(kept["notes"]), list(kept["doubts"])
+        )
 
     def like_the_first(self, run: Run) -> Run:
         """The run as the first worker decided what it leaves open, such as the backend."""
@@ -128,7 +140,13 @@ def certify_shards(run: Run, folder: ShardFolder, device: str) -> None:
 
 
 def certify_on(
-    workers: Workers, run: Run, out: Path, show: Progress, *, resume: bool = False, overwrite: bool = False
+    workers: Workers,
+    run: Run,
+    out: Path,
+    show: Progress,
+    *,
+    resume: bool = False,
+    overwrite: bool = False,
 ) -> Certificates:
     """Certify by workers into the file `out`: the table that one process would have made, in every count.
 
@@ -144,7 +162,9 @@ def certify_on(
     """
     check_flags(out, resume=resume, overwrite=overwrite)
     if resume and journal_path(out).exists():
-        raise InputError(f"{journal_path(out)} was begun by one process, which goes on with it: leave out --workers")
+        raise InputError(
+            f"{journal_path(out)} was begun by one process, which goes on with it: leave out --workers"
+        )
     images = len(run.selected[0])
     with claimed(shards_path(out), output=out):
         if overwrite:
@@ -164,23 +184,42 @@ def certify_on(
             for doubt in record.doubts if record and show is silent else ():
                 warnings.warn(doubt, Note, stacklevel=3)
         only = None if run.only is None else run.only[0]
-        table = merge([folder.file(shard) for shard in folder.shards], out=out, overwrite=True, images=only)
+        table = merge(
+            [folder.file(shard) for shard in folder.shards],
+            out=out,
+            overwrite=True,
+            images=only,
+        )
         shutil.rmtree(folder.path)
         return table
 
 
-def _make_all(folder: ShardFolder, run: Run, workers: Workers, look: Callable[[], int]) -> None:
+def _make_all(
+    folder: ShardFolder, run: Run, workers: Workers, look: Callable[[], int]
+) -> None:
     """Make the shards that are missing. InputError where one of them fails."""
-    units = {str(k): partial(certify_shards, run, folder) for k in range(min(workers.number or folder.of, folder.of))}
+    units = {
+        str(k): partial(certify_shards, run, folder)
+        for k in range(min(workers.number or folder.of, folder.of))
+    }
     try:
-        failed = workers.run(units, device=run.device, left=lambda: {*units} if folder.missing() else set(), look=look)
+        failed = workers.run(
+            units,
+            device=run.device,
+            left=lambda: {*units} if folder.missing() else set(),
+            look=look,
+        )
         if failed:
             raise InputError(next(iter(failed.values())))
     except InputError as error:
-        if not (done := look()):  # nothing to resume: do not stand in the way of the next try
+        if not (
+            done := look()
+        ):  # nothing to resume: do not stand in the way of the next try
             shutil.rmtree(folder.path)
             raise
-        raise InputError(f"{error}; {done} images are certified. To go on: resume=True") from error
+        raise InputError(
+            f"{error}; {done} images are certified. To go on: resume=True"
+        ) from error
 
 
 def discard(out: Path) -> None:
@@ -193,7 +232,13 @@ def discard(out: Path) -> None:
 
 
 def submit_shards(
-    run: Run, out: Path, of: int, words: Sequence[str], resources: Resources, *, at_once: int | None = None
+    run: Run,
+    out: Path,
+    of: int,
+    words: Sequence[str],
+    resources: Resources,
+    *,
+    at_once: int | None = None,
 ) -> Submitted:
     """Submit the shards of a run that are missing to Slurm, and a job that merges them.
 
@@ -213,16 +258,25 @@ def submit_shards(
     Shard(1, of).share(indices)
     folder = ShardFolder.begun(out) or ShardFolder(out, of)
     if folder.of != of:
-        raise InputError(f"{folder.path} holds {folder.of} shards: ask for as many, use another --out, or remove it")
+        raise InputError(
+            f"{folder.path} holds {folder.of} shards: ask for as many, use another --out, or remove it"
+        )
     with claimed(folder.path, output=out):
         if out.exists():
             run.check_model(read_parquet(out))
             return Submitted({}, {})
         if journal_path(out).exists():
-            raise InputError(f"{journal_path(out)} was begun by one process: use another --out, or --overwrite")
+            raise InputError(
+                f"{journal_path(out)} was begun by one process: use another --out, or --overwrite"
+            )
         shards = [folder.step(shard, words[1:]) for shard in folder.shards]
-        merging, made = {"out": out, "overwrite": True}, [str(step.makes) for step in shards]
-        chains = chains_of([*shards, Step("merge/merge", "merge", made, merging, out, tuple(shards))])
+        merging, made = (
+            {"out": out, "overwrite": True},
+            [str(step.makes) for step in shards],
+        )
+        chains = chains_of(
+            [*shards, Step("merge/merge", "merge", made, merging, out, tuple(shards))]
+        )
         try:
             return Jobs(folder.path).submit(chains, resources, at_once=at_once)
         except InputError:  # refused: where nothing was begun, nothing is to stand in the way of the next try

@@ -29,16 +29,27 @@ if TYPE_CHECKING:
 
 ANSWER = 60.0  # seconds that Slurm may take for an answer
 LEVEL = "SUBMITIT_LOG_LEVEL"  # where submitit looks for how to log
-LOGS, JOBS = "slurm", ".jobs.json"  # in the folder of what is submitted: logs, and which job each command became
+LOGS, JOBS = (
+    "slurm",
+    ".jobs.json",
+)  # in the folder of what is submitted: logs, and which job each command became
 
 WARNING = 120  # seconds before the end of a task's time when it is told to make way for its next turn
 TIMEOUTS = 20  # how often a task may run out of time: one that never finishes an image must not go on for ever
-LIGHT = ("merge", "leaderboard")  # verbs that only put files together, of all that has ended by then,
+LIGHT = (
+    "merge",
+    "leaderboard",
+)  # verbs that only put files together, of all that has ended by then,
 SHORT = 60  # in so many minutes
 
 # What follows the command in the batch script: srun reports 128 + the signal that killed a task. One that ran out of
 # time has then been queued again already. A task is named by its array: one of them has the job id of all.
-AGAIN_IF_KILLED = resources.files("randsmooth.launch").joinpath("again_if_killed.sh").read_text().splitlines()
+AGAIN_IF_KILLED = (
+    resources.files("randsmooth.launch")
+    .joinpath("again_if_killed.sh")
+    .read_text()
+    .splitlines()
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +89,9 @@ class Resources:
             check_one_line(word)
         for name in self.extra:
             if not re.fullmatch(r"[a-z][a-z-]*", name):
-                raise InputError(f"--slurm-arg {name}=...: expected the long name of a parameter of sbatch, as exclude")
+                raise InputError(
+                    f"--slurm-arg {name}=...: expected the long name of a parameter of sbatch, as exclude"
+                )
 
     @property
     def minutes(self) -> int:
@@ -95,10 +108,14 @@ class Resources:
             "cpus_per_task": self.cpus,
             "setup": [f"unset {LEVEL}", f"export {SAFE_PATH}=1", *self.setup, *threads],
             "teardown": AGAIN_IF_KILLED,
-            "signal_delay_s": min(WARNING, self.minutes * 10),  # Slurm may warn a minute earlier
+            "signal_delay_s": min(
+                WARNING, self.minutes * 10
+            ),  # Slurm may warn a minute earlier
             "stderr_to_stdout": True,
             "wckey": None,  # where submitit would write its own name
-            "srun_args": [f"--cpus-per-task={self.cpus}"] if self.cpus else [],  # which srun does not take over
+            "srun_args": [f"--cpus-per-task={self.cpus}"]
+            if self.cpus
+            else [],  # which srun does not take over
             "additional_parameters": {"requeue": True, **self.extra},
         }
 
@@ -127,11 +144,23 @@ def seconds(time: str) -> int:
     """
     days, has_days, rest = time.rpartition("-")
     numbers = [*([days] if has_days else []), *rest.split(":")]
-    units = (86400, 3600, 60, 1) if has_days else ((60,), (60, 1), (3600, 60, 1))[min(len(numbers), 3) - 1]
-    whole = len(numbers) <= len(units) and all(number.isascii() and number.isdigit() for number in numbers)
-    if whole and (total := sum(int(number) * unit for number, unit in zip(numbers, units, strict=False))):
+    units = (
+        (86400, 3600, 60, 1)
+        if has_days
+        else ((60,), (60, 1), (3600, 60, 1))[min(len(numbers), 3) - 1]
+    )
+    whole = len(numbers) <= len(units) and all(
+        number.isascii() and number.isdigit() for number in numbers
+    )
+    if whole and (
+        total := sum(
+            int(number) * unit for number, unit in zip(numbers, units, strict=False)
+        )
+    ):
         return total
-    raise InputError(f"--time {time}: expected how long a task may run, such as 90 (minutes), 2:00:00 or 1-12:00")
+    raise InputError(
+        f"--time {time}: expected how long a task may run, such as 90 (minutes), 2:00:00 or 1-12:00"
+    )
 
 
 @dataclass
@@ -168,7 +197,9 @@ class VerbTask:
                 if self.stopped:  # by submitit, whose process has to end now
                     raise
                 if end.code:
-                    raise RuntimeError(f"randsmooth {words[0]} ended with exit code {end.code}") from None
+                    raise RuntimeError(
+                        f"randsmooth {words[0]} ended with exit code {end.code}"
+                    ) from None
 
     def checkpoint(self) -> DelayedSubmission:
         """What the task is to do when it runs again; called before the process is stopped."""
@@ -197,12 +228,23 @@ class Jobs:
         """
         if not (jobs := self.read()):
             return {}
-        words = ["squeue", "--noheader", "--all", "--array", f"--user={getpass.getuser()}", "--format=%i|%T"]
+        words = [
+            "squeue",
+            "--noheader",
+            "--all",
+            "--array",
+            f"--user={getpass.getuser()}",
+            "--format=%i|%T",
+        ]
         try:
-            done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=ANSWER)
+            done = subprocess.run(
+                words, capture_output=True, text=True, check=True, timeout=ANSWER
+            )
         except (OSError, subprocess.SubprocessError) as error:
             said = " ".join((getattr(error, "stderr", None) or str(error)).split())
-            raise InputError(f"Slurm does not answer ({said}): ask on a login node of the cluster, or later") from None
+            raise InputError(
+                f"Slurm does not answer ({said}): ask on a login node of the cluster, or later"
+            ) from None
         states = dict(line.strip().split("|") for line in done.stdout.splitlines())
         return {name: states[job] for name, job in jobs.items() if job in states}
 
@@ -210,9 +252,17 @@ class Jobs:
         """Raise InputError where some are queued or running, whose work would be done twice."""
         if left := self.alive():
             way = f"let them end, or stop them by `scancel {' '.join(arrays([self.read()[name] for name in left]))}`"
-            raise InputError(f"{len(left)} jobs of {self.folder} are queued or running in Slurm: {way}")
+            raise InputError(
+                f"{len(left)} jobs of {self.folder} are queued or running in Slurm: {way}"
+            )
 
-    def submit(self, chains: Sequence[Chain], resources: Resources, *, at_once: int | None = None) -> Submitted:
+    def submit(
+        self,
+        chains: Sequence[Chain],
+        resources: Resources,
+        *,
+        at_once: int | None = None,
+    ) -> Submitted:
         """Submit what is missing of chains that are not queued or running, each to run once those it needs have ended.
 
         Chains that need the same become one array. One that is preempted, killed or out of time is queued again, and
@@ -230,36 +280,64 @@ class Jobs:
         """
         check_one_line(str(self.folder.absolute()))
         known, queued, new = self.read(), self.alive(), dict[str, str]()
-        todo = [chain for chain in chains if chain.name not in queued and chain.missing()]
+        todo = [
+            chain for chain in chains if chain.name not in queued and chain.missing()
+        ]
         for needed, group in groupby(todo, key=lambda chain: sorted(chain.needs)):
             together = list(group)
-            after = arrays([(known | new)[name] for name in needed if name in queued or name in new])
+            after = arrays(
+                [
+                    (known | new)[name]
+                    for name in needed
+                    if name in queued or name in new
+                ]
+            )
             ids = self._array(together, resources, after, at_once)
             new |= dict(zip([chain.name for chain in together], ids, strict=True))
             write_atomically(self.folder / JOBS, json.dumps(known | new).encode())
         return Submitted({name: known[name] for name in queued}, new)
 
-    def _array(self, chains: list[Chain], resources: Resources, after: list[str], at_once: int | None) -> list[str]:
+    def _array(
+        self,
+        chains: list[Chain],
+        resources: Resources,
+        after: list[str],
+        at_once: int | None,
+    ) -> list[str]:
         """Submit chains as one array; the ids of its tasks."""
         from submitit import SlurmExecutor
         from submitit.core.utils import FailedJobError
 
         light = all(step.verb in LIGHT for step in chains[0].steps)
         time = str(min(resources.minutes, SHORT)) if light else resources.time
-        parameters = replace(resources, time=time).parameters() | {"job_name": f"randsmooth {self.folder.name}"}
+        parameters = replace(resources, time=time).parameters() | {
+            "job_name": f"randsmooth {self.folder.name}"
+        }
         parameters["array_parallelism"] = at_once or len(chains)
         if after:
-            parameters["dependency"] = f"{'afterany' if light else 'afterok'}:{':'.join(after)}"
+            parameters["dependency"] = (
+                f"{'afterany' if light else 'afterok'}:{':'.join(after)}"
+            )
             parameters["additional_parameters"] |= {"kill-on-invalid-dep": "yes"}
         executor = SlurmExecutor(self.folder / LOGS, max_num_timeout=TIMEOUTS)
-        tasks = [VerbTask([step.words() for step in chain.missing()], Path.cwd()) for chain in chains]
+        tasks = [
+            VerbTask([step.words() for step in chain.missing()], Path.cwd())
+            for chain in chains
+        ]
         try:
-            with contextlib.redirect_stderr(io.StringIO()):  # submitit prints there what the error says again
+            with contextlib.redirect_stderr(
+                io.StringIO()
+            ):  # submitit prints there what the error says again
                 executor.update_parameters(**parameters)
                 return [job.job_id for job in executor.submit_array(tasks)]
         except FailedJobError as error:
-            said = [line.removeprefix("sbatch: error: ").strip() for line in str(error).splitlines()]
-            raise InputError(f"Slurm refused: {'; '.join(filter(None, said))}") from None
+            said = [
+                line.removeprefix("sbatch: error: ").strip()
+                for line in str(error).splitlines()
+            ]
+            raise InputError(
+                f"Slurm refused: {'; '.join(filter(None, said))}"
+            ) from None
 
     def failure(self, name: str) -> str:
         """Why a job that is no longer in the queue did not end well; empty where it was never submitted, or began."""
@@ -276,7 +354,10 @@ class Submitted(NamedTuple):
     def lines(self, what: str) -> Iterator[str]:
         """What a person reads of it."""
         counts = {"queued or running": len(self.queued), "submitted now": len(self.new)}
-        yield ", ".join(f"{count} {what} {how}" for how, count in counts.items() if count) or "nothing is missing"
+        yield (
+            ", ".join(f"{count} {what} {how}" for how, count in counts.items() if count)
+            or "nothing is missing"
+        )
         if jobs := arrays([*self.queued.values(), *self.new.values()]):
             yield f"to stop: scancel {' '.join(jobs)}; the same command then goes on"
 
@@ -293,9 +374,13 @@ def arrays(jobs: Collection[str]) -> list[str]:
 
 def check_slurm() -> None:
     """Raise InputError where submitit or one of Slurm's commands is missing."""
-    os.environ.setdefault(LEVEL, "NOCONFIG")  # its set-up of logging closes the handlers that the process has
+    os.environ.setdefault(
+        LEVEL, "NOCONFIG"
+    )  # its set-up of logging closes the handlers that the process has
     with needs("--slurm", "--workers runs the same without Slurm"):
         import submitit  # noqa: F401
     for program in ("sbatch", "srun", "squeue"):
         if not shutil.which(program):
-            raise InputError(f"--slurm needs {program} on PATH: run this on a login node, or use --workers here")
+            raise InputError(
+                f"--slurm needs {program} on PATH: run this on a login node, or use --workers here"
+            )

@@ -61,34 +61,83 @@ class _Steps:
         self.grid, self.out, self.found = grid, out, dict[str, Step]()
         self.titles = {cell.title: cell for cell in grid.cells}
 
-    def add(self, name: str, verb: str, argument: Any, options: Mapping[str, Any], makes: str, *needs: Step) -> Step:
+    def add(
+        self,
+        name: str,
+        verb: str,
+        argument: Any,
+        options: Mapping[str, Any],
+        makes: str,
+        *needs: Step,
+    ) -> Step:
         """The step that writes `makes`, a place below the folder of the sweep."""
-        out, reads = self.out / makes, tuple(need.makes for need in needs) if verb == "evaluate" else ()
-        return self.found.setdefault(name, Step(name, verb, argument, {**options, "out": out}, out, needs, reads))
+        out, reads = (
+            self.out / makes,
+            tuple(need.makes for need in needs) if verb == "evaluate" else (),
+        )
+        return self.found.setdefault(
+            name, Step(name, verb, argument, {**options, "out": out}, out, needs, reads)
+        )
 
     def of_cell(self, cell: Cell) -> None:
         train, tables = self.training(cell, ()), list[Step]()
-        reading = {key: value for key, value in cell.values.items() if key in Reading.model_fields}
+        reading = {
+            key: value
+            for key, value in cell.values.items()
+            if key in Reading.model_fields
+        }
         for title, values in self.grid.certifications.items():
-            name, options = f"{cell.title}/{title}", {"dataset": cell.dataset, **reading, **values}
-            tables.append(self.add(name, "certify", str(train.makes), options, f"{name}.parquet", train))
+            name, options = (
+                f"{cell.title}/{title}",
+                {"dataset": cell.dataset, **reading, **values},
+            )
+            tables.append(
+                self.add(
+                    name, "certify", str(train.makes), options, f"{name}.parquet", train
+                )
+            )
         if tables:
-            made, options = [str(step.makes) for step in tables], {"format": "json", "overwrite": True}
-            self.add(f"{cell.title}/evaluate", "evaluate", made, options, f"{cell.title}/metrics.json", *tables)
+            made, options = (
+                [str(step.makes) for step in tables],
+                {"format": "json", "overwrite": True},
+            )
+            self.add(
+                f"{cell.title}/evaluate",
+                "evaluate",
+                made,
+                options,
+                f"{cell.title}/metrics.json",
+                *tables,
+            )
 
     def training(self, cell: Cell, asked_by: tuple[str, ...]) -> Step:
         """The step that trains a model, after those of the models that its hyperparameters refer to."""
         if cell.title in asked_by:
-            raise InputError(f"models wait for each other: {' needs '.join([*asked_by, cell.title])}")
+            raise InputError(
+                f"models wait for each other: {' needs '.join([*asked_by, cell.title])}"
+            )
         if self.titles.setdefault(cell.title, cell).values != cell.values:
-            raise InputError(f"{cell.title} is two models: say in the reference what tells it from the other")
+            raise InputError(
+                f"{cell.title} is two models: say in the reference what tells it from the other"
+            )
         own, needs = dict(cell.own), list[Step]()
         for key, value in cell.own.items():
             if isinstance(value, Mapping):
-                needs.append(self.training(self.grid.meant(cell, key, value), (*asked_by, cell.title)))
+                needs.append(
+                    self.training(
+                        self.grid.meant(cell, key, value), (*asked_by, cell.title)
+                    )
+                )
                 own[key] = str(needs[-1].makes)
         options = replace(cell, own=own).options()
-        return self.add(f"{cell.title}/train", "train", cell.dataset, options, f"{cell.title}/model", *needs)
+        return self.add(
+            f"{cell.title}/train",
+            "train",
+            cell.dataset,
+            options,
+            f"{cell.title}/model",
+            *needs,
+        )
 
 
 def check_steps(steps: Sequence[Step], *, here: bool = True) -> None:
@@ -101,7 +150,10 @@ def check_steps(steps: Sequence[Step], *, here: bool = True) -> None:
     Raises:
         InputError: a step could not run; the message begins with its name.
     """
-    opened, trained = dict[str, int](), {str(step.makes): step for step in steps if step.verb == "train"}
+    opened, trained = (
+        dict[str, int](),
+        {str(step.makes): step for step in steps if step.verb == "train"},
+    )
     for step in steps:
         if step.verb in RESUMED and not step.is_done():
             try:
@@ -117,7 +169,11 @@ def _check(step: Step, opened: dict[str, int], trained: Mapping[str, Step]) -> N
 
     `opened` keeps how many images a split has, each of which is opened once.
     """
-    options = {key: value for key, value in step.options.items() if key not in ("out", "device")}
+    options = {
+        key: value
+        for key, value in step.options.items()
+        if key not in ("out", "device")
+    }
     dataset = str(options.pop("dataset", step.argument))
     if step.verb == "train":
         recipe = step.recipe()
@@ -125,13 +181,24 @@ def _check(step: Step, opened: dict[str, int], trained: Mapping[str, Step]) -> N
         folders = [recipe.hyperparameters.get(key) for key in recipe.folders()]
     else:
         folders = [options.pop("denoiser", None)]
-        options = {key: trained[str(step.argument)].options.get(key) for key in ("sigma", "noise")} | instead(options)
+        options = {
+            key: trained[str(step.argument)].options.get(key)
+            for key in ("sigma", "noise")
+        } | instead(options)
         if not (options["sigma"] or options["noise"]):
-            raise InputError("the model is trained without noise: give certify a sigma, or a noise")
+            raise InputError(
+                "the model is trained without noise: give certify a sigma, or a noise"
+            )
         run = Run.of(str(step.argument), dataset, **options)
         run.settings.stopping_rule()
-        if odd := {name: options[name] for name in ("take", "skip") if type(options.get(name, 0)) is not int}:
-            raise InputError(f"{next(f'{name}={value!r}' for name, value in odd.items())} must be a whole number")
+        if odd := {
+            name: options[name]
+            for name in ("take", "skip")
+            if type(options.get(name, 0)) is not int
+        }:
+            raise InputError(
+                f"{next(f'{name}={value!r}' for name, value in odd.items())} must be a whole number"
+            )
     reading: dict[str, Any] = {key: options.get(key) for key in Reading.model_fields}
     split = str(options.get("split", "test" if step.verb == "certify" else "train"))
     if (key := f"{dataset} {split} {reading}") not in opened:
@@ -212,7 +279,9 @@ def sweep(
     folder = Path(out)
     with begun(chosen, folder, here=workers is None) as chains:
         Jobs(folder).check_none()
-        ended = carry_out(chains, workers, chosen_progress(progress), f"sweep {folder.name}")
+        ended = carry_out(
+            chains, workers, chosen_progress(progress), f"sweep {folder.name}"
+        )
         swept = Swept(folder, tuple(chains), *ended)
         ranking = _ranking(folder, swept.tables)
         if swept.tables and not ranking.is_done() and (error := ranking.run()):
@@ -224,9 +293,15 @@ def sweep(
 def begun(grid: Grid, out: Path, *, here: bool = True) -> Iterator[list[Chain]]:
     """The chains of a sweep, all of it checked and written down, for the one process that may carry them out."""
     if "://" in str(out) or ":/" in str(out):
-        raise InputError(f"--out {out}: the folder of a sweep must be on a disk; its tables can be moved later")
+        raise InputError(
+            f"--out {out}: the folder of a sweep must be on a disk; its tables can be moved later"
+        )
     steps = steps_of(grid, out)
-    made = {step.name: step.command() for step in steps_of(grid, "OUT") if step.verb in RESUMED}
+    made = {
+        step.name: step.command()
+        for step in steps_of(grid, "OUT")
+        if step.verb in RESUMED
+    }
     before = _before(out, steps, made)
     chains = chains_of(steps)
     check_steps(steps, here=here)
@@ -246,14 +321,18 @@ def submit_sweep(grid: Grid, out: Path, resources: Resources) -> Submitted:
     with begun(grid, out, here=False) as chains:
         if tables := [step.makes for step in certifying(chains)]:
             every = tuple(step for chain in chains for step in chain.steps)
-            chains.append(Chain("leaderboard", (replace(_ranking(out, tables), needs=every),)))
+            chains.append(
+                Chain("leaderboard", (replace(_ranking(out, tables), needs=every),))
+            )
         return Jobs(out).submit(chains, resources)
 
 
 def _ranking(folder: Path, tables: Sequence[Path]) -> Step:
     page = folder / PAGE
     options = {"out": page, "title": f"Sweep {folder.name}", "overwrite": True}
-    return Step("leaderboard", "leaderboard", str(folder), options, page, reads=tuple(tables))
+    return Step(
+        "leaderboard", "leaderboard", str(folder), options, page, reads=tuple(tables)
+    )
 
 
 def known(folder: Path) -> dict[str, Any] | None:
@@ -262,12 +341,18 @@ def known(folder: Path) -> dict[str, Any] | None:
     if not path.exists():
         return None
     content = parse_yaml(read_file(path, MOST_RECORD_BYTES), path, MOST_RECORD_BYTES)
-    if not isinstance(content, dict) or not all(isinstance(content.get(key), dict) for key in ("grid", "steps")):
-        raise InputError(f"{path} is damaged: it must hold `grid` and `steps`; use another --out")
+    if not isinstance(content, dict) or not all(
+        isinstance(content.get(key), dict) for key in ("grid", "steps")
+    ):
+        raise InputError(
+            f"{path} is damaged: it must hold `grid` and `steps`; use another --out"
+        )
     return content
 
 
-def _before(out: Path, steps: Sequence[Step], made: Mapping[str, str]) -> dict[str, str]:
+def _before(
+    out: Path, steps: Sequence[Step], made: Mapping[str, str]
+) -> dict[str, str]:
     """The commands that earlier sweeps into the folder had, by step.
 
     Raises:
@@ -275,19 +360,35 @@ def _before(out: Path, steps: Sequence[Step], made: Mapping[str, str]) -> dict[s
             model or a table in it would be taken for that of this grid.
     """
     if (content := known(out)) is None:
-        there = sorted(path.name for path in out.iterdir() if not path.name.startswith(".")) if out.is_dir() else []
+        there = (
+            sorted(path.name for path in out.iterdir() if not path.name.startswith("."))
+            if out.is_dir()
+            else []
+        )
         if there:
-            raise InputError(f"{out} holds {there[0]}, which no sweep wrote; use another --out")
+            raise InputError(
+                f"{out} holds {there[0]}, which no sweep wrote; use another --out"
+            )
         return {}
     before = dict(content["steps"])
     if before and not before.keys() & made.keys():
-        raise InputError(f"{out} holds another sweep, of {next(iter(before))} and others: use another --out")
-    others = {name: why for name in made if name in before and (why := difference(before[name], made[name]))}
+        raise InputError(
+            f"{out} holds another sweep, of {next(iter(before))} and others: use another --out"
+        )
+    others = {
+        name: why
+        for name in made
+        if name in before and (why := difference(before[name], made[name]))
+    }
     for step in steps:
-        if why := next((others[one.name] for one in (step, *step.needs) if one.name in others), ""):
+        if why := next(
+            (others[one.name] for one in (step, *step.needs) if one.name in others), ""
+        ):
             others[step.name] = why
             if step.verb in RESUMED and step.begun():
-                raise InputError(f"{step.makes} was made with other settings ({why}): use another --out, or remove it")
+                raise InputError(
+                    f"{step.makes} was made with other settings ({why}): use another --out, or remove it"
+                )
     return before
 
 
@@ -299,7 +400,10 @@ def difference(before: str, now: str) -> str:
         '--n 100 --sound there, --n 200 in the grid'
     """
     one, other = (re.split(" (?=--)", command) for command in (before, now))
-    apart = ([part for part in parts if part not in others] for parts, others in ((one, other), (other, one)))
+    apart = (
+        [part for part in parts if part not in others]
+        for parts, others in ((one, other), (other, one))
+    )
     there, here = (" ".join(parts) or "nothing" for parts in apart)
     return f"{there} there, {here} in the grid" if set(one) != set(other) else ""
 
@@ -333,7 +437,9 @@ def status(folder: Path | str) -> list[Status]:
     """
     folder = Path(folder)
     if (content := known(folder)) is None:
-        raise InputError(f"{folder} holds no sweep: give the folder that `randsmooth sweep GRID --out` wrote to")
+        raise InputError(
+            f"{folder} holds no sweep: give the folder that `randsmooth sweep GRID --out` wrote to"
+        )
     jobs = Jobs(folder)
     queued = jobs.alive()
     chains = chains_of(steps_of(Grid.read(content["grid"]), folder))
@@ -342,9 +448,15 @@ def status(folder: Path | str) -> list[Status]:
 
 def _status(chain: Chain, queued: str, jobs: Jobs) -> Status:
     missing = {step.name.rpartition("/")[2]: step for step in chain.missing()}
-    failures = [f"{name}: {why}" for name, step in missing.items() if (why := step.failure())]
+    failures = [
+        f"{name}: {why}" for name, step in missing.items() if (why := step.failure())
+    ]
     failed = "; ".join(failures) or jobs.failure(chain.name)
-    far = "; ".join(f"{name}: {words}" for name, step in missing.items() if (words := step.progress()))
+    far = "; ".join(
+        f"{name}: {words}"
+        for name, step in missing.items()
+        if (words := step.progress())
+    )
     if not missing:
         state, words = "done", ""
     elif any(step.runs() for step in missing.values()) or queued == "RUNNING":

@@ -58,11 +58,17 @@ class Workers:
 
     number: int | None = None
 
-    settles: ClassVar[float] = 0.0  # seconds until the backend knows what is left after a death
+    settles: ClassVar[float] = (
+        0.0  # seconds until the backend knows what is left after a death
+    )
 
     def __post_init__(self) -> None:
-        if self.number is not None and (type(self.number) is not int or self.number < 1):
-            raise InputError(f"workers={self.number!r} must be a whole number from 1 up")
+        if self.number is not None and (
+            type(self.number) is not int or self.number < 1
+        ):
+            raise InputError(
+                f"workers={self.number!r} must be a whole number from 1 up"
+            )
 
     @contextmanager
     def at_hand(self, device: str) -> Iterator[int]:
@@ -76,7 +82,12 @@ class Workers:
         return partial(nullcontext, device)
 
     def run(
-        self, units: Mapping[str, Unit], *, device: str = "auto", left: Callable[[], set[str]], look: Callable[[], int]
+        self,
+        units: Mapping[str, Unit],
+        *,
+        device: str = "auto",
+        left: Callable[[], set[str]],
+        look: Callable[[], int],
     ) -> dict[str, str]:
         """Run every unit on a worker; why those failed that did, by their names.
 
@@ -99,26 +110,47 @@ class Workers:
         while todo := [name for name in units if name in left() and name not in failed]:
             try:
                 with without_current_folder(), self.at_hand(device) as count:
-                    job, given = joblib.delayed(attempt), (self.place(device), str(Path.cwd()), here)
-                    said = joblib.Parallel(n_jobs=count, batch_size=1)(job(units[name], *given) for name in todo)
-                failed |= {name: error for name, error in zip(todo, said, strict=True) if error}
-                if left() & {*todo} - {*failed}:  # left to whoever has it, such as an orphan that is about to end
+                    job, given = (
+                        joblib.delayed(attempt),
+                        (self.place(device), str(Path.cwd()), here),
+                    )
+                    said = joblib.Parallel(n_jobs=count, batch_size=1)(
+                        job(units[name], *given) for name in todo
+                    )
+                failed |= {
+                    name: error for name, error in zip(todo, said, strict=True) if error
+                }
+                if left() & {*todo} - {
+                    *failed
+                }:  # left to whoever has it, such as an orphan that is about to end
                     raise RuntimeError("it ended without writing its output")
             except InputError:
                 raise
             except pickle.PicklingError as error:
                 way = "name it, as a folder, package.module:NAME or file.py:NAME, or leave out workers"
-                raise InputError(f"model or data cannot be sent to other processes ({error}): {way}") from error
-            except Exception as error:  # that, or a worker's death, as each backend of joblib calls it
+                raise InputError(
+                    f"model or data cannot be sent to other processes ({error}): {way}"
+                ) from error
+            except (
+                Exception
+            ) as error:  # that, or a worker's death, as each backend of joblib calls it
                 done, before = look(), done
                 tries = 0 if done > before else tries + 1
                 if tries == TRIES:
-                    raise InputError(f"workers failed {TRIES} times in a row: {shortened(str(error))}") from error
+                    raise InputError(
+                        f"workers failed {TRIES} times in a row: {shortened(str(error))}"
+                    ) from error
                 time.sleep(max(self.settles, 2 * LOOK_EVERY))
         return failed
 
     def certify(
-        self, run: Run, out: Path, show: Progress, *, resume: bool = False, overwrite: bool = False
+        self,
+        run: Run,
+        out: Path,
+        show: Progress,
+        *,
+        resume: bool = False,
+        overwrite: bool = False,
     ) -> Certificates:
         """Certify by these workers into the file `out`, as `certification.certify` asks for it."""
         from randsmooth.launch.shards import certify_on
@@ -154,7 +186,11 @@ class Processes(Workers):
         gpus = gpus_of(device)
         number = self.number or len(gpus) or joblib.cpu_count()
         if gpus and number > len(gpus):
-            warnings.warn(f"{len(gpus)} workers instead of {number}: one for each GPU", Note, stacklevel=4)
+            warnings.warn(
+                f"{len(gpus)} workers instead of {number}: one for each GPU",
+                Note,
+                stacklevel=4,
+            )
             number = len(gpus)
         with joblib.parallel_config(backend="loky", n_jobs=number):
             yield number
@@ -175,7 +211,10 @@ def slot(gpus: Sequence[str], parent: int, device: str) -> Iterator[str]:
     threading.Thread(target=_end_without, args=(parent, ended), daemon=True).start()
     try:
         for gpu in gpus:
-            lock = FileLock(Path(tempfile.gettempdir()) / f"randsmooth-{parent}-{gpu.replace(':', '-')}.lock")
+            lock = FileLock(
+                Path(tempfile.gettempdir())
+                / f"randsmooth-{parent}-{gpu.replace(':', '-')}.lock"
+            )
             with suppress(Timeout), lock.acquire(timeout=0):
                 yield gpu
                 return
@@ -224,13 +263,18 @@ class Ray(Workers):
         except (RuntimeError, OSError, ValueError, OverflowError) as error:
             expected = f"expected HOST:PORT, or auto, of a cluster that this machine is in ({shortened(str(error))})"
             way = "`ray start --head` begins one, `ray start --address=HOST:PORT` joins it"
-            raise InputError(f"--ray {printable(self.address)}: {expected}: {way}") from error
+            raise InputError(
+                f"--ray {printable(self.address)}: {expected}: {way}"
+            ) from error
         try:
             has = ray.cluster_resources()
             gpus, cpus = int(has.get("GPU", 0)) * (device != "cpu"), has.get("CPU", 1.0)
             room = max(1, gpus or int(cpus))  # more would wait for ever
             number = min(self.number or gpus or max(1, int(cpus // CORES)), room)
-            share = {"num_cpus": max(1, int(cpus // number)), "num_gpus": 1 if gpus else 0}
+            share = {
+                "num_cpus": max(1, int(cpus // number)),
+                "num_gpus": 1 if gpus else 0,
+            }
             register_ray()
             with parallel_config(backend="ray", n_jobs=number, ray_remote_args=share):
                 yield number
@@ -263,15 +307,21 @@ class Dask(Workers):
 
         gc.collect()  # a client that found no scheduler, or its end may wait for the beginning of this one, for ever
         try:
-            client = Client(f"tcp://{self.address.removeprefix('tcp://')}", timeout=ANSWER)
+            client = Client(
+                f"tcp://{self.address.removeprefix('tcp://')}", timeout=ANSWER
+            )
         except (OSError, ValueError) as error:
             way = f"a scheduler that answers ({shortened(str(error))}): `dask scheduler` starts one"
-            raise InputError(f"--dask {printable(self.address)}: expected HOST:PORT of {way}") from error
+            raise InputError(
+                f"--dask {printable(self.address)}: expected HOST:PORT of {way}"
+            ) from error
         with client, parallel_config(backend="dask"):
             yield self.number or max(1, sum(client.nthreads().values()))
 
 
-def attempt(unit: Unit, place: Callable[[], Any], folder: str, environment: Mapping[str, str]) -> str:
+def attempt(
+    unit: Unit, place: Callable[[], Any], folder: str, environment: Mapping[str, str]
+) -> str:
     """Run a unit on a worker; the sentence of its error, empty if it did what it should.
 
     Args:
@@ -280,19 +330,27 @@ def attempt(unit: Unit, place: Callable[[], Any], folder: str, environment: Mapp
         folder: which relative paths are about, where this machine has it.
         environment: variables for a machine that does not set them itself.
     """
-    os.environ.update({name: value for name, value in environment.items() if name not in os.environ})
+    os.environ.update(
+        {name: value for name, value in environment.items() if name not in os.environ}
+    )
     with suppress(OSError):
         os.chdir(folder)
     try:
         with place() as device:
             unit(device)
     except Exception as error:
-        return printable(str(error)) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
+        return (
+            printable(str(error))
+            if isinstance(error, InputError)
+            else f"{type(error).__name__}: {error}"
+        )
     return ""
 
 
 @contextmanager
-def watched(reporter: Reporter, count: Callable[[], int], said: Callable[[], str] = str) -> Iterator[Callable[[], int]]:
+def watched(
+    reporter: Reporter, count: Callable[[], int], said: Callable[[], str] = str
+) -> Iterator[Callable[[], int]]:
     """Tell `reporter` twice a second how much is done, as files say it, and in words how far the rest is.
 
     What is given does so at once, and returns how much is done.
@@ -327,4 +385,8 @@ def gpus_of(device: str) -> list[str]:
         return []
     import torch
 
-    return [device] if ":" in device else [f"cuda:{index}" for index in range(torch.cuda.device_count())]
+    return (
+        [device]
+        if ":" in device
+        else [f"cuda:{index}" for index in range(torch.cuda.device_count())]
+    )

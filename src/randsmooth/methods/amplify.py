@@ -12,9 +12,25 @@ from torch import Tensor, nn
 from randsmooth import bounds
 from randsmooth.attacks import DAMP, Attacked, noisy_logits, sphere_attack
 from randsmooth.errors import InputError
-from randsmooth.methods.base import Loss, LossInputs, Method, Probe, Schedule, attacked_shares, label_loss
+from randsmooth.methods.base import (
+    Loss,
+    LossInputs,
+    Method,
+    Probe,
+    Schedule,
+    attacked_shares,
+    label_loss,
+)
 from randsmooth.methods.gaussian import Gaussian
-from randsmooth.methods.hyperparameters import EPOCHS, Count, Epoch, Positive, Share, begins, model_folder
+from randsmooth.methods.hyperparameters import (
+    EPOCHS,
+    Count,
+    Epoch,
+    Positive,
+    Share,
+    begins,
+    model_folder,
+)
 from randsmooth.noise import Gaussian as GaussianNoise
 from randsmooth.noise import Stream
 
@@ -53,7 +69,12 @@ class Amplify(Method):
     source: ClassVar[str] = "Sun, Mao, Mueller & Vechev, ICML 2025 ('Ours')"
     gaussian_only: ClassVar[bool] = True
     m: Count = 4
-    E_t: Epoch = field(default=70, metadata=begins(discard="discarding", reweight="reweighting", attack="the attack"))
+    E_t: Epoch = field(
+        default=70,
+        metadata=begins(
+            discard="discarding", reweight="reweighting", attack="the attack"
+        ),
+    )
     discard: bool = True
     p_t: Share = 0.4
     discard_noises: Count = 100
@@ -79,9 +100,18 @@ class Amplify(Method):
                 "a model trained at this sigma to take p_A from, p_A_from=MODEL_DIR (--set on the command line)"
             )
         if self.reweight:
-            image_weights(self, torch.tensor([self.reweight_noises]))  # refuses a p_min that certifies nothing
+            image_weights(
+                self, torch.tensor([self.reweight_noises])
+            )  # refuses a p_min that certifies nothing
 
-    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
+    def loss(
+        self,
+        model: nn.Module,
+        x: Tensor,
+        y: Tensor,
+        noise: Tensor,
+        inputs: LossInputs = LossInputs(),
+    ) -> Loss:
         """Mean cross-entropy at the attacked noises, each moved by itself; arguments as for every `Method`."""
         self.check_noise(x, noise)
         walked = self.walk(model, x, y, noise)
@@ -94,7 +124,9 @@ class Amplify(Method):
         m = len(noise)
         copies = x.repeat(m, 1, 1, 1), y.repeat(m), noise.flatten(0, 1)  # m*B of each
         damp = m * DAMP if self.gradient == "damped" else 0.0
-        walked = sphere_attack(model, *copies, steps=self.T, eps=self.eps, norm=self.norm, damp=damp)
+        walked = sphere_attack(
+            model, *copies, steps=self.T, eps=self.eps, norm=self.norm, damp=damp
+        )
         return Attacked(walked.points.view_as(noise), walked.right.view(m, -1))
 
     def schedule(self) -> Schedule:
@@ -115,8 +147,14 @@ def image_weights(method: Amplify, counts: Tensor) -> Tensor:
         InputError: the radius at p_min is 0, so that no other can be divided by it.
     """
     noises, alpha = method.reweight_noises, method.reweight_alpha
-    least = math.ceil(round(method.p_min * noises, 9))  # a product a little above 12 must not become 13
-    q = 1.0 - method.p_min if method.weight == "literal" else bounds.q_upper(least, noises, alpha)
+    least = math.ceil(
+        round(method.p_min * noises, 9)
+    )  # a product a little above 12 must not become 13
+    q = (
+        1.0 - method.p_min
+        if method.weight == "literal"
+        else bounds.q_upper(least, noises, alpha)
+    )
     floor = float(GaussianNoise(1.0).radius(q))
     if floor <= 0.0:
         raise InputError(
@@ -143,53 +181,99 @@ class AmplifySchedule(Schedule):
         if self._discards(epoch):
             enough = self._enough()
             of, augmented = method.p_A_from, method.p_A_augmented
-            self.kept = probe(every, method.discard_noises, of, augmented=augmented, enough=enough) >= enough
+            self.kept = (
+                probe(
+                    every, method.discard_noises, of, augmented=augmented, enough=enough
+                )
+                >= enough
+            )
             if not self.kept.any():
-                raise InputError(f"p_t={method.p_t} would discard every image: no p_A of {total} images is so large")
+                raise InputError(
+                    f"p_t={method.p_t} would discard every image: no p_A of {total} images is so large"
+                )
             self.remark = self._discarded(total - int(self.kept.sum()), total)
         if self._reweights(epoch):
             left = every if self.kept is None else every[self.kept]
             counts = probe(left, method.reweight_noises, augmented=method.p_A_augmented)
-            self.weights = torch.zeros(total, dtype=torch.float64).index_put((left,), image_weights(method, counts))
-        figures = {} if self.kept is None else {"discarded_share": 1.0 - int(self.kept.sum()) / total}
-        return figures | {f"mean_{name}": float(values.mean()) for name, values in self.histograms().items()}
+            self.weights = torch.zeros(total, dtype=torch.float64).index_put(
+                (left,), image_weights(method, counts)
+            )
+        figures = (
+            {}
+            if self.kept is None
+            else {"discarded_share": 1.0 - int(self.kept.sum()) / total}
+        )
+        return figures | {
+            f"mean_{name}": float(values.mean())
+            for name, values in self.histograms().items()
+        }
 
     def _discarded(self, lost: int, total: int) -> str:
-        said = f"discarded {lost:,} of {total:,} images (p_A < {self.method.p_t})" * bool(lost)
+        said = (
+            f"discarded {lost:,} of {total:,} images (p_A < {self.method.p_t})"
+            * bool(lost)
+        )
         way = f"a smaller p_t, or more epochs before E_t, now {self.method.E_t} (--set p_t=..., --set E_t=...)"
-        return f"{said}, more than half: to keep more take {way}" if 2 * lost > total else said
+        return (
+            f"{said}, more than half: to keep more take {way}"
+            if 2 * lost > total
+            else said
+        )
 
     def copies(self, epoch: int) -> int:
-        decide = min(self.method.discard_noises, self._enough() * 5 // 4)  # most images stay, and have a p_A near 0.8
-        return decide * self._discards(epoch) + self.method.reweight_noises * self._reweights(epoch)
+        decide = min(
+            self.method.discard_noises, self._enough() * 5 // 4
+        )  # most images stay, and have a p_A near 0.8
+        return decide * self._discards(
+            epoch
+        ) + self.method.reweight_noises * self._reweights(epoch)
 
     def _discards(self, epoch: int) -> bool:
         return self.method.discard and epoch == self.method.E_t
 
     def _reweights(self, epoch: int) -> bool:
         since = epoch - self.method.E_t
-        return self.method.reweight and since >= 0 and since % self.method.reweight_every == 0
+        return (
+            self.method.reweight
+            and since >= 0
+            and since % self.method.reweight_every == 0
+        )
 
     def _enough(self) -> int:
         """Of how many of the `discard_noises` copies an image needs its label to stay: the least share that is p_t."""
         noises = self.method.discard_noises
-        return next(right for right in range(noises + 1) if right / noises >= self.method.p_t)
+        return next(
+            right for right in range(noises + 1) if right / noises >= self.method.p_t
+        )
 
     def objective(self, epoch: int) -> Gaussian | Amplify:
-        return self.method if self.method.attack and epoch >= self.method.E_t else self.before
+        return (
+            self.method
+            if self.method.attack and epoch >= self.method.E_t
+            else self.before
+        )
 
     def order(self, epoch: int, total: int, stream: Stream) -> Tensor:
         generator = stream.torch()
         if self.weights is not None:
-            return torch.multinomial(self.weights, total, replacement=True, generator=generator)
+            return torch.multinomial(
+                self.weights, total, replacement=True, generator=generator
+            )
         kept = torch.arange(total) if self.kept is None else self.kept.nonzero()[:, 0]
         if self.method.with_replacement and epoch >= self.method.E_t:
             return kept[torch.randint(len(kept), (total,), generator=generator)]
         passes = -(-total // len(kept))
-        return torch.cat([kept[torch.randperm(len(kept), generator=generator)] for _ in range(passes)])[:total]
+        return torch.cat(
+            [
+                kept[torch.randperm(len(kept), generator=generator)]
+                for _ in range(passes)
+            ]
+        )[:total]
 
     def histograms(self) -> dict[str, Tensor]:
-        return {} if self.weights is None else {"weight": self.weights[self.weights > 0]}
+        return (
+            {} if self.weights is None else {"weight": self.weights[self.weights > 0]}
+        )
 
     def state(self) -> dict[str, Any]:
         return {"kept": self.kept, "weights": self.weights}
@@ -197,6 +281,10 @@ class AmplifySchedule(Schedule):
     def restore(self, state: Mapping[str, Any], total: int) -> None:
         for name, dtype in (("kept", torch.bool), ("weights", torch.float64)):
             each = state[name]
-            if each is not None and ((each.dtype, each.shape) != (dtype, (total,)) or not (each >= 0).all()):
-                raise InputError(f"{name} is not one {dtype} number, 0 or more, for each of {total} images")
+            if each is not None and (
+                (each.dtype, each.shape) != (dtype, (total,)) or not (each >= 0).all()
+            ):
+                raise InputError(
+                    f"{name} is not one {dtype} number, 0 or more, for each of {total} images"
+                )
         self.kept, self.weights = state["kept"], state["weights"]

@@ -40,7 +40,11 @@ class Loss(NamedTuple):
     @classmethod
     def of(cls, figures: dict[str, Tensor], **terms: Tensor) -> Loss:
         """The sum of the `terms`."""
-        return cls(torch.stack([*terms.values()]).sum(), {name: term.detach() for name, term in terms.items()}, figures)
+        return cls(
+            torch.stack([*terms.values()]).sum(),
+            {name: term.detach() for name, term in terms.items()},
+            figures,
+        )
 
 
 class LossInputs(NamedTuple):
@@ -67,7 +71,9 @@ class LossInputs(NamedTuple):
         """The part `name`; InputError if it is None: for a loss that needs it."""
         value = getattr(self, name)
         if value is None:
-            raise InputError(f"this loss needs inputs.{name}: pass loss(..., inputs=LossInputs({name}=...))")
+            raise InputError(
+                f"this loss needs inputs.{name}: pass loss(..., inputs=LossInputs({name}=...))"
+            )
         return value
 
 
@@ -99,9 +105,13 @@ class Method(ABC):
     """
 
     source: ClassVar[str]  # the paper
-    gaussian_only: ClassVar[bool] = False  # whether its formula holds under Gaussian noise of one sigma alone
+    gaussian_only: ClassVar[bool] = (
+        False  # whether its formula holds under Gaussian noise of one sigma alone
+    )
 
-    if TYPE_CHECKING:  # a field in most methods, a property where the paper has another letter for it
+    if (
+        TYPE_CHECKING
+    ):  # a field in most methods, a property where the paper has another letter for it
 
         @property
         def m(self) -> int:
@@ -115,7 +125,14 @@ class Method(ABC):
         """Raise InputError for hyperparameters that do not go together; their types and ranges have been checked."""
 
     @abstractmethod
-    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
+    def loss(
+        self,
+        model: nn.Module,
+        x: Tensor,
+        y: Tensor,
+        noise: Tensor,
+        inputs: LossInputs = LossInputs(),
+    ) -> Loss:
         """The objective on x (B, C, H, W) in [0, 1], y (B,) and noise (m, B, C, H, W): a mean over the images.
 
         The network sees x + noise. Under a noise that adds channels to an image, x and noise have them too, and under
@@ -132,7 +149,9 @@ class Method(ABC):
         """Raise InputError unless noise (m, B, C, H, W) holds the method's m noises for each of x (B, C, H, W)."""
         if noise.shape != (wanted := (self.m, *x.shape)):
             got = tuple(noise.shape)
-            raise InputError(f"noise of shape {got} does not fit: m={self.m} noises of each image have shape {wanted}")
+            raise InputError(
+                f"noise of shape {got} does not fit: m={self.m} noises of each image have shape {wanted}"
+            )
 
     def schedule(self) -> Schedule:
         """A fresh schedule for one training run."""
@@ -151,7 +170,13 @@ class Probe(Protocol):
     """
 
     def __call__(
-        self, indices: Tensor, m: int, of: str | None = None, *, augmented: bool = False, enough: int | None = None
+        self,
+        indices: Tensor,
+        m: int,
+        of: str | None = None,
+        *,
+        augmented: bool = False,
+        enough: int | None = None,
     ) -> Tensor:
         """(M,) int64: of m noisy copies of each image at `indices` (M,), how many are classified correctly.
 
@@ -216,7 +241,11 @@ class Schedule:
         """The objective of `epoch`: without the parts that begin later, and with what grows as large as it is then."""
         method, now = self.method, dict[str, Any]()
         for first, parts in declared(type(method), "begins").items():
-            now |= {part: type(getattr(method, part))(0) for part in parts if epoch < getattr(method, first)}
+            now |= {
+                part: type(getattr(method, part))(0)
+                for part in parts
+                if epoch < getattr(method, first)
+            }
         for warmup, names in declared(type(method), "ramps").items():
             share = min(1.0, (epoch + 1) / getattr(method, warmup))
             now |= {name: getattr(method, name) * share for name in names}
@@ -245,13 +274,18 @@ class Schedule:
 def label_loss(logits: Tensor, y: Tensor) -> Tensor:
     """(m, B) cross-entropies of logits (m, B, K) with labels (B,)."""
     m, images = logits.shape[:2]
-    return F.cross_entropy(logits.flatten(0, 1), y.repeat(m), reduction="none").view(m, images)
+    return F.cross_entropy(logits.flatten(0, 1), y.repeat(m), reduction="none").view(
+        m, images
+    )
 
 
 def p_a_shares(right: Tensor) -> dict[str, Tensor]:
     """Shares of easy (p_A > 0.5) and hard (p_A < 0.5) images; p_A is the share of m noises at which right (m, B)."""
     p_a = right.float().mean(dim=0)
-    return {"easy_share": (p_a > 0.5).float().mean(), "hard_share": (p_a < 0.5).float().mean()}
+    return {
+        "easy_share": (p_a > 0.5).float().mean(),
+        "hard_share": (p_a < 0.5).float().mean(),
+    }
 
 
 def attacked_shares(before: Tensor, after: Tensor) -> dict[str, Tensor]:
@@ -260,4 +294,6 @@ def attacked_shares(before: Tensor, after: Tensor) -> dict[str, Tensor]:
     Before an attack this is known from the network in eval mode, after it from the network in training mode: with
     batch normalisation the two differ a little even if the attack does nothing.
     """
-    return p_a_shares(before) | {"attack_success": (before & ~after).sum() / before.sum().clamp_min(1)}
+    return p_a_shares(before) | {
+        "attack_success": (before & ~after).sum() / before.sum().clamp_min(1)
+    }

@@ -11,8 +11,24 @@ from torch import Tensor, nn
 
 from randsmooth.attacks import DAMP, ball_attack, divergence, noisy_logits
 from randsmooth.errors import InputError
-from randsmooth.methods.base import Loss, LossInputs, Method, Schedule, Teacher, attacked_shares, label_loss, p_a_shares
-from randsmooth.methods.hyperparameters import EPOCHS, Count, Epoch, NotNegative, Positive, model_folder
+from randsmooth.methods.base import (
+    Loss,
+    LossInputs,
+    Method,
+    Schedule,
+    Teacher,
+    attacked_shares,
+    label_loss,
+    p_a_shares,
+)
+from randsmooth.methods.hyperparameters import (
+    EPOCHS,
+    Count,
+    Epoch,
+    NotNegative,
+    Positive,
+    model_folder,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,13 +76,28 @@ class CatRS(Method):
 
     def check(self) -> None:
         if self.variant == "released" and self.teacher is None:
-            raise InputError("variant='released' learns from a teacher: name its folder, teacher=MODEL_DIR (--set ...)")
-        if self.variant == "paper" and (self.teacher or self.confidence == "teacher" or self.eps_doubled_from):
-            raise InputError("teacher, confidence='teacher' and eps_doubled_from are of variant='released': set it too")
+            raise InputError(
+                "variant='released' learns from a teacher: name its folder, teacher=MODEL_DIR (--set ...)"
+            )
+        if self.variant == "paper" and (
+            self.teacher or self.confidence == "teacher" or self.eps_doubled_from
+        ):
+            raise InputError(
+                "teacher, confidence='teacher' and eps_doubled_from are of variant='released': set it too"
+            )
         if not (self.low or self._high):
-            raise InputError("low=False with high='off' or lbd=0 leaves nothing to train on: switch one loss on")
+            raise InputError(
+                "low=False with high='off' or lbd=0 leaves nothing to train on: switch one loss on"
+            )
 
-    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
+    def loss(
+        self,
+        model: nn.Module,
+        x: Tensor,
+        y: Tensor,
+        noise: Tensor,
+        inputs: LossInputs = LossInputs(),
+    ) -> Loss:
         """L_low + lbd * 1[all m right] * L_high (eq. 10), means over the images; arguments as for every `Method`.
 
         Raises:
@@ -82,10 +113,19 @@ class CatRS(Method):
         if self._high:
             target = y if self.variant == "paper" else inputs.given("target")
             losses, after = self._attacked(model, x, y, target, noise)
-            sure = right.all(dim=0) if self.variant == "paper" else self._k(right, y, inputs) == self.m
+            sure = (
+                right.all(dim=0)
+                if self.variant == "paper"
+                else self._k(right, y, inputs) == self.m
+            )
             worst = losses.amax(dim=0) if self.high == "max" else losses.mean(dim=0)
-            terms["high"] = self.lbd * (torch.where(sure, worst, 0.0) if self.mask else worst).mean()
-            figures |= attacked_shares(right, after) | {"sure_share": sure.float().mean()}
+            terms["high"] = (
+                self.lbd
+                * (torch.where(sure, worst, 0.0) if self.mask else worst).mean()
+            )
+            figures |= attacked_shares(right, after) | {
+                "sure_share": sure.float().mean()
+            }
         return Loss.of(figures, **terms)
 
     def schedule(self) -> Schedule:
@@ -108,16 +148,28 @@ class CatRS(Method):
         m = len(logits)
         losses = label_loss(logits, y).sort(dim=0).values
         counted = torch.arange(m, device=k.device)[:, None] < k.clamp_min(1)
-        rest = (losses + math.log(self.p0)).clamp_min(0.0) if self.variant == "paper" else 0.0
+        rest = (
+            (losses + math.log(self.p0)).clamp_min(0.0)
+            if self.variant == "paper"
+            else 0.0
+        )
         return torch.where(counted, losses, rest).mean()
 
-    def _attacked(self, model: nn.Module, x: Tensor, y: Tensor, target: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
+    def _attacked(
+        self, model: nn.Module, x: Tensor, y: Tensor, target: Tensor, noise: Tensor
+    ) -> tuple[Tensor, Tensor]:
         """(m, B) losses at the attacked noises, and (m, B) where the model is right nevertheless."""
         m = len(noise)
-        copies = x.repeat(m, 1, 1, 1), target.repeat(m, *(1,) * (target.dim() - 1)), noise.flatten(0, 1)  # m*B of each
+        copies = (
+            x.repeat(m, 1, 1, 1),
+            target.repeat(m, *(1,) * (target.dim() - 1)),
+            noise.flatten(0, 1),
+        )  # m*B of each
         released = self.variant == "released"
         damp = m * DAMP if released else 0.0
-        found = ball_attack(model, *copies, steps=self.T, eps=self.eps, damp=damp, rms=released)
+        found = ball_attack(
+            model, *copies, steps=self.T, eps=self.eps, damp=damp, rms=released
+        )
         logits = noisy_logits(model, x, found.points.view_as(noise))
         losses = divergence(target, logits) if released else label_loss(logits, target)
         return losses, logits.argmax(dim=-1) == y
@@ -126,7 +178,9 @@ class CatRS(Method):
 def _binomial(share: Tensor, m: int, u: Tensor) -> Tensor:
     """(B,) draws of Bin(m, share): its inverse distribution function at the uniform numbers u (B,)."""
     k = torch.arange(m, dtype=torch.float64, device=share.device)
-    ways = torch.tensor([math.comb(m, i) for i in range(m)], dtype=torch.float64, device=share.device)
+    ways = torch.tensor(
+        [math.comb(m, i) for i in range(m)], dtype=torch.float64, device=share.device
+    )
     of_k = ways * share[:, None] ** k * (1.0 - share[:, None]) ** (m - k)  # (B, m)
     return (of_k.cumsum(dim=1) <= u[:, None]).sum(dim=1)
 
@@ -140,11 +194,17 @@ class Taught(Schedule):
     def prepare(self, teacher: Teacher) -> None:
         method = self.method
         assert method.teacher is not None
-        self.predictions = teacher(method.teacher, method.teacher_noises, augmented=method.teacher_augmented)
+        self.predictions = teacher(
+            method.teacher, method.teacher_noises, augmented=method.teacher_augmented
+        )
 
     def objective(self, epoch: int) -> CatRS:
         method = self.method
-        return dataclasses.replace(method, eps=2.0 * method.eps) if 0 < method.eps_doubled_from <= epoch else method
+        return (
+            dataclasses.replace(method, eps=2.0 * method.eps)
+            if 0 < method.eps_doubled_from <= epoch
+            else method
+        )
 
     def target(self, indices: Tensor) -> Tensor:
         self.predictions = self.predictions.to(indices.device)

@@ -8,7 +8,14 @@ from torch import Tensor, nn
 
 from randsmooth.attacks import noisy_logits, pgd
 from randsmooth.errors import InputError
-from randsmooth.methods.base import Loss, LossInputs, Method, attacked_shares, label_loss, p_a_shares
+from randsmooth.methods.base import (
+    Loss,
+    LossInputs,
+    Method,
+    attacked_shares,
+    label_loss,
+    p_a_shares,
+)
 from randsmooth.methods.hyperparameters import Count, NotNegative, ramps
 
 
@@ -43,19 +50,43 @@ class Consistency(Method):
 
     def check(self) -> None:
         if self.m < 2:
-            raise InputError(f"m={self.m}: consistency compares predictions, so it needs at least 2 noises per image")
+            raise InputError(
+                f"m={self.m}: consistency compares predictions, so it needs at least 2 noises per image"
+            )
 
-    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
+    def loss(
+        self,
+        model: nn.Module,
+        x: Tensor,
+        y: Tensor,
+        noise: Tensor,
+        inputs: LossInputs = LossInputs(),
+    ) -> Loss:
         """Cross-entropy + lbd * KL(mean || p_i) + eta * H(mean), or another form; arguments as for every `Method`."""
         self.check_noise(x, noise)
         before = None
         if self.eps > 0.0:
-            x, before = pgd(model, x, y, noise, steps=self.T, step=2.0 * self.eps / self.T, eps=self.eps)
+            x, before = pgd(
+                model,
+                x,
+                y,
+                noise,
+                steps=self.T,
+                step=2.0 * self.eps / self.T,
+                eps=self.eps,
+            )
         logits = noisy_logits(model, x, noise)  # (m, B, K)
         disagreement, entropy = self._regulariser(logits.log_softmax(dim=-1))
         right = logits.argmax(dim=-1) == y
-        figures = p_a_shares(right) if before is None else attacked_shares(before, right)
-        return Loss.of(figures, cross_entropy=label_loss(logits, y).mean(), consistency=disagreement, entropy=entropy)
+        figures = (
+            p_a_shares(right) if before is None else attacked_shares(before, right)
+        )
+        return Loss.of(
+            figures,
+            cross_entropy=label_loss(logits, y).mean(),
+            consistency=disagreement,
+            entropy=entropy,
+        )
 
     def _regulariser(self, log_p: Tensor) -> tuple[Tensor, Tensor]:
         """The weighted disagreement and entropy of log-predictions (m, B, K), averaged over the images."""
@@ -63,7 +94,9 @@ class Consistency(Method):
         log_mean = log_p.logsumexp(dim=0) - math.log(m)  # (B, K)
         mean = log_mean.exp()
         if self.form == "mse":
-            pairs = 2.0 / (m - 1) * (log_p.exp() - mean).square().sum(dim=(0, 2))  # mean over the pairs i < j
+            pairs = (
+                2.0 / (m - 1) * (log_p.exp() - mean).square().sum(dim=(0, 2))
+            )  # mean over the pairs i < j
             return self.lbd * pairs.mean(), log_p.new_zeros(())
         divergence = (mean * (log_mean - log_p)).sum(dim=-1).mean()
         entropy = -(mean * log_mean).sum(dim=-1).mean()

@@ -27,10 +27,19 @@ class MeanSquaredError(Method):
     source: ClassVar[str] = SOURCE
     m: Count = 1
 
-    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
+    def loss(
+        self,
+        model: nn.Module,
+        x: Tensor,
+        y: Tensor,
+        noise: Tensor,
+        inputs: LossInputs = LossInputs(),
+    ) -> Loss:
         """The objective on x (B, C, H, W) and noise (m, B, C, H, W), with a denoiser as the model; y is not used."""
         self.check_noise(x, noise)
-        denoised = at_least_float32(model((x[None] + noise).flatten(0, 1)))  # (m*B, C, H, W)
+        denoised = at_least_float32(
+            model((x[None] + noise).flatten(0, 1))
+        )  # (m*B, C, H, W)
         return Loss.of({}, mse=F.mse_loss(denoised, x.repeat(self.m, 1, 1, 1)))
 
 
@@ -48,7 +57,14 @@ class DenoisedStability(Method):
     source: ClassVar[str] = SOURCE
     m: Count = 1
 
-    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
+    def loss(
+        self,
+        model: nn.Module,
+        x: Tensor,
+        y: Tensor,
+        noise: Tensor,
+        inputs: LossInputs = LossInputs(),
+    ) -> Loss:
         """The objective on x (B, C, H, W) and noise (m, B, C, H, W), with a denoiser as the model; y is not used.
 
         Raises:
@@ -60,9 +76,15 @@ class DenoisedStability(Method):
             own = classifier(x).argmax(dim=-1)  # (B,)
         logits = noisy_logits(nn.Sequential(model, classifier), x, noise)  # (m, B, K)
         agreement = (logits.argmax(dim=-1) == own).float().mean()
-        return Loss.of({"agreement": agreement}, stability=F.cross_entropy(logits.flatten(0, 1), own.repeat(self.m)))
+        return Loss.of(
+            {"agreement": agreement},
+            stability=F.cross_entropy(logits.flatten(0, 1), own.repeat(self.m)),
+        )
 
 
 # By the names that users give.
 Objective = type[MeanSquaredError | DenoisedStability]
-OBJECTIVES: dict[str, Objective] = {"mse": MeanSquaredError, "stability": DenoisedStability}
+OBJECTIVES: dict[str, Objective] = {
+    "mse": MeanSquaredError,
+    "stability": DenoisedStability,
+}

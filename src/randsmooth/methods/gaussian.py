@@ -21,8 +21,18 @@ class Gaussian(Method):
     source: ClassVar[str] = "Cohen, Rosenfeld & Kolter, ICML 2019"
     m: Count = 1
 
-    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
+    def loss(
+        self,
+        model: nn.Module,
+        x: Tensor,
+        y: Tensor,
+        noise: Tensor,
+        inputs: LossInputs = LossInputs(),
+    ) -> Loss:
         """Mean cross-entropy over the m * B noisy images; arguments as for every `Method`."""
         self.check_noise(x, noise)
         logits = noisy_logits(model, x, noise)  # (m, B, K)
-        return Loss.of(p_a_shares(logits.argmax(dim=-1) == y), cross_entropy=label_loss(logits, y).mean())
+        return Loss.of(
+            p_a_shares(logits.argmax(dim=-1) == y),
+            cross_entropy=label_loss(logits, y).mean(),
+        )

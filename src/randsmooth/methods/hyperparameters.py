@@ -40,7 +40,9 @@ METHODS: Registry[type[Method]] = Registry(
 # Metadata of a field that counts epochs: in runs shorter or longer than the preset's it is scaled with the schedule.
 EPOCHS: Mapping[str, Any] = MappingProxyType({"unit": "epochs"})
 
-MOST = 10**6  # for counts of noises, steps or epochs: larger ones would take all memory, or years
+MOST = (
+    10**6
+)  # for counts of noises, steps or epochs: larger ones would take all memory, or years
 
 # What a hyperparameter may be, where it is no plain `bool`, `int`, `float`, `str | None` or `Literal`.
 Count = Annotated[int, Field(ge=1, le=MOST)]
@@ -78,7 +80,9 @@ def create(name: str, **hyperparameters: Any) -> Method:
 class _Hyperparameters(FrozenRecord):
     """Hyperparameters of a method, by which its class checks them: of their type, True being no 1."""
 
-    model_config = ConfigDict(strict=True, arbitrary_types_allowed=True, protected_namespaces=())
+    model_config = ConfigDict(
+        strict=True, arbitrary_types_allowed=True, protected_namespaces=()
+    )
     field_is = "hyperparameter"
 
 
@@ -86,9 +90,14 @@ class _Hyperparameters(FrozenRecord):
 def record_of(method: type[Method]) -> type[_Hyperparameters]:
     """The record with the fields of `method`: it raises InputError unless each is as its annotation says, m from 1."""
     hints = get_type_hints(method, include_extras=True)
-    hints["m"] = Annotated[int, Field(gt=0, le=MOST), *getattr(hints.get("m"), "__metadata__", ())]  # on top of its own
+    hints["m"] = Annotated[
+        int, Field(gt=0, le=MOST), *getattr(hints.get("m"), "__metadata__", ())
+    ]  # on top of its own
     defaults = {each.name: each.default for each in dataclasses.fields(method)}
-    fields: Any = {key: (hints[key], ... if value is dataclasses.MISSING else value) for key, value in defaults.items()}
+    fields: Any = {
+        key: (hints[key], ... if value is dataclasses.MISSING else value)
+        for key, value in defaults.items()
+    }
     return create_model(method.__name__, __base__=_Hyperparameters, **fields)
 
 
@@ -140,4 +149,8 @@ def model_folder(noise: Noise) -> Mapping[str, Any]:
 
 def declared(method: type[Method], what: str) -> dict[str, Any]:
     """Hyperparameter -> what its metadata says of "unit", "begins", "ramps" or "model", for those where they say it."""
-    return {field.name: field.metadata[what] for field in dataclasses.fields(method) if what in field.metadata}
+    return {
+        field.name: field.metadata[what]
+        for field in dataclasses.fields(method)
+        if what in field.metadata
+    }

@@ -9,7 +9,13 @@ from torch import Tensor, nn
 
 from randsmooth.attacks import noisy_logits
 from randsmooth.methods.base import Loss, LossInputs, Method, p_a_shares
-from randsmooth.methods.hyperparameters import Count, Epoch, NotNegative, Positive, begins
+from randsmooth.methods.hyperparameters import (
+    Count,
+    Epoch,
+    NotNegative,
+    Positive,
+    begins,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +45,14 @@ class Macer(Method):
     def m(self) -> int:
         return self.k
 
-    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
+    def loss(
+        self,
+        model: nn.Module,
+        x: Tensor,
+        y: Tensor,
+        noise: Tensor,
+        inputs: LossInputs = LossInputs(),
+    ) -> Loss:
         """-log(mean z_y) + lbd * sigma / 2 * mean of max(gamma - xi, 0); arguments as for every `Method`.
 
         Raises:
@@ -49,17 +62,27 @@ class Macer(Method):
         sigma = inputs.given("sigma")
         logits = noisy_logits(model, x, noise)  # (k, B, K)
         classified = self.beta * logits if self.beta_in == "both" else logits
-        log_mean = classified.log_softmax(dim=-1).logsumexp(dim=0) - math.log(len(noise))
+        log_mean = classified.log_softmax(dim=-1).logsumexp(dim=0) - math.log(
+            len(noise)
+        )
         classification = -log_mean.gather(1, y[:, None]).mean()
         hinge = self._hinge((self.beta * logits).softmax(dim=-1).mean(dim=0), y)
         robustness = self.lbd * sigma / 2.0 * hinge.mean()
-        return Loss.of(p_a_shares(logits.argmax(dim=-1) == y), classification=classification, robustness=robustness)
+        return Loss.of(
+            p_a_shares(logits.argmax(dim=-1) == y),
+            classification=classification,
+            robustness=robustness,
+        )
 
     def _hinge(self, z: Tensor, y: Tensor) -> Tensor:
         """(B,) max(gamma - xi, 0) of mean predictions z (B, K); 0 where z is wrong or xi is not finite."""
         top, classes = z.topk(2, dim=1)
         with torch.no_grad():
-            counted = torch.special.ndtri(top).isfinite().all(dim=1) & (classes[:, 0] == y)
-        safe = torch.where(counted[:, None], top, 0.5)  # images left out must not turn the gradient into NaN
+            counted = torch.special.ndtri(top).isfinite().all(dim=1) & (
+                classes[:, 0] == y
+            )
+        safe = torch.where(
+            counted[:, None], top, 0.5
+        )  # images left out must not turn the gradient into NaN
         xi = torch.special.ndtri(safe[:, 0]) - torch.special.ndtri(safe[:, 1])
         return torch.where(counted, (self.gamma - xi).clamp_min(0.0), 0.0)

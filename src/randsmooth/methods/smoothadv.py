@@ -7,7 +7,13 @@ from torch import Tensor, nn
 
 from randsmooth.attacks import Attacked, ddn, gradient_free, noisy_logits, pgd
 from randsmooth.errors import InputError
-from randsmooth.methods.base import Loss, LossInputs, Method, attacked_shares, label_loss
+from randsmooth.methods.base import (
+    Loss,
+    LossInputs,
+    Method,
+    attacked_shares,
+    label_loss,
+)
 from randsmooth.methods.hyperparameters import Count, Positive, ramps
 
 DDN = ("ddn", "ddn-released")
@@ -38,11 +44,22 @@ class SmoothAdv(Method):
 
     def check(self) -> None:
         if self.attack == "gradient-free" and self.m < 2:
-            raise InputError(f"m={self.m}: attack='gradient-free' estimates gradients from at least 2 noises, better 8")
+            raise InputError(
+                f"m={self.m}: attack='gradient-free' estimates gradients from at least 2 noises, better 8"
+            )
         if self.attack in DDN and self.T < 2:
-            raise InputError(f"T={self.T}: attack={self.attack!r} checks the image before each step: take 2 or more")
+            raise InputError(
+                f"T={self.T}: attack={self.attack!r} checks the image before each step: take 2 or more"
+            )
 
-    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
+    def loss(
+        self,
+        model: nn.Module,
+        x: Tensor,
+        y: Tensor,
+        noise: Tensor,
+        inputs: LossInputs = LossInputs(),
+    ) -> Loss:
         """Mean cross-entropy at the attacked images under the same noises; arguments as for every `Method`."""
         self.check_noise(x, noise)
         attacked = self._attack(model, x, y, noise)
@@ -50,9 +67,21 @@ class SmoothAdv(Method):
         figures = attacked_shares(attacked.right, logits.argmax(dim=-1) == y)
         return Loss.of(figures, cross_entropy=label_loss(logits, y).mean())
 
-    def _attack(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor) -> Attacked:
+    def _attack(
+        self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor
+    ) -> Attacked:
         if self.attack in DDN:
-            return ddn(model, x, y, noise, steps=self.T, eps=self.eps, released=self.attack == "ddn-released")
+            return ddn(
+                model,
+                x,
+                y,
+                noise,
+                steps=self.T,
+                eps=self.eps,
+                released=self.attack == "ddn-released",
+            )
         if self.attack == "gradient-free":
             return gradient_free(model, x, y, noise, steps=self.T, eps=self.eps)
-        return pgd(model, x, y, noise, steps=self.T, step=2.0 * self.eps / self.T, eps=self.eps)
+        return pgd(
+            model, x, y, noise, steps=self.T, step=2.0 * self.eps / self.T, eps=self.eps
+        )

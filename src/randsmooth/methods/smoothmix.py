@@ -36,7 +36,14 @@ class SmoothMix(Method):
     start: NotNegative = 0.0
     warmup: Count = field(default=10, metadata=ramps("eta", "start"))
 
-    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
+    def loss(
+        self,
+        model: nn.Module,
+        x: Tensor,
+        y: Tensor,
+        noise: Tensor,
+        inputs: LossInputs = LossInputs(),
+    ) -> Loss:
         """Cross-entropy at x0 + eta * mean KL(target || prediction at the mixture), where the mean prediction is right.
 
         Arguments as for every `Method`.
@@ -45,18 +52,26 @@ class SmoothMix(Method):
             InputError: inputs.u is None.
         """
         self.check_noise(x, noise)
-        share = inputs.given("u")[:, None] / 2.0  # (B, 1) the attacked image's share in the mixture
+        share = (
+            inputs.given("u")[:, None] / 2.0
+        )  # (B, 1) the attacked image's share in the mixture
         x0, attacked = self._ends(model, x, y, noise)
         clean = noisy_logits(model, x0, noise)  # (m, B, K)
-        mean = clean.softmax(dim=-1).mean(dim=0).clamp_min(torch.finfo(clean.dtype).tiny)  # KL's gradient at 0 is NaN
+        mean = (
+            clean.softmax(dim=-1).mean(dim=0).clamp_min(torch.finfo(clean.dtype).tiny)
+        )  # KL's gradient at 0 is NaN
         target = (1.0 - share) * mean + share / mean.shape[1]
-        mixed = noisy_logits(model, torch.lerp(x0, attacked.points, share[:, :, None, None]), noise)
+        mixed = noisy_logits(
+            model, torch.lerp(x0, attacked.points, share[:, :, None, None]), noise
+        )
         counted = (mean.argmax(dim=-1) == y).to(mean.dtype)
         mixing = self.eta * (counted * divergence(target, mixed)).mean()
         figures = p_a_shares(attacked.right) | {"mixed_share": counted.mean()}
         return Loss.of(figures, cross_entropy=label_loss(clean, y).mean(), mixed=mixing)
 
-    def _ends(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor) -> tuple[Tensor, Attacked]:
+    def _ends(
+        self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor
+    ) -> tuple[Tensor, Attacked]:
         """The image to mix from and the attacked one to mix with."""
         if self.start == 0.0:
             return x, pgd(model, x, y, noise, steps=self.T, step=self.alpha)
@@ -64,5 +79,7 @@ class SmoothMix(Method):
         x0 = x + within_ball(first.points - x, self.start)
         if self.T == 1:
             return x0, first
-        last = pgd(model, x, y, noise, steps=self.T - 1, step=self.alpha, start=first.points)
+        last = pgd(
+            model, x, y, noise, steps=self.T - 1, step=self.alpha, start=first.points
+        )
         return x0, Attacked(last.points, first.right)

@@ -26,11 +26,24 @@ class Stability(Method):
     m: Count = 1
     lbd: NotNegative = 2.0
 
-    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
+    def loss(
+        self,
+        model: nn.Module,
+        x: Tensor,
+        y: Tensor,
+        noise: Tensor,
+        inputs: LossInputs = LossInputs(),
+    ) -> Loss:
         """CE(clean, y) + lbd * mean over the noises of CE(softmax(clean), noisy); arguments as for every `Method`."""
         self.check_noise(x, noise)
         clean = at_least_float32(model(x))  # (B, K)
         noisy = noisy_logits(model, x, noise)  # (m, B, K)
-        agreement = -(clean.softmax(dim=-1) * noisy.log_softmax(dim=-1)).sum(dim=-1).mean()
+        agreement = (
+            -(clean.softmax(dim=-1) * noisy.log_softmax(dim=-1)).sum(dim=-1).mean()
+        )
         figures = p_a_shares(noisy.argmax(dim=-1) == y)
-        return Loss.of(figures, cross_entropy=F.cross_entropy(clean, y), stability=self.lbd * agreement)
+        return Loss.of(
+            figures,
+            cross_entropy=F.cross_entropy(clean, y),
+            stability=self.lbd * agreement,
+        )

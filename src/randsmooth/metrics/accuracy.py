@@ -16,11 +16,26 @@ from numpy.typing import ArrayLike, NDArray
 
 from randsmooth import bounds
 from randsmooth.bounds.binomial import CAP
-from randsmooth.certificates import ABSTAIN, Certificates, CertificatesLike, as_certificates, check_budget, rule_of
+from randsmooth.certificates import (
+    ABSTAIN,
+    Certificates,
+    CertificatesLike,
+    as_certificates,
+    check_budget,
+    rule_of,
+)
 from randsmooth.certificates.logs.inferred import LOOSEST
 from randsmooth.certificates.logs.tsv import LARGEST
 from randsmooth.errors import InputError
-from randsmooth.metrics.estimate import LEVEL, Estimate, Floats, Ints, mean, require_images, share
+from randsmooth.metrics.estimate import (
+    LEVEL,
+    Estimate,
+    Floats,
+    Ints,
+    mean,
+    require_images,
+    share,
+)
 from randsmooth.noise import NORMS, Gaussian, Noise
 from randsmooth.rules import CONFIDENCE_BOUNDS, MOST_SAMPLES
 
@@ -39,15 +54,24 @@ def largest_possible(table: Certificates) -> float:
         >>> round(largest_possible(uncertified), 2), largest_possible(from_radii([0.0, 0.3]))
         (1.91, 0.3)
     """
-    seen = float(np.max(table.radius * table.correct, initial=0.0))  # a log may have rounded it up
+    seen = float(
+        np.max(table.radius * table.correct, initial=0.0)
+    )  # a log may have rounded it up
     header = table.header
     if not header.names_noise:
         return seen or LARGEST
     if not header.settled:
-        return max(seen, table.smoothing.largest_radius(header.n or MOST_SAMPLES, header.alpha or LOOSEST))
+        return max(
+            seen,
+            table.smoothing.largest_radius(
+                header.n or MOST_SAMPLES, header.alpha or LOOSEST
+            ),
+        )
     if header.bound != "randomised":
         return max(seen, farthest(table))
-    least_q = NORMAL.tail(NORMAL.largest_radius(header.n or 0, header.alpha or 0.0) + CAP)
+    least_q = NORMAL.tail(
+        NORMAL.largest_radius(header.n or 0, header.alpha or 0.0) + CAP
+    )
     return max(seen, float(table.smoothing.radius(least_q)))
 
 
@@ -74,7 +98,9 @@ def check_radius(*radii: float) -> None:
     """
     for r in radii:
         if not (math.isfinite(r) and r >= 0.0):
-            raise InputError(f"radius {r} must be a finite number >= 0, in the unit of the certificates")
+            raise InputError(
+                f"radius {r} must be a finite number >= 0, in the unit of the certificates"
+            )
 
 
 def certified(table: CertificatesLike, r: float) -> NDArray[np.bool_]:
@@ -103,7 +129,9 @@ def certified_accuracy(table: CertificatesLike, r: float) -> Estimate:
     return share(certified(table, r))
 
 
-def certified_shares(table: CertificatesLike, radii: NDArray[np.float64]) -> NDArray[np.float64]:
+def certified_shares(
+    table: CertificatesLike, radii: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """`certified_accuracy` at many radii at once: (M,) shares of all images for `radii` (M,).
 
     Example:
@@ -113,7 +141,9 @@ def certified_shares(table: CertificatesLike, radii: NDArray[np.float64]) -> NDA
         [0.75, 0.5, 0.25]
     """
     steps, shares = accuracy_curve(table)
-    return np.asarray(np.append(shares, 0.0)[np.searchsorted(steps, radii, side="left")])
+    return np.asarray(
+        np.append(shares, 0.0)[np.searchsorted(steps, radii, side="left")]
+    )
 
 
 def abstention(table: CertificatesLike) -> Estimate:
@@ -155,7 +185,9 @@ def acr(table: CertificatesLike) -> Estimate:
     return mean(table.radius * table.correct, (0.0, largest_possible(table)))
 
 
-def accuracy_curve(table: CertificatesLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def accuracy_curve(
+    table: CertificatesLike,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Certified accuracy at every radius, which is a staircase.
 
     Returns:
@@ -172,7 +204,9 @@ def accuracy_curve(table: CertificatesLike) -> tuple[NDArray[np.float64], NDArra
     table = labelled(table)
     held = np.sort(table.radius[table.correct])
     radii = np.unique(np.concatenate(([0.0], held)))
-    return radii, (len(held) - np.searchsorted(held, radii, side="left")) / max(1, len(table))
+    return radii, (len(held) - np.searchsorted(held, radii, side="left")) / max(
+        1, len(table)
+    )
 
 
 def accuracy_area(table: CertificatesLike, up_to: float) -> Estimate:
@@ -198,14 +232,24 @@ def accuracy_area(table: CertificatesLike, up_to: float) -> Estimate:
     table = labelled(table)
     check_radius(up_to)
     if up_to == 0.0:
-        raise InputError("up_to=0 leaves no area; give the largest radius that matters, in units of pixels in [0, 1]")
-    return mean(np.minimum(table.radius, up_to) * table.correct, (0.0, min(up_to, largest_possible(table))))
+        raise InputError(
+            "up_to=0 leaves no area; give the largest radius that matters, in units of pixels in [0, 1]"
+        )
+    return mean(
+        np.minimum(table.radius, up_to) * table.correct,
+        (0.0, min(up_to, largest_possible(table))),
+    )
 
 
 STEP = 0.25  # in L2, as the literature has it
 COLUMNS = 8
 TINY = 1e-12  # what rounding takes from a radius
-P_A_LEVELS = (0.5, 0.75, 0.9, 0.99)  # where the p_A curve is read off for a table of figures
+P_A_LEVELS = (
+    0.5,
+    0.75,
+    0.9,
+    0.99,
+)  # where the p_A curve is read off for a table of figures
 
 
 @dataclass(frozen=True)
@@ -255,7 +299,9 @@ def summarise(table: CertificatesLike, radii: Sequence[float] | None = None) -> 
     table = as_certificates(table)
     radii = usual_radii([table]) if radii is None else radii
     check_radius(*radii)
-    accuracy = {r: certified_accuracy(table, r) if table.labelled else None for r in radii}
+    accuracy = {
+        r: certified_accuracy(table, r) if table.labelled else None for r in radii
+    }
     average = acr(table) if table.labelled else None
     abstained = None if table.header.label_aware else abstention(table)
     measured = p_a(table) if knows_p_a(table) else None
@@ -276,11 +322,16 @@ def usual_radii(tables: Sequence[CertificatesLike]) -> list[float]:
         [0.0, 0.25, 0.5, 0.75, 1.0]
     """
     given = [as_certificates(table) for table in tables]
-    farthest = max((float(np.max(t.radius * t.correct, initial=0.0)) for t in given), default=0.0)
+    farthest = max(
+        (float(np.max(t.radius * t.correct, initial=0.0)) for t in given), default=0.0
+    )
     norm = given[0].norm if given else "l2"
     step = STEP if norm == "l2" or farthest <= 0.0 else round_step(farthest, COLUMNS)
     step = max(1.0, step) if NORMS[norm].whole else step
-    return [round(step * i, 12) for i in range(math.floor(farthest / step * (1.0 + TINY)) + 1)]
+    return [
+        round(step * i, 12)
+        for i in range(math.floor(farthest / step * (1.0 + TINY)) + 1)
+    ]
 
 
 def round_step(end: float, most: int) -> float:
@@ -334,7 +385,11 @@ def asked_radii(table: Certificates) -> NDArray[np.float64] | None:
 
 def _seen(table: Certificates, r: ArrayLike) -> NDArray[np.float64]:
     """Radii of the noise in the norm of the table."""
-    return np.asarray(r, np.float64) if table.converted is None else table.converted.from_own(r)
+    return (
+        np.asarray(r, np.float64)
+        if table.converted is None
+        else table.converted.from_own(r)
+    )
 
 
 @dataclass(frozen=True)
@@ -360,7 +415,9 @@ class ImageProbabilities:
     def share(self, x: float) -> Estimate:
         """One point of the curve: share of images with p_A >= x. InputError where the curve is unknown at x."""
         if x < self.known_from:
-            raise InputError(f"p_A >= {x} is unknown: the table determines p_A from {self.known_from} upward only")
+            raise InputError(
+                f"p_A >= {x} is unknown: the table determines p_A from {self.known_from} upward only"
+            )
         return share(np.nan_to_num(self.values, nan=-1.0) >= x)
 
 
@@ -378,15 +435,28 @@ def p_a_unknown(table: CertificatesLike) -> str:
         return "the images have no labels; certify images with labels"
     if table.is_log:
         own = table.q is not None or table.sigmas is not None
-        known = {"sigma": header.names_noise or own or None, "n": header.n, "alpha": header.alpha}
+        known = {
+            "sigma": header.names_noise or own or None,
+            "n": header.n,
+            "alpha": header.alpha,
+        }
         missing = [field for field, value in known.items() if value is None]
         give = f"give {', '.join(f'--{field}' for field in missing)} to recover p_A from its radii"
-        return f"a published log does not say its {', '.join(missing)}; {give}" if missing else ""
+        return (
+            f"a published log does not say its {', '.join(missing)}; {give}"
+            if missing
+            else ""
+        )
     if table.rule.sequential or header.gives_up_others:
         return "samples stopped early, so they do not measure p_A: certify with --rule fixed, without --label-aware"
     _, counts = table.evidence()
-    unclear = _lumped(table) & (2 * counts[:, -1] >= counts.sum(axis=1))  # the label may have come out in half of them
-    return "only the picked class was counted, so that p_A is unknown where it is not the label" * bool(unclear.any())
+    unclear = _lumped(table) & (
+        2 * counts[:, -1] >= counts.sum(axis=1)
+    )  # the label may have come out in half of them
+    return (
+        "only the picked class was counted, so that p_A is unknown where it is not the label"
+        * bool(unclear.any())
+    )
 
 
 def knows_p_a(table: CertificatesLike) -> bool:
@@ -422,7 +492,9 @@ def p_a(table: CertificatesLike) -> ImageProbabilities:
     n, alpha = table.header.n, table.header.alpha
     if table.is_log and n and alpha:  # the bound at the logged radius, inverted
         n_a = _recovered(table.stated_q.tobytes(), n, alpha)
-        return ImageProbabilities(np.where(table.correct, n_a / n, np.nan), known_from=0.5)
+        return ImageProbabilities(
+            np.where(table.correct, n_a / n, np.nan), known_from=0.5
+        )
     _, counts = table.evidence()
     of_label = np.take_along_axis(counts, table.label[:, None], axis=1)[:, 0]
     lumped = _lumped(table)
@@ -468,7 +540,10 @@ def p_a_band(table: CertificatesLike, x: ArrayLike) -> tuple[Floats, Floats]:
         ([0.07, 0.0], [1.0, 1.0])
     """
     table = as_certificates(table)
-    share, half = p_a_curve(table, x), math.sqrt(math.log(2.0 / (1.0 - LEVEL)) / (2.0 * len(table)))
+    share, half = (
+        p_a_curve(table, x),
+        math.sqrt(math.log(2.0 / (1.0 - LEVEL)) / (2.0 * len(table))),
+    )
     return np.maximum(share - half, 0.0), np.minimum(share + half, 1.0)
 
 
@@ -505,8 +580,12 @@ def p_a_quantiles(table: CertificatesLike, q: Sequence[float]) -> dict[float, Es
     """
     for x in q:
         if not 0.0 < x < 1.0:
-            raise InputError(f"q={x} must lie strictly between 0 and 1; 0.5 is the median")
-    ordered = np.sort(np.nan_to_num(p_a(table).values, nan=-1.0))  # what a log does not tell is smaller than the rest
+            raise InputError(
+                f"q={x} must lie strictly between 0 and 1; 0.5 is the median"
+            )
+    ordered = np.sort(
+        np.nan_to_num(p_a(table).values, nan=-1.0)
+    )  # what a log does not tell is smaller than the rest
     return {x: _quantile(np.where(ordered < 0.0, np.nan, ordered), x) for x in q}
 
 
@@ -515,13 +594,23 @@ def _quantile(ordered: Floats, q: float) -> Estimate:
 
     images, half = len(ordered), (1.0 - LEVEL) / 2.0
     # X_(i) exceeds the quantile if fewer than i images lie at or below it, and misses it if i or more lie under it
-    low, high = int(stats.binom.ppf(half, images, q)), int(stats.binom.isf(half, images, q)) + 1
-    place = max(0, math.ceil(round(q * images, 9)) - 1)  # 0.07 * 100 is not 7 in floating point
-    ends = ordered[low - 1] if low >= 1 else 0.0, ordered[high - 1] if high <= images else 1.0
+    low, high = (
+        int(stats.binom.ppf(half, images, q)),
+        int(stats.binom.isf(half, images, q)) + 1,
+    )
+    place = max(
+        0, math.ceil(round(q * images, 9)) - 1
+    )  # 0.07 * 100 is not 7 in floating point
+    ends = (
+        ordered[low - 1] if low >= 1 else 0.0,
+        ordered[high - 1] if high <= images else 1.0,
+    )
     return Estimate(float(ordered[place]), float(ends[0]), float(ends[1]), images)
 
 
-def acr_at(table: CertificatesLike, n: int | None = None, alpha: float | None = None) -> Estimate:
+def acr_at(
+    table: CertificatesLike, n: int | None = None, alpha: float | None = None
+) -> Estimate:
     """The expected ACR of a certification with `n` samples at `alpha`, given the stored samples.
 
     The value is exactly the mean ACR of `Certificates.at(n=..., alpha=..., seed=...)` over all seeds. The interval is
@@ -535,10 +624,15 @@ def acr_at(table: CertificatesLike, n: int | None = None, alpha: float | None = 
     """
     stored = _stored(table, n, alpha)
     most = stored.noise.largest_radius(stored.n, stored.alpha)
-    return mean(np.minimum(stored.expectation(stored.noise.radius, _known(*stored[2:])), most), (0.0, most))
+    return mean(
+        np.minimum(stored.expectation(stored.noise.radius, _known(*stored[2:])), most),
+        (0.0, most),
+    )
 
 
-def accuracy_at(table: CertificatesLike, r: float, n: int | None = None, alpha: float | None = None) -> Estimate:
+def accuracy_at(
+    table: CertificatesLike, r: float, n: int | None = None, alpha: float | None = None
+) -> Estimate:
     """The expected certified accuracy at radius `r` with `n` samples at `alpha`; see `acr_at`.
 
     Raises:
@@ -553,7 +647,9 @@ def accuracy_at(table: CertificatesLike, r: float, n: int | None = None, alpha: 
     return mean(np.minimum(chance_certified(table, r, n, alpha), 1.0), (0.0, 1.0))
 
 
-def expected_radius(table: CertificatesLike, n: int | None = None, alpha: float | None = None) -> Floats:
+def expected_radius(
+    table: CertificatesLike, n: int | None = None, alpha: float | None = None
+) -> Floats:
     """(N,) expected radius * correct of each image, in the table's norm.
 
     Of the stored samples a random n, without replacement, hold k of the picked class with the hypergeometric
@@ -588,7 +684,9 @@ def _known(total: int, noise: Noise, n: int, alpha: float) -> dict[int, float]:
     return {}
 
 
-def chance_certified(table: CertificatesLike, r: float, n: int | None = None, alpha: float | None = None) -> Floats:
+def chance_certified(
+    table: CertificatesLike, r: float, n: int | None = None, alpha: float | None = None
+) -> Floats:
     """(N,) probability that each image is right and certified at `r`; arguments and errors as `expected_radius`.
 
     Example:
@@ -600,7 +698,9 @@ def chance_certified(table: CertificatesLike, r: float, n: int | None = None, al
     check_radius(r)
     stored = _stored(table, n, alpha)
     # at 0 an abstention holds nothing either
-    return stored.expectation(lambda q: ((q < 0.5) & (stored.noise.radius(q) >= r)).astype(np.float64), {})
+    return stored.expectation(
+        lambda q: ((q < 0.5) & (stored.noise.radius(q) >= r)).astype(np.float64), {}
+    )
 
 
 class Stored(NamedTuple):
@@ -619,7 +719,9 @@ class Stored(NamedTuple):
     n: int
     alpha: float
 
-    def expectation(self, worth: Callable[[Floats], Floats], known: dict[int, float]) -> Floats:
+    def expectation(
+        self, worth: Callable[[Floats], Floats], known: dict[int, float]
+    ) -> Floats:
         """(N,) expectation of what a bound on q is worth, for right images; 0 for the others.
 
         Equal counts are done once, and those that are `known` not again. `worth`, which falls with q, is computed only
@@ -636,7 +738,11 @@ class Stored(NamedTuple):
         for n_a, (lowest, highest) in zip(fresh, windows, strict=True):
             there = of_k[np.searchsorted(k, lowest) :][: highest - lowest + 1]
             # where not even the highest is worth anything, no count that can occur is
-            known[n_a] = float(_chances(n_a, self.total, self.n) @ there) if there[-1] > 0.0 else 0.0
+            known[n_a] = (
+                float(_chances(n_a, self.total, self.n) @ there)
+                if there[-1] > 0.0
+                else 0.0
+            )
         result = np.zeros(len(self.right))
         result[self.right] = np.array([known[n_a] for n_a in counts.tolist()])[place]
         return result
@@ -647,17 +753,28 @@ def _stored(table: CertificatesLike, n: int | None, alpha: float | None) -> Stor
     table = as_certificates(table)
     require_images(len(table))
     header, name = table.header, table.name or "this table"
-    if header.rule != "fixed" or header.gives_up_others or header.bound in CONFIDENCE_BOUNDS[1:]:
-        made = f"--rule {header.rule}, the {header.bound} bound" + ", --label-aware" * header.label_aware
+    if (
+        header.rule != "fixed"
+        or header.gives_up_others
+        or header.bound in CONFIDENCE_BOUNDS[1:]
+    ):
+        made = (
+            f"--rule {header.rule}, the {header.bound} bound"
+            + ", --label-aware" * header.label_aware
+        )
         raise InputError(
             f"{name} was made with {made}: it can be judged at another n or alpha only if certified with --rule fixed, "
             "the clopper-pearson bound and without --label-aware"
         )
     total, own = header.n, header.alpha
     if table.sigmas is not None:
-        raise InputError(f"{name}: images have several sigmas, so that radii at another budget are not known of it")
+        raise InputError(
+            f"{name}: images have several sigmas, so that radii at another budget are not known of it"
+        )
     if not header.names_noise or total is None or own is None:
-        raise InputError(f"{name}: another budget needs the noise or sigma, n and alpha that the table was made with")
+        raise InputError(
+            f"{name}: another budget needs the noise or sigma, n and alpha that the table was made with"
+        )
     if table.is_log:
         right = table.correct
         n_a = _recovered(table.stated_q.tobytes(), total, own)[right]
@@ -667,7 +784,9 @@ def _stored(table: CertificatesLike, n: int | None, alpha: float | None) -> Stor
         n_a = counts[right, table.label[right]]
     n, alpha = total if n is None else n, own if alpha is None else alpha
     if n > total:
-        raise InputError(f"n={n} is not among the 1..{total} samples that the table holds; certify again for more")
+        raise InputError(
+            f"n={n} is not among the 1..{total} samples that the table holds; certify again for more"
+        )
     check_budget(header.n0 or 1, n, alpha)
     return Stored(n_a, right, total, table.smoothing, n, alpha)
 

@@ -18,7 +18,15 @@ from numpy.typing import NDArray
 from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
 from randsmooth.errors import InputError
 from randsmooth.metrics.accuracy import asked_radii, check_radius, farthest, round_step
-from randsmooth.metrics.estimate import CRITICAL, Estimate, Floats, Ints, mean_interval, paired_shares, require_images
+from randsmooth.metrics.estimate import (
+    CRITICAL,
+    Estimate,
+    Floats,
+    Ints,
+    mean_interval,
+    paired_shares,
+    require_images,
+)
 from randsmooth.metrics.paired import gains, require_same_images
 
 CROSSES = "crosses"
@@ -118,8 +126,14 @@ class Crossing:
     def words(self) -> tuple[str, str, str]:
         """`low` rounded down, `high` rounded up, and `radius`, to a tenth of the first digit of `high - low`."""
         step = 10.0 ** (math.floor(math.log10(self.high - self.low)) - 1)
-        low, high, radius = (round(r / step, DIGITS) for r in (self.low, self.high, self.radius))
-        return f"{math.floor(low) * step:g}", f"{math.ceil(high) * step:g}", f"{round(radius) * step:g}"
+        low, high, radius = (
+            round(r / step, DIGITS) for r in (self.low, self.high, self.radius)
+        )
+        return (
+            f"{math.floor(low) * step:g}",
+            f"{math.ceil(high) * step:g}",
+            f"{round(radius) * step:g}",
+        )
 
 
 @dataclass(frozen=True)
@@ -169,7 +183,10 @@ def _in_order(crossings: Sequence[Crossing]) -> str:
     low, high, radius = zip(*(crossing.words for crossing in crossings), strict=True)
     leads = [AHEAD if crossing.ahead else BEHIND for crossing in crossings]
     ends = [*(f" to {end}" for end in low[1:]), ""]
-    said = (f", {lead} from {start}{end}" for lead, start, end in zip(leads, high, ends, strict=True))
+    said = (
+        f", {lead} from {start}{end}"
+        for lead, start, end in zip(leads, high, ends, strict=True)
+    )
     before = BEHIND if crossings[0].ahead else AHEAD
     return f"{before} up to r = {low[0]}{''.join(said)} (the curves cross near {' and '.join(radius)})"
 
@@ -197,9 +214,15 @@ def judge(difference: Difference, delta: float = DELTA) -> Verdict:
         ahead up to r = 0, behind from 1 (the curves cross near 0.5)
     """
     sign = difference.above.astype(int) - difference.below.astype(int)
-    groups = [[int(i) for i in run] for _, run in groupby(np.flatnonzero(sign), key=lambda i: sign[i])]
+    groups = [
+        [int(i) for i in run]
+        for _, run in groupby(np.flatnonzero(sign), key=lambda i: sign[i])
+    ]
     stretches = tuple(_stretch(difference, places) for places in groups)
-    crossings = tuple(_crossing(difference, before[-1], after[0]) for before, after in pairwise(groups))
+    crossings = tuple(
+        _crossing(difference, before[-1], after[0])
+        for before, after in pairwise(groups)
+    )
     outcome = CROSSES if stretches else NO_DIFFERENCE
     if len(stretches) == 1:
         ahead = stretches[0].ahead
@@ -211,13 +234,20 @@ def judge(difference: Difference, delta: float = DELTA) -> Verdict:
 
 def _stretch(difference: Difference, places: list[int]) -> Stretch:
     low, high = (float(difference.radii[i]) for i in (places[0], places[-1]))
-    return Stretch(low, high, bool(difference.above[places[0]]), len(places) <= places[-1] - places[0])
+    return Stretch(
+        low,
+        high,
+        bool(difference.above[places[0]]),
+        len(places) <= places[-1] - places[0],
+    )
 
 
 def _crossing(difference: Difference, last: int, first: int) -> Crossing:
     """Between the last place of one lead and the first of the next."""
     ahead = bool(difference.above[first])
-    lead = difference.value[last:first] * (-1.0 if ahead else 1.0)  # of the table that is overtaken
+    lead = difference.value[last:first] * (
+        -1.0 if ahead else 1.0
+    )  # of the table that is overtaken
     place = last + 1 + int(np.argmax(np.cumsum(lead)))
     radii = difference.radii
     return Crossing(float(radii[place]), float(radii[last]), float(radii[first]), ahead)
@@ -257,9 +287,19 @@ def reach(a: Certificates, b: Certificates, asked: Sequence[float] = ()) -> Reac
     check_radius(*asked)
     ends = farthest(a), farthest(b)
     end, nearer = min(ends), a if ends[0] < ends[1] else b
-    lacking = ", ".join(name for name in ("sigma", "n", "alpha") if getattr(nearer.header, name) is None)
-    most = "farthest that {} can certify" if nearer.header.settled else f"largest radius of {{}}, its {lacking} unknown"
-    limit = "" if ends[0] == ends[1] else f"through r = {_down(end):g}, the {most.format(nearer.name)}"
+    lacking = ", ".join(
+        name for name in ("sigma", "n", "alpha") if getattr(nearer.header, name) is None
+    )
+    most = (
+        "farthest that {} can certify"
+        if nearer.header.settled
+        else f"largest radius of {{}}, its {lacking} unknown"
+    )
+    limit = (
+        ""
+        if ends[0] == ends[1]
+        else f"through r = {_down(end):g}, the {most.format(nearer.name)}"
+    )
     few = [asked_radii(table) for table in (a, b)]
     shared = [np.round(radii, DIGITS) for radii in few if radii is not None]
     if not shared:
@@ -276,7 +316,9 @@ def grid(end: float) -> Floats:
     if end == 0.0:
         return np.zeros(1)
     step = round_step(end, POINTS)
-    return np.unique(np.round([*(np.arange(int(_down(end) / step) + 1) * step), _down(end)], DIGITS))
+    return np.unique(
+        np.round([*(np.arange(int(_down(end) / step) + 1) * step), _down(end)], DIGITS)
+    )
 
 
 def _down(r: float) -> float:
@@ -285,12 +327,22 @@ def _down(r: float) -> float:
     return float(np.floor(round(r * scale, DIGITS)) / scale)
 
 
-def _particular(common: Floats, a: Certificates, b: Certificates, few: Sequence[Floats | None]) -> str:
+def _particular(
+    common: Floats, a: Certificates, b: Certificates, few: Sequence[Floats | None]
+) -> str:
     """Which tables limit the comparison to the radii `common`."""
-    names = " and ".join(table.name for table, radii in zip((a, b), few, strict=True) if radii is not None)
+    names = " and ".join(
+        table.name
+        for table, radii in zip((a, b), few, strict=True)
+        if radii is not None
+    )
     if len(common) == 0:
         return f"at no radius: the samples of {names} answer none that the other can be asked for"
-    where = f"r = {common[0]:g}" if len(common) == 1 else f"{len(common)} radii from {common[0]:g} to {common[-1]:g}"
+    where = (
+        f"r = {common[0]:g}"
+        if len(common) == 1
+        else f"{len(common)} radii from {common[0]:g} to {common[-1]:g}"
+    )
     return f"at {where} only, all that the samples of {names} answer"
 
 
@@ -323,10 +375,24 @@ class Scores:
         require_same_images(a, b)
         require_images(len(a))
         at = reach(a, b, asked)
-        in_a, in_b = (np.searchsorted(at.radii, t.radius, side="right") * t.correct for t in (a, b))
+        in_a, in_b = (
+            np.searchsorted(at.radii, t.radius, side="right") * t.correct
+            for t in (a, b)
+        )
         one, M = np.ones((len(a), 1), np.int64), len(at.radii)
-        some_a, some_b, both = (_sums_at(held, one, M)[:, 0] for held in (in_a, in_b, np.minimum(in_a, in_b)))
-        return cls(a, b, at, (in_a, in_b), some_a - both, some_b - both, gains(a, b)[0] if at.whole else None)
+        some_a, some_b, both = (
+            _sums_at(held, one, M)[:, 0]
+            for held in (in_a, in_b, np.minimum(in_a, in_b))
+        )
+        return cls(
+            a,
+            b,
+            at,
+            (in_a, in_b),
+            some_a - both,
+            some_b - both,
+            gains(a, b)[0] if at.whole else None,
+        )
 
     @property
     def figures(self) -> int:
@@ -339,18 +405,24 @@ class Scores:
         total, squares = self.only_a - self.only_b, self.only_a + self.only_b
         if self.gain is None:
             return total.astype(np.float64), squares.astype(np.float64)
-        return np.append(total, self.gain.sum()), np.append(squares, self.gain @ self.gain)
+        return np.append(total, self.gain.sum()), np.append(
+            squares, self.gain @ self.gain
+        )
 
     def largest(self, signs: NDArray[np.float32]) -> Floats:
         """(2, D) the largest |t| of all figures under each of D columns of `signs` (N, D): of x, and of x - mean."""
         of_a, of_b = (_sums_at(held, signs, len(self.at.radii)) for held in self.held)
         drawn = of_a - of_b
         if self.gain is not None:
-            drawn = np.concatenate([drawn, (self.gain.astype(np.float32) @ signs)[None]])
+            drawn = np.concatenate(
+                [drawn, (self.gain.astype(np.float32) @ signs)[None]]
+            )
         total, squares = self.moments
         mean = total / len(self.a)
         centred = drawn - mean.astype(np.float32)[:, None] * signs.sum(axis=0)
-        return np.stack([_largest_t(drawn, squares), _largest_t(centred, squares - mean * total)])
+        return np.stack(
+            [_largest_t(drawn, squares), _largest_t(centred, squares - mean * total)]
+        )
 
 
 def _sums_at(held: Ints, of: NDArray[Any], radii: int) -> NDArray[Any]:
@@ -362,9 +434,13 @@ def _sums_at(held: Ints, of: NDArray[Any], radii: int) -> NDArray[Any]:
 
 def _largest_t(sums: NDArray[np.float32], squares: Floats) -> Floats:
     """(D,) the largest |sum| / sqrt(squares) of the rows of (M, D); a row without differences counts 0."""
-    scale = np.where(squares > TINY, 1.0 / np.sqrt(np.maximum(squares, TINY)), 0.0).astype(np.float32)
+    scale = np.where(
+        squares > TINY, 1.0 / np.sqrt(np.maximum(squares, TINY)), 0.0
+    ).astype(np.float32)
     t = sums * scale[:, None]
-    return np.asarray(np.maximum(t.max(axis=0, initial=0.0), -t.min(axis=0, initial=0.0)))
+    return np.asarray(
+        np.maximum(t.max(axis=0, initial=0.0), -t.min(axis=0, initial=0.0))
+    )
 
 
 DRAWS = 1000  # of signs
@@ -483,13 +559,27 @@ class Comparison:
         if curve is None or r not in curve.radii:
             return None
         i = np.searchsorted(curve.radii, r)
-        estimate = Estimate(float(curve.value[i]), float(curve.low[i]), float(curve.high[i]), self.images)
-        return Point(estimate, int(curve.only_a[i]), int(curve.only_b[i]), int(curve.above[i]) - int(curve.below[i]))
+        estimate = Estimate(
+            float(curve.value[i]),
+            float(curve.low[i]),
+            float(curve.high[i]),
+            self.images,
+        )
+        return Point(
+            estimate,
+            int(curve.only_a[i]),
+            int(curve.only_b[i]),
+            int(curve.above[i]) - int(curve.below[i]),
+        )
 
     @property
     def acr_shown(self) -> int:
         """-1 if the ACR of `a` is shown to be lower, 1 if it is shown to be higher, 0 otherwise."""
-        return 0 if self.acr is None else int(self.acr.low > 0.0) - int(self.acr.high < 0.0)
+        return (
+            0
+            if self.acr is None
+            else int(self.acr.low > 0.0) - int(self.acr.high < 0.0)
+        )
 
 
 def compare(
@@ -533,13 +623,24 @@ def compare(
         (0.99, 1)
     """
     if not 0.0 < delta < 1.0:
-        raise InputError(f"delta={delta} is a share of the images and must lie in (0, 1); 0.01 is 1 point")
-    scores = [Scores.of(as_certificates(a), as_certificates(b), radii) for a, b in pairs]
-    scope = Scope(len(scores), sum(each.figures for each in scores), _critical(scores, draws, seed), draws)
+        raise InputError(
+            f"delta={delta} is a share of the images and must lie in (0, 1); 0.01 is 1 point"
+        )
+    scores = [
+        Scores.of(as_certificates(a), as_certificates(b), radii) for a, b in pairs
+    ]
+    scope = Scope(
+        len(scores),
+        sum(each.figures for each in scores),
+        _critical(scores, draws, seed),
+        draws,
+    )
     return [_comparison(each, scope, delta) for each in scores]
 
 
-def verdict(a: CertificatesLike, b: CertificatesLike, *, delta: float = DELTA, seed: int = 0) -> Verdict:
+def verdict(
+    a: CertificatesLike, b: CertificatesLike, *, delta: float = DELTA, seed: int = 0
+) -> Verdict:
     """Where the certified accuracy of `a` is above or below that of `b`, judged at all radii and for ACR together.
 
     To judge several methods, use `compare`, which corrects for their number.
@@ -556,7 +657,9 @@ def verdict(a: CertificatesLike, b: CertificatesLike, *, delta: float = DELTA, s
     """
     (comparison,) = compare([(a, b)], delta=delta, seed=seed)
     if comparison.verdict is None:
-        raise InputError(f"{comparison.a} and {comparison.b} cannot be compared: {comparison.limit}")
+        raise InputError(
+            f"{comparison.a} and {comparison.b} cannot be compared: {comparison.limit}"
+        )
     return comparison.verdict
 
 
@@ -566,7 +669,9 @@ def _comparison(scores: Scores, scope: Scope, delta: float) -> Comparison:
     if len(at.radii):
         value = (scores.only_a - scores.only_b) / images
         ends = paired_shares(scores.only_a, scores.only_b, images, z)
-        curve = Difference(at.radii, value, *ends, scores.only_a, scores.only_b, at.whole)
+        curve = Difference(
+            at.radii, value, *ends, scores.only_a, scores.only_b, at.whole
+        )
     if scores.gain is not None:
         low, high = mean_interval(*gains(a, b), z)
         acr = Estimate(float(scores.gain.mean()), float(low), float(high), images)
@@ -582,8 +687,24 @@ def _critical(scores: Sequence[Scores], draws: int, seed: int) -> float:
     block = max(1, BLOCK // max(len(images), *(each.figures for each in scores)))
     rng, blocks = np.random.default_rng(seed), []
     for start in range(0, draws, block):
-        drawn = rng.integers(0, 2, (len(images), min(block, draws - start)), dtype=np.int8)
-        signs = (2 * drawn - 1).astype(np.float32)  # (N, D); every pair takes those of its own images
-        blocks.append(np.max([each.largest(signs[np.searchsorted(images, each.a.idx)]) for each in scores], axis=0))
+        drawn = rng.integers(
+            0, 2, (len(images), min(block, draws - start)), dtype=np.int8
+        )
+        signs = (2 * drawn - 1).astype(
+            np.float32
+        )  # (N, D); every pair takes those of its own images
+        blocks.append(
+            np.max(
+                [
+                    each.largest(signs[np.searchsorted(images, each.a.idx)])
+                    for each in scores
+                ],
+                axis=0,
+            )
+        )
     largest = np.sort(np.concatenate(blocks, axis=1), axis=1)
-    return max(float(largest[:, min(math.ceil(QUANTILE * (draws + 1)), draws) - 1].max()) * SURE, CRITICAL)
+    return max(
+        float(largest[:, min(math.ceil(QUANTILE * (draws + 1)), draws) - 1].max())
+        * SURE,
+        CRITICAL,
+    )

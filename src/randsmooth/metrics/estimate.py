@@ -14,7 +14,9 @@ Ints = NDArray[np.int64]
 
 
 LEVEL = 0.95
-CRITICAL = float(special.ndtri(0.5 + LEVEL / 2.0))  # of one two-sided interval at LEVEL: 1.96
+CRITICAL = float(
+    special.ndtri(0.5 + LEVEL / 2.0)
+)  # of one two-sided interval at LEVEL: 1.96
 STEPS = 60  # at most, of the search for an end; a dozen do
 NEAR = 1e-10  # of the critical value: when it has ended
 FARTHEST, SPACING = 30.0, 0.1  # of the points of the integral, in asinh(u) of its width
@@ -23,7 +25,10 @@ UNEQUAL = 1e-12  # of the distance between the bounds; values nearer to each oth
 
 
 def mean_interval(
-    values: ArrayLike, bounds: tuple[float, float], z: float, counts: ArrayLike | None = None
+    values: ArrayLike,
+    bounds: tuple[float, float],
+    z: float,
+    counts: ArrayLike | None = None,
 ) -> tuple[Floats, Floats]:
     """Both ends of an interval for the expectation of values between two bounds, from N of them drawn independently.
 
@@ -63,10 +68,14 @@ def mean_interval(
     c = np.ones_like(x) if counts is None else np.asarray(counts, np.float64)
     x, c = np.broadcast_arrays(x, c)
     least, most = bounds
-    return 0.0 - _upper(-x, c, -least, z, most - least), _upper(x, c, most, z, most - least)  # 0.0: never -0.0
+    return 0.0 - _upper(-x, c, -least, z, most - least), _upper(
+        x, c, most, z, most - least
+    )  # 0.0: never -0.0
 
 
-def paired_shares(only_a: ArrayLike, only_b: ArrayLike, images: int, z: float = CRITICAL) -> tuple[Floats, Floats]:
+def paired_shares(
+    only_a: ArrayLike, only_b: ArrayLike, images: int, z: float = CRITICAL
+) -> tuple[Floats, Floats]:
     """`mean_interval` of p(only a) - p(only b): an image that only the one or only the other certifies is 1 or -1.
 
     Args:
@@ -80,17 +89,24 @@ def paired_shares(only_a: ArrayLike, only_b: ArrayLike, images: int, z: float = 
         ([0.007, -0.004], [0.034, 0.004])
     """
     a, b = np.broadcast_arrays(only_a, only_b)
-    return mean_interval([-1.0, 0.0, 1.0], (-1.0, 1.0), z, np.stack([b, images - a - b, a], axis=-1))
+    return mean_interval(
+        [-1.0, 0.0, 1.0], (-1.0, 1.0), z, np.stack([b, images - a - b, a], axis=-1)
+    )
 
 
 def _upper(x: Floats, c: Floats, most: float, z: float, span: float) -> Floats:
     """(...) the upper ends; the lower ones are those of the negative values."""
     unseen = np.full((*x.shape[:-1], 1), most)
-    x, c = np.concatenate([x, unseen], axis=-1), np.concatenate([c, np.ones_like(unseen)], axis=-1)
+    x, c = (
+        np.concatenate([x, unseen], axis=-1),
+        np.concatenate([c, np.ones_like(unseen)], axis=-1),
+    )
     mean = (c * x).sum(-1, keepdims=True) / c.sum(-1, keepdims=True)
     apart = np.where(c > 0.0, x - mean, 0.0)
     top = apart.max(axis=-1)
-    spread = top > UNEQUAL * span  # else all values are the bound, or there is nothing between the bounds
+    spread = (
+        top > UNEQUAL * span
+    )  # else all values are the bound, or there is nothing between the bounds
     found = _quantile(apart[spread] / top[spread, None], c[spread], z)
     ends = np.array(mean[..., 0])
     ends[spread] += found * top[spread]
@@ -121,7 +137,11 @@ def _tilt(y: Floats, c: Floats, z: Floats) -> Floats:
         now = np.log(_at(place, y, c)[1] / z)
         if np.all(np.abs(now) < NEAR):
             break
-        slope = np.where(place == before, 1.0, (now - off) / np.where(place == before, 1.0, place - before))
+        slope = np.where(
+            place == before,
+            1.0,
+            (now - off) / np.where(place == before, 1.0, place - before),
+        )
         step = np.where(np.abs(now) < NEAR, 0.0, -now / np.maximum(slope, 1e-3))
         before, off, place = place, now, place + np.clip(step, -5.0, 5.0)
     return np.asarray(place)
@@ -145,7 +165,9 @@ def _beyond(logit: Floats, y: Floats, c: Floats) -> Floats:
         ahead = u[:, None] * apart
         size = np.exp(-(0.5 * c * np.log1p(ahead * ahead)).sum(-1))
         turned = (c * np.arctan(ahead)).sum(-1)
-        real = (saddle * np.cos(turned) + u * np.sin(turned)) / (saddle * saddle + u * u)
+        real = (saddle * np.cos(turned) + u * np.sin(turned)) / (
+            saddle * saddle + u * u
+        )
         total += size * real * width * np.cosh(t) * (0.5 if t == 0.0 else 1.0)
         if np.all(size * np.cosh(t) < TINY):
             break
@@ -160,7 +182,9 @@ def _at(logit: Floats, y: Floats, c: Floats) -> tuple[Floats, Floats]:
     return m[:, 0], w + np.log(u / w) / w
 
 
-def _tilted(logit: Floats, y: Floats, c: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def _tilted(
+    logit: Floats, y: Floats, c: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
     """What a tilt between 0 and 1 makes of the values.
 
     Returns:
@@ -226,7 +250,9 @@ def share(hits: ArrayLike) -> Estimate:
     return Estimate(successes / n, float(low), float(high), n)
 
 
-def share_interval(successes: ArrayLike, n: ArrayLike, *, level: float = LEVEL) -> tuple[Floats, Floats]:
+def share_interval(
+    successes: ArrayLike, n: ArrayLike, *, level: float = LEVEL
+) -> tuple[Floats, Floats]:
     """Both ends of Clopper and Pearson's interval, for many shares at once.
 
     It holds the true share with probability `level` or more, whatever that share is, also
@@ -274,7 +300,9 @@ def share_if_chosen(share: Estimate, tables: int) -> Estimate:
     if tables < 1:
         raise InputError(f"tables={tables}: the table was chosen among one or more")
     level = 1.0 - (1.0 - LEVEL) / tables
-    low, high = share_interval(round(share.value * share.images), share.images, level=level)
+    low, high = share_interval(
+        round(share.value * share.images), share.images, level=level
+    )
     return Estimate(share.value, float(low), float(high), share.images)
 
 
@@ -300,7 +328,9 @@ def mean(values: ArrayLike, bounds: tuple[float, float]) -> Estimate:
     require_images(len(values))
     least, most = bounds
     if not (least <= values.min() and values.max() <= most):
-        raise InputError(f"values from {values.min():g} to {values.max():g} must lie between {least:g} and {most:g}")
+        raise InputError(
+            f"values from {values.min():g} to {values.max():g} must lie between {least:g} and {most:g}"
+        )
     low, high = mean_interval(values, bounds, CRITICAL)
     return Estimate(float(values.mean()), float(low), float(high), len(values))
 

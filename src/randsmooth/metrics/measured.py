@@ -15,7 +15,13 @@ from randsmooth.metrics.estimate import LEVEL, Ints, require_images
 from randsmooth.rules import OneRadius, Screen
 
 TINY = 1e-9  # below which a printed end is not moved outward
-OF_THE_PASSES = ("rule", "guarantee", "notes", "selection", "data")  # what the two passes of one question differ in
+OF_THE_PASSES = (
+    "rule",
+    "guarantee",
+    "notes",
+    "selection",
+    "data",
+)  # what the two passes of one question differ in
 
 
 @dataclass(frozen=True)
@@ -81,7 +87,9 @@ def left_open(screened: Certificates) -> Ints:
     """
     rule = _rule_of(screened, Screen)
     assert isinstance(rule, Screen) and screened.paths is not None
-    open_ = [len(path) > 0 and rule.leaves_open(path.tolist()) for path in screened.paths]
+    open_ = [
+        len(path) > 0 and rule.leaves_open(path.tolist()) for path in screened.paths
+    ]
     return np.sort(screened.idx[np.array(open_, np.bool_)])
 
 
@@ -122,11 +130,16 @@ def to_resolve(screened: Certificates, within: float) -> Ints:
     check_within(within)
     open_ = left_open(screened).tolist()
     number = bounds.enough_drawn(len(open_), 2.0 * within * len(screened), 1.0 - LEVEL)
-    return np.array(chosen_by_chance(open_, number, screened.header.seed or 0), np.int64)
+    return np.array(
+        chosen_by_chance(open_, number, screened.header.seed or 0), np.int64
+    )
 
 
 def measured_accuracy(
-    screened: Certificates, resolved: Certificates | None = None, *, level: float = LEVEL
+    screened: Certificates,
+    resolved: Certificates | None = None,
+    *,
+    level: float = LEVEL,
 ) -> MeasuredAccuracy:
     """Certified accuracy at R of all images, from a first pass over all and a second over some of those left open.
 
@@ -170,7 +183,10 @@ def measured_accuracy(
     if resolved is not None:
         _check_passes(screened, resolved)
     second = [] if resolved is None else [resolved]
-    sure, hits = (sum(int(certified(t, rule.radius).sum()) for t in tables) for tables in ([screened], second))
+    sure, hits = (
+        sum(int(certified(t, rule.radius).sum()) for t in tables)
+        for tables in ([screened], second)
+    )
     samples = sum(int(t.samples.sum()) for t in (screened, *second))
     open_, drawn = len(left_open(screened)), sum(map(len, second))
     return _measured(rule, len(screened), sure, open_, drawn, hits, samples, level)
@@ -210,14 +226,18 @@ def sampled_accuracy(sample: Certificates, images: int) -> MeasuredAccuracy:
 
 def chosen_by_chance(images: Sequence[int], number: int, seed: int) -> list[int]:
     """So many of `images`, ascending, chosen by a hash of the seed and their positions, whatever their noise."""
-    in_order = sorted(images, key=lambda i: blake2b(f"left open, {seed}, {i}".encode()).digest())
+    in_order = sorted(
+        images, key=lambda i: blake2b(f"left open, {seed}, {i}".encode()).digest()
+    )
     return sorted(in_order[:number])
 
 
 def check_within(within: float) -> None:
     """Raise InputError unless `within` is a share of the images in (0, 1/2)."""
     if not 0.0 < within < 0.5:
-        raise InputError(f"within={within!r} must lie strictly between 0 and 0.5: 0.01 is one point of accuracy")
+        raise InputError(
+            f"within={within!r} must lie strictly between 0 and 0.5: 0.01 is one point of accuracy"
+        )
 
 
 def _rule_of(table: Certificates, kind: type[OneRadius]) -> OneRadius:
@@ -233,7 +253,14 @@ def _rule_of(table: Certificates, kind: type[OneRadius]) -> OneRadius:
 
 
 def _measured(
-    rule: OneRadius, images: int, sure: int, left_open: int, drawn: int, hits: int, samples: int, level: float = LEVEL
+    rule: OneRadius,
+    images: int,
+    sure: int,
+    left_open: int,
+    drawn: int,
+    hits: int,
+    samples: int,
+    level: float = LEVEL,
 ) -> MeasuredAccuracy:
     """From how many images there are, are certified for sure, are left open, were drawn of these, and certified."""
     low, high = bounds.finite_share_interval(hits, drawn, left_open, 1.0 - level)
@@ -241,23 +268,52 @@ def _measured(
     false = bounds.most_failures(images, rule.alpha, (1.0 - level) / 2.0)
     value, least, most = ((sure + some) / images for some in (guess, low, high))
     assured = max(0, sure + low - false) / images
-    return MeasuredAccuracy(rule.radius, value, least, most, assured, level, images, left_open, drawn, samples)
+    return MeasuredAccuracy(
+        rule.radius,
+        value,
+        least,
+        most,
+        assured,
+        level,
+        images,
+        left_open,
+        drawn,
+        samples,
+    )
 
 
 def _check_passes(screened: Certificates, resolved: Certificates) -> None:
     """Raise InputError unless `resolved` goes on with images that `screened` left open, chosen by `to_resolve`."""
-    first, second, names = screened.header, resolved.header, (screened.name, resolved.name)
+    first, second, names = (
+        screened.header,
+        resolved.header,
+        (screened.name, resolved.name),
+    )
     if _rule_of(resolved, OneRadius).radius != _rule_of(screened, Screen).radius:
-        raise InputError(f"{names[1]} was made by rule {second.rule}, {names[0]} by {first.rule}: of another radius")
+        raise InputError(
+            f"{names[1]} was made by rule {second.rule}, {names[0]} by {first.rule}: of another radius"
+        )
     facts = {name: getattr(first, name) for name in OF_THE_PASSES}
-    own = {key: value for key, value in (first.behaviour or {}).items() if key == "own images"}  # others in the second
+    own = {
+        key: value
+        for key, value in (first.behaviour or {}).items()
+        if key == "own images"
+    }  # others in the second
     facts["behaviour"] = None if second.behaviour is None else second.behaviour | own
-    if differ := evidence_difference(first, second.replace(**facts), (f"of {names[0]}", f"of {names[1]}")):
+    if differ := evidence_difference(
+        first, second.replace(**facts), (f"of {names[0]}", f"of {names[1]}")
+    ):
         raise InputError(f"{names[1]} does not go on with {names[0]}: {differ}")
-    chosen = chosen_by_chance(left_open(screened).tolist(), len(resolved), first.seed or 0)
+    chosen = chosen_by_chance(
+        left_open(screened).tolist(), len(resolved), first.seed or 0
+    )
     if sorted(resolved.idx.tolist()) != chosen:
-        raise InputError(f"{names[1]} holds other images than those that chance chose among those left open")
+        raise InputError(
+            f"{names[1]} holds other images than those that chance chose among those left open"
+        )
     begun = dict(zip(screened.idx.tolist(), screened.paths or (), strict=True))
     for index, path in zip(resolved.idx.tolist(), resolved.paths or (), strict=True):
         if not np.array_equal(path[: len(begun[index])], begun[index]):
-            raise InputError(f"image {index} has other samples in {names[1]} than in {names[0]}: on another processor?")
+            raise InputError(
+                f"image {index} has other samples in {names[1]} than in {names[0]}: on another processor?"
+            )

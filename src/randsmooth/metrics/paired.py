@@ -12,7 +12,14 @@ from numpy.typing import ArrayLike
 from randsmooth import bounds
 from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
 from randsmooth.errors import InputError
-from randsmooth.metrics.accuracy import certified, certified_shares, check_radius, labelled, largest_possible, p_a
+from randsmooth.metrics.accuracy import (
+    certified,
+    certified_shares,
+    check_radius,
+    labelled,
+    largest_possible,
+    p_a,
+)
 from randsmooth.metrics.estimate import (
     LEVEL,
     Estimate,
@@ -43,7 +50,9 @@ def require_same_images(a: CertificatesLike, b: CertificatesLike) -> None:
     a, b = as_certificates(a), as_certificates(b)
     require_one_norm([a, b])
     if not (np.array_equal(a.idx, b.idx) and np.array_equal(a.label, b.label)):
-        raise InputError(f"{_about(a)} and {_about(b)} are not about the same images{SAME}")
+        raise InputError(
+            f"{_about(a)} and {_about(b)} are not about the same images{SAME}"
+        )
 
 
 def require_one_norm(tables: Sequence[CertificatesLike]) -> None:
@@ -60,22 +69,35 @@ def require_one_norm(tables: Sequence[CertificatesLike]) -> None:
     """
     given = [as_certificates(table) for table in tables]
     if len({table.norm for table in given}) > 1:
-        said = ", ".join(f"{table.name or 'a table'} has {NORMS[table.norm].label} radii" for table in given)
+        said = ", ".join(
+            f"{table.name or 'a table'} has {NORMS[table.norm].label} radii"
+            for table in given
+        )
         way = "report one norm at a time, or all in one that is proved of each (--norm, table.in_norm)"
         raise InputError(f"radii in different norms are never compared: {said}; {way}")
-    held = {table.header.smoothing.held_columns if table.header.names_noise else () for table in given}
+    held = {
+        table.header.smoothing.held_columns if table.header.names_noise else ()
+        for table in given
+    }
     if len(held) > 1:
         listed = " and ".join(", ".join(columns) or "none" for columns in sorted(held))
-        raise InputError(f"the tables hold different columns fixed, {listed}: their radii are about different changes")
+        raise InputError(
+            f"the tables hold different columns fixed, {listed}: their radii are about different changes"
+        )
     if given and given[0].norm in OWN_UNITS:
         _require_one_unit(given)
 
 
 def _require_one_unit(tables: Sequence[Certificates]) -> None:
     """Raise InputError unless a change of a coordinate counts alike in the radii of all tables."""
-    first, *others = (np.asarray(table.header.smoothing.unit, np.float64) for table in tables)  # type: ignore[attr-defined]
+    first, *others = (
+        np.asarray(table.header.smoothing.unit, np.float64)  # type: ignore[attr-defined]
+        for table in tables
+    )
     for table, unit in zip(tables[1:], others, strict=True):
-        if unit.shape != first.shape or not np.allclose(unit, first, rtol=ROUNDED, atol=0.0):
+        if unit.shape != first.shape or not np.allclose(
+            unit, first, rtol=ROUNDED, atol=0.0
+        ):
             said = f"the radii of {tables[0].name or 'a table'} and {table.name or 'another'} are in different units"
             raise InputError(
                 f"{said}, as their {NORMS[table.norm].label} differ: compare them in L2 (--norm l2, table.in_norm)"
@@ -109,7 +131,10 @@ def acr_difference(a: CertificatesLike, b: CertificatesLike) -> Estimate:
 
 def gains(a: Certificates, b: Certificates) -> tuple[Floats, tuple[float, float]]:
     """(N,) what each image adds to ACR of `a` minus ACR of `b`; and the least and the most that one can add."""
-    return np.asarray(a.radius * a.correct - b.radius * b.correct), (-largest_possible(b), largest_possible(a))
+    return np.asarray(a.radius * a.correct - b.radius * b.correct), (
+        -largest_possible(b),
+        largest_possible(a),
+    )
 
 
 def differing_source(a: CertificatesLike, b: CertificatesLike) -> str:
@@ -127,7 +152,11 @@ def differing_source(a: CertificatesLike, b: CertificatesLike) -> str:
     a, b = as_certificates(a), as_certificates(b)
     if a.header.data is not None and a.header.data == b.header.data:
         return ""
-    differ = [f for f in ("dataset", "split") if len({getattr(table.header, f) for table in (a, b)} - {None}) > 1]
+    differ = [
+        f
+        for f in ("dataset", "split")
+        if len({getattr(table.header, f) for table in (a, b)} - {None}) > 1
+    ]
     return next(iter(differ), "")
 
 
@@ -151,12 +180,18 @@ def pair(a: CertificatesLike, b: CertificatesLike) -> tuple[Certificates, Certif
     a, b = labelled(a), labelled(b)
     for table in (a, b):
         if len(table) and table.idx.min() < 0:
-            raise InputError(f"{table.name or 'a table'} does not say which images it is about; compare figures")
+            raise InputError(
+                f"{table.name or 'a table'} does not say which images it is about; compare figures"
+            )
         images, times = np.unique(table.idx, return_counts=True)
         if len(table) > len(images):
             i = int(np.argmax(times))
-            raise InputError(f"image {images[i]} occurs {times[i]} times in {table.name or 'a table'}; keep one row")
-    _, in_a, in_b = np.intersect1d(a.idx, b.idx, assume_unique=True, return_indices=True)
+            raise InputError(
+                f"image {images[i]} occurs {times[i]} times in {table.name or 'a table'}; keep one row"
+            )
+    _, in_a, in_b = np.intersect1d(
+        a.idx, b.idx, assume_unique=True, return_indices=True
+    )
     order = np.argsort(in_a)
     first, second = a.rows(in_a[order]), b.rows(in_b[order])
     if len(first) == 0 or differing_source(a, b):
@@ -165,7 +200,11 @@ def pair(a: CertificatesLike, b: CertificatesLike) -> tuple[Certificates, Certif
     if len(wrong):
         labels = f"label {first.label[wrong[0]]} in {a.name} and {second.label[wrong[0]]} in {b.name}"
         same = np.array_equal(np.sort(first.label), np.sort(second.label))
-        why = "the same labels, in another order" if same else "idx renumbered, a damaged file, or another data set"
+        why = (
+            "the same labels, in another order"
+            if same
+            else "idx renumbered, a damaged file, or another data set"
+        )
         differ = f"one of {len(wrong):,} that differ in {len(first):,}"
         raise InputError(f"image {first.idx[wrong[0]]} has {labels}, {differ}: {why}")
     return first, second
@@ -183,7 +222,9 @@ def mcnemar(only_a: int, only_b: int) -> float:
         >>> mcnemar(0, 6)  # 2 / 2^6
         0.03125
     """
-    return bounds.two_sided_p_value(only_a, only_a + only_b) if only_a or only_b else 1.0
+    return (
+        bounds.two_sided_p_value(only_a, only_a + only_b) if only_a or only_b else 1.0
+    )
 
 
 def fresh_difference(only_a: int, only_b: int, images: int) -> Estimate:
@@ -204,7 +245,9 @@ def fresh_difference(only_a: int, only_b: int, images: int) -> Estimate:
     """
     require_images(images)
     if min(only_a, only_b) < 0 or only_a + only_b > images:
-        raise InputError(f"only_a={only_a} and only_b={only_b} must be counts >= 0 of some of the {images} images")
+        raise InputError(
+            f"only_a={only_a} and only_b={only_b} must be counts >= 0 of some of the {images} images"
+        )
     low, high = paired_shares(only_a, only_b, images)
     return Estimate((only_a - only_b) / images, float(low), float(high), images)
 
@@ -242,7 +285,9 @@ class Envelope:
     best: Ints
 
 
-def envelope(tables: Sequence[CertificatesLike], radii: ArrayLike | None = None) -> Envelope:
+def envelope(
+    tables: Sequence[CertificatesLike], radii: ArrayLike | None = None
+) -> Envelope:
     """The best certified accuracy at each radius among tables of the same images, usually at several widths of noise.
 
     Sun et al. (2025, section 7) propose to report it beside certified accuracy at fixed radii, since a model and its
@@ -270,12 +315,16 @@ def envelope(tables: Sequence[CertificatesLike], radii: ArrayLike | None = None)
     require_images(len(given[0]))
     for table in given[1:]:
         require_same_images(given[0], table)
-    own = np.unique(np.concatenate([[0.0], *(table.radius[table.correct] for table in given)]))
+    own = np.unique(
+        np.concatenate([[0.0], *(table.radius[table.correct] for table in given)])
+    )
     x = own if radii is None else np.atleast_1d(np.asarray(radii, np.float64))
     check_radius(*x.tolist())
     shares = np.stack([certified_shares(table, x) for table in given])  # (tables, M)
     images = len(given[0])
-    low, high = share_interval(np.rint(shares * images), images, level=1.0 - (1.0 - LEVEL) / len(given))
+    low, high = share_interval(
+        np.rint(shares * images), images, level=1.0 - (1.0 - LEVEL) / len(given)
+    )
     best = np.where(shares.max(axis=0) > 0.0, shares.argmax(axis=0), -1)
     return Envelope(x, shares.max(axis=0), low.max(axis=0), high.max(axis=0), best)
 
@@ -311,10 +360,16 @@ class GivenUp:
     @property
     def worst_class(self) -> int:
         """The class with the largest share of its images lost, net of those won; the lowest such class."""
-        return int(self.classes[np.argmax((self.lost_by_class - self.won_by_class) / self.images)])
+        return int(
+            self.classes[
+                np.argmax((self.lost_by_class - self.won_by_class) / self.images)
+            ]
+        )
 
 
-def given_up(method: CertificatesLike, reference: CertificatesLike, r: float = 0.0) -> GivenUp:
+def given_up(
+    method: CertificatesLike, reference: CertificatesLike, r: float = 0.0
+) -> GivenUp:
     """The images that `method` lost and won at radius `r` against `reference`; at 0, those that it classifies.
 
     A gain in ACR may hide both, as an average does not show which images have the radius.
@@ -335,12 +390,26 @@ def given_up(method: CertificatesLike, reference: CertificatesLike, r: float = 0
     require_images(len(method))
     now, before = certified(method, r), certified(reference, r)
     lost, won = before & ~now, now & ~before
-    classes, place, images = np.unique(method.label, return_inverse=True, return_counts=True)
-    by_class = [np.bincount(place[changed], minlength=len(classes)) for changed in (lost, won)]
+    classes, place, images = np.unique(
+        method.label, return_inverse=True, return_counts=True
+    )
+    by_class = [
+        np.bincount(place[changed], minlength=len(classes)) for changed in (lost, won)
+    ]
     return GivenUp(r, method.idx[lost], method.idx[won], classes, images, *by_class)
 
 
-EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)  # finer towards 1, where a radius grows fastest
+EDGES = (
+    0.0,
+    0.5,
+    0.6,
+    0.7,
+    0.8,
+    0.9,
+    0.95,
+    0.99,
+    1.0,
+)  # finer towards 1, where a radius grows fastest
 EASY = 0.5  # above it the reference is right at most noises
 
 
@@ -414,12 +483,21 @@ def waterfall(
     """
     own = as_certificates(a)
     other = replace(own, radius=np.zeros(len(own))) if b is None else as_certificates(b)
-    judge = as_certificates(reference if reference is not None else a if b is None else b)
+    judge = as_certificates(
+        reference if reference is not None else a if b is None else b
+    )
     require_same_images(own, other)
     require_same_images(own, judge)
-    values = np.nan_to_num(p_a(judge).values, nan=0.0)  # unknown means below 1/2: the first bin
+    values = np.nan_to_num(
+        p_a(judge).values, nan=0.0
+    )  # unknown means below 1/2: the first bin
     parts = [table.radius * table.correct / len(table) for table in (own, other)]
-    place, bins = np.maximum(np.searchsorted(EDGES, values, side="left") - 1, 0), len(EDGES) - 1
+    place, bins = (
+        np.maximum(np.searchsorted(EDGES, values, side="left") - 1, 0),
+        len(EDGES) - 1,
+    )
     in_a, in_b = (np.bincount(place, part, bins).astype(np.float64) for part in parts)
     above = float((parts[0] - parts[1])[values > EASY].sum())
-    return Waterfall(np.array(EDGES), np.bincount(place, minlength=bins), in_a, in_b, above)
+    return Waterfall(
+        np.array(EDGES), np.bincount(place, minlength=bins), in_a, in_b, above
+    )

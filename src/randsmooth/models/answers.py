@@ -32,17 +32,28 @@ def check_logits(answer: Any, images: int, called: str = "the model") -> Tensor:
         ...
         randsmooth.errors.InputError: the model answers 2 images with a dict of 'logits'; expected logits (2, K), ...
     """
-    fits = isinstance(answer, Tensor) and answer.dim() == 2 and len(answer) == images and answer.shape[1] >= 2
+    fits = (
+        isinstance(answer, Tensor)
+        and answer.dim() == 2
+        and len(answer) == images
+        and answer.shape[1] >= 2
+    )
     if not fits or answer.is_complex() or answer.is_meta:
         expected = f"expected logits ({images}, K), K >= 2, as a tensor of real numbers"
-        raise InputError(f"{called} answers {images} images with {described(answer)}; {expected}{_way(answer, images)}")
+        raise InputError(
+            f"{called} answers {images} images with {described(answer)}; {expected}{_way(answer, images)}"
+        )
     plain: Tensor = answer
     if answer.is_quantized:
         plain = answer.dequantize()
     elif answer.layout != torch.strided:
         plain = answer.to_dense()
     whole = not plain.is_floating_point() and plain.dtype != torch.bool
-    return plain if whole or plain.dtype in (torch.float32, torch.float64) else plain.float()
+    return (
+        plain
+        if whole or plain.dtype in (torch.float32, torch.float64)
+        else plain.float()
+    )
 
 
 def described(answer: object) -> str:
@@ -53,12 +64,18 @@ def described(answer: object) -> str:
         ('a tuple of 2 parts', 'torch.float32 (2, 1)')
     """
     if isinstance(answer, Tensor | np.ndarray):
-        kind = answer.dtype if isinstance(answer, Tensor) else f"a NumPy array of {answer.dtype}"
+        kind = (
+            answer.dtype
+            if isinstance(answer, Tensor)
+            else f"a NumPy array of {answer.dtype}"
+        )
         return f"{kind} {tuple(answer.shape)}"
     name = article(type(answer).__name__)
     if isinstance(answer, Mapping):
         return f"{name} of {shown(', '.join(map(repr, answer)))}"
-    return f"{name} of {len(answer)} parts" if isinstance(answer, tuple | list) else name
+    return (
+        f"{name} of {len(answer)} parts" if isinstance(answer, tuple | list) else name
+    )
 
 
 def with_a_class(logits: Tensor) -> Tensor:
@@ -89,7 +106,9 @@ def part_of(answer: Any, name: str | int) -> Any:
             return getattr(answer, name)
         return answer[name]
     except (KeyError, IndexError, TypeError, AttributeError):
-        raise InputError(f"answer={name!r} is no part of what the model answers with, {described(answer)}") from None
+        raise InputError(
+            f"answer={name!r} is no part of what the model answers with, {described(answer)}"
+        ) from None
 
 
 def two_logits(answer: Tensor, of: str) -> Tensor:
@@ -109,13 +128,21 @@ def two_logits(answer: Tensor, of: str) -> Tensor:
         tensor([[0.7500, 0.2500],
                 [0.2500, 0.7500]])
     """
-    if not isinstance(answer, Tensor) or tuple(answer.shape[1:]) not in ((), (1,)) or not answer.dim():
-        raise InputError(f"binary={of!r} is for one number an image, (B,) or (B, 1); it answers {described(answer)}")
+    if (
+        not isinstance(answer, Tensor)
+        or tuple(answer.shape[1:]) not in ((), (1,))
+        or not answer.dim()
+    ):
+        raise InputError(
+            f"binary={of!r} is for one number an image, (B,) or (B, 1); it answers {described(answer)}"
+        )
     second = answer.reshape(len(answer)).float()
     if of == "logit":
         return torch.stack([torch.zeros_like(second), second], dim=1)
     shares = torch.stack([1.0 - second, second], dim=1)
-    return torch.where((shares >= 0.0).all(dim=1, keepdim=True), shares, torch.nan).log()
+    return torch.where(
+        (shares >= 0.0).all(dim=1, keepdim=True), shares, torch.nan
+    ).log()
 
 
 def _parts(answer: Any) -> dict[str | int, Any]:
@@ -134,8 +161,14 @@ def _way(answer: Any, images: int) -> str:
     if answer is None:
         return ". Does its forward return what it computes?"
     if parts := _parts(answer):
-        shapes = {name: tuple(getattr(part, "shape", ())) for name, part in parts.items()}
-        fitting = [name for name, shape in shapes.items() if len(shape) == 2 and shape[0] == images and shape[1] > 1]
+        shapes = {
+            name: tuple(getattr(part, "shape", ())) for name, part in parts.items()
+        }
+        fitting = [
+            name
+            for name, shape in shapes.items()
+            if len(shape) == 2 and shape[0] == images and shape[1] > 1
+        ]
         named = ["logits"] if "logits" in parts else fitting or [*parts][:1]
         words = " or ".join(f"answer={name!r}" for name in named)
         return f". rs.wrap(model, {words}) takes that part of it"

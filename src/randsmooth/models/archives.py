@@ -6,13 +6,24 @@ from typing import IO
 
 from randsmooth.errors import InputError
 
-END = struct.Struct("<4s4H2LH")  # signature, disks, entries, and length, place and comment of the directory
-LOCATOR = struct.Struct("<4sLQL")  # signature, disk and place of the longer record below, disks
+END = struct.Struct(
+    "<4s4H2LH"
+)  # signature, disks, entries, and length, place and comment of the directory
+LOCATOR = struct.Struct(
+    "<4sLQL"
+)  # signature, disk and place of the longer record below, disks
 END64 = struct.Struct("<4sQ2H2L4Q")  # as END, with numbers of 64 bits
 MOST_PACKED = 2**24  # bytes of the code of a program, unpacked
 MOST_BEHIND = 2**16  # bytes after the end of the directory
 
-BROKEN = (zipfile.BadZipFile, ValueError, NotImplementedError, struct.error, OverflowError, OSError)
+BROKEN = (
+    zipfile.BadZipFile,
+    ValueError,
+    NotImplementedError,
+    struct.error,
+    OverflowError,
+    OSError,
+)
 
 
 def check_archive(file: IO[bytes], size: int, packed: str = "") -> dict[str, int]:
@@ -39,11 +50,18 @@ def check_archive(file: IO[bytes], size: int, packed: str = "") -> dict[str, int
     except BROKEN as error:
         raise InputError(str(error)) from None
     sizes = {entry.filename: entry.file_size for entry in entries}
-    plain = all(entry.orig_filename == entry.filename and "\\" not in entry.filename for entry in entries)
+    plain = all(
+        entry.orig_filename == entry.filename and "\\" not in entry.filename
+        for entry in entries
+    )
     if not plain or len({name.casefold() for name in sizes}) < len(entries):
-        raise InputError("two readers may find different entries in it: a name occurs twice, or is no plain one")
+        raise InputError(
+            "two readers may find different entries in it: a name occurs twice, or is no plain one"
+        )
     code = [entry for entry in entries if packed and f"/{packed}/" in entry.filename]
-    stored = [entry for entry in entries if not packed or f"/{packed}/" not in entry.filename]
+    stored = [
+        entry for entry in entries if not packed or f"/{packed}/" not in entry.filename
+    ]
     whole = all(entry.compress_type == zipfile.ZIP_STORED for entry in stored)
     alike = all(entry.compress_size == entry.file_size for entry in stored)
     if not whole or not alike or sum(entry.file_size for entry in stored) > size:

@@ -13,7 +13,14 @@ from randsmooth.data.decode import LUMA
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, check_known
 from randsmooth.models.answers import check_logits, part_of, two_logits, with_a_class
-from randsmooth.models.base_classifier import Around, as_module, for_classes, for_columns, foreign_parts, notes_of
+from randsmooth.models.base_classifier import (
+    Around,
+    as_module,
+    for_classes,
+    for_columns,
+    foreign_parts,
+    notes_of,
+)
 
 CHANNELS: dict[int | str, str] = {
     1: "grey values of red, green and blue",
@@ -24,9 +31,15 @@ INTERPOLATIONS, LAYOUTS = ("bilinear", "bicubic"), ("NCHW", "NHWC", "rows")
 SMALLEST = 1e-30  # a probability below is taken for it, so that its logarithm is finite
 AFTER: dict[str, tuple[str, Callable[[Tensor], Tensor]]] = {
     "add": ("a softmax over the logits", lambda logits: logits.softmax(dim=1)),
-    "remove": ("the logarithm of the probabilities", lambda shares: shares.clamp_min(SMALLEST).log()),
+    "remove": (
+        "the logarithm of the probabilities",
+        lambda shares: shares.clamp_min(SMALLEST).log(),
+    ),
 }
-BINARY = ("logit", "probability")  # what a model of two classes may say of the second one alone
+BINARY = (
+    "logit",
+    "probability",
+)  # what a model of two classes may say of the second one alone
 RULES = {
     "logits": "the mean of the members' logits",
     "probabilities": "the mean of the members' probabilities",
@@ -38,7 +51,9 @@ PARTS = 4  # the images on which the first members differ are answered in parts 
 class Step(nn.Module):
     """A step without a train mode: a function of a batch and of tensors, which says in `words` what it does."""
 
-    def __init__(self, words: str, function: Callable[..., Tensor], *tensors: Tensor) -> None:
+    def __init__(
+        self, words: str, function: Callable[..., Tensor], *tensors: Tensor
+    ) -> None:
         super().__init__()
         self.words, self.function = words, function
         for place, tensor in enumerate(tensors):  # which move with the model
@@ -71,14 +86,24 @@ def resize_step(size: int | Sequence[int], interpolation: str) -> Step:
 
     def resize(x: Tensor) -> Tensor:
         old = int(x.shape[2]), int(x.shape[3])
-        new = sides if len(sides) == 2 else tuple(max(sides[0], sides[0] * side // min(old)) for side in old)
+        new = (
+            sides
+            if len(sides) == 2
+            else tuple(max(sides[0], sides[0] * side // min(old)) for side in old)
+        )
         if new == old:
             return x
         # antialias filters where an image shrinks, and makes the bicubic kernel Pillow's
         filters = new[0] < old[0] or new[1] < old[1] or interpolation == "bicubic"
-        return F.interpolate(x, size=new, mode=interpolation, align_corners=False, antialias=filters)
+        return F.interpolate(
+            x, size=new, mode=interpolation, align_corners=False, antialias=filters
+        )
 
-    to = " x ".join(map(str, sides)) if len(sides) == 2 else f"{sides[0]} on the shorter side"
+    to = (
+        " x ".join(map(str, sides))
+        if len(sides) == 2
+        else f"{sides[0]} on the shorter side"
+    )
     return Step(f"resized to {to} ({interpolation})", resize)
 
 
@@ -89,29 +114,49 @@ def crop_step(size: int | Sequence[int]) -> Step:
     def crop(x: Tensor) -> Tensor:
         top, left = (int(x.shape[2]) - height) // 2, (int(x.shape[3]) - width) // 2
         if top < 0 or left < 0:
-            raise InputError(f"images of {tuple(x.shape[2:])} have no middle {height} x {width} to crop")
+            raise InputError(
+                f"images of {tuple(x.shape[2:])} have no middle {height} x {width} to crop"
+            )
         return x[:, :, top : top + height, left : left + width]
 
     return Step(f"the middle {height} x {width} cut out", crop)
 
 
-def normalise_step(mean: float | Sequence[float] | None, std: float | Sequence[float] | None, scale: float) -> Step:
+def normalise_step(
+    mean: float | Sequence[float] | None,
+    std: float | Sequence[float] | None,
+    scale: float,
+) -> Step:
     """(scale * x - mean) / std, with a number for each channel or one for all."""
-    means, stds = _numbers("mean", 0.0 if mean is None else mean), _numbers("std", 1.0 if std is None else std)
+    means, stds = (
+        _numbers("mean", 0.0 if mean is None else mean),
+        _numbers("std", 1.0 if std is None else std),
+    )
     numbers = max(len(means), len(stds))
-    if {len(means), len(stds)} - {1, numbers} or not min(*stds, *_numbers("scale", scale)) > 0.0:
+    if {len(means), len(stds)} - {1, numbers} or not min(
+        *stds, *_numbers("scale", scale)
+    ) > 0.0:
         expected = "expected as many numbers for mean as for std, one for each channel, and std and scale above 0"
-        raise InputError(f"mean={shown(means)}, std={shown(stds)} and scale={scale}: {expected}")
+        raise InputError(
+            f"mean={shown(means)}, std={shown(stds)} and scale={scale}: {expected}"
+        )
 
     def normalise(x: Tensor, mean: Tensor, std: Tensor) -> Tensor:
-        if numbers not in (1, x.shape[1]):  # torch would repeat a single channel, which no note says
+        if numbers not in (
+            1,
+            x.shape[1],
+        ):  # torch would repeat a single channel, which no note says
             way = f"rs.wrap(model, channels={numbers}) makes as many"
-            raise InputError(f"mean and std are {numbers} numbers for images of {x.shape[1]} channels: {way}")
+            raise InputError(
+                f"mean and std are {numbers} numbers for images of {x.shape[1]} channels: {way}"
+            )
         return ((x if scale == 1.0 else scale * x) - mean) / std
 
     words = [f"multiplied by {scale:g}"] if scale != 1.0 else []
     if mean is not None or std is not None:
-        by_mean, by_std = (", ".join(f"{value:g}" for value in values) for values in (means, stds))
+        by_mean, by_std = (
+            ", ".join(f"{value:g}" for value in values) for values in (means, stds)
+        )
         words.append(f"normalised by mean {by_mean} and std {by_std}")
     return Step(" and ".join(words), normalise, _per_channel(means), _per_channel(stds))
 
@@ -136,26 +181,47 @@ class Wrapped(Around):
     answering = "inner"
 
     def __init__(
-        self, before: Sequence[Step], model: nn.Module, after: Sequence[Step], part: str | int | None = None
+        self,
+        before: Sequence[Step],
+        model: nn.Module,
+        after: Sequence[Step],
+        part: str | int | None = None,
     ) -> None:
         super().__init__()
         self.part = part
-        self.before, self.inner, self.after = nn.Sequential(*before).eval(), model, nn.Sequential(*after).eval()
+        self.before, self.inner, self.after = (
+            nn.Sequential(*before).eval(),
+            model,
+            nn.Sequential(*after).eval(),
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
         before = tuple(f"after noise: {step.words}" for step in self.before)
-        taken = () if self.part is None else (f"the part {shown(repr(self.part))} of its answer",)
-        after = (f"after the model: {words}" for words in (*taken, *(step.words for step in self.after)))
+        taken = (
+            ()
+            if self.part is None
+            else (f"the part {shown(repr(self.part))} of its answer",)
+        )
+        after = (
+            f"after the model: {words}"
+            for words in (*taken, *(step.words for step in self.after))
+        )
         return (*before, *notes_of(self.inner), *after)
 
     def forward(self, x: Tensor) -> Tensor:
         """Logits (B, K) of images (B, C, H, W) of the data set's own size: in [0, 1] before noise."""
         if len(self.before) and x.dim() != 4:
-            raise InputError(f"{self.notes[0]}: this is for images (C, H, W); inputs have shape {tuple(x.shape[1:])}")
+            raise InputError(
+                f"{self.notes[0]}: this is for images (C, H, W); inputs have shape {tuple(x.shape[1:])}"
+            )
         answer = self.inner(self.before(x))
         # the networks of transformers have them as `logits`
-        part = getattr(answer, "logits", answer) if self.part is None else part_of(answer, self.part)
+        part = (
+            getattr(answer, "logits", answer)
+            if self.part is None
+            else part_of(answer, self.part)
+        )
         logits: Tensor = self.after(part)
         return logits
 
@@ -215,17 +281,33 @@ def wrap(
     check_known("softmax", AFTER, *([] if softmax is None else [softmax]))
     check_known("binary", BINARY, *([] if binary is None else [binary]))
     resizing = partial(resize_step, interpolation=interpolation)
-    steps: dict[Callable[[Any], Step], Any] = {channels_step: channels, resizing: resize, crop_step: crop}
+    steps: dict[Callable[[Any], Step], Any] = {
+        channels_step: channels,
+        resizing: resize,
+        crop_step: crop,
+    }
     before = [step(given) for step, given in steps.items() if given is not None]
     if mean is not None or std is not None or scale not in (None, 1.0):
         before.append(normalise_step(mean, std, 1.0 if scale is None else scale))
     if layout == "NHWC":
-        before.append(Step("channels on the last axis", lambda x: x.permute(0, 2, 3, 1).contiguous()))
+        before.append(
+            Step(
+                "channels on the last axis",
+                lambda x: x.permute(0, 2, 3, 1).contiguous(),
+            )
+        )
     if layout == "rows":
-        before.append(Step("its numbers in one row, by channel, row and column", lambda x: x.flatten(1)))
+        before.append(
+            Step(
+                "its numbers in one row, by channel, row and column",
+                lambda x: x.flatten(1),
+            )
+        )
     after = list[Step]()
     if binary is not None:
-        after.append(Step(f"two logits of one {binary}", partial(two_logits, of=binary)))
+        after.append(
+            Step(f"two logits of one {binary}", partial(two_logits, of=binary))
+        )
     if softmax is not None:
         after.append(Step(*AFTER[softmax]))
     return Wrapped(before, as_module(model, num_classes), after, answer)
@@ -233,15 +315,23 @@ def wrap(
 
 def _size(name: str, size: int | Sequence[int]) -> tuple[int, ...]:
     sides = (size,) if isinstance(size, int) else tuple(size)
-    if not 1 <= len(sides) <= 2 or not all(type(side) is int and side > 0 for side in sides):
-        raise InputError(f"{name}={shown(repr(size))} must be a side or (height, width), in pixels")
+    if not 1 <= len(sides) <= 2 or not all(
+        type(side) is int and side > 0 for side in sides
+    ):
+        raise InputError(
+            f"{name}={shown(repr(size))} must be a side or (height, width), in pixels"
+        )
     return sides
 
 
 def _numbers(name: str, given: float | Sequence[float]) -> list[float]:
     values = [given] if isinstance(given, int | float) else list(given)
-    if not values or not all(isinstance(v, int | float) and abs(v) <= 1e30 for v in values):
-        raise InputError(f"{name}={shown(repr(given))} must be a finite number, or one for each channel")
+    if not values or not all(
+        isinstance(v, int | float) and abs(v) <= 1e30 for v in values
+    ):
+        raise InputError(
+            f"{name}={shown(repr(given))} must be a finite number, or one for each channel"
+        )
     return [float(value) for value in values]
 
 
@@ -288,13 +378,25 @@ class Ensemble(Around):
         num_classes: int | None = None,
     ) -> None:
         super().__init__()
-        if not isinstance(members, Sequence) or isinstance(members, str) or len(members) < 2:
-            raise InputError(f"an ensemble is a list of at least two members; got {shown(repr(members))}")
+        if (
+            not isinstance(members, Sequence)
+            or isinstance(members, str)
+            or len(members) < 2
+        ):
+            raise InputError(
+                f"an ensemble is a list of at least two members; got {shown(repr(members))}"
+            )
         check_known("rule of an ensemble", RULES, rule)
-        if consensus is not None and not (type(consensus) is int and 2 <= consensus < len(members)):
-            raise InputError(f"consensus={shown(repr(consensus))} must be a whole number from 2 to {len(members) - 1}")
+        if consensus is not None and not (
+            type(consensus) is int and 2 <= consensus < len(members)
+        ):
+            raise InputError(
+                f"consensus={shown(repr(consensus))} must be a whole number from 2 to {len(members) - 1}"
+            )
         self.rule, self.consensus = rule, consensus
-        self.members = nn.ModuleList(as_module(member, num_classes) for member in members)
+        self.members = nn.ModuleList(
+            as_module(member, num_classes) for member in members
+        )
         self.members.training = False
 
     def answers(self) -> Sequence[nn.Module]:
@@ -303,15 +405,28 @@ class Ensemble(Around):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        first = f"; where the first {self.consensus} agree, they alone answer" if self.consensus is not None else ""
+        first = (
+            f"; where the first {self.consensus} agree, they alone answer"
+            if self.consensus is not None
+            else ""
+        )
         members = enumerate(self.members, start=1)
-        inner = (f"member {place}: {note}" for place, member in members for note in notes_of(member))
-        return (f"an ensemble of {len(self.members)}: {RULES[self.rule]}{first}", *inner)
+        inner = (
+            f"member {place}: {note}"
+            for place, member in members
+            for note in notes_of(member)
+        )
+        return (
+            f"an ensemble of {len(self.members)}: {RULES[self.rule]}{first}",
+            *inner,
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         """Logits (B, K) of images (B, C, H, W); of the rule "vote" the shares of votes."""
         if self.consensus is None:
-            return self._together([_member_logits(member, x) for member in self.members])
+            return self._together(
+                [_member_logits(member, x) for member in self.members]
+            )
         return self._until_consensus(x, self.consensus)
 
     def _until_consensus(self, x: Tensor, first: int) -> Tensor:
@@ -322,33 +437,51 @@ class Ensemble(Around):
         differ = ((classes != classes[0]).any(dim=0)).nonzero()[:, 0]
         if not len(differ):
             return together
-        others = [self._in_parts(member, x[differ], -(-len(x) // PARTS)) for member in self.members[first:]]
-        return together.index_copy(0, differ, self._together([*(answer[differ] for answer in answers), *others]))
+        others = [
+            self._in_parts(member, x[differ], -(-len(x) // PARTS))
+            for member in self.members[first:]
+        ]
+        return together.index_copy(
+            0,
+            differ,
+            self._together([*(answer[differ] for answer in answers), *others]),
+        )
 
     def _in_parts(self, member: nn.Module, x: Tensor, rows: int) -> Tensor:
         """Logits of `member`, asked in batches of `rows` images: so they are rounded alike however many there are."""
-        parts = [F.pad(part, (0, 0) * (x.dim() - 1) + (0, rows - len(part))) for part in x.split(rows)]
+        parts = [
+            F.pad(part, (0, 0) * (x.dim() - 1) + (0, rows - len(part)))
+            for part in x.split(rows)
+        ]
         return torch.cat([_member_logits(member, part) for part in parts])[: len(x)]
 
     def _together(self, answers: Sequence[Tensor]) -> Tensor:
         """(B, K) of the first members' answers (B, K) by the rule."""
         widths = sorted({int(answer.shape[1]) for answer in answers})
         if len(widths) > 1:
-            raise InputError(f"the members give {' and '.join(map(str, widths))} logits; expected one number")
+            raise InputError(
+                f"the members give {' and '.join(map(str, widths))} logits; expected one number"
+            )
         if self.rule == "probabilities":
             logs = [F.log_softmax(answer.float(), dim=1) for answer in answers]
             shares = (torch.ones(len(logs), device=logs[0].device) / len(logs)).log()
             return torch.logsumexp(torch.stack(logs) + shares[:, None, None], dim=0)
         votes = _votes if self.rule == "vote" else torch.Tensor.float
-        return torch.stack([votes(answer) for answer in answers]).sum(dim=0) / len(answers)
+        return torch.stack([votes(answer) for answer in answers]).sum(dim=0) / len(
+            answers
+        )
 
     def for_classes(self, classes: Sequence[str]) -> Self:
         """The same, answering for `classes`; members that know other classes are refused."""
         return self._with([for_classes(member, classes) for member in self.members])
 
-    def for_columns(self, columns: Sequence[str], held: Sequence[Categories] = ()) -> Self:
+    def for_columns(
+        self, columns: Sequence[str], held: Sequence[Categories] = ()
+    ) -> Self:
         """The same, taking features of these names; members that know others are refused."""
-        return self._with([for_columns(member, columns, held) for member in self.members])
+        return self._with(
+            [for_columns(member, columns, held) for member in self.members]
+        )
 
     def _with(self, members: Sequence[nn.Module]) -> Self:
         """The same with other members in the places of these."""
@@ -381,4 +514,7 @@ def traceable(model: object) -> bool:
     """
     if not isinstance(model, nn.Module) or foreign_parts(model):
         return False
-    return not any(isinstance(module, Ensemble) and module.consensus is not None for module in model.modules())
+    return not any(
+        isinstance(module, Ensemble) and module.consensus is not None
+        for module in model.modules()
+    )

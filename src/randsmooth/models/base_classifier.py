@@ -14,7 +14,13 @@ from randsmooth.data.arrays import into_unit_range
 from randsmooth.data.dataset_spec import Categories, is_image
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, article
-from randsmooth.models.adapters.foreign_model import EstimatorModel, ForeignModel, FunctionModel, PythonModel, no_table
+from randsmooth.models.adapters.foreign_model import (
+    EstimatorModel,
+    ForeignModel,
+    FunctionModel,
+    PythonModel,
+    no_table,
+)
 from randsmooth.models.adapters.torch_program import Program, is_program
 from randsmooth.models.sources import open_source
 
@@ -44,7 +50,11 @@ def adapt(model: object, *, num_classes: int | None = None) -> BaseClassifier:
         randsmooth.errors.InputError: the model is an int, 3; expected a torch.nn.Module, ...
     """
     base = _adapted(model)
-    return base if num_classes is None or isinstance(base, nn.Module) else base.with_num_classes(num_classes)
+    return (
+        base
+        if num_classes is None or isinstance(base, nn.Module)
+        else base.with_num_classes(num_classes)
+    )
 
 
 def _adapted(model: Any) -> BaseClassifier:
@@ -54,7 +64,9 @@ def _adapted(model: Any) -> BaseClassifier:
         return Program(model)
     if EstimatorModel.takes(model):
         return EstimatorModel(model)
-    if callable(model) and not isinstance(model, type):  # of a class an instance may be meant
+    if callable(model) and not isinstance(
+        model, type
+    ):  # of a class an instance may be meant
         return FunctionModel(model)
     kinds = "a torch.export program, a scikit-learn estimator, or a function from arrays (B, ...) to logits or labels"
     given = f"{article(type(model).__name__)}, {shown(repr(model))}"
@@ -63,7 +75,11 @@ def _adapted(model: Any) -> BaseClassifier:
 
 def is_model(value: object) -> bool:
     """Whether `value` is a model already, other than a function, which may be there to make one."""
-    return isinstance(value, nn.Module | ForeignModel) or is_program(value) or EstimatorModel.takes(value)
+    return (
+        isinstance(value, nn.Module | ForeignModel)
+        or is_program(value)
+        or EstimatorModel.takes(value)
+    )
 
 
 class Around(nn.Module):
@@ -90,24 +106,42 @@ class Around(nn.Module):
     @property
     def num_classes(self) -> int | None:
         """K, where a model says it."""
-        return next((k for model in self.answers() if (k := getattr(model, "num_classes", None)) is not None), None)
+        return next(
+            (
+                k
+                for model in self.answers()
+                if (k := getattr(model, "num_classes", None)) is not None
+            ),
+            None,
+        )
 
     @property
     def provenance(self) -> dict[str, Any]:
         """What the models that say it say alike of how they were trained, such as the data set and sigma."""
         said = [provenance_of(model) for model in self.answers()]
         facts = (fact for each in said for fact in each.items())
-        return {key: value for key, value in facts if all(each.get(key, value) == value for each in said)}
+        return {
+            key: value
+            for key, value in facts
+            if all(each.get(key, value) == value for each in said)
+        }
 
     def for_classes(self, classes: Sequence[str]) -> Self:
         """The same, answering for `classes` in their order. InputError where a model knows others."""
         if not self.answering:
             return self
-        return self.replace(**{self.answering: for_classes(self.get_submodule(self.answering), classes)})
+        return self.replace(
+            **{self.answering: for_classes(self.get_submodule(self.answering), classes)}
+        )
 
-    def for_columns(self, columns: Sequence[str], held: Sequence[Categories] = ()) -> Self:
+    def for_columns(
+        self, columns: Sequence[str], held: Sequence[Categories] = ()
+    ) -> Self:
         """The same, taking features whose names are `columns` in their order. InputError where a model knows others."""
-        parts = {name: for_columns(part, columns, held) for name, part in self.named_children()}
+        parts = {
+            name: for_columns(part, columns, held)
+            for name, part in self.named_children()
+        }
         return self.replace(**parts)
 
     def replace(self, **modules: nn.Module) -> Self:
@@ -146,18 +180,24 @@ class ForeignPart(Around):
         """One that answers for these `classes` in their order."""
         return type(self)(self.model.for_classes(classes))
 
-    def for_columns(self, columns: Sequence[str], held: Sequence[Categories] = ()) -> Self:
+    def for_columns(
+        self, columns: Sequence[str], held: Sequence[Categories] = ()
+    ) -> Self:
         """One that takes features of these names in their order."""
         return type(self)(self.model.for_columns(columns, held))
 
     def forward(self, x: Tensor) -> Tensor:
         """Logits or votes (B, K), float32."""
         if is_traced():  # a trace would keep this answer for all images
-            raise RuntimeError(f"{article(self.kind)} cannot be traced; use the torch backend")
+            raise RuntimeError(
+                f"{article(self.kind)} cannot be traced; use the torch backend"
+            )
         if self.run is not None:
             return self.run(x)
         if not isinstance(self.model, PythonModel):
-            raise InputError(f"a part that is {article(self.kind)} answers in a certification, not by itself")
+            raise InputError(
+                f"a part that is {article(self.kind)} answers in a certification, not by itself"
+            )
         with self._turn:
             return self.model.answer(x.detach().float()).to(x.device, torch.float32)
 
@@ -175,7 +215,10 @@ class ForeignPart(Around):
 
 def as_module(model: object, num_classes: int | None = None) -> nn.Module:
     """What can be certified, or is named as in `open_source`, as a module or a part of one. Errors as there."""
-    base = adapt(open_source(model) if isinstance(model, str | Path) else model, num_classes=num_classes)
+    base = adapt(
+        open_source(model) if isinstance(model, str | Path) else model,
+        num_classes=num_classes,
+    )
     return base if isinstance(base, nn.Module) else ForeignPart(base)
 
 
@@ -203,7 +246,11 @@ def for_classes(model: M, classes: Sequence[str]) -> M:
         >>> for_classes(network, ["cat", "dog"]) is network
         True
     """
-    told = model.for_classes(classes) if isinstance(model, ForeignModel | Around) else model
+    told = (
+        model.for_classes(classes)
+        if isinstance(model, ForeignModel | Around)
+        else model
+    )
     return cast(M, told)  # of the model's own kind: `for_classes` returns Self
 
 
@@ -222,7 +269,9 @@ def for_columns(model: M, columns: Sequence[str], held: Sequence[Categories] = (
     if isinstance(model, ForeignModel | Around):
         return cast(M, model.for_columns(columns, held))
     if held:
-        raise InputError(f"the model, a torch module, takes numbers alone: {no_table(held)}")
+        raise InputError(
+            f"the model, a torch module, takes numbers alone: {no_table(held)}"
+        )
     return model
 
 
@@ -266,23 +315,39 @@ divide by the value of white, 255
     """
     if not isinstance(x, Tensor) or not x.is_floating_point():
         kind = x.dtype if isinstance(x, Tensor) else type(x).__name__
-        raise InputError(f"images are {kind}; expected a tensor of floats in [0, 1]: torch.as_tensor(x) / 255")
+        raise InputError(
+            f"images are {kind}; expected a tensor of floats in [0, 1]: torch.as_tensor(x) / 255"
+        )
     if x.layout != torch.strided or x.device.type == "meta":
-        kind = "meta" if x.device.type == "meta" else str(x.layout).removeprefix("torch.")
-        raise InputError(f"the inputs are a tensor {tuple(x.shape)} of the kind {kind}: give x.to_dense(), with values")
+        kind = (
+            "meta" if x.device.type == "meta" else str(x.layout).removeprefix("torch.")
+        )
+        raise InputError(
+            f"the inputs are a tensor {tuple(x.shape)} of the kind {kind}: give x.to_dense(), with values"
+        )
     if x.ndim not in (2, 4) if shape is None else tuple(x.shape[1:]) != shape:
-        expected = "(B, C, H, W), or (B, d) of features" if shape is None else f"(B, {', '.join(map(str, shape))})"
+        expected = (
+            "(B, C, H, W), or (B, d) of features"
+            if shape is None
+            else f"(B, {', '.join(map(str, shape))})"
+        )
         way = "x[None] makes a batch of one; of signals and the like say the shape of one, shape=(C, T)"
-        raise InputError(f"images have shape {tuple(x.shape)}; expected {expected}: {way}")
+        raise InputError(
+            f"images have shape {tuple(x.shape)}; expected {expected}: {way}"
+        )
     if not is_image(x.shape[1:]):
         if bool((bad := ~x.isfinite().flatten(1).all(1)).any()):
-            raise InputError(f"input {int(bad.nonzero()[0])} has NaN or infinite features: fill them in first")
+            raise InputError(
+                f"input {int(bad.nonzero()[0])} has NaN or infinite features: fill them in first"
+            )
         return x
     wrong = ~((x >= 0) & (x <= 1)).flatten(1).all(1)  # (B,) true for NaN
     if bool(wrong.any()):
         first, least, most = int(wrong.nonzero()[0]), float(x.min()), float(x.max())
         found = f"values in [{least:.6g}, {most:.6g}], first image {first}"
-        raise InputError(f"the images have {found}; expected [0, 1]: {into_unit_range(least, most)}")
+        raise InputError(
+            f"the images have {found}; expected [0, 1]: {into_unit_range(least, most)}"
+        )
     return x
 
 
@@ -301,10 +366,14 @@ def pick_device(name: str | torch.device) -> torch.device:
     """
     found = re.fullmatch(r"auto|cpu|cuda(?::(\d{1,4}))?", str(name), re.ASCII)
     if found is None:
-        raise InputError(f"device={str(name)!r} must be auto, cpu, cuda or, of several GPUs, cuda:0, cuda:1, ...")
+        raise InputError(
+            f"device={str(name)!r} must be auto, cpu, cuda or, of several GPUs, cuda:0, cuda:1, ..."
+        )
     devices = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if str(name) in ("auto", "cpu"):
         return torch.device("cuda" if devices and str(name) == "auto" else "cpu")
     if int(found[1] or 0) >= devices:
-        raise InputError(f"device={str(name)!r}: torch sees {devices} CUDA devices, numbered from 0; use --device cpu")
+        raise InputError(
+            f"device={str(name)!r}: torch sees {devices} CUDA devices, numbered from 0; use --device cpu"
+        )
     return torch.device(str(name))

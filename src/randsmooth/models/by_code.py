@@ -18,7 +18,9 @@ from randsmooth.models.sources import check_arguments
 
 OPTION = "argv:"  # begins the name of an argument that is an option of the code's own command line
 
-_OPTIONS_OF: dict[str, list[str]] = {}  # of modules that were imported, which read them then and never again
+_OPTIONS_OF: dict[
+    str, list[str]
+] = {}  # of modules that were imported, which read them then and never again
 
 
 def from_code(source: str, **model_args: Any) -> Any:
@@ -31,8 +33,12 @@ def from_code(source: str, **model_args: Any) -> Any:
         InputError: the code cannot be imported, ends the program, has no such name, or what it names fails.
     """
     place, _, name = str(source).rpartition(":")
-    options = options_of({key: value for key, value in model_args.items() if key.startswith(OPTION)})
-    arguments = {key: value for key, value in model_args.items() if not key.startswith(OPTION)}
+    options = options_of(
+        {key: value for key, value in model_args.items() if key.startswith(OPTION)}
+    )
+    arguments = {
+        key: value for key, value in model_args.items() if not key.startswith(OPTION)
+    }
     with _command_line(place, options):
         return _made(place, name, options, arguments)
 
@@ -56,15 +62,25 @@ def options_of(given: Mapping[str, Any]) -> list[str]:
     return words
 
 
-def _made(place: str, name: str, options: Sequence[str], arguments: dict[str, Any]) -> Any:
+def _made(
+    place: str, name: str, options: Sequence[str], arguments: dict[str, Any]
+) -> Any:
     """What is called `name` in the code at `place`, or what it returns."""
     _importable(Path.cwd())
     with _naming_fault(f"{place} cannot be imported"):
-        module = _module_in(Path(place).resolve()) if place.lower().endswith(".py") else _module(place, options)
+        module = (
+            _module_in(Path(place).resolve())
+            if place.lower().endswith(".py")
+            else _module(place, options)
+        )
     found, where = module, module.__file__ or module.__name__
     for part in name.split("."):
         if not hasattr(found, part):
-            names = [each for each, value in vars(module).items() if callable(value) and each[0] != "_"]
+            names = [
+                each
+                for each, value in vars(module).items()
+                if callable(value) and each[0] != "_"
+            ]
             raise unknown(f"name in {where}", name, names)
         found = getattr(found, part)
     if not is_model(found) and callable(found):
@@ -72,7 +88,9 @@ def _made(place: str, name: str, options: Sequence[str], arguments: dict[str, An
         with _naming_fault(f"{where}:{name} failed"):
             return found(**arguments)
     if arguments:
-        raise InputError(f"{where}:{name} is a model, not a function, so it takes no arguments; got {[*arguments]}")
+        raise InputError(
+            f"{where}:{name} is a model, not a function, so it takes no arguments; got {[*arguments]}"
+        )
     return found
 
 
@@ -98,7 +116,9 @@ def _module(place: str, options: Sequence[str]) -> ModuleType:
     before = _OPTIONS_OF.get(place, [])
     if place in sys.modules and before != [*options]:
         had = " ".join(before) or "none"
-        raise InputError(f"{place} was imported before, with the options {had}, and reads them once: start anew")
+        raise InputError(
+            f"{place} was imported before, with the options {had}, and reads them once: start anew"
+        )
     module: ModuleType = pkgutil.resolve_name(f"{place}:")
     _OPTIONS_OF[place] = [*options]
     return module
@@ -124,10 +144,14 @@ def _naming_fault(fault: str) -> Iterator[None]:
     except InputError:
         raise
     except SystemExit as error:  # as argparse ends where it misses an option
-        said = shown(error) if isinstance(error.code, str) else f"exit status {error.code}"
+        said = (
+            shown(error) if isinstance(error.code, str) else f"exit status {error.code}"
+        )
         way = "options of its own command line are given by --model-arg argv:NAME=VALUE"
         raise InputError(f"{fault}: it ended the program ({said}); {way}") from error
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         reason = f"{type(error).__name__}: {shown(error)}"
-        raise InputError(f"{fault} ({reason}, in {where.filename}, line {where.lineno})") from error
+        raise InputError(
+            f"{fault} ({reason}, in {where.filename}, line {where.lineno})"
+        ) from error

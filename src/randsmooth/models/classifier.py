@@ -57,13 +57,32 @@ class Classifier(StoredModel):
         super().__init__()
         _check(classes, shape, mean, std, extra_channels)
         channels, side, _ = shape
-        self.arch, self.classes, self.shape = arch, list(classes), (channels, side, side)
+        self.arch, self.classes, self.shape = (
+            arch,
+            list(classes),
+            (channels, side, side),
+        )
         in_channels = channels + extra_channels
-        self.network = build(str(arch), in_channels=in_channels, image_size=side, num_classes=self.num_classes)
-        self.register_buffer("mean", _per_channel(mean, [0.0] * extra_channels), persistent=False)
-        self.register_buffer("std", _per_channel(std, [1.0] * extra_channels), persistent=False)
+        self.network = build(
+            str(arch),
+            in_channels=in_channels,
+            image_size=side,
+            num_classes=self.num_classes,
+        )
+        self.register_buffer(
+            "mean", _per_channel(mean, [0.0] * extra_channels), persistent=False
+        )
+        self.register_buffer(
+            "std", _per_channel(std, [1.0] * extra_channels), persistent=False
+        )
         mean, std = (None if values is None else list(values) for values in (mean, std))
-        self.config = {"arch": arch, "classes": self.classes, "shape": list(shape), "mean": mean, "std": std}
+        self.config = {
+            "arch": arch,
+            "classes": self.classes,
+            "shape": list(shape),
+            "mean": mean,
+            "std": std,
+        }
         self.config |= {"extra_channels": extra_channels} if extra_channels else {}
         self.provenance = {} if provenance is None else provenance
 
@@ -108,23 +127,57 @@ def _check(classes: Any, shape: Any, mean: Any, std: Any, extra: Any) -> None:
     def fail(name: str, value: object, expected: str) -> NoReturn:
         raise InputError(f"{name}={shown(repr(value))}: expected {expected}")
 
-    names = isinstance(classes, list | tuple) and all(isinstance(name, str) for name in classes)
-    if not names or not 2 <= len(classes) == len(set(classes)) or max(map(len, classes)) > LONGEST_NAME:
-        fail("classes", classes, f"at least two different names of at most {LONGEST_NAME:,} characters, as ['0', '1']")
-    sides = list(shape) if isinstance(shape, list | tuple) and all(type(side) is int for side in shape) else []
+    names = isinstance(classes, list | tuple) and all(
+        isinstance(name, str) for name in classes
+    )
+    if (
+        not names
+        or not 2 <= len(classes) == len(set(classes))
+        or max(map(len, classes)) > LONGEST_NAME
+    ):
+        fail(
+            "classes",
+            classes,
+            f"at least two different names of at most {LONGEST_NAME:,} characters, as ['0', '1']",
+        )
+    sides = (
+        list(shape)
+        if isinstance(shape, list | tuple) and all(type(side) is int for side in shape)
+        else []
+    )
     square = len(sides) == 3 and sides[1] == sides[2]
     if not square or not (0 < sides[0] <= MOST_CHANNELS and 0 < sides[1] <= MOST_SIDE):
         most = f"at most {MOST_CHANNELS} channels and {MOST_SIDE} pixels a side"
-        fail("shape", shape, f"[C, H, W] with H = W, such as [3, 32, 32] ({most}): crop or pad to it")
+        fail(
+            "shape",
+            shape,
+            f"[C, H, W] with H = W, such as [3, 32, 32] ({most}): crop or pad to it",
+        )
     if type(extra) is not int or not 0 <= extra <= MOST_CHANNELS:
         fail("extra_channels", extra, f"a number from 0 to {MOST_CHANNELS}")
     for name, values in (("mean", mean), ("std", std)):
-        numbers = isinstance(values, list | tuple) and all(type(value) in (int, float) for value in values)
-        if values is not None and not (numbers and len(values) == sides[0] and all(abs(v) <= LARGEST for v in values)):
-            fail(name, values, f"{sides[0]} finite numbers, one a channel, or nothing for no normalisation")
+        numbers = isinstance(values, list | tuple) and all(
+            type(value) in (int, float) for value in values
+        )
+        if values is not None and not (
+            numbers
+            and len(values) == sides[0]
+            and all(abs(v) <= LARGEST for v in values)
+        ):
+            fail(
+                name,
+                values,
+                f"{sides[0]} finite numbers, one a channel, or nothing for no normalisation",
+            )
     if (mean is None) != (std is None) or min(std or (1.0,)) < SMALLEST:
         fail("std", std, f"positive numbers, and both or neither of it and mean={mean}")
 
 
-def _per_channel(values: Sequence[float] | None, extra: Sequence[float]) -> Tensor | None:
-    return None if values is None else torch.tensor([*values, *extra], dtype=torch.float32).reshape(1, -1, 1, 1)
+def _per_channel(
+    values: Sequence[float] | None, extra: Sequence[float]
+) -> Tensor | None:
+    return (
+        None
+        if values is None
+        else torch.tensor([*values, *extra], dtype=torch.float32).reshape(1, -1, 1, 1)
+    )

@@ -12,7 +12,13 @@ from torch import Tensor, nn
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, article
 from randsmooth.extras import needs
-from randsmooth.models.base_classifier import Around, as_module, is_traced, notes_of, pick_device
+from randsmooth.models.base_classifier import (
+    Around,
+    as_module,
+    is_traced,
+    notes_of,
+    pick_device,
+)
 from randsmooth.models.folder import StoredModel
 from randsmooth.models.library_folders import (
     FEWEST_TENSORS,
@@ -56,8 +62,14 @@ class DnCNN(nn.Module):
             # eps as released. Their momentum, 0.95, would keep little more than the last batch: torch counts the share
             # of the new batch, the framework that the number comes from that of the old ones.
             normalised = nn.BatchNorm2d(width, eps=1e-4, momentum=0.05)
-            layers += [nn.Conv2d(width, width, 3, padding=1, bias=False), normalised, nn.ReLU()]
-        self.dncnn = nn.Sequential(*layers, nn.Conv2d(width, channels, 3, padding=1, bias=False))
+            layers += [
+                nn.Conv2d(width, width, 3, padding=1, bias=False),
+                normalised,
+                nn.ReLU(),
+            ]
+        self.dncnn = nn.Sequential(
+            *layers, nn.Conv2d(width, channels, 3, padding=1, bias=False)
+        )
         for layer in layers:
             if isinstance(layer, nn.Conv2d):
                 nn.init.orthogonal_(layer.weight)
@@ -89,15 +101,27 @@ class Denoiser(StoredModel):
 
     kind = "denoiser"
 
-    def __init__(self, *, channels: int, arch: str = USUAL, provenance: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        channels: int,
+        arch: str = USUAL,
+        provenance: dict[str, Any] | None = None,
+    ) -> None:
         super().__init__()
         if type(channels) is not int or not 1 <= channels <= MOST_CHANNELS:
-            raise InputError(f"channels={shown(repr(channels))}: expected 1 (grey) to {MOST_CHANNELS}, usually 3 (RGB)")
-        match = re.fullmatch(r"dncnn-(\d{1,4})x(\d{1,4})", USUAL if arch == "dncnn" else str(arch))
+            raise InputError(
+                f"channels={shown(repr(channels))}: expected 1 (grey) to {MOST_CHANNELS}, usually 3 (RGB)"
+            )
+        match = re.fullmatch(
+            r"dncnn-(\d{1,4})x(\d{1,4})", USUAL if arch == "dncnn" else str(arch)
+        )
         depth, width = (int(match[1]), int(match[2])) if match else (0, 0)
         if depth not in DEPTHS or width not in WIDTHS:
             limits = f"depth from {DEPTHS[0]} to {DEPTHS[-1]}, width from {WIDTHS[0]} to {WIDTHS[-1]:,}"
-            raise InputError(f"arch={shown(repr(arch))}: expected dncnn-DEPTHxWIDTH, such as {USUAL}, {limits}")
+            raise InputError(
+                f"arch={shown(repr(arch))}: expected dncnn-DEPTHxWIDTH, such as {USUAL}, {limits}"
+            )
         self.arch, self.channels = f"dncnn-{depth}x{width}", channels
         self.network = DnCNN(channels=channels, depth=depth, width=width)
         self.config = {"arch": self.arch, "channels": channels}
@@ -163,20 +187,30 @@ class DiffusionDenoiser(nn.Module):
     ) -> None:
         super().__init__()
         if prediction not in PREDICTIONS:
-            raise InputError(f"prediction={shown(repr(prediction))}: expected one of {', '.join(PREDICTIONS)}")
+            raise InputError(
+                f"prediction={shown(repr(prediction))}: expected one of {', '.join(PREDICTIONS)}"
+            )
         self.network, self.prediction = network, prediction
         self.training = isinstance(network, nn.Module) and network.training
         levels = _noise_levels(alphas_cumprod) / 2.0  # for images in [0, 1]
         least, most = float(levels[0]), float(levels[-1])
-        if not isinstance(sigma, int | float) or not sigma > 0.0 or not least <= sigma <= most:
+        if (
+            not isinstance(sigma, int | float)
+            or not sigma > 0.0
+            or not least <= sigma <= most
+        ):
             known = f"from {least:.3g} to {most:.3g}, for pixels in [0, 1]"
-            raise InputError(f"sigma={shown(repr(sigma))}: the noise levels of this diffusion model are {known}")
+            raise InputError(
+                f"sigma={shown(repr(sigma))}: the noise levels of this diffusion model are {known}"
+            )
         self.sigma = float(sigma)
         self.alpha_bar = 1.0 / (1.0 + 4.0 * self.sigma**2)
         self.timestep = int((levels / self.sigma).log().abs().argmin())
         self.mismatch = float(levels[self.timestep]) / self.sigma - 1.0
         name = getattr(network, "__qualname__", type(network).__qualname__)
-        self.arch = f"one step of the diffusion model {name}"  # in a certificate, as are these:
+        self.arch = (
+            f"one step of the diffusion model {name}"  # in a certificate, as are these:
+        )
         said = ("sigma", "timestep", "alpha_bar", "mismatch", "prediction")
         self.provenance = {fact: getattr(self, fact) for fact in said}
 
@@ -188,33 +222,57 @@ class DiffusionDenoiser(nn.Module):
         if self.prediction == "epsilon":
             x = (x_t - noise * predicted) / signal
         else:
-            x = signal * x_t - noise * predicted if self.prediction == "v_prediction" else predicted
+            x = (
+                signal * x_t - noise * predicted
+                if self.prediction == "v_prediction"
+                else predicted
+            )
         return (x.clamp(-1.0, 1.0) + 1.0) / 2.0
 
     def _prediction(self, x_t: Tensor) -> Tensor:
         """(B, C, H, W) what the network predicts. InputError where it answers with something else."""
-        answer = self.network(x_t, torch.full((x_t.shape[0],), self.timestep, dtype=torch.int64, device=x_t.device))
+        answer = self.network(
+            x_t,
+            torch.full(
+                (x_t.shape[0],), self.timestep, dtype=torch.int64, device=x_t.device
+            ),
+        )
         if not isinstance(answer, Tensor):  # what `diffusers` returns
-            answer = answer[0] if isinstance(answer, tuple) else getattr(answer, "sample", answer)
+            answer = (
+                answer[0]
+                if isinstance(answer, tuple)
+                else getattr(answer, "sample", answer)
+            )
         shape = tuple(getattr(answer, "shape", ()))
         if shape == (len(x_t), 2 * x_t.shape[1], *x_t.shape[2:]):
             answer = answer[:, : x_t.shape[1]]  # the others are a learned variance
         elif shape != x_t.shape:
             got = f"{tuple(x_t.shape)} with {shape or type(answer).__name__}"
-            raise InputError(f"the diffusion model answers {got}; expected the same shape, or twice the channels")
+            raise InputError(
+                f"the diffusion model answers {got}; expected the same shape, or twice the channels"
+            )
         return answer  # type: ignore[no-any-return]
 
 
 def _noise_levels(alphas_cumprod: Tensor | Sequence[float]) -> Tensor:
     """(T,) sqrt((1 - abar_t) / abar_t), the noise in images in [-1, 1]. InputError for what is no schedule."""
     abar = torch.as_tensor(alphas_cumprod, dtype=torch.float64).detach().cpu()
-    if abar.dim() != 1 or not bool((abar.diff() < 0).all()) or not 1 >= abar[0] >= abar[-1] >= 0:
-        raise InputError("alphas_cumprod must be the abar_t of every timestep, from 1 down to 0, and not the betas")
+    if (
+        abar.dim() != 1
+        or not bool((abar.diff() < 0).all())
+        or not 1 >= abar[0] >= abar[-1] >= 0
+    ):
+        raise InputError(
+            "alphas_cumprod must be the abar_t of every timestep, from 1 down to 0, and not the betas"
+        )
     return ((1.0 - abar) / abar).sqrt()
 
 
 def load_denoiser(
-    source: Path | str, *, sigma: float | None = None, device: torch.device | str = "cpu"
+    source: Path | str,
+    *,
+    sigma: float | None = None,
+    device: torch.device | str = "cpu",
 ) -> Denoiser | DiffusionDenoiser:
     """The denoiser in a folder, in eval mode on `device`.
 
@@ -244,29 +302,46 @@ def load_denoiser(
 def _from_diffusers(folder: Path, sigma: float | None) -> DiffusionDenoiser:
     """The unconditional diffusion model in a `folder` of diffusers, in eval mode; InputError where it is another."""
     if sigma is None:
-        raise InputError(f"{folder} is a diffusion model, which must know the noise to remove: give sigma (--sigma)")
+        raise InputError(
+            f"{folder} is a diffusion model, which must know the noise to remove: give sigma (--sigma)"
+        )
     network, scheduler = folder / "unet", folder / "scheduler" / SCHEDULER
     said = read_settings(network / CONFIG)
     if (kind := said.get("_class_name")) != NETWORK:
         way = "pass others as a function of x_t and timesteps to randsmooth.DiffusionDenoiser"
-        raise InputError(f"{network} holds a {shown(repr(kind))}; expected a {NETWORK} (no text or class): {way}")
+        raise InputError(
+            f"{network} holds a {shown(repr(kind))}; expected a {NETWORK} (no text or class): {way}"
+        )
     levels = read_settings(scheduler)
     check_settings(levels, str(scheduler), FEWEST_TENSORS)
     held = checked_weights(network, said, CONFIG, "diffusion_pytorch_model")
     with needs("a diffusion model of diffusers"):
         from diffusers import DDPMScheduler, UNet2DModel
-    how: dict[str, Any] = {"local_files_only": True, "use_safetensors": True, "output_loading_info": True}
+    how: dict[str, Any] = {
+        "local_files_only": True,
+        "use_safetensors": True,
+        "output_loading_info": True,
+    }
     try:
         with silent("diffusers"), torch.random.fork_rng(devices=[]):
-            with no_larger_than(held), torch.device("meta"):  # before any memory is taken
+            with (
+                no_larger_than(held),
+                torch.device("meta"),
+            ):  # before any memory is taken
                 UNet2DModel.from_config(said)
             unet, loaded = UNet2DModel.from_pretrained(str(network), **how)
             schedule = DDPMScheduler.from_config(levels)
             steps, prediction = schedule.alphas_cumprod, schedule.config.prediction_type
-    except Exception as error:  # of a configuration that nobody wrote, diffusers raises whatever comes
-        raise InputError(f"{network} cannot be loaded by diffusers ({shown(error) or type(error).__name__})") from error
+    except (
+        Exception
+    ) as error:  # of a configuration that nobody wrote, diffusers raises whatever comes
+        raise InputError(
+            f"{network} cannot be loaded by diffusers ({shown(error) or type(error).__name__})"
+        ) from error
     check_loaded(loaded, network, "the diffusion model", "save the whole network")
-    return DiffusionDenoiser(unet.eval(), sigma=sigma, alphas_cumprod=steps, prediction=prediction)
+    return DiffusionDenoiser(
+        unet.eval(), sigma=sigma, alphas_cumprod=steps, prediction=prediction
+    )
 
 
 class Denoised(Around):
@@ -297,15 +372,27 @@ class Denoised(Around):
 
     answering = "classifier"
 
-    def __init__(self, denoiser: nn.Module | Callable[[Tensor], Tensor] | Path | str, classifier: object) -> None:
+    def __init__(
+        self,
+        denoiser: nn.Module | Callable[[Tensor], Tensor] | Path | str,
+        classifier: object,
+    ) -> None:
         super().__init__()
-        loaded = load_denoiser(denoiser) if isinstance(denoiser, str | Path) else denoiser
+        loaded = (
+            load_denoiser(denoiser) if isinstance(denoiser, str | Path) else denoiser
+        )
         self.denoiser = loaded if isinstance(loaded, nn.Module) else Called(loaded)
         self.classifier = as_module(classifier)
         self.training = self.denoiser.training or self.classifier.training
 
-    shape = property(lambda self: _said(self.classifier, "shape"), doc="(C, H, W) of an image, where it is known.")
-    classes = property(lambda self: _said(self.classifier, "classes"), doc="Their names, where they are known.")
+    shape = property(
+        lambda self: _said(self.classifier, "shape"),
+        doc="(C, H, W) of an image, where it is known.",
+    )
+    classes = property(
+        lambda self: _said(self.classifier, "classes"),
+        doc="Their names, where they are known.",
+    )
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -318,7 +405,10 @@ class Denoised(Around):
         return self._facts(self.denoiser)
 
     def _facts(self, part: nn.Module) -> dict[str, Any]:
-        facts = {"dataset": _provenance(part).get("dataset"), "sigma": _said(self.denoiser, "sigma")}
+        facts = {
+            "dataset": _provenance(part).get("dataset"),
+            "sigma": _said(self.denoiser, "sigma"),
+        }
         return {name: value for name, value in facts.items() if value is not None}
 
     @property
@@ -329,13 +419,21 @@ class Denoised(Around):
     @property
     def notes(self) -> tuple[str, ...]:
         """The denoiser, and what lies between its images and their labels besides a network."""
-        return (f"after noise: denoised by {_arch(self.denoiser)}", *notes_of(self.classifier))
+        return (
+            f"after noise: denoised by {_arch(self.denoiser)}",
+            *notes_of(self.classifier),
+        )
 
     def facts(self) -> dict[str, Any]:
         """What a certificate says of the two parts: what each is, its weights and how it was trained."""
         parts = {"classifier": self.classifier, "denoiser": self.denoiser}
-        known = {name: {"weights": weights_hash(part), "arch": _arch(part)} for name, part in parts.items()}
-        return {"arch": self.arch} | {name: _provenance(part) | known[name] for name, part in parts.items()}
+        known = {
+            name: {"weights": weights_hash(part), "arch": _arch(part)}
+            for name, part in parts.items()
+        }
+        return {"arch": self.arch} | {
+            name: _provenance(part) | known[name] for name, part in parts.items()
+        }
 
     def forward(self, noisy: Tensor) -> Tensor:
         """Logits (B, K) of noisy images (B, C, H, W)."""
@@ -349,7 +447,9 @@ class Called(nn.Module):
         super().__init__()
         if not callable(function):
             got = f"{article(type(function).__name__)}, {shown(repr(function))}"
-            raise InputError(f"the denoiser is {got}; expected a torch.nn.Module, a folder or a function of tensors")
+            raise InputError(
+                f"the denoiser is {got}; expected a torch.nn.Module, a folder or a function of tensors"
+            )
         self.function = function
         self.training = False
 
@@ -361,7 +461,11 @@ class Called(nn.Module):
 
 def _said(part: nn.Module, name: str) -> Any:
     """What a part of ours says of itself; an attribute of another's may mean something else."""
-    return getattr(part, name, None) if isinstance(part, StoredModel | DiffusionDenoiser | Around) else None
+    return (
+        getattr(part, name, None)
+        if isinstance(part, StoredModel | DiffusionDenoiser | Around)
+        else None
+    )
 
 
 def _provenance(part: nn.Module) -> dict[str, Any]:
@@ -371,4 +475,6 @@ def _provenance(part: nn.Module) -> dict[str, Any]:
 def _arch(part: nn.Module) -> str:
     """What a part is, in a word or a few."""
     inner = part.function if isinstance(part, Called) else part
-    return str(_said(part, "arch") or getattr(inner, "__qualname__", type(inner).__qualname__))
+    return str(
+        _said(part, "arch") or getattr(inner, "__qualname__", type(inner).__qualname__)
+    )

@@ -29,15 +29,25 @@ from randsmooth.noise import noise_from
 from randsmooth.urls import fetched, is_url
 
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
-HASH, DIGEST = "weights", "digest"  # keys of config.json: hashes of the file of weights, and of config.json itself
+HASH, DIGEST = (
+    "weights",
+    "digest",
+)  # keys of config.json: hashes of the file of weights, and of config.json itself
 PIPELINE = "model_index.json"  # of diffusers
-TRANSFORMERS = {"model_type", "architectures", "transformers_version"}  # keys of a config.json of theirs
+TRANSFORMERS = {
+    "model_type",
+    "architectures",
+    "transformers_version",
+}  # keys of a config.json of theirs
 TIMM = {"architecture", "pretrained_cfg"}
 OPENED_ALONE = r"\.(onnx|xml|pt2?|torchscript)$"  # files that are models by themselves
 DAMAGED = "save or download the model again"
 M = TypeVar("M", bound=nn.Module)
 
-KINDS = {"classes": "classifier", "channels": "denoiser"}  # an argument that one kind of models has alone
+KINDS = {
+    "classes": "classifier",
+    "channels": "denoiser",
+}  # an argument that one kind of models has alone
 
 
 class Stored(NamedTuple):
@@ -70,8 +80,12 @@ class StoredModel(nn.Module):
             written = json.dumps(dict(value), allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
             way = "expected a dictionary of str, int, float, list, dict; {} if nothing is known"
-            raise InputError(f"provenance={shown(repr(value))} is not plain JSON ({shown(error)}): {way}") from None
-        self.config["provenance"] = parse_json(written, "provenance")  # as it will be read back
+            raise InputError(
+                f"provenance={shown(repr(value))} is not plain JSON ({shown(error)}): {way}"
+            ) from None
+        self.config["provenance"] = parse_json(
+            written, "provenance"
+        )  # as it will be read back
 
     @classmethod
     def load(cls, folder: Path | str, device: torch.device | str = "cpu") -> Self:
@@ -83,12 +97,21 @@ class StoredModel(nn.Module):
         """The model of a folder's content, in eval mode; InputError where its parts do not fit."""
         if stored.kind != cls.kind:
             way = "randsmooth certify CLASSIFIER --denoiser DENOISER"
-            raise InputError(f"{stored.folder} holds a {stored.kind}, not a {cls.kind}: {way}")
+            raise InputError(
+                f"{stored.folder} holds a {stored.kind}, not a {cls.kind}: {way}"
+            )
         way_out = f"are {CONFIG} and {WEIGHTS} from one model?"
-        return filled(lambda: cls(**stored.config), stored.weights, str(stored.folder / CONFIG), way_out)
+        return filled(
+            lambda: cls(**stored.config),
+            stored.weights,
+            str(stored.folder / CONFIG),
+            way_out,
+        )
 
 
-def filled(make: Callable[[], M], weights: dict[str, Tensor], where: str, way_out: str) -> M:
+def filled(
+    make: Callable[[], M], weights: dict[str, Tensor], where: str, way_out: str
+) -> M:
     """The model that `make` gives, in eval mode, with the `weights`; `where` and `way_out` are for errors.
 
     A file may describe any network: it is first made without memory. torch's generator stays as it is. Counters of
@@ -100,16 +123,31 @@ def filled(make: Callable[[], M], weights: dict[str, Tensor], where: str, way_ou
     try:
         with torch.random.fork_rng(devices=[]), torch.device("meta"):
             expected = make().state_dict()
-    except (InputError, RuntimeError, TypeError) as error:  # TypeError: of an argument that the model lacks
+    except (
+        InputError,
+        RuntimeError,
+        TypeError,
+    ) as error:  # TypeError: of an argument that the model lacks
         reason = shown(str(error).partition("\n")[0])
         raise InputError(f"{where}: no such network can be built ({reason})") from error
-    counters = {name: torch.zeros((), dtype=torch.int64) for name in expected if name.endswith(COUNTER)}
+    counters = {
+        name: torch.zeros((), dtype=torch.int64)
+        for name in expected
+        if name.endswith(COUNTER)
+    }
     weights = counters | weights
-    wanted, got = ({name: (t.dtype, tuple(t.shape)) for name, t in state.items()} for state in (expected, weights))
-    odd = sorted(name for name in wanted | got if wanted.get(name) != got.get(name))  # torch would convert types
+    wanted, got = (
+        {name: (t.dtype, tuple(t.shape)) for name, t in state.items()}
+        for state in (expected, weights)
+    )
+    odd = sorted(
+        name for name in wanted | got if wanted.get(name) != got.get(name)
+    )  # torch would convert types
     if odd:
         first = f"expected {wanted.get(odd[0], 'nothing')}, found {got.get(odd[0], 'nothing')}"
-        raise InputError(f"{where}: {len(odd)} tensors do not fit, first {shown(repr(odd[0]))}, {first}; {way_out}")
+        raise InputError(
+            f"{where}: {len(odd)} tensors do not fit, first {shown(repr(odd[0]))}, {first}; {way_out}"
+        )
     with torch.random.fork_rng(devices=[]):
         model = make()
     model.load_state_dict(weights)
@@ -137,13 +175,24 @@ def save(model: StoredModel, folder: Path | str) -> None:
     folder, state = Path(folder), model.state_dict()
     for name, tensor in state.items():
         if tensor.is_floating_point() and tensor.dtype != torch.float32:
-            raise InputError(f"{name} is {tensor.dtype}; expected float32 weights: call model.float() before saving")
-    weights = safetensors.torch.save({name: tensor.contiguous() for name, tensor in state.items()}, {"format": "pt"})
+            raise InputError(
+                f"{name} is {tensor.dtype}; expected float32 weights: call model.float() before saving"
+            )
+    weights = safetensors.torch.save(
+        {name: tensor.contiguous() for name, tensor in state.items()}, {"format": "pt"}
+    )
     config = model.config | {HASH: f"sha256:{hashlib.sha256(weights).hexdigest()}"}
-    content = json.dumps(config | {DIGEST: _digest(config)}, sort_keys=True, indent=2).encode()
+    content = json.dumps(
+        config | {DIGEST: _digest(config)}, sort_keys=True, indent=2
+    ).encode()
     files = {WEIGHTS: weights, CARD: card(model).encode(), CONFIG: content}
     make_folder(folder)
-    with naming(folder), tempfile.TemporaryDirectory(dir=folder, prefix=".saving-", suffix=".tmp") as written:
+    with (
+        naming(folder),
+        tempfile.TemporaryDirectory(
+            dir=folder, prefix=".saving-", suffix=".tmp"
+        ) as written,
+    ):
         for name, content in files.items():
             write_atomically(Path(written) / name, content)
         (folder / CONFIG).unlink(missing_ok=True)
@@ -155,10 +204,14 @@ def save(model: StoredModel, folder: Path | str) -> None:
 
 def card(model: StoredModel) -> str:
     """The README.md that travels with the weights; names in it are escaped, so that they stay text in Markdown."""
-    templates = jinja2.Environment(loader=jinja2.PackageLoader("randsmooth.models", "cards"), autoescape=False)
+    templates = jinja2.Environment(
+        loader=jinja2.PackageLoader("randsmooth.models", "cards"), autoescape=False
+    )
     templates.filters["cell"] = lambda value: markdown(setting(value))
     said, noise = model.provenance, None
-    with suppress(InputError, AttributeError, TypeError):  # no noise, but a Gaussian of one sigma, or none known here
+    with suppress(
+        InputError, AttributeError, TypeError
+    ):  # no noise, but a Gaussian of one sigma, or none known here
         noise = noise_from(said.get("noise") or {})
     sigma = said.get("sigma") if type(said.get("sigma")) in (int, float) else None
     facts = {"sigma": sigma, "dataset": said.get("dataset"), "noise": noise}
@@ -177,18 +230,32 @@ def read(folder: Path | str) -> Stored:
     kind, config = _read_config(folder / CONFIG, named)
     if not path.is_file():
         unfinished = (folder / "checkpoint.pt").is_file()
-        way_out = "training is not finished, go on with --resume" if unfinished else f"{DAMAGED}, as safetensors"
+        way_out = (
+            "training is not finished, go on with --resume"
+            if unfinished
+            else f"{DAMAGED}, as safetensors"
+        )
         raise InputError(f"{path} is missing: {way_out}; pickles are never loaded")
     check_itself(path)
     try:
         content = path.read_bytes()
         if config.pop(HASH) != f"sha256:{hashlib.sha256(content).hexdigest()}":
-            raise InputError(f"{path} is not the file that {CONFIG} was written with: {DAMAGED}")
-        weights = safetensors.torch.load(content)  # compares sizes with the file's before it allocates any
+            raise InputError(
+                f"{path} is not the file that {CONFIG} was written with: {DAMAGED}"
+            )
+        weights = safetensors.torch.load(
+            content
+        )  # compares sizes with the file's before it allocates any
     except (OSError, SafetensorError) as error:
         raise InputError(f"{path} is damaged ({shown(error)}): {DAMAGED}") from None
-    if infinite := [name for name, tensor in weights.items() if not bool(torch.isfinite(tensor).all())]:
-        raise InputError(f"{path} holds NaN or infinity in {shown(repr(infinite[0]))}: {DAMAGED}")
+    if infinite := [
+        name
+        for name, tensor in weights.items()
+        if not bool(torch.isfinite(tensor).all())
+    ]:
+        raise InputError(
+            f"{path} holds NaN or infinity in {shown(repr(infinite[0]))}: {DAMAGED}"
+        )
     return Stored(folder, kind, config, weights)
 
 
@@ -207,7 +274,9 @@ def check_folder(folder: Path | str) -> str:
 were saved'
     """
     stored = read(folder)
-    model = pkgutil.resolve_name(f"randsmooth.models:{stored.kind.capitalize()}").rebuilt(stored)
+    model = pkgutil.resolve_name(
+        f"randsmooth.models:{stored.kind.capitalize()}"
+    ).rebuilt(stored)
     size = sum(tensor.numel() for tensor in stored.weights.values())
     vouched = "configuration and weights are as they were saved"
     return f"model folder: {stored.kind} {model.arch}, {size:,} finite numbers that fit it; {vouched}"
@@ -223,7 +292,11 @@ def local(folder: Path | str) -> Path:
 def here(name: str, files: list[str], written: str) -> Path:
     """The folder `name`, or one with the `files` of the hub's model of that name; `written` is how one is given."""
     try:
-        return Path(name) if name and Path(name).is_dir() else Path(snapshot_download(name, allow_patterns=files))
+        return (
+            Path(name)
+            if name and Path(name).is_dir()
+            else Path(snapshot_download(name, allow_patterns=files))
+        )
     except (OSError, ValueError) as error:
         told = f"no folder {name}, and no such model came from the Hugging Face hub or its cache ({shown(error)})"
         way = f"`hf download {name} --local-dir FOLDER` where there is a network, and {written} here"
@@ -240,16 +313,22 @@ def _read_config(path: Path, named: str) -> tuple[str, dict[str, Any]]:
     if keys & TRANSFORMERS:
         beside = sorted(each.name for each in path.parent.glob("*.onnx"))
         way = f", or {named}/{beside[0]}" if beside else ""
-        raise InputError(f"{named} holds a model of transformers, as save_pretrained writes it: give hf:{named}{way}")
+        raise InputError(
+            f"{named} holds a model of transformers, as save_pretrained writes it: give hf:{named}{way}"
+        )
     if keys & TIMM:
         way = named if Path(named).is_dir() else f"hf-hub:{named}"
         raise InputError(f"{named} holds a model of timm: give timm:{way}")
     kind = next((KINDS[key] for key in keys if key in KINDS), None)
     if kind is None or not keys >= {HASH, DIGEST}:
         found = shown(", ".join(sorted(keys)) or type(config).__name__)
-        raise InputError(f"{path} was not written by this randsmooth, it holds {found}: name a folder of `train`")
+        raise InputError(
+            f"{path} was not written by this randsmooth, it holds {found}: name a folder of `train`"
+        )
     if config.pop(DIGEST) != _digest(config):
-        raise InputError(f"{path} is not as it was written, its digest differs: {DAMAGED}")
+        raise InputError(
+            f"{path} is not as it was written, its digest differs: {DAMAGED}"
+        )
     return kind, config
 
 
@@ -257,12 +336,20 @@ def _without_config(folder: Path, named: str) -> str:
     """What a folder without a configuration of ours is, and what of it can be given."""
     if (folder / PIPELINE).is_file():
         return f"the folder holds a diffusion model of diffusers, which is a denoiser, --denoiser {named}"
-    files = sorted(each.name for each in folder.glob("*") if re.search(OPENED_ALONE, each.name))
-    way = f"; name one of its files: {shown(', '.join(f'{named}/{name}' for name in files))}" if files else ""
+    files = sorted(
+        each.name for each in folder.glob("*") if re.search(OPENED_ALONE, each.name)
+    )
+    way = (
+        f"; name one of its files: {shown(', '.join(f'{named}/{name}' for name in files))}"
+        if files
+        else ""
+    )
     return f"not a randsmooth model folder, or its saving was interrupted{way}"
 
 
 def _digest(content: dict[str, Any]) -> str:
     """The hash of a dictionary's content, whatever its order and layout in the file."""
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    canonical = json.dumps(
+        content, sort_keys=True, separators=(",", ":"), allow_nan=False
+    )
     return f"sha256:{hashlib.sha256(canonical.encode()).hexdigest()}"

@@ -17,7 +17,13 @@ from randsmooth.contents import check_itself
 from randsmooth.documents import parse_json, read_file, refused, shown
 from randsmooth.errors import InputError
 from randsmooth.extras import needs
-from randsmooth.models.around import Step, Wrapped, crop_step, normalise_step, resize_step
+from randsmooth.models.around import (
+    Step,
+    Wrapped,
+    crop_step,
+    normalise_step,
+    resize_step,
+)
 from randsmooth.models.folder import here
 from randsmooth.models.library_folders import (
     check_loaded,
@@ -35,10 +41,20 @@ FILES = [CONFIG, PROCESSOR, "*.safetensors", "*.safetensors.index.json"]
 # Processors that resize, crop, rescale and normalise as their settings say: whether a size that is one number is that
 # of a square (else of the shorter side), and whether they crop where the settings do not say it.
 KINDS = {
-    **{"ViT": (True, False), "DeiT": (True, True), "Beit": (True, False), "Pvt": (True, False)},
+    **{
+        "ViT": (True, False),
+        "DeiT": (True, True),
+        "Beit": (True, False),
+        "Pvt": (True, False),
+    },
     **{"Bit": (False, True), "CLIP": (False, True)},
 }
-USUAL = {"do_resize": True, "do_rescale": True, "do_normalize": True, "rescale_factor": 1 / 255}
+USUAL = {
+    "do_resize": True,
+    "do_rescale": True,
+    "do_normalize": True,
+    "rescale_factor": 1 / 255,
+}
 MOST_TIMM_TENSORS = 10_000  # of a network of timm: the deepest have a few thousand
 MOST_SIDE = 2**13  # pixels of a side that images are brought to
 FILTERS = {2: "bilinear", 3: "bicubic"}  # of Pillow, by their numbers
@@ -70,8 +86,12 @@ class HubClassifier(Wrapped):
         own: Sequence[str],
         classes: Sequence[str] | None,
     ) -> None:
-        if classes is not None and (len(classes) != len(own) or len({*map(str, classes)}) < len(classes)):
-            raise InputError(f"classes={list(classes)!r}: expected {len(own)} different names, as many as {source} has")
+        if classes is not None and (
+            len(classes) != len(own) or len({*map(str, classes)}) < len(classes)
+        ):
+            raise InputError(
+                f"classes={list(classes)!r}: expected {len(own)} different names, as many as {source} has"
+            )
         super().__init__(steps, network.eval().requires_grad_(False), [])
         self.own = self.classes = tuple(map(str, own if classes is None else classes))
         self.source = source
@@ -87,7 +107,11 @@ class HubClassifier(Wrapped):
         if order_of(self.classes, classes, self.source) == [*range(len(classes))]:
             return self
         order = torch.tensor(order_of(self.own, classes, self.source))
-        step = Step("classes in the order of the data set", lambda logits, order: logits.index_select(1, order), order)
+        step = Step(
+            "classes in the order of the data set",
+            lambda logits, order: logits.index_select(1, order),
+            order,
+        )
         changed = self.replace(after=nn.Sequential(step).eval())
         changed.classes = tuple(classes)
         return changed
@@ -113,18 +137,31 @@ def order_of(own: Sequence[str], wanted: Sequence[str], source: str) -> list[int
     """
     if len(own) != len(wanted):
         wants = f"the data set has {len(wanted)}, {shown(', '.join(wanted))}: take a model that was trained for them"
-        raise InputError(f"{source} tells {len(own)} classes apart, {shown(', '.join(own))}; {wants}")
+        raise InputError(
+            f"{source} tells {len(own)} classes apart, {shown(', '.join(own))}; {wants}"
+        )
     if all(map(NAMELESS.fullmatch, own)) or all(map(NAMELESS.fullmatch, wanted)):
         return list(range(len(own)))
-    simple = [[re.sub(r"[\s_-]+", " ", name).strip().casefold() for name in names] for names in (own, wanted)]
-    missing = [name for name, form in zip(wanted, simple[1], strict=True) if simple[0].count(form) != 1]
+    simple = [
+        [re.sub(r"[\s_-]+", " ", name).strip().casefold() for name in names]
+        for names in (own, wanted)
+    ]
+    missing = [
+        name
+        for name, form in zip(wanted, simple[1], strict=True)
+        if simple[0].count(form) != 1
+    ]
     if missing or len({*simple[1]}) < len(wanted):
         way = f"its own are {shown(', '.join(own))}: say what they are called there, --model-arg 'classes=[...]'"
-        raise InputError(f"{source} knows no class {shown(repr([*missing, *wanted][0]))}, or knows it twice; {way}")
+        raise InputError(
+            f"{source} knows no class {shown(repr([*missing, *wanted][0]))}, or knows it twice; {way}"
+        )
     return [simple[0].index(form) for form in simple[1]]
 
 
-def from_transformers(source: Path | str, *, classes: Sequence[str] | None = None) -> HubClassifier:
+def from_transformers(
+    source: Path | str, *, classes: Sequence[str] | None = None
+) -> HubClassifier:
     """The image classifier `hf:user/name` or `hf:FOLDER` of transformers, behind its processor's steps.
 
     Noise is added to the image of the data set; then it is resized, cropped, rescaled and normalised as the processor
@@ -146,7 +183,10 @@ def from_transformers(source: Path | str, *, classes: Sequence[str] | None = Non
             check_itself(file)
     steps, network = steps_of(folder), _network(folder, named)
     labels = network.config.id2label
-    with refused(f"{folder / CONFIG} does not name its classes from 0 on in id2label", (KeyError, TypeError)):
+    with refused(
+        f"{folder / CONFIG} does not name its classes from 0 on in id2label",
+        (KeyError, TypeError),
+    ):
         own = [str(labels[k]) for k in range(len(labels))]
     return HubClassifier(network, steps, source=named, own=own, classes=classes)
 
@@ -160,27 +200,45 @@ def steps_of(folder: Path) -> list[Step]:
     path = folder / PROCESSOR
     try:
         said = parse_json(read_file(path), path)
-        name = str(said.get("image_processor_type", said.get("feature_extractor_type", "")))
+        name = str(
+            said.get("image_processor_type", said.get("feature_extractor_type", ""))
+        )
         name = re.sub(r"(ImageProcessor|FeatureExtractor)(Fast|Pil)?$", "", name)
         if name not in KINDS:
-            raise InputError(f"it is a {shown(name or 'processor without a name')}, and known are {', '.join(KINDS)}")
+            raise InputError(
+                f"it is a {shown(name or 'processor without a name')}, and known are {', '.join(KINDS)}"
+            )
         given = {key: value for key, value in said.items() if value is not None}
         return _steps(name, USUAL | {"do_center_crop": KINDS[name][1]} | given)
     except Exception as error:  # of values that nobody meant
         way = "certify it from Python, with the steps that it needs: rs.wrap(model, resize=..., mean=..., std=...)"
-        raise InputError(f"{path} does not say in a known way what images need ({shown(error)}): {way}") from error
+        raise InputError(
+            f"{path} does not say in a known way what images need ({shown(error)}): {way}"
+        ) from error
 
 
 def _steps(kind: str, said: Mapping[str, Any]) -> list[Step]:
     steps: list[Step] = []
     if said["do_resize"]:
-        steps.append(resize_step(_size(said["size"], KINDS[kind][0]), FILTERS[said["resample"]]))
+        steps.append(
+            resize_step(_size(said["size"], KINDS[kind][0]), FILTERS[said["resample"]])
+        )
     if said["do_center_crop"]:
         steps.append(crop_step(_size(said["crop_size"], True)))
-    scale = 255 * float(said["rescale_factor"]) if said["do_rescale"] else 255.0  # processors see 0 to 255
+    scale = (
+        255 * float(said["rescale_factor"]) if said["do_rescale"] else 255.0
+    )  # processors see 0 to 255
     scale = 1.0 if abs(scale - 1.0) < 1e-6 else scale
-    mean, std = (said["image_mean"], said["image_std"]) if said["do_normalize"] else (None, None)
-    return steps if mean is std is None and scale == 1.0 else [*steps, normalise_step(mean, std, scale)]
+    mean, std = (
+        (said["image_mean"], said["image_std"])
+        if said["do_normalize"]
+        else (None, None)
+    )
+    return (
+        steps
+        if mean is std is None and scale == 1.0
+        else [*steps, normalise_step(mean, std, scale)]
+    )
 
 
 def _size(size: Any, square: bool) -> int | tuple[int, int]:
@@ -193,8 +251,14 @@ def _size(size: Any, square: bool) -> int | tuple[int, int]:
 
 
 def _side(length: Any) -> int:
-    if isinstance(length, bool) or not isinstance(length, int) or not 1 <= length <= MOST_SIDE:
-        raise InputError(f"images of {shown(repr(length))} pixels; expected 1 to {MOST_SIDE:,} a side")
+    if (
+        isinstance(length, bool)
+        or not isinstance(length, int)
+        or not 1 <= length <= MOST_SIDE
+    ):
+        raise InputError(
+            f"images of {shown(repr(length))} pixels; expected 1 to {MOST_SIDE:,} a side"
+        )
     return length
 
 
@@ -203,16 +267,38 @@ def _network(folder: Path, named: str) -> Any:
     with needs(named):
         import transformers
     way = "Python code that comes with one is never run: if you trust it, name a function, file.py:NAME"
-    how: dict[str, Any] = {"local_files_only": True, "use_safetensors": True, "dtype": torch.float32}
-    how |= {"trust_remote_code": False, "output_loading_info": True}  # unless told so, it asks at the terminal
+    how: dict[str, Any] = {
+        "local_files_only": True,
+        "use_safetensors": True,
+        "dtype": torch.float32,
+    }
+    how |= {
+        "trust_remote_code": False,
+        "output_loading_info": True,
+    }  # unless told so, it asks at the terminal
     held = checked_weights(folder, read_settings(folder / CONFIG), CONFIG, "model")
     try:
-        with silent("transformers"), _without_progress(transformers.utils.logging), no_larger_than(held):
-            network, loaded = transformers.AutoModelForImageClassification.from_pretrained(str(folder), **how)
+        with (
+            silent("transformers"),
+            _without_progress(transformers.utils.logging),
+            no_larger_than(held),
+        ):
+            network, loaded = (
+                transformers.AutoModelForImageClassification.from_pretrained(
+                    str(folder), **how
+                )
+            )
     except Exception as error:  # of a configuration that nobody wrote, transformers raises whatever comes
         why = shown(error) or type(error).__name__
-        raise InputError(f"{folder} cannot be loaded as an image classifier ({why}). {way}") from error
-    check_loaded(loaded, folder, "the classifier", "it was not trained to classify, or for another number of classes")
+        raise InputError(
+            f"{folder} cannot be loaded as an image classifier ({why}). {way}"
+        ) from error
+    check_loaded(
+        loaded,
+        folder,
+        "the classifier",
+        "it was not trained to classify, or for another number of classes",
+    )
     return network
 
 
@@ -228,7 +314,9 @@ def _without_progress(library: Any) -> Iterator[None]:
             library.enable_progress_bar()
 
 
-def from_timm(source: Path | str, *, classes: Sequence[str] | None = None) -> HubClassifier:
+def from_timm(
+    source: Path | str, *, classes: Sequence[str] | None = None
+) -> HubClassifier:
     """The image classifier `timm:NAME` of timm, behind its evaluation transform.
 
     Args:
@@ -245,15 +333,24 @@ def from_timm(source: Path | str, *, classes: Sequence[str] | None = None) -> Hu
             import timm.data
         if (said := Path(name) / CONFIG).is_file():
             check_settings(read_settings(said), str(said), MOST_TIMM_TENSORS)
-        network: Any = timm.create_model(f"local-dir:{name}" if Path(name).is_dir() else name, pretrained=True)
+        network: Any = timm.create_model(
+            f"local-dir:{name}" if Path(name).is_dir() else name, pretrained=True
+        )
         config = timm.data.resolve_model_data_config(network)
     except InputError:
         raise
     except Exception as error:  # timm, its hub client, torch, and a torchvision for another torch raise their own
-        why, way = f"{type(error).__name__}: {shown(error)}", "is it a name of timm, and torchvision for your torch?"
+        why, way = (
+            f"{type(error).__name__}: {shown(error)}",
+            "is it a name of timm, and torchvision for your torch?",
+        )
         raise InputError(f"{named} cannot be made by timm ({why}): {way}") from error
-    own = network.pretrained_cfg.get("label_names") or map(str, range(network.num_classes))
-    return HubClassifier(network, timm_steps(config), source=named, own=list(own), classes=classes)
+    own = network.pretrained_cfg.get("label_names") or map(
+        str, range(network.num_classes)
+    )
+    return HubClassifier(
+        network, timm_steps(config), source=named, own=list(own), classes=classes
+    )
 
 
 def timm_steps(config: Mapping[str, Any]) -> list[Step]:
@@ -271,6 +368,14 @@ def timm_steps(config: Mapping[str, Any]) -> list[Step]:
     share, mode = config.get("crop_pct", 0.875), config.get("crop_mode", "center")
     larger = math.floor(height / share), math.floor(width / share)
     if mode not in ("squash", "center") or (mode == "center" and height != width):
-        raise InputError(f"crop_mode={mode!r} of timm for {height} x {width} is not known: expected center or squash")
-    resize = resize_step(larger if mode == "squash" else larger[0], config["interpolation"])
-    return [resize, crop_step((height, width)), normalise_step(config["mean"], config["std"], 1.0)]
+        raise InputError(
+            f"crop_mode={mode!r} of timm for {height} x {width} is not known: expected center or squash"
+        )
+    resize = resize_step(
+        larger if mode == "squash" else larger[0], config["interpolation"]
+    )
+    return [
+        resize,
+        crop_step((height, width)),
+        normalise_step(config["mean"], config["std"], 1.0),
+    ]

@@ -21,16 +21,40 @@ from torch.nn.modules import module as hooks
 from randsmooth.documents import parse_json, read_file, refused, shown
 from randsmooth.errors import InputError
 
-MOST_NUMBER = 2**24  # of a configuration, besides counts of layers: the largest vocabularies have a million words
-FEWEST_TENSORS = 64  # below which a count of layers is not compared with that of the tensors
+MOST_NUMBER = (
+    2**24
+)  # of a configuration, besides counts of layers: the largest vocabularies have a million words
+FEWEST_TENSORS = (
+    64  # below which a count of layers is not compared with that of the tensors
+)
 MOST_LAYERS = re.compile(r".*(layer|depth|block|stage|repeat)s?")
-MOST = {"num_labels": 2**20, "num_classes": 2**20, "num_train_timesteps": 100_000}  # things are made for each of them
-MOST_IN_TABLES = 2**24  # numbers that a network makes beside its weights, such as tables of positions
-PARAMETERS_A_TENSOR, MODULES_A_TENSOR, FIRST_MODULES = 4, 32, 2_048  # most networks have less than half of these
+MOST = {
+    "num_labels": 2**20,
+    "num_classes": 2**20,
+    "num_train_timesteps": 100_000,
+}  # things are made for each of them
+MOST_IN_TABLES = (
+    2**24
+)  # numbers that a network makes beside its weights, such as tables of positions
+PARAMETERS_A_TENSOR, MODULES_A_TENSOR, FIRST_MODULES = (
+    4,
+    32,
+    2_048,
+)  # most networks have less than half of these
 
 # Settings by which a configuration has other files or other packages do the work.
-OPENING = ("quantization_config", "use_pretrained_backbone", "use_timm_backbone", "gguf_file")
-ATTENTION = ("attn_implementation", "_attn_implementation", "experts_implementation", "_experts_implementation")
+OPENING = (
+    "quantization_config",
+    "use_pretrained_backbone",
+    "use_timm_backbone",
+    "gguf_file",
+)
+ATTENTION = (
+    "attn_implementation",
+    "_attn_implementation",
+    "experts_implementation",
+    "_experts_implementation",
+)
 OURS = ("eager", "sdpa")  # of these, what torch itself has
 ADAPTER = "adapter_config.json"
 
@@ -46,11 +70,15 @@ def read_settings(path: Path) -> dict[str, Any]:
     """The settings in a file of JSON. InputError where it holds something else."""
     said = parse_json(read_file(path), path)
     if not isinstance(said, dict):
-        raise InputError(f"{path} holds a {type(said).__name__}; expected settings by name")
+        raise InputError(
+            f"{path} holds a {type(said).__name__}; expected settings by name"
+        )
     return said
 
 
-def checked_weights(folder: Path, said: Mapping[str, Any], config: str, name: str) -> Weights:
+def checked_weights(
+    folder: Path, said: Mapping[str, Any], config: str, name: str
+) -> Weights:
     """What the files of weights in `folder` hold, once they and the settings are known to be harmless.
 
     Args:
@@ -62,7 +90,9 @@ def checked_weights(folder: Path, said: Mapping[str, Any], config: str, name: st
             build with these weights; the message names the setting.
     """
     if (folder / ADAPTER).exists():
-        raise InputError(f"{folder} holds {ADAPTER}, which names another model: merge the adapter and save the whole")
+        raise InputError(
+            f"{folder} holds {ADAPTER}, which names another model: merge the adapter and save the whole"
+        )
     held = _weights(folder, name)
     check_settings(said, str(folder / config), held.tensors)
     return held
@@ -97,7 +127,9 @@ def check_settings(said: Any, where: str, tensors: int, key: str = "") -> None:
 
 
 def _check_opening(name: str, value: Any, where: str) -> None:
-    if (name in OPENING and value) or (name in ATTENTION and isinstance(value, str) and value not in OURS):
+    if (name in OPENING and value) or (
+        name in ATTENTION and isinstance(value, str) and value not in OURS
+    ):
         way = "only weights as they are, and attention of torch's, are read: save the network without it"
         raise InputError(f"{where} says {name}={shown(repr(value))}; {way}")
 
@@ -105,7 +137,9 @@ def _check_opening(name: str, value: Any, where: str) -> None:
 def _check_number(number: int, where: str, tensors: int, key: str) -> None:
     says = f"{where} says {shown(key)}={shown(number)}"
     if MOST_LAYERS.fullmatch(key) and number > max(tensors, FEWEST_TENSORS):
-        raise InputError(f"{says}, and its weights are {tensors:,} tensors: they are not of such a network")
+        raise InputError(
+            f"{says}, and its weights are {tensors:,} tensors: they are not of such a network"
+        )
     most = MOST.get(key, MOST_NUMBER)
     if abs(number) > most:
         raise InputError(f"{says}; expected at most {most:,}")
@@ -118,15 +152,23 @@ def _weights(folder: Path, name: str) -> Weights:
     if not (folder / f"{name}.safetensors").exists() and index.exists():
         told = parse_json(read_file(index), index)
         map_of = told.get("weight_map") if isinstance(told, dict) else None
-        if not isinstance(map_of, dict) or not map_of or not isinstance(told.get("metadata", {}), dict):
+        if (
+            not isinstance(map_of, dict)
+            or not map_of
+            or not isinstance(told.get("metadata", {}), dict)
+        ):
             raise InputError(f"{index} has no weight_map from tensors to files")
         files = {str(file) for file in map_of.values()}
     tensors = numbers = 0
     for file in sorted(files):
         if Path(file).name != file or "\\" in file or not file.endswith(".safetensors"):
-            raise InputError(f"{index} names {shown(repr(file))}; expected files of safetensors beside it alone")
+            raise InputError(
+                f"{index} names {shown(repr(file))}; expected files of safetensors beside it alone"
+            )
         if not (folder / file).is_file():  # nor a pipe, which may have no end
-            raise InputError(f"no file at {folder / shown(file)}: weights are read from safetensors alone")
+            raise InputError(
+                f"no file at {folder / shown(file)}: weights are read from safetensors alone"
+            )
         with (
             refused(f"{folder / file} is damaged, or no file of safetensors"),
             safe_open(folder / file, "pt") as opened,
@@ -161,7 +203,9 @@ def no_larger_than(held: Weights) -> Iterator[None]:
         counted[what] += number
         if counted[what] > most[what]:
             said = f"the configuration asks for more than {most[what]:,} {what}"
-            raise InputError(f"{said}, and the weights are {held.tensors:,} tensors of {held.numbers:,} numbers")
+            raise InputError(
+                f"{said}, and the weights are {held.tensors:,} tensors of {held.numbers:,} numbers"
+            )
 
     def tensor(_: nn.Module, name: str, held: Any) -> None:
         count("parameters", 1)
@@ -206,4 +250,6 @@ def check_loaded(loaded: Mapping[str, Any], folder: Path, what: str, why: str) -
     """
     lacking = sorted(map(str, [*loaded["missing_keys"], *loaded["mismatched_keys"]]))
     if lacking:
-        raise InputError(f"{folder} lacks {len(lacking)} tensors of {what}, first {shown(lacking[0])}: {why}")
+        raise InputError(
+            f"{folder} lacks {len(lacking)} tensors of {what}, first {shown(lacking[0])}: {why}"
+        )

@@ -24,15 +24,35 @@ SMALL = 2**16  # bytes of a file that may be used more often
 HASHED_AS_IT_IS = 2**60  # smaller whole numbers have hashes of their own
 
 STORAGES = {
-    **{"Double": 8, "Float": 4, "Half": 2, "BFloat16": 2, "ComplexDouble": 16, "ComplexFloat": 8},
+    **{
+        "Double": 8,
+        "Float": 4,
+        "Half": 2,
+        "BFloat16": 2,
+        "ComplexDouble": 16,
+        "ComplexFloat": 8,
+    },
     **{"Long": 8, "Int": 4, "Short": 2, "Char": 1, "Byte": 1, "Bool": 1},
 }
 # Bytes of an element, by the name of a storage or type.
 WIDTHS = {f"torch.{name}Storage": width for name, width in STORAGES.items()}
 WIDTHS["torch.storage.UntypedStorage"] = 1
-TYPES = {str(kind): kind.itemsize for name in dir(torch) if isinstance(kind := getattr(torch, name), torch.dtype)}
+TYPES = {
+    str(kind): kind.itemsize
+    for name in dir(torch)
+    if isinstance(kind := getattr(torch, name), torch.dtype)
+}
 
-BROKEN = (ValueError, TypeError, KeyError, IndexError, AttributeError, EOFError, OverflowError, RecursionError)
+BROKEN = (
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    AttributeError,
+    EOFError,
+    OverflowError,
+    RecursionError,
+)
 
 
 class Damaged(InputError):
@@ -63,10 +83,14 @@ class Container:
     def add(self, part: object) -> None:
         """Count an element, or a key."""
         self.parts += 1
-        plain = isinstance(part, str | bytes | bool | None) or (isinstance(part, int) and abs(part) < HASHED_AS_IT_IS)
+        plain = isinstance(part, str | bytes | bool | None) or (
+            isinstance(part, int) and abs(part) < HASHED_AS_IT_IS
+        )
         self.odd += not plain
         if self.odd > MOST_ODD_KEYS and self.kind != "list":
-            raise InputError(f"a {self.kind} has more than {MOST_ODD_KEYS:,} keys that are no texts or numbers")
+            raise InputError(
+                f"a {self.kind} has more than {MOST_ODD_KEYS:,} keys that are no texts or numbers"
+            )
 
 
 class Tensor(NamedTuple):
@@ -107,13 +131,17 @@ class Rehearsal:
         try:
             for step, (operation, argument, _) in enumerate(pickletools.genops(file)):
                 if step >= MOST_STEPS:
-                    raise InputError(f"its pickle has more than {MOST_STEPS:,} instructions")
+                    raise InputError(
+                        f"its pickle has more than {MOST_STEPS:,} instructions"
+                    )
                 self._do(operation.name, argument)
             return self.stack.pop()
         except InputError:
             raise
         except BROKEN as error:
-            raise Damaged(f"its pickle is damaged ({shown(error) or type(error).__name__})") from error
+            raise Damaged(
+                f"its pickle is damaged ({shown(error) or type(error).__name__})"
+            ) from error
 
     def _do(self, name: str, argument: Any) -> None:
         if name in VALUES:
@@ -129,7 +157,9 @@ class Rehearsal:
         elif name in STEPS:
             STEPS[name](self, argument)
         elif name not in ("PROTO", "STOP"):
-            raise InputError(f"its pickle has the instruction {name}, which torch does not read")
+            raise InputError(
+                f"its pickle has the instruction {name}, which torch does not read"
+            )
 
     def _mark(self, _: Any) -> None:
         self.marks.append(self.stack)
@@ -178,19 +208,31 @@ class Rehearsal:
         module, _, name = argument.partition(" ")
         full = f"{module.replace('__builtin__', 'builtins')}.{name}"
         if full not in WIDTHS and full not in TYPES and full not in CALLS:
-            why = "and only plain tensors are read" if full.startswith(REBUILDS) else "which is code"
+            why = (
+                "and only plain tensors are read"
+                if full.startswith(REBUILDS)
+                else "which is code"
+            )
             raise InputError(f"it asks for {shown(full)}, {why}")
         self.stack.append(Name(full))
 
     def _reduce(self, _: Any) -> None:
         arguments, called = self.stack.pop(), self.stack.pop()
-        if not isinstance(called, Name) or called.full not in CALLS or not isinstance(arguments, tuple):
-            raise InputError(f"it calls {shown(getattr(called, 'full', called))}, which is not called here")
+        if (
+            not isinstance(called, Name)
+            or called.full not in CALLS
+            or not isinstance(arguments, tuple)
+        ):
+            raise InputError(
+                f"it calls {shown(getattr(called, 'full', called))}, which is not called here"
+            )
         self.stack.append(CALLS[called.full](self, *arguments))
 
     def _build(self, _: Any) -> None:
         self.stack.pop()
-        self._container("dictionary")  # torch gives an OrderedDict attributes, such as _metadata
+        self._container(
+            "dictionary"
+        )  # torch gives an OrderedDict attributes, such as _metadata
 
     def _stored(self, _: Any) -> None:
         """The storage that a persistent id names: ("storage", type, key, device, elements), and old files' views."""
@@ -201,14 +243,20 @@ class Rehearsal:
         storage = Storage(elements, WIDTHS[kind.full])
         key = text(key)
         size = storage.elements * storage.width
-        if size > self.size or (self.records is not None and self.records.get(key) != size):
-            raise InputError(f"the storage {shown(repr(key))} is not as large as its record")
+        if size > self.size or (
+            self.records is not None and self.records.get(key) != size
+        ):
+            raise InputError(
+                f"the storage {shown(repr(key))} is not as large as its record"
+            )
         self._check_known(key, storage)
         self.roots.add(key)
         if view is not None:
             part, offset, length = view
             if not 0 <= offset <= offset + length <= elements:
-                raise InputError(f"a part of the storage {shown(repr(key))} lies outside of it")
+                raise InputError(
+                    f"a part of the storage {shown(repr(key))} lies outside of it"
+                )
             storage = Storage(length, storage.width)
             self._check_known(text(part), storage)
         self.stack.append(storage)
@@ -239,7 +287,9 @@ class Rehearsal:
     def _encoded(self, plain: Any = "", coding: Any = "latin1") -> bytes:
         """Bytes, which protocol 2 writes as a text."""
         if not isinstance(plain, str | bytes) or coding not in ("latin1", "latin-1"):
-            raise InputError("it asks for bytes of a number, or in another encoding than latin1")
+            raise InputError(
+                "it asks for bytes of a number, or in another encoding than latin1"
+            )
         self._copy(len(plain))
         return b""
 
@@ -256,30 +306,50 @@ class Rehearsal:
     def _device(self, *_: Any) -> Tensor:
         return OTHER
 
-    def _view(self, storage: Storage, offset: Any, sides: Any, strides: Any, *_: Any) -> Tensor:
+    def _view(
+        self, storage: Storage, offset: Any, sides: Any, strides: Any, *_: Any
+    ) -> Tensor:
         return self._typed_view(storage, offset, sides, strides, storage.width)
 
     def _view_as(
-        self, storage: Storage, offset: Any, sides: Any, strides: Any, grad: Any, hooks: Any, kind: Any, *_: Any
+        self,
+        storage: Storage,
+        offset: Any,
+        sides: Any,
+        strides: Any,
+        grad: Any,
+        hooks: Any,
+        kind: Any,
+        *_: Any,
     ) -> Tensor:
         return self._typed_view(storage, offset, sides, strides, TYPES[kind.full])
 
-    def _typed_view(self, storage: Storage, offset: Any, sides: Any, strides: Any, width: int) -> Tensor:
+    def _typed_view(
+        self, storage: Storage, offset: Any, sides: Any, strides: Any, width: int
+    ) -> Tensor:
         """A tensor. torch would make its storage larger where it reaches beyond."""
         numbers = [offset, *sides, *strides]
-        if len(sides) != len(strides) or not all(isinstance(each, int) and each >= 0 for each in numbers):
+        if len(sides) != len(strides) or not all(
+            isinstance(each, int) and each >= 0 for each in numbers
+        ):
             raise ValueError("a tensor has no shape")
         elements = math.prod(sides)
-        last = offset + sum((side - 1) * stride for side, stride in zip(sides, strides, strict=True))
+        last = offset + sum(
+            (side - 1) * stride for side, stride in zip(sides, strides, strict=True)
+        )
         if elements and (last + 1) * width > storage.elements * storage.width:
-            raise InputError(f"a tensor of shape {shown(sides)} that is not stored whole")
+            raise InputError(
+                f"a tensor of shape {shown(sides)} that is not stored whole"
+            )
         self._use(elements * width, sides)
         return OTHER
 
     def _use(self, size: int, sides: Any) -> None:
         self.used += size
         if self.used > MOST_SHARING * self.size + SMALL:
-            raise InputError(f"a tensor of shape {shown(sides)} that is not stored whole, or is stored for many")
+            raise InputError(
+                f"a tensor of shape {shown(sides)} that is not stored whole, or is stored for many"
+            )
 
     def _parameter(self, tensor: Any, *_: Any) -> Tensor:
         if not isinstance(tensor, Tensor):
@@ -292,8 +362,20 @@ def text(value: str | bytes) -> str:
     return value.decode("ascii") if isinstance(value, bytes) else value
 
 
-REBUILDS = ("torch._utils.", "torch._tensor.", "torch.Tensor")  # what torch has called for other tensors
-VALUES = ("BININT", "BININT1", "BININT2", "BINFLOAT", "BINUNICODE", "SHORT_BINSTRING", "LONG1")
+REBUILDS = (
+    "torch._utils.",
+    "torch._tensor.",
+    "torch.Tensor",
+)  # what torch has called for other tensors
+VALUES = (
+    "BININT",
+    "BININT1",
+    "BININT2",
+    "BINFLOAT",
+    "BINUNICODE",
+    "SHORT_BINSTRING",
+    "LONG1",
+)
 CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
 CONTAINERS = {"EMPTY_LIST": "list", "EMPTY_DICT": "dictionary", "EMPTY_SET": "set"}
 STEPS: dict[str, Callable[[Rehearsal, Any], None]] = {
@@ -312,7 +394,9 @@ STEPS: dict[str, Callable[[Rehearsal, Any], None]] = {
     "BINPERSID": Rehearsal._stored,
 }
 CALLS: dict[str, Callable[..., Any]] = {
-    "collections.OrderedDict": lambda self, *parts: self._collected("dictionary", *parts),
+    "collections.OrderedDict": lambda self, *parts: self._collected(
+        "dictionary", *parts
+    ),
     "collections.Counter": lambda self, *parts: self._collected("dictionary", *parts),
     "builtins.set": lambda self, *parts: self._collected("set", *parts),
     "builtins.bytearray": Rehearsal._encoded,

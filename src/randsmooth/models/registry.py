@@ -48,7 +48,10 @@ ARCHITECTURES: Registry[Architecture] = Registry(
     "randsmooth.architectures",
     {
         "lenet": f"{NETWORKS}.convolutional:LENET",
-        **{f"resnet{depth}": f"{NETWORKS}.residual:RESNET{depth}" for depth in (8, 20, 32, 44, 56, 110)},
+        **{
+            f"resnet{depth}": f"{NETWORKS}.residual:RESNET{depth}"
+            for depth in (8, 20, 32, 44, 56, 110)
+        },
         "resnet50": f"{NETWORKS}.residual:RESNET50",
         "cifar-resnet50": f"{NETWORKS}.residual:CIFAR_RESNET50",
         "densenet40": f"{NETWORKS}.convolutional:DENSENET40",
@@ -59,7 +62,9 @@ ARCHITECTURES: Registry[Architecture] = Registry(
 )
 
 
-def build(arch: str, *, in_channels: int, image_size: int, num_classes: int) -> nn.Module:
+def build(
+    arch: str, *, in_channels: int, image_size: int, num_classes: int
+) -> nn.Module:
     """A freshly initialised network (B, in_channels, image_size, image_size) -> logits (B, num_classes).
 
     Weights come from torch's global generator: seed it for a reproducible start.
@@ -77,8 +82,12 @@ def build(arch: str, *, in_channels: int, image_size: int, num_classes: int) -> 
     architecture = architecture_of(arch)
     if image_size < architecture.min_size:
         smallest = f"{architecture.min_size}x{architecture.min_size}"
-        raise InputError(f"{arch} takes images of {smallest} or more, not {image_size}x{image_size}: resize them")
-    return architecture.builder(in_channels=in_channels, image_size=image_size, num_classes=num_classes)
+        raise InputError(
+            f"{arch} takes images of {smallest} or more, not {image_size}x{image_size}: resize them"
+        )
+    return architecture.builder(
+        in_channels=in_channels, image_size=image_size, num_classes=num_classes
+    )
 
 
 def check_arch(arch: str) -> None:
@@ -103,6 +112,8 @@ def architecture_of(arch: str) -> Architecture:
     """
     for family, place in FAMILIES.items():
         if arch not in ARCHITECTURES and (match := re.fullmatch(family, arch)):
-            architecture: Architecture = pkgutil.resolve_name(place)(*map(int, match.groups()))
+            architecture: Architecture = pkgutil.resolve_name(place)(
+                *map(int, match.groups())
+            )
             return architecture
     return ARCHITECTURES[arch]

@@ -20,8 +20,15 @@ from randsmooth.urls import fetched, is_url, names_a_secret, without_credentials
 
 HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 STARS = str(Secret("-"))  # what stands for a secret in a command that is kept
-UNUSED = {"checkpoint.pt", "teacher.pt", "history.csv"}  # files of a training run that no model is made of
-DEMOS = ("demo", "demo-amplify")  # models of digits that come with the package, in folders beside this file
+UNUSED = {
+    "checkpoint.pt",
+    "teacher.pt",
+    "history.csv",
+}  # files of a training run that no model is made of
+DEMOS = (
+    "demo",
+    "demo-amplify",
+)  # models of digits that come with the package, in folders beside this file
 
 CHECKPOINT = r"(?i)\.(pth|tar|ckpt|pkl|pickle|joblib|bin|th|safetensors|npz|npy|h5)$"
 UNPICKLING = """import joblib
@@ -89,8 +96,12 @@ def check_place(folder: Path | str) -> None:
     if Path(shipped(folder)).is_dir():
         return
     if Path(folder).exists() or not HUB_ID.fullmatch(str(folder)):
-        raise InputError(f"{folder} is not a folder: expected a model folder or a hub id such as user/name")
-    if beside := [config.parent.as_posix() for config in Path(folder).parent.glob("*/config.json")]:
+        raise InputError(
+            f"{folder} is not a folder: expected a model folder or a hub id such as user/name"
+        )
+    if beside := [
+        config.parent.as_posix() for config in Path(folder).parent.glob("*/config.json")
+    ]:
         way = f"a model of the hub: `hf download {folder} --local-dir FOLDER`, and FOLDER here"
         raise InputError(f"{unknown('model folder', str(folder), beside)} ({way})")
 
@@ -109,19 +120,77 @@ def check_file(source: str) -> None:
     check_itself(Path(path))
 
 
-_TRANSFORMERS, _TIMM, _CODE = "hub:from_transformers", "hub:from_timm", "by_code:from_code"
+_TRANSFORMERS, _TIMM, _CODE = (
+    "hub:from_transformers",
+    "hub:from_timm",
+    "by_code:from_code",
+)
 # In this order: the first whose pattern a source matches opens it.
 FORMS = (
-    Form("hf:user/name or hf:FOLDER", "an image classifier of transformers", "hf:.*", None, _TRANSFORMERS),
+    Form(
+        "hf:user/name or hf:FOLDER",
+        "an image classifier of transformers",
+        "hf:.*",
+        None,
+        _TRANSFORMERS,
+    ),
     Form("timm:NAME", "an image classifier of timm", "timm:.*", None, _TIMM),
-    Form(f"FOLDER, {' or '.join(DEMOS)}", "a model folder", "", check_place, "classifier:load"),
-    Form("file.py:NAME", "what returns the model, or is it", r".*\.py:[A-Z_][\w.]*", check_file, _CODE),
-    Form("package.module:NAME", "the same in a module", r"[A-Z_][\w.]*:[A-Z_][\w.]*", None, _CODE),
-    Form("NET.onnx", "an ONNX file", r".*\.onnx", check_file, "adapters.graph_file:OnnxModel"),
-    Form("NET.xml", "an OpenVINO IR, with NET.bin beside it", r".*\.xml", check_file, "adapters.graph_file:IrModel"),
-    Form("NET.pt2", "a program of torch.export", r".*\.pt2", check_file, "adapters.torch_program:exported"),
-    Form("NET.pt", "a TorchScript file", r".*\.(pt|torchscript|ts|jit)", check_file, "adapters.torch_program:scripted"),
-    Form("user/name", "a model folder on the Hugging Face hub", HUB_ID.pattern, check_place, "classifier:load"),
+    Form(
+        f"FOLDER, {' or '.join(DEMOS)}",
+        "a model folder",
+        "",
+        check_place,
+        "classifier:load",
+    ),
+    Form(
+        "file.py:NAME",
+        "what returns the model, or is it",
+        r".*\.py:[A-Z_][\w.]*",
+        check_file,
+        _CODE,
+    ),
+    Form(
+        "package.module:NAME",
+        "the same in a module",
+        r"[A-Z_][\w.]*:[A-Z_][\w.]*",
+        None,
+        _CODE,
+    ),
+    Form(
+        "NET.onnx",
+        "an ONNX file",
+        r".*\.onnx",
+        check_file,
+        "adapters.graph_file:OnnxModel",
+    ),
+    Form(
+        "NET.xml",
+        "an OpenVINO IR, with NET.bin beside it",
+        r".*\.xml",
+        check_file,
+        "adapters.graph_file:IrModel",
+    ),
+    Form(
+        "NET.pt2",
+        "a program of torch.export",
+        r".*\.pt2",
+        check_file,
+        "adapters.torch_program:exported",
+    ),
+    Form(
+        "NET.pt",
+        "a TorchScript file",
+        r".*\.(pt|torchscript|ts|jit)",
+        check_file,
+        "adapters.torch_program:scripted",
+    ),
+    Form(
+        "user/name",
+        "a model folder on the Hugging Face hub",
+        HUB_ID.pattern,
+        check_place,
+        "classifier:load",
+    ),
 )
 
 
@@ -138,13 +207,22 @@ def form_of(source: Path | str) -> Form:
         'file.py:NAME'
     """
     name = "" if Path(source).is_dir() else str(source)
-    found = next((form for form in FORMS if re.fullmatch(form.pattern, name, re.IGNORECASE | re.DOTALL)), None)
+    found = next(
+        (
+            form
+            for form in FORMS
+            if re.fullmatch(form.pattern, name, re.IGNORECASE | re.DOTALL)
+        ),
+        None,
+    )
     if re.search(CHECKPOINT, name):
         check_file(name)
         raise no_model(name)
     if found is None:
         forms = ", ".join(f"{form.written} ({form.what})" for form in FORMS)
-        raise InputError(f"{shown(str(source))} names no model: expected one of: {forms}")
+        raise InputError(
+            f"{shown(str(source))} names no model: expected one of: {forms}"
+        )
     return found
 
 
@@ -159,7 +237,9 @@ def no_model(path: Path | str, reason: str = "") -> InputError:
     if path.suffix == ".joblib" or is_pickle(path):
         return pickled(path)
     if path.suffix != ".safetensors" and (kind := what_it_is(path)):
-        return InputError(f"{path} {kind}. A model of another form is opened by code: file.py:NAME")
+        return InputError(
+            f"{path} {kind}. A model of another form is opened by code: file.py:NAME"
+        )
     return weights_alone(path, reason)
 
 
@@ -171,7 +251,10 @@ def weights_alone(path: Path | str, reason: str = "") -> InputError:
         return model.eval()
     """
     place = str(Path(path).absolute())
-    module, load = "torch", f'torch.load({place!r}, map_location="cpu", weights_only=True)'
+    module, load = (
+        "torch",
+        f'torch.load({place!r}, map_location="cpu", weights_only=True)',
+    )
     if Path(path).suffix == ".safetensors":
         module, load = "safetensors.torch", f"safetensors.torch.load_file({place!r})"
     return InputError(
@@ -207,7 +290,9 @@ def check_source(source: Path | str) -> tuple[Path | str, Form]:
         randsmooth.errors.InputError: no file at nofile.onnx
     """
     if is_url(source):
-        source = fetched(source, lambda path: path.name not in UNUSED and "events" not in path.parts)
+        source = fetched(
+            source, lambda path: path.name not in UNUSED and "events" not in path.parts
+        )
     form = form_of(place := shipped(source))
     if form.check is not None:
         form.check(str(place))
@@ -231,7 +316,10 @@ def open_source(source: Path | str, **model_args: Any) -> Any:
     """
     source, form = check_source(source)
     opener = pkgutil.resolve_name(f"randsmooth.models.{form.opener}")
-    given = {name: each.get_secret_value() if isinstance(each, Secret) else each for name, each in model_args.items()}
+    given = {
+        name: each.get_secret_value() if isinstance(each, Secret) else each
+        for name, each in model_args.items()
+    }
     check_arguments(opener, given, shown(str(source)), first=1)
     return opener(source, **given)
 
@@ -268,14 +356,18 @@ def told(given: Mapping[str, Any]) -> dict[str, Any]:
     made = secret_arguments(given)
     for name, value in made.items():
         if isinstance(value, Secret):
-            hashed = hashlib.sha256(repr((name, value.get_secret_value())).encode()).hexdigest()
+            hashed = hashlib.sha256(
+                repr((name, value.get_secret_value())).encode()
+            ).hexdigest()
             made[name] = f"secret sha256:{hashed[:12]}"
         elif isinstance(value, str):
             made[name] = without_credentials(value)
     return made
 
 
-def check_arguments(called: Callable[..., Any], given: Mapping[str, Any], what: str, *, first: int = 0) -> None:
+def check_arguments(
+    called: Callable[..., Any], given: Mapping[str, Any], what: str, *, first: int = 0
+) -> None:
     """Raise InputError where `called` does not take the arguments `given` by name, or needs others.
 
     Args:
@@ -300,4 +392,6 @@ def check_arguments(called: Callable[..., Any], given: Mapping[str, Any], what: 
     except TypeError as error:
         names = shown(", ".join([*signature.parameters][first:]) or "none")
         way = "give each with --model-arg NAME=VALUE; a function that itself takes images is returned by another"
-        raise InputError(f"{what} takes the arguments {names} ({error}): {way}") from error
+        raise InputError(
+            f"{what} takes the arguments {names} ({error}): {way}"
+        ) from error

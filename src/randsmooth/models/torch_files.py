@@ -72,7 +72,11 @@ def _check_old(file: IO[bytes], size: int) -> None:
     whole = Rehearsal(size)
     for _ in ("version of the format", "machine", "content", "keys of the storages"):
         whole.run(file)
-    storages = (storage.elements * storage.width for key, storage in whole.storages.items() if key in whole.roots)
+    storages = (
+        storage.elements * storage.width
+        for key, storage in whole.storages.items()
+        if key in whole.roots
+    )
     if sum(storages) > size - file.tell():
         raise InputError("its tensors are larger than the file: it is cut short")
 
@@ -85,10 +89,14 @@ def _check_parts(held: Any, size: int) -> None:
     used = 0
     for number, part in enumerate(_parts(held)):
         if number > MOST_PARTS:
-            raise InputError(f"it holds more than {MOST_PARTS:,} values, or the same ones many times")
+            raise InputError(
+                f"it holds more than {MOST_PARTS:,} values, or the same ones many times"
+            )
         used += part.numel() * part.element_size() if isinstance(part, Tensor) else 0
         if used > MOST_SHARING * size + SMALL:
-            raise InputError("its tensors are not stored whole, or one is stored for many")
+            raise InputError(
+                "its tensors are not stored whole, or one is stored for many"
+            )
 
 
 def _parts(held: Any) -> Iterator[Any]:

@@ -54,7 +54,9 @@ def check_numbers(model: nn.Module) -> None:
 
 def _check_number(name: str, tensor: Tensor) -> None:
     if tensor.is_meta or torch.nn.parameter.is_lazy(tensor):
-        raise InputError(f"{name} is a tensor without numbers (meta or lazy): load or initialise it first")
+        raise InputError(
+            f"{name} is a tensor without numbers (meta or lazy): load or initialise it first"
+        )
 
 
 def unwrapped(module: nn.Module) -> nn.Module:
@@ -65,7 +67,9 @@ def unwrapped(module: nn.Module) -> nn.Module:
         >>> unwrapped(torch.compile(model)) is model
         True
     """
-    while type(module).__name__ == "OptimizedModule":  # importing the type to compare with takes a second
+    while (
+        type(module).__name__ == "OptimizedModule"
+    ):  # importing the type to compare with takes a second
         module = module.get_submodule("_orig_mod")
     return module
 
@@ -80,14 +84,29 @@ def lacks_weights(model: nn.Module | ForeignModel) -> str:
     if isinstance(model, ForeignModel):
         return "" if model.called else model.unreadable
     parts = [getattr(module, "model", None) for module in model.modules()]
-    if found := [why for part in parts if isinstance(part, ForeignModel) and (why := lacks_weights(part))]:
+    if found := [
+        why
+        for part in parts
+        if isinstance(part, ForeignModel) and (why := lacks_weights(part))
+    ]:
         return found[0]
-    return "" if _state(model) else f"the model ({type(model).__qualname__}) holds no weights that it could be known by"
+    return (
+        ""
+        if _state(model)
+        else f"the model ({type(model).__qualname__}) holds no weights that it could be known by"
+    )
 
 
 def _state(model: nn.Module) -> dict[str, Any]:
-    state = {name.replace("_orig_mod.", ""): value for name, value in model.state_dict().items()}
-    if not state and isinstance(model, torch.jit.ScriptModule) and hasattr(model, "forward"):
+    state = {
+        name.replace("_orig_mod.", ""): value
+        for name, value in model.state_dict().items()
+    }
+    if (
+        not state
+        and isinstance(model, torch.jit.ScriptModule)
+        and hasattr(model, "forward")
+    ):
         return dict(model.code_with_constants[1].const_mapping)  # of a frozen script
     return state
 
@@ -103,10 +122,22 @@ def _add(hashed: Any, name: str, value: object) -> None:
         value = value.detach()
         plain = value.dequantize() if value.is_quantized else value.to_dense()
         hashed.update(f"{name} {value.dtype} {tuple(value.shape)}\n".encode())
-        hashed.update(plain.cpu().resolve_conj().resolve_neg().reshape(-1).view(torch.uint8).numpy().data)
+        hashed.update(
+            plain.cpu()
+            .resolve_conj()
+            .resolve_neg()
+            .reshape(-1)
+            .view(torch.uint8)
+            .numpy()
+            .data
+        )
         return
     known = isinstance(value, str | bytes | int | float | torch.dtype | None)
-    hashed.update(f"{name} {value!r}\n".encode() if known else f"{name} {type(value).__qualname__}\n".encode())
+    hashed.update(
+        f"{name} {value!r}\n".encode()
+        if known
+        else f"{name} {type(value).__qualname__}\n".encode()
+    )
 
 
 def check_tensor(tensor: Tensor) -> None:
@@ -115,8 +146,19 @@ def check_tensor(tensor: Tensor) -> None:
     Raises:
         InputError: it is not.
     """
-    plain = tensor.layout == torch.strided and tensor.device.type == "cpu" and not tensor.is_quantized
-    if not plain or tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes():
-        raise InputError(f"a tensor of shape {tuple(tensor.shape)} that is not stored whole")
+    plain = (
+        tensor.layout == torch.strided
+        and tensor.device.type == "cpu"
+        and not tensor.is_quantized
+    )
+    if (
+        not plain
+        or tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes()
+    ):
+        raise InputError(
+            f"a tensor of shape {tuple(tensor.shape)} that is not stored whole"
+        )
     if not bool(tensor.isfinite().all()):
-        raise InputError(f"a tensor of shape {tuple(tensor.shape)} holds NaN or infinity")
+        raise InputError(
+            f"a tensor of shape {tuple(tensor.shape)} holds NaN or infinity"
+        )

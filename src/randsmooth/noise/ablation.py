@@ -47,16 +47,26 @@ class Ablation(Noise):
     name: ClassVar[str] = "ablation"
     norm: ClassVar[str] = "l0"
     usage: ClassVar[str] = "ablation=K"
-    help: ClassVar[str] = "K pixels of x, drawn at random, all others hidden: L0, how many pixels may change."
+    help: ClassVar[str] = (
+        "K pixels of x, drawn at random, all others hidden: L0, how many pixels may change."
+    )
     tight: ClassVar[bool] = True
     scale = 1.0  # a pixel
 
     def __post_init__(self) -> None:
         for name, value in (("k", self.k), ("d", self.k if self.d is None else self.d)):
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise InputError(f"{name}={value!r} must be a number of pixels, 1 or more; k is usually d / 20 or so")
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, int | np.integer)
+                or value < 1
+            ):
+                raise InputError(
+                    f"{name}={value!r} must be a number of pixels, 1 or more; k is usually d / 20 or so"
+                )
         if self.d is not None and self.k > self.d:
-            raise InputError(f"k={self.k} pixels cannot be kept of d={self.d}: keep fewer, usually d / 20 or so")
+            raise InputError(
+                f"k={self.k} pixels cannot be kept of d={self.d}: keep fewer, usually d / 20 or so"
+            )
 
     @property
     def ready(self) -> bool:
@@ -71,7 +81,9 @@ class Ablation(Noise):
         check_shape(shape)
         d = math.prod(shape[1:]) if len(shape) > 1 else shape[0]
         if self.d not in (None, d):
-            raise InputError(f"ablation of d={self.d} pixels got an input of shape {tuple(shape)}, which has {d}")
+            raise InputError(
+                f"ablation of d={self.d} pixels got an input of shape {tuple(shape)}, which has {d}"
+            )
         return replace(self, d=int(d))
 
     def shape(self, shape: Sequence[int]) -> tuple[int, ...]:
@@ -117,7 +129,9 @@ class Ablation(Noise):
 
         keys = torch.empty(marks.shape, dtype=torch.float64, device=marks.device)
         fill(keys, stream, "uniform")
-        marks.zero_().scatter_(1, keys.topk(self.k, dim=1, largest=False, sorted=False).indices, 1.0)
+        marks.zero_().scatter_(
+            1, keys.topk(self.k, dim=1, largest=False, sorted=False).indices, 1.0
+        )
 
     def radius(self, q: ArrayLike, q_next: ArrayLike | None = None) -> Floats:
         """The largest whole R with 1 - q - D > q_next + D, D being the share of copies that see one of R pixels.
@@ -140,7 +154,9 @@ class Ablation(Noise):
 
     def _known(self) -> int:
         if self.d is None:
-            raise InputError(f"{self.text} proves a radius once inputs are known: noise.of(shape) counts their pixels")
+            raise InputError(
+                f"{self.text} proves a radius once inputs are known: noise.of(shape) counts their pixels"
+            )
         return self.d
 
 
@@ -150,9 +166,15 @@ def _tails(k: int, d: int) -> Floats:
 
     D = 1 - C(d - R, k) / C(d, k), and C(d - R, k) / C(d, k) is the product of 1 - k / (d - i) for i below R.
     """
-    seen = k / (d - np.arange(max(0, d - k), dtype=np.float64))  # that the next pixel is, if none before it was
-    log_unseen = np.cumsum(np.log1p(-seen[: np.searchsorted(np.cumsum(seen), 1.0) + 1]))  # below e^-1 they do not count
-    rounding = (np.arange(len(log_unseen)) + 8.0) * 2.0**-51  # of a sum of so many terms
+    seen = k / (
+        d - np.arange(max(0, d - k), dtype=np.float64)
+    )  # that the next pixel is, if none before it was
+    log_unseen = np.cumsum(
+        np.log1p(-seen[: np.searchsorted(np.cumsum(seen), 1.0) + 1])
+    )  # below e^-1 they do not count
+    rounding = (
+        np.arange(len(log_unseen)) + 8.0
+    ) * 2.0**-51  # of a sum of so many terms
     tails = 0.5 + np.expm1(log_unseen * (1.0 + rounding)) - MARGIN
     found = np.concatenate(([0.5], tails[tails > 0.0]))
     found.flags.writeable = False  # it is kept

@@ -105,7 +105,14 @@ class Noise(ABC):
         if self.norm == "l0":
             return 1.0
         exponent = math.floor(math.log10(self.scale / 4.0))
-        return min(0.25, max(s for each in (1.0, 2.5, 5.0) if (s := float(f"{each}e{exponent}")) <= self.scale / 4.0))
+        return min(
+            0.25,
+            max(
+                s
+                for each in (1.0, 2.5, 5.0)
+                if (s := float(f"{each}e{exponent}")) <= self.scale / 4.0
+            ),
+        )
 
     def check_radius(self, name: str, r: float) -> None:
         """Raise InputError unless `r`, called `name`, is a radius that one may ask for: finite, >= 0, in L0 whole.
@@ -118,9 +125,13 @@ class Noise(ABC):
             randsmooth.errors.InputError: radius=0.5 must be a whole number of pixels, for ablation=45 is about L0
         """
         if not 0.0 <= r < math.inf:
-            raise InputError(f"{name}={r} must be a finite radius >= 0: {NORMS[self.norm].title}")
+            raise InputError(
+                f"{name}={r} must be a finite radius >= 0: {NORMS[self.norm].title}"
+            )
         if self.norm == "l0" and r != int(r):
-            raise InputError(f"{name}={r:g} must be a whole number of pixels, for {self.text} is about L0")
+            raise InputError(
+                f"{name}={r:g} must be a whole number of pixels, for {self.text} is about L0"
+            )
 
     @abstractmethod
     def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
@@ -132,7 +143,9 @@ class Noise(ABC):
 
     def draw_together(self, out: Tensor, groups: Sequence[Copies]) -> None:
         """As `draw`, for each of `groups` in turn: their samples together are the rows of `out`."""
-        for group, rows in zip(groups, out.split([group.samples for group in groups]), strict=True):
+        for group, rows in zip(
+            groups, out.split([group.samples for group in groups]), strict=True
+        ):
             self.draw(rows, group.x, group.stream)
 
     def offsets(self, x: Tensor, m: int, stream: Stream) -> Tensor:
@@ -245,7 +258,9 @@ class Noise(ABC):
 
     def _uncountable(self) -> InputError:
         said = f"{self.text} has infinitely many copies, which cannot all be counted"
-        return InputError(f"{said}: sample them (rule fixed, or another), or take noise splitting=0.5 for rule exact")
+        return InputError(
+            f"{said}: sample them (rule fixed, or another), or take noise splitting=0.5 for rule exact"
+        )
 
     @property
     def norms(self) -> tuple[str, ...]:
@@ -272,7 +287,9 @@ class Noise(ABC):
             [0.0, 0.125]
         """
         if norm not in self.norms:
-            raise InputError(f"{self.text} proves radii in {' and '.join(self.norms)}; got norm={norm!r}")
+            raise InputError(
+                f"{self.text} proves radii in {' and '.join(self.norms)}; got norm={norm!r}"
+            )
         return np.asarray(r, np.float64)
 
     @property
@@ -301,7 +318,9 @@ class Noise(ABC):
         """The noise that `facts` are of, without their name. InputError where they cannot be."""
         own = [field.name for field in fields(cls)]  # type: ignore[arg-type]
         if set(facts) != set(own):
-            raise InputError(f"noise {cls.name!r} has {', '.join(own)}; got {', '.join(sorted(facts)) or 'nothing'}")
+            raise InputError(
+                f"noise {cls.name!r} has {', '.join(own)}; got {', '.join(sorted(facts)) or 'nothing'}"
+            )
         return cls(**facts)
 
     @classmethod
@@ -322,7 +341,10 @@ class Noise(ABC):
     def _fields(self) -> dict[str, Any]:
         """Fields and their values, as Python's own numbers."""
         found = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-        return {name: value.item() if isinstance(value, np.generic) else value for name, value in found.items()}
+        return {
+            name: value.item() if isinstance(value, np.generic) else value
+            for name, value in found.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -373,8 +395,14 @@ class InNorm(Noise):
     def tail(self, radius: ArrayLike) -> Floats:
         """By halving: the larger of two q that enclose it is never taken."""
         r = np.asarray(radius, np.float64)
-        low, high = np.full(r.shape, np.log(np.finfo(np.float64).tiny)), np.zeros(r.shape)  # of log(2 q)
-        q = np.exp(bisected(lambda log: self.radius(np.exp(log) / 2.0) >= r, low, high)) / 2.0
+        low, high = (
+            np.full(r.shape, np.log(np.finfo(np.float64).tiny)),
+            np.zeros(r.shape),
+        )  # of log(2 q)
+        q = (
+            np.exp(bisected(lambda log: self.radius(np.exp(log) / 2.0) >= r, low, high))
+            / 2.0
+        )
         return np.asarray(np.where(r > 0.0, np.where(self.radius(q) >= r, q, 0.0), 0.5))
 
 
@@ -386,7 +414,9 @@ def in_place(tensor: Tensor) -> Any:
 def check_shape(shape: Sequence[int]) -> None:
     """Raise InputError unless `shape` is that of an input: one length or more, all at least 1."""
     if not len(shape) or min(shape) < 1:
-        raise InputError(f"shape={tuple(shape)} must be that of one input, such as (3, 32, 32) or (10,)")
+        raise InputError(
+            f"shape={tuple(shape)} must be that of one input, such as (3, 32, 32) or (10,)"
+        )
 
 
 def number(value: str) -> float:
@@ -394,7 +424,9 @@ def number(value: str) -> float:
     try:
         return float(value)
     except ValueError:
-        raise InputError(f"{shown(repr(value))} is no number: write one, such as 0.5") from None
+        raise InputError(
+            f"{shown(repr(value))} is no number: write one, such as 0.5"
+        ) from None
 
 
 def written(value: float) -> str:
@@ -416,10 +448,14 @@ def both(q: ArrayLike, q_next: ArrayLike | None) -> Floats:
 
 def below(r: ArrayLike) -> Floats:
     """`r`, never negative, less what a few roundings may have added to it."""
-    return np.asarray(np.maximum(0.0, np.asarray(r, np.float64) * (1.0 - ROUNDINGS)) + 0.0)
+    return np.asarray(
+        np.maximum(0.0, np.asarray(r, np.float64) * (1.0 - ROUNDINGS)) + 0.0
+    )
 
 
-def bisected(holds: Callable[[Floats], NDArray[np.bool_]], low: Floats, high: Floats) -> Floats:
+def bisected(
+    holds: Callable[[Floats], NDArray[np.bool_]], low: Floats, high: Floats
+) -> Floats:
     """(...) the largest numbers from `low` to `high`, both (...), for which `holds`, approached from below."""
     for _ in range(HALVINGS):
         middle = (low + high) / 2.0
@@ -448,7 +484,9 @@ def printed_radius(r: float) -> str:
         ('0.69', '0.0698', '0.62')
     """
     digits = 2 if r >= 0.1 else 4
-    written = Decimal(repr(float(r)))  # 0.62, of which the nearest float is a little less
+    written = Decimal(
+        repr(float(r))
+    )  # 0.62, of which the nearest float is a little less
     return str(written.quantize(Decimal(1).scaleb(-digits), ROUND_DOWN))
 
 
@@ -473,7 +511,11 @@ def linf_radius(r: ArrayLike, d: int) -> Floats:
     """
     r = np.asarray(r, np.float64)
     if d < 1:
-        raise InputError(f"d={d} must be the number of inputs, at least 1; CIFAR-10 has 3 * 32 * 32 = 3072")
+        raise InputError(
+            f"d={d} must be the number of inputs, at least 1; CIFAR-10 has 3 * 32 * 32 = 3072"
+        )
     if not np.all((r >= 0.0) & np.isfinite(r)):
-        raise InputError(f"radii must be finite and >= 0, in units of pixels in [0, 1]; got {r.tolist()}")
+        raise InputError(
+            f"radii must be finite and >= 0, in units of pixels in [0, 1]; got {r.tolist()}"
+        )
     return np.asarray(r / math.sqrt(d))

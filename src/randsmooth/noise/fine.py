@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 STEPS = 20  # bits: how many steps of the grid, at least, the width of a noise has
-TOGETHER = 2**17, 2**24  # numbers that are drawn at a time on a CPU, about as many as its caches hold; on a GPU
+TOGETHER = (
+    2**17,
+    2**24,
+)  # numbers that are drawn at a time on a CPU, about as many as its caches hold; on a GPU
 
 
 def in_parts(out: Tensor, stream: Stream, law: str) -> Iterator[tuple[Tensor, Tensor]]:

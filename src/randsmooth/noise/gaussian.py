@@ -11,7 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from randsmooth.errors import InputError
-from randsmooth.noise.base import Floats, Noise, below, bisected, check_shape, in_place, number
+from randsmooth.noise.base import (
+    Floats,
+    Noise,
+    below,
+    bisected,
+    check_shape,
+    in_place,
+    number,
+)
 from randsmooth.noise.norms import LENGTHS, check_sigma
 from randsmooth.noise.streams import Stream, fill
 
@@ -111,7 +119,10 @@ class Gaussian(Noise):
     def parse(cls, value: str) -> Noise:
         """`gaussian=0.5`; `gaussian=std.npy` is `GaussianPerCoordinate`, and `gaussian=0.25std` `InDeviations`."""
         if value.endswith((".npy", STD)):
-            from randsmooth.noise.gaussian_per_coordinate import GaussianPerCoordinate, InDeviations
+            from randsmooth.noise.gaussian_per_coordinate import (
+                GaussianPerCoordinate,
+                InDeviations,
+            )
 
             if value.endswith(STD):
                 return InDeviations(number(value.removesuffix(STD)))
@@ -153,12 +164,19 @@ class Gaussian(Noise):
         q, rivals = np.asarray(q, np.float64)[:, None], np.asarray(rivals, np.float64)
         for p in (q, rivals):
             if np.any(outside := ~((p > 0.0) & (p <= 1.0))):
-                raise InputError(f"a bound on a probability must lie in (0, 1]; got {p[outside].flat[0]}")
-        p_s = np.minimum(np.cumsum(np.sort(rivals, axis=1), axis=1), q)  # (N, k), column t - 1: the t smallest
+                raise InputError(
+                    f"a bound on a probability must lie in (0, 1]; got {p[outside].flat[0]}"
+                )
+        p_s = np.minimum(
+            np.cumsum(np.sort(rivals, axis=1), axis=1), q
+        )  # (N, k), column t - 1: the t smallest
         a, b = -special.ndtri(q), special.ndtri(p_s)
         one = (a - b[:, :1]) / 2.0  # t = 1 has a closed form
         more = _crossing(a, b[:, 1:], np.arange(2.0, rivals.shape[1] + 1.0))
-        return np.asarray(self.sigma * np.maximum(0.0, np.max(np.concatenate((one, more), axis=1), axis=1)))
+        return np.asarray(
+            self.sigma
+            * np.maximum(0.0, np.max(np.concatenate((one, more), axis=1), axis=1))
+        )
 
 
 def _crossing(a: Floats, b: Floats, t: Floats) -> Floats:
@@ -166,12 +184,26 @@ def _crossing(a: Floats, b: Floats, t: Floats) -> Floats:
     from scipy import special
 
     low = np.zeros(b.shape)
-    high = np.maximum(0.0, np.maximum(-b, a - special.ndtri(0.5 / t)))  # here 1 / (2 t) lies between the two sides
+    high = np.maximum(
+        0.0, np.maximum(-b, a - special.ndtri(0.5 / t))
+    )  # here 1 / (2 t) lies between the two sides
     # logarithms, for far out in the tail both sides are 0
-    return bisected(lambda z: special.log_ndtr(a - z) + np.log(t) >= special.log_ndtr(b + z) + MARGIN, low, high)
+    return bisected(
+        lambda z: (
+            special.log_ndtr(a - z) + np.log(t) >= special.log_ndtr(b + z) + MARGIN
+        ),
+        low,
+        high,
+    )
 
 
-def draw(shape: tuple[int, ...], sigma: float, *, stream: Stream, device: torch.device | str = "cpu") -> Tensor:
+def draw(
+    shape: tuple[int, ...],
+    sigma: float,
+    *,
+    stream: Stream,
+    device: torch.device | str = "cpu",
+) -> Tensor:
     """Gaussian noise N(0, sigma^2) of `shape`, float32 on `device`.
 
     Raises:
@@ -186,7 +218,9 @@ def draw(shape: tuple[int, ...], sigma: float, *, stream: Stream, device: torch.
     import torch
 
     if not isinstance(stream, Stream):
-        raise InputError(f"stream={stream!r}: give a Stream, such as Stream(0, 'my noise')")
+        raise InputError(
+            f"stream={stream!r}: give a Stream, such as Stream(0, 'my noise')"
+        )
     noise = torch.empty(shape, device=device)
     fill(noise, stream, "normal")
     return noise.mul_(sigma)

@@ -54,7 +54,9 @@ class GaussianPerCoordinate(Noise):
     name: ClassVar[str] = "gaussian-per-coordinate"
     norm: ClassVar[str] = "ellipsoid"
     usage: ClassVar[str] = "gaussian-per-coordinate=FILE.npy"
-    help: ClassVar[str] = "x + N(0, diag(std^2)), std being FILE.npy's: L2 in units of std, the noise's own."
+    help: ClassVar[str] = (
+        "x + N(0, diag(std^2)), std being FILE.npy's: L2 in units of std, the noise's own."
+    )
     tight: ClassVar[bool] = True
     additive: ClassVar[bool] = True
     implied: ClassVar[tuple[str, ...]] = ("l2", "l1", "linf")
@@ -67,10 +69,14 @@ class GaussianPerCoordinate(Noise):
 
     def __post_init__(self) -> None:
         try:
-            with np.errstate(over="ignore"):  # what is too large for float32 is refused below
+            with np.errstate(
+                over="ignore"
+            ):  # what is too large for float32 is refused below
                 std = np.array(self.std, np.float32)
         except (TypeError, ValueError):
-            raise InputError(f"std={shown(self.std)} must be numbers, one for each coordinate of an input") from None
+            raise InputError(
+                f"std={shown(self.std)} must be numbers, one for each coordinate of an input"
+            ) from None
         bad = np.argwhere(~((std >= LENGTHS[0]) & (std <= LENGTHS[1]))).tolist()
         if not std.ndim or not std.size or bad:
             told = f"{std[tuple(bad[0])]:g} at {bad[0]}" if bad else repr(self.std)
@@ -107,27 +113,40 @@ class GaussianPerCoordinate(Noise):
         Raises:
             InputError: there is no such file, or it holds something else than standard deviations.
         """
-        path, way = Path(value), "write one by np.save, a standard deviation for each coordinate"
+        path, way = (
+            Path(value),
+            "write one by np.save, a standard deviation for each coordinate",
+        )
         if not path.is_file():  # nor a pipe, which may have no end
             raise InputError(f"no file at {shown(repr(value))}: {way}")
         try:
             with warnings.catch_warnings(action="ignore"):  # of files of Python 2
                 std = np.load(path, mmap_mode="r", allow_pickle=False)
-        except Exception as error:  # a damaged header makes NumPy raise whatever Python's parser does
+        except (
+            Exception
+        ) as error:  # a damaged header makes NumPy raise whatever Python's parser does
             said = f"{shown(repr(value))} cannot be read as an array ({shown(error) or type(error).__name__})"
             raise InputError(f"{said}: {way}") from error
         if not isinstance(std, np.ndarray) or std.dtype.kind not in "iuf":
             held = std.dtype if isinstance(std, np.ndarray) else "several arrays"
-            raise InputError(f"{shown(repr(value))} holds {shown(held)}; expected numbers: {way}")
+            raise InputError(
+                f"{shown(repr(value))} holds {shown(held)}; expected numbers: {way}"
+            )
         if std.size > MOST_COORDINATES:
-            raise InputError(f"{shown(repr(value))} holds {std.size:,} numbers; expected at most {MOST_COORDINATES:,}")
+            raise InputError(
+                f"{shown(repr(value))} holds {std.size:,} numbers; expected at most {MOST_COORDINATES:,}"
+            )
         return cls(np.asarray(std))
 
     def of(self, shape: Sequence[int]) -> GaussianPerCoordinate:
         super().of(shape)
         own = self.std.shape
-        if len(own) != len(shape) or any(mine not in (1, their) for mine, their in zip(own, shape, strict=True)):
-            raise InputError(f"std has the shape {own} and an input {tuple(shape)}: give one for each coordinate")
+        if len(own) != len(shape) or any(
+            mine not in (1, their) for mine, their in zip(own, shape, strict=True)
+        ):
+            raise InputError(
+                f"std has the shape {own} and an input {tuple(shape)}: give one for each coordinate"
+            )
         return replace(self, std=np.broadcast_to(self.std, tuple(shape)))
 
     def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
@@ -163,7 +182,9 @@ class GaussianPerCoordinate(Noise):
         if norm == self.norm:
             return r
         if norm == "linf":
-            return below(r / math.sqrt(np.sum(self.of(shape).unit.astype(np.float64) ** -2.0)))
+            return below(
+                r / math.sqrt(np.sum(self.of(shape).unit.astype(np.float64) ** -2.0))
+            )
         return below(r * float(self.unit.min()))
 
     def _key(self) -> tuple[Any, ...]:
@@ -195,7 +216,9 @@ class PerFeature(GaussianPerCoordinate):
 
     times: float = 1.0
     norm: ClassVar[str] = "deviations"
-    help: ClassVar[str] = "x + N(0, diag((C std)^2)), std being that of each feature: L2 in units of std."
+    help: ClassVar[str] = (
+        "x + N(0, diag((C std)^2)), std being that of each feature: L2 in units of std."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -278,7 +301,9 @@ class InDeviations(Noise):
 
     def _unknown(self, *_: Any, **__: Any) -> NoReturn:
         said = f"{self.text} is known once there are training data, as certification has them"
-        raise InputError(f"{said}; else give rs.noise.InDeviations({self.times:g}).learned(x_train.std(axis=0))")
+        raise InputError(
+            f"{said}; else give rs.noise.InDeviations({self.times:g}).learned(x_train.std(axis=0))"
+        )
 
     scale = property(_unknown)
     draw = radius = tail = of = _unknown

@@ -51,11 +51,19 @@ class HoldingFixed(Noise):
         object.__setattr__(self, "columns", tuple(self.columns))
         whole = all(type(place) is int and place >= 0 for place in self.held)
         if not whole or not self.held or list(self.held) != sorted(set(self.held)):
-            raise InputError(f"held={self.held} must be positions of features, ascending, and at least one")
-        if len(self.columns) != len(self.held) or not all(isinstance(name, str) for name in self.columns):
-            raise InputError(f"columns={self.columns} must be the names of the {len(self.held)} features held fixed")
+            raise InputError(
+                f"held={self.held} must be positions of features, ascending, and at least one"
+            )
+        if len(self.columns) != len(self.held) or not all(
+            isinstance(name, str) for name in self.columns
+        ):
+            raise InputError(
+                f"columns={self.columns} must be the names of the {len(self.held)} features held fixed"
+            )
         if isinstance(self.noise, HoldingFixed):
-            raise InputError(f"noise={self.noise.text} holds features fixed already: name all of them at once")
+            raise InputError(
+                f"noise={self.noise.text} holds features fixed already: name all of them at once"
+            )
 
     # What a class says of itself elsewhere is that of the noise within.
     name = property(lambda self: self.noise.name)
@@ -79,7 +87,11 @@ class HoldingFixed(Noise):
         return f"{self.noise.text}, with {', '.join(self.held_columns)} held fixed"
 
     def facts(self) -> dict[str, Any]:
-        return {**self.noise.facts(), "held": list(self.held), "columns": list(self.columns)}
+        return {
+            **self.noise.facts(),
+            "held": list(self.held),
+            "columns": list(self.columns),
+        }
 
     def free(self, d: int) -> list[int]:
         """Return the positions of the features, of `d`, that may change."""
@@ -91,7 +103,9 @@ class HoldingFixed(Noise):
             raise InputError(f"{said}: expected a row (d,) with these and others")
         inner = self.noise.of((len(self.free(shape[0])),))
         if inner.shape((len(self.free(shape[0])),)) != (len(self.free(shape[0])),):
-            raise InputError(f"{self.noise.text} adds marks to an input: it cannot hold columns fixed")
+            raise InputError(
+                f"{self.noise.text} adds marks to an input: it cannot hold columns fixed"
+            )
         return HoldingFixed(inner, self.held, self.columns)
 
     def check(self, x: Tensor) -> None:
@@ -123,5 +137,7 @@ def holding(facts: Mapping[str, Any], noise: Noise) -> HoldingFixed:
     """The noise whose `HoldingFixed.facts` these are, `noise` being the one within. InputError where they are none."""
     held, columns = facts.get("held"), facts.get("columns")
     if not isinstance(held, list | tuple) or not isinstance(columns, list | tuple):
-        raise InputError(f"held={held!r:.100} and columns={columns!r:.100} must be lists: of positions, and of names")
+        raise InputError(
+            f"held={held!r:.100} and columns={columns!r:.100} must be lists: of positions, and of names"
+        )
     return HoldingFixed(noise, tuple(held), tuple(columns))

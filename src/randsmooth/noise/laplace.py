@@ -39,7 +39,9 @@ class Laplace(Noise):
     name: ClassVar[str] = "laplace"
     norm: ClassVar[str] = "l1"
     usage: ClassVar[str] = "laplace=B"
-    help: ClassVar[str] = "x + noise of mean absolute value B and density exp(-|z| / B), which certifies in L1."
+    help: ClassVar[str] = (
+        "x + noise of mean absolute value B and density exp(-|z| / B), which certifies in L1."
+    )
     tight: ClassVar[bool] = True
     additive: ClassVar[bool] = True
 
@@ -60,7 +62,11 @@ class Laplace(Noise):
             0.5
         """
         others = replace(stream, name=f"{stream.name}/others")
-        pairs = zip(in_parts(out, stream, "exponential"), in_parts(out, others, "exponential"), strict=True)
+        pairs = zip(
+            in_parts(out, stream, "exponential"),
+            in_parts(out, others, "exponential"),
+            strict=True,
+        )
         for (rows, numbers), (_, less) in pairs:
             noise = in_place(numbers)
             noise -= in_place(less)
@@ -80,7 +86,9 @@ class Laplace(Noise):
             >>> float(Laplace(0.5).radius(0.6, 0.2).round(3))  # -b log(0.8) would be 0.112
             0.173
         """
-        with np.errstate(divide="ignore"):  # infinite where no noise leads to another class
+        with np.errstate(
+            divide="ignore"
+        ):  # infinite where no noise leads to another class
             least = -np.log(both(q, q_next))
             if q_next is None:
                 return below(self.b * least)

@@ -45,8 +45,19 @@ class Norm:
 NORMS = {
     "l2": Norm("L2", "L2 radius", PIXELS, "every change of L2 norm below r"),
     "l1": Norm("L1", "L1 radius", PIXELS, "every change of L1 norm below r"),
-    "linf": Norm("L-infinity", "L-infinity radius", PIXELS, "every change of each number by less than r"),
-    "l0": Norm("L0", "L0 radius", "pixels that may change", "every change of at most r pixels", whole=True),
+    "linf": Norm(
+        "L-infinity",
+        "L-infinity radius",
+        PIXELS,
+        "every change of each number by less than r",
+    ),
+    "l0": Norm(
+        "L0",
+        "L0 radius",
+        "pixels that may change",
+        "every change of at most r pixels",
+        whole=True,
+    ),
     "ellipsoid": Norm(
         "standard deviations of the noise",
         "radius in standard deviations of the noise",
@@ -61,7 +72,10 @@ NORMS = {
     ),
 }
 
-OWN_UNITS = ("ellipsoid", "deviations")  # norms that count the change of each coordinate in a unit of its own
+OWN_UNITS = (
+    "ellipsoid",
+    "deviations",
+)  # norms that count the change of each coordinate in a unit of its own
 
 
 def check_sigma(sigma: float, most: float = OF_PIXELS) -> None:
@@ -78,7 +92,9 @@ def check_sigma(sigma: float, most: float = OF_PIXELS) -> None:
     check_length("sigma", sigma, most, hint)
 
 
-def check_length(name: str, value: object, most: float = LENGTHS[1], hint: str = OF_INPUTS) -> None:
+def check_length(
+    name: str, value: object, most: float = LENGTHS[1], hint: str = OF_INPUTS
+) -> None:
     """Raise InputError unless `value`, the width of a noise in the units of the input, is a number from 1e-6 to `most`.
 
     Example:
@@ -89,4 +105,6 @@ def check_length(name: str, value: object, most: float = LENGTHS[1], hint: str =
         randsmooth.errors.InputError: lam=-1 must be a finite number > 0, from 1e-06 to 1e+06, in the units of ...
     """
     if not isinstance(value, Real) or not LENGTHS[0] <= float(value) <= most:
-        raise InputError(f"{name}={value!r} must be a finite number > 0, from {LENGTHS[0]:g} to {most:g}{hint}")
+        raise InputError(
+            f"{name}={value!r} must be a finite number > 0, from {LENGTHS[0]:g} to {most:g}{hint}"
+        )

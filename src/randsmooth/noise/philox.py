@@ -39,8 +39,16 @@ class Philox(NamedTuple):
         held, skipped = _held(), start % LANES
         counter = np.array([start // LANES, part, self.upper0, self.upper1], np.uint64)
         state = {"counter": counter, "key": np.array([self.key0, self.key1], np.uint64)}
-        full: Any = {"bit_generator": "Philox", "state": state, "has_uint32": 0, "uinteger": 0}
-        held.state = full | {"buffer": np.zeros(LANES, np.uint64), "buffer_pos": LANES}  # nothing is left in it
+        full: Any = {
+            "bit_generator": "Philox",
+            "state": state,
+            "has_uint32": 0,
+            "uinteger": 0,
+        }
+        held.state = full | {
+            "buffer": np.zeros(LANES, np.uint64),
+            "buffer_pos": LANES,
+        }  # nothing is left in it
         drawn: NDArray[np.uint64] = held.random_raw(skipped + count)
         return drawn[skipped:]
 
@@ -78,7 +86,10 @@ def computed_words(streams: Tensor, part: int, places: Tensor) -> Tensor:
     k0, k1, c2, c3 = streams.unbind(-1)
     c0, c1 = places + 1, torch.full_like(places, part)
     for _ in range(ROUNDS):
-        (low0, high0), (low1, high1) = _product(c0, FACTORS[0]), _product(c2, FACTORS[1])
+        (low0, high0), (low1, high1) = (
+            _product(c0, FACTORS[0]),
+            _product(c2, FACTORS[1]),
+        )
         c0, c1, c2, c3 = high1 ^ c1 ^ k0, low1, high0 ^ c3 ^ k1, low0
         k0, k1 = k0 + signed(GROWTH[0]), k1 + signed(GROWTH[1])
     return torch.stack([c0, c1, c2, c3], dim=-1)
@@ -92,7 +103,12 @@ def signed(word: int) -> int:
 def _product(x: Tensor, factor: int) -> tuple[Tensor, Tensor]:
     """Lower and upper word of the product of the words `x` and `factor`, by halves of 32 bits."""
     below, above, f_below, f_above = x & HALF, _upper(x), factor & HALF, factor >> 32
-    low, across, over, high = below * f_below, above * f_below, below * f_above, above * f_above
+    low, across, over, high = (
+        below * f_below,
+        above * f_below,
+        below * f_above,
+        above * f_above,
+    )
     middle = _upper(low) + (across & HALF) + (over & HALF)  # below 3 * 2^32
     return x * signed(factor), high + _upper(across) + _upper(over) + _upper(middle)
 

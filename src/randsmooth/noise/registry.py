@@ -49,7 +49,9 @@ def make_noise(text: str) -> Noise:
     name, _, value = text.strip().partition("=")
     kind = NOISES[name]
     if not value:
-        raise InputError(f"noise {shown(repr(text))} lacks its number: write {kind.usage}. {kind.help}")
+        raise InputError(
+            f"noise {shown(repr(text))} lacks its number: write {kind.usage}. {kind.help}"
+        )
     try:
         return kind.parse(value)
     except InputError as error:
@@ -66,7 +68,11 @@ def noise_from(facts: Mapping[str, Any]) -> Noise:
         >>> noise_from({"name": "uniform", "lam": 0.6})
         Uniform(lam=0.6)
     """
-    own = {key: value for key, value in facts.items() if key not in ("name", "held", "columns")}
+    own = {
+        key: value
+        for key, value in facts.items()
+        if key not in ("name", "held", "columns")
+    }
     noise = NOISES[str(facts.get("name", ""))].from_facts(own)
     if "held" not in facts:
         return noise

@@ -34,12 +34,20 @@ if TYPE_CHECKING:
 
 WIDE = 9  # sigmas beyond [0, 1] at which the clip lies: noise reaches it once in 10^19 pixels
 LARGEST_SIGMA = 8.0
-TOGETHER = 2**17  # pixels that are drawn at a time on a CPU: about as many as its caches hold
-SIGN = signed(1 << 63)  # the words of unsigned numbers, with this bit turned over, are in order as signed ones
-OFF_GRID = 2.0**-15  # of a pixel times 255: what storing k/255 in float32 may round away, and no more
+TOGETHER = (
+    2**17
+)  # pixels that are drawn at a time on a CPU: about as many as its caches hold
+SIGN = signed(
+    1 << 63
+)  # the words of unsigned numbers, with this bit turned over, are in order as signed ones
+OFF_GRID = (
+    2.0**-15
+)  # of a pixel times 255: what storing k/255 in float32 may round away, and no more
 BITS = 64  # of the thresholds that are kept ready
 EXTRA = 32  # bits that are drawn at a time for a number that begins like a threshold
-GUARD = 40  # bits, beyond those asked for, that the distribution function is computed to
+GUARD = (
+    40  # bits, beyond those asked for, that the distribution function is computed to
+)
 FIRST, MORE, BEYOND = 0, 1, 2
 FIRST_BITS = 16
 MORE_BITS = BITS - FIRST_BITS
@@ -77,11 +85,17 @@ def check_on_grid(x: Tensor) -> None:
         randsmooth.errors.InputError: pixel value 0.5 is not on the grid k/255 ...
     """
     scaled = x.double() * 255.0
-    off = ((scaled - scaled.round()).abs() > OFF_GRID) | (scaled < -OFF_GRID) | (scaled > 255.0 + OFF_GRID)
+    off = (
+        ((scaled - scaled.round()).abs() > OFF_GRID)
+        | (scaled < -OFF_GRID)
+        | (scaled > 255.0 + OFF_GRID)
+    )
     if bool(off.any()):
         value = float(x[off][0])
         said = f"pixel value {value:.9g} is not on the grid k/255 (k = 0..255) of sound certification and rule exact"
-        raise InputError(f"{said}: save the images with 8 bits a channel, or certify without --sound, by another rule")
+        raise InputError(
+            f"{said}: save the images with 8 bits a channel, or certify without --sound, by another rule"
+        )
 
 
 class Thresholds:
@@ -95,7 +109,9 @@ class Thresholds:
 
     def __init__(self, sigma: float, *, first: int, last: int) -> None:
         self.scale, self.first = sigma, first
-        below = [self.exact(j, BITS) for j in range(first, 0)]  # the others follow from 1 - F(t) = F(-t)
+        below = [
+            self.exact(j, BITS) for j in range(first, 0)
+        ]  # the others follow from 1 - F(t) = F(-t)
         above = [(1 << BITS) - 1 - value for value in reversed(below)]
         self.rounded = np.array(below + above, np.uint64)[: last - first]
 
@@ -104,22 +120,31 @@ class Thresholds:
         guard = GUARD
         while True:
             with mpmath.workprec(bits + guard):
-                value = mpmath.ldexp(mpmath.ncdf(mpmath.mpf(2 * j + 1) / (510 * mpmath.mpf(self.scale))), bits)
+                value = mpmath.ldexp(
+                    mpmath.ncdf(mpmath.mpf(2 * j + 1) / (510 * mpmath.mpf(self.scale))),
+                    bits,
+                )
                 error = mpmath.ldexp(1, 8 - guard)  # the value is at most 2^bits
-                below = max(0, int(mpmath.floor(value - error)))  # F lies strictly between 0 and 1
+                below = max(
+                    0, int(mpmath.floor(value - error))
+                )  # F lies strictly between 0 and 1
                 above = min((1 << bits) - 1, int(mpmath.floor(value + error)))
             if below == above:
                 return below
             guard *= 2
 
-    def cells(self, numbers: NDArray[np.uint64], more: Callable[[], int]) -> NDArray[np.int64]:
+    def cells(
+        self, numbers: NDArray[np.uint64], more: Callable[[], int]
+    ) -> NDArray[np.int64]:
         """The cells j of uniform numbers in [0, 1), given by their first 64 bits.
 
         A number whose 64 bits are those of a threshold gets 32 more bits from `more()` at a time, until it differs
         from the further digits of the threshold.
         """
         places = np.searchsorted(self.rounded, numbers, side="left")
-        open_places = np.flatnonzero(self.rounded[np.minimum(places, len(self.rounded) - 1)] == numbers)
+        open_places = np.flatnonzero(
+            self.rounded[np.minimum(places, len(self.rounded) - 1)] == numbers
+        )
         for i in open_places.tolist():
             places[i] = self._drawn_on(int(numbers[i]), int(places[i]), more)
         return places + self.first
@@ -127,7 +152,9 @@ class Thresholds:
     def _drawn_on(self, number: int, place: int, more: Callable[[], int]) -> int:
         """How many thresholds are at most a number whose first 64 bits are those of the threshold at `place`."""
         bits = BITS
-        while place < len(self.rounded) and int(self.rounded[place]) == number >> (bits - BITS):
+        while place < len(self.rounded) and int(self.rounded[place]) == number >> (
+            bits - BITS
+        ):
             threshold = self.exact(self.first + place, bits)
             if number == threshold:
                 bits, number = bits + EXTRA, (number << EXTRA) | more()
@@ -168,7 +195,9 @@ class GridSampler:
 
     def __init__(self, sigma: float) -> None:
         if sigma > LARGEST_SIGMA:
-            raise InputError(f"sigma={sigma} is above {LARGEST_SIGMA:g}, the largest for sound certification")
+            raise InputError(
+                f"sigma={sigma} is above {LARGEST_SIGMA:g}, the largest for sound certification"
+            )
         reach = int(np.ceil(WIDE * 255.0 * sigma)) + 1
         self.low, self.high = -reach, 255 + reach
         # The clip of k + J is one of k + J whatever J does beyond these.
@@ -190,11 +219,15 @@ class GridSampler:
     def draw_together(self, out: Tensor, groups: Sequence[Copies]) -> None:
         """As `draw`, for each of `groups` in turn: their samples together are the rows of `out`."""
         if out.device.type == "cpu":
-            for group, rows in zip(groups, out.split([group.samples for group in groups]), strict=True):
+            for group, rows in zip(
+                groups, out.split([group.samples for group in groups]), strict=True
+            ):
                 self._draw_here(rows, group.x, group.stream)
             return
         if out.device not in self._on_device:
-            self._on_device[out.device] = GridOnDevice(self.thresholds, self.low, self.high, out.device)
+            self._on_device[out.device] = GridOnDevice(
+                self.thresholds, self.low, self.high, out.device
+            )
         self._on_device[out.device].draw(out, groups)
 
     def _draw_here(self, out: Tensor, x: Tensor, stream: Stream) -> None:
@@ -203,20 +236,35 @@ class GridSampler:
         for whole in self.integers(len(out), x.numel(), stream.philox()):
             whole += k
             np.clip(whole, self.low, self.high, out=whole)
-            np.divide(whole, np.float32(255.0), out=out[done : done + len(whole)].view(whole.shape).numpy())
+            np.divide(
+                whole,
+                np.float32(255.0),
+                out=out[done : done + len(whole)].view(whole.shape).numpy(),
+            )
             done += len(whole)
 
-    def integers(self, samples: int, pixels: int, stream: Philox) -> Iterator[NDArray[np.int16]]:
+    def integers(
+        self, samples: int, pixels: int, stream: Philox
+    ) -> Iterator[NDArray[np.int16]]:
         """The samples' J, some rows (..., pixels) at a time.
 
         A pixel has 16 random bits, and 48 more in the few places that these leave open.
         """
-        rows, row, opened, further = max(1, TOGETHER // pixels), counters(pixels) * LANES, 0, beyond(stream)
+        rows, row, opened, further = (
+            max(1, TOGETHER // pixels),
+            counters(pixels) * LANES,
+            0,
+            beyond(stream),
+        )
         for start in range(0, samples, rows):
             count = min(rows, samples - start)
-            words = stream.words(FIRST, count * row, start * row).astype("<u8", copy=False)
+            words = stream.words(FIRST, count * row, start * row).astype(
+                "<u8", copy=False
+            )
             bits = words.view("<u2").reshape(count, -1)[:, :pixels].ravel()
-            drawn = np.take(self.table, bits, mode="clip")  # no place is clipped: that mode checks none
+            drawn = np.take(
+                self.table, bits, mode="clip"
+            )  # no place is clipped: that mode checks none
             places = np.flatnonzero(drawn == OPEN)
             more = stream.words(MORE, len(places), opened) >> np.uint64(FIRST_BITS)
             numbers = bits[places].astype(np.uint64) << np.uint64(MORE_BITS) | more
@@ -232,12 +280,16 @@ class GridOnDevice:
     1/255 instead, which rounds differently.
     """
 
-    def __init__(self, thresholds: Thresholds, low: int, high: int, device: torch.device) -> None:
+    def __init__(
+        self, thresholds: Thresholds, low: int, high: int, device: torch.device
+    ) -> None:
         import torch
 
         self.host, self.low, self.high, self.device = thresholds, low, high, device
         self.table = torch.from_numpy(thresholds.first_looks()).int().to(device)
-        self.thresholds = torch.from_numpy(thresholds.rounded.view(np.int64) ^ SIGN).to(device)
+        self.thresholds = torch.from_numpy(thresholds.rounded.view(np.int64) ^ SIGN).to(
+            device
+        )
         levels = np.arange(low, high + 1, dtype=np.float32) / np.float32(255.0)
         self.levels = torch.from_numpy(levels).to(device)
 
@@ -249,32 +301,61 @@ class GridOnDevice:
         import torch
 
         # (n,) the group that each row of the batch belongs to, and its number in the group
-        group = torch.arange(len(groups)).repeat_interleave(torch.tensor([each.samples for each in groups]))
-        group, row = group.to(self.device), torch.cat([torch.arange(each.samples) for each in groups]).to(self.device)
-        streams = torch.tensor([each.stream.philox().signed() for each in groups]).to(self.device)
+        group = torch.arange(len(groups)).repeat_interleave(
+            torch.tensor([each.samples for each in groups])
+        )
+        group, row = (
+            group.to(self.device),
+            torch.cat([torch.arange(each.samples) for each in groups]).to(self.device),
+        )
+        streams = torch.tensor([each.stream.philox().signed() for each in groups]).to(
+            self.device
+        )
         pixels, in_row = out[0].numel(), counters(out[0].numel())
         places = row[:, None] * in_row + torch.arange(in_row, device=self.device)
         words = computed_words(streams[group][:, None], FIRST, places)
-        bits = words.view(torch.int16).flatten(1)[:, :pixels].reshape(-1).int() & ((1 << FIRST_BITS) - 1)
+        bits = words.view(torch.int16).flatten(1)[:, :pixels].reshape(-1).int() & (
+            (1 << FIRST_BITS) - 1
+        )
         drawn = self.table.index_select(0, bits)
         undecided = (drawn == OPEN).nonzero()[:, 0]  # for which the host waits
         if len(undecided):
-            drawn[undecided] = self._decided(group[undecided // pixels], bits[undecided], streams, groups)
+            drawn[undecided] = self._decided(
+                group[undecided // pixels], bits[undecided], streams, groups
+            )
         k = torch.stack([(each.x * 255.0).round().int() for each in groups])
-        whole = k.index_select(0, group).add_(drawn.view(out.shape)).clamp_(self.low, self.high)
-        torch.index_select(self.levels, 0, whole.sub_(self.low).view(-1), out=out.view(-1))
+        whole = (
+            k.index_select(0, group)
+            .add_(drawn.view(out.shape))
+            .clamp_(self.low, self.high)
+        )
+        torch.index_select(
+            self.levels, 0, whole.sub_(self.low).view(-1), out=out.view(-1)
+        )
 
-    def _decided(self, own: Tensor, bits: Tensor, streams: Tensor, groups: Sequence[Copies]) -> Tensor:
+    def _decided(
+        self, own: Tensor, bits: Tensor, streams: Tensor, groups: Sequence[Copies]
+    ) -> Tensor:
         """(n,) J of n pixels of the groups `own`, in the order of the batch, that their first `bits` leave open."""
         import torch
 
-        begin = torch.searchsorted(own, torch.arange(len(groups), device=self.device))  # `own` ascends
-        number = torch.arange(len(own), device=self.device) - begin[own]  # among those of the group
+        begin = torch.searchsorted(
+            own, torch.arange(len(groups), device=self.device)
+        )  # `own` ascends
+        number = (
+            torch.arange(len(own), device=self.device) - begin[own]
+        )  # among those of the group
         words = computed_words(streams[own], MORE, number // LANES)
-        more = words.gather(1, (number % LANES)[:, None])[:, 0] >> FIRST_BITS & ((1 << MORE_BITS) - 1)
+        more = words.gather(1, (number % LANES)[:, None])[:, 0] >> FIRST_BITS & (
+            (1 << MORE_BITS) - 1
+        )
         numbers = (bits.long() << MORE_BITS | more) ^ SIGN
         cells = torch.searchsorted(self.thresholds, numbers)
-        met = (self.thresholds[cells.clamp_max(len(self.thresholds) - 1)] == numbers).nonzero()[:, 0].tolist()
+        met = (
+            (self.thresholds[cells.clamp_max(len(self.thresholds) - 1)] == numbers)
+            .nonzero()[:, 0]
+            .tolist()
+        )
         found = (cells + self.host.first).int()
         further = [beyond(each.stream.philox()) for each in groups] if met else []
         for i in met:  # once in 10^14 of those that were open

@@ -17,11 +17,17 @@ def noise_meant(value: Any) -> Any:
     if isinstance(value, str):
         return make_noise(value)
     if value is not None and not isinstance(value, Noise | Mapping):
-        raise InputError(f"noise={shown(repr(value))} must be a noise, such as noise.Uniform(0.6) or 'uniform=0.6'")
+        raise InputError(
+            f"noise={shown(repr(value))} must be a noise, such as noise.Uniform(0.6) or 'uniform=0.6'"
+        )
     return noise_from(value) if isinstance(value, Mapping) else value
 
 
-ANoise = Annotated[Any, BeforeValidator(noise_meant), PlainSerializer(lambda noise: noise and noise.facts())]
+ANoise = Annotated[
+    Any,
+    BeforeValidator(noise_meant),
+    PlainSerializer(lambda noise: noise and noise.facts()),
+]
 
 
 def one_form(sigma: float | None, noise: Noise | None) -> dict[str, Any]:
@@ -36,10 +42,14 @@ def one_form(sigma: float | None, noise: Noise | None) -> dict[str, Any]:
     """
     if isinstance(noise, Gaussian):
         if sigma not in (None, noise.sigma):
-            raise InputError(f"sigma={sigma:g} and noise={noise.text} differ: give one of them")
+            raise InputError(
+                f"sigma={sigma:g} and noise={noise.text} differ: give one of them"
+            )
         return {"sigma": noise.sigma, "noise": None}
     if noise is not None and sigma is not None:
-        raise InputError(f"sigma={sigma:g} is of Gaussian noise, not of {noise.text}: give one of them")
+        raise InputError(
+            f"sigma={sigma:g} is of Gaussian noise, not of {noise.text}: give one of them"
+        )
     return {"sigma": sigma, "noise": noise}
 
 

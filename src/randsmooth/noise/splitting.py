@@ -55,14 +55,20 @@ class Splitting(OfShares):
     def copies(self) -> int | None:
         """2 lam 255 where that is a whole number, but for rounding lam; else None."""
         number = round(2 * LEVELS * self.lam)
-        return number if number and abs(2 * LEVELS * self.lam - number) < 1e-9 * number else None
+        return (
+            number
+            if number and abs(2 * LEVELS * self.lam - number) < 1e-9 * number
+            else None
+        )
 
     def check(self, x: Tensor) -> None:
         """As `Noise.check`: beyond [0, 1] all inputs look alike, so that no radius would say anything."""
         if not bool(((x >= 0.0) & (x <= 1.0)).all()):
             least, most = float(x.min()), float(x.max())
             said = f"{self.text} is for inputs in [0, 1]; got values from {least:.6g} to {most:.6g}"
-            raise InputError(f"{said}: scale them, or take uniform noise, whose radii are in L1 too")
+            raise InputError(
+                f"{said}: scale them, or take uniform noise, whose radii are in L1 too"
+            )
 
     def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
         """As `Noise.draw`, with a threshold of its own for every coordinate of every copy.
@@ -96,7 +102,9 @@ class Splitting(OfShares):
         import torch
 
         copies = torch.empty(m, *x.shape, device=x.device)
-        self.draw(copies, x, stream)  # every number has a threshold of its own, whichever input it is of
+        self.draw(
+            copies, x, stream
+        )  # every number has a threshold of its own, whichever input it is of
         return copies.sub_(x)
 
     def numbered(self, out: Tensor, x: Tensor, first: int, seed: int) -> None:
@@ -119,14 +127,23 @@ class Splitting(OfShares):
 
         number = self._whole()
         if first < 0 or first + len(out) > number:
-            raise InputError(f"{self.text} has copies 0 to {number - 1}; got {first} to {first + len(out) - 1}")
-        from randsmooth.noise.rounded_gaussian import check_on_grid  # here, since listing noises needs no mpmath
+            raise InputError(
+                f"{self.text} has copies 0 to {number - 1}; got {first} to {first + len(out) - 1}"
+            )
+        from randsmooth.noise.rounded_gaussian import (
+            check_on_grid,
+        )  # here, since listing noises needs no mpmath
 
         check_on_grid(x)
-        offsets, seen = (torch.from_numpy(part).to(out.device) for part in _plan(number, tuple(x.shape), seed))
+        offsets, seen = (
+            torch.from_numpy(part).to(out.device)
+            for part in _plan(number, tuple(x.shape), seed)
+        )
         j = torch.arange(first, first + len(out), dtype=torch.int32, device=out.device)
         k = (x.to(out.device).float() * LEVELS).round().int()
-        places = (offsets * (LEVELS + 1) + k) + (j * (LEVELS + 1)).view(-1, *[1] * x.dim())
+        places = (offsets * (LEVELS + 1) + k) + (j * (LEVELS + 1)).view(
+            -1, *[1] * x.dim()
+        )
         torch.index_select(seen, 0, places.view(-1), out=out.view(-1))
 
     def exact_radius(self, n_a: ArrayLike, n_next: ArrayLike) -> Floats:
@@ -155,19 +172,30 @@ class Splitting(OfShares):
         if self.copies is None:
             nearest = max(1, round(2 * LEVELS * self.lam)) / (2 * LEVELS)
             said = f"lam={self.lam!r}: copies can be counted where 2 lam 255 is a whole number"
-            raise InputError(f"{said}; the nearest such lam is {nearest!r}, and 0.5 has 255 copies")
+            raise InputError(
+                f"{said}; the nearest such lam is {nearest!r}, and 0.5 has 255 copies"
+            )
         return self.copies
 
 
 @lru_cache(maxsize=4)
-def _plan(number: int, shape: tuple[int, ...], seed: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+def _plan(
+    number: int, shape: tuple[int, ...], seed: int
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """(*shape) t of each coordinate, uniform in 0 ... number - 1; (2 number * 256,) what is seen of k/255 at t + j.
 
     The thresholds next to k are, in units of 1/510, whole numbers, the lower one is below 2 k, the upper one above.
     """
-    offsets = Stream(seed, "splitting").at(number, *shape).numpy().integers(0, number, size=shape, dtype=np.int32)
+    offsets = (
+        Stream(seed, "splitting")
+        .at(number, *shape)
+        .numpy()
+        .integers(0, number, size=shape, dtype=np.int32)
+    )
     t, k = np.arange(number)[:, None], np.arange(LEVELS + 1)
     above = 2 * t + 1 + 2 * number * -((t - k) // number)
     ends = np.clip(above, 0, 2 * LEVELS) + np.clip(above - 2 * number, 0, 2 * LEVELS)
-    seen = ends.astype(np.float32) / np.float32(4 * LEVELS)  # divided here, as GPUs do not
+    seen = ends.astype(np.float32) / np.float32(
+        4 * LEVELS
+    )  # divided here, as GPUs do not
     return offsets, np.concatenate((seen, seen)).ravel()

@@ -77,7 +77,9 @@ class Stream:
         """
         import torch
 
-        return torch.Generator(device).manual_seed(int(self.sequence().generate_state(1, np.uint64)[0]))
+        return torch.Generator(device).manual_seed(
+            int(self.sequence().generate_state(1, np.uint64)[0])
+        )
 
 
 def fill(out: Tensor, stream: Stream, law: str) -> None:
@@ -97,7 +99,9 @@ def fill(out: Tensor, stream: Stream, law: str) -> None:
     filled_by(stream, law, out.device)(out)
 
 
-def filled_by(stream: Stream, law: str, device: torch.device) -> Callable[[Tensor], None]:
+def filled_by(
+    stream: Stream, law: str, device: torch.device
+) -> Callable[[Tensor], None]:
     """What fills one tensor on `device` after the other with numbers of `stream`, see `fill`; all are different."""
     in_numpy, in_torch = LAWS[law]
     if device.type != "cpu":

@@ -68,7 +68,9 @@ class Uniform(OfShares):
 
     name: ClassVar[str] = "uniform"
     usage: ClassVar[str] = "uniform=LAM"
-    help: ClassVar[str] = "x + noise that is uniform in [-LAM, LAM] for each coordinate, which certifies in L1."
+    help: ClassVar[str] = (
+        "x + noise that is uniform in [-LAM, LAM] for each coordinate, which certifies in L1."
+    )
     tight: ClassVar[bool] = True
     additive: ClassVar[bool] = True
     implied: ClassVar[tuple[str, ...]] = ("linf",)
@@ -102,4 +104,8 @@ class Uniform(OfShares):
         if norm != "linf":
             return r
         check_shape(shape)
-        return below(-2.0 * self.lam * np.expm1(np.log1p(-r / (2.0 * self.lam)) / math.prod(shape)))
+        return below(
+            -2.0
+            * self.lam
+            * np.expm1(np.log1p(-r / (2.0 * self.lam)) / math.prod(shape))
+        )

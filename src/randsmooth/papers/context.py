@@ -7,7 +7,12 @@ from typing import Any
 
 from randsmooth import metrics
 from randsmooth.launch.chains import Step
-from randsmooth.papers.cell_comparison import CellComparison, agreement_of, compare_cells, lack
+from randsmooth.papers.cell_comparison import (
+    CellComparison,
+    agreement_of,
+    compare_cells,
+    lack,
+)
 from randsmooth.papers.find_certificates import CertificateFile, certificates_for
 from randsmooth.papers.published_values import PaperRow, named
 from randsmooth.report.sheet import gathered
@@ -49,7 +54,9 @@ class Scale:
 
 
 SCALES = {
-    "tiny": Scale("digits", "small-cnn", 2, None, 40, 50, 500, 64),  # shows that it runs
+    "tiny": Scale(
+        "digits", "small-cnn", 2, None, 40, 50, 500, 64
+    ),  # shows that it runs
     "cpu": Scale(None, None, 8, 20_000, 500, 100, 10_000, 1000),
     "paper": Scale(None, None, None, None, 0, 100, 100_000),
 }
@@ -63,9 +70,13 @@ def steps_for(row: PaperRow, scale: Scale, folder: Path) -> list[Step]:
     """The steps that train and certify a row's model in `folder`, preceded by that of its teacher if any."""
     wanted = _teacher(row)
     sigma = TEACHER_SIGMA if wanted == "teacher" else row.sigma
-    teacher = PaperRow(row.paper, row.dataset, sigma, "gaussian", "", f"{row.paper}/gaussian")
+    teacher = PaperRow(
+        row.paper, row.dataset, sigma, "gaussian", "", f"{row.paper}/gaussian"
+    )
     before = (_train(teacher, scale, folder, {}),) if wanted else ()
-    given: dict[str, Any] = {wanted: str(folder / scale.model_folder_name(teacher))} if wanted else {}
+    given: dict[str, Any] = (
+        {wanted: str(folder / scale.model_folder_name(teacher))} if wanted else {}
+    )
     if wanted == "teacher" and scale.teacher_noises:
         given["teacher_noises"] = scale.teacher_noises
     train = _train(row, scale, folder, given, before)
@@ -77,27 +88,59 @@ def _teacher(row: PaperRow) -> str:
     from randsmooth.training.presets import named
 
     preset = named(row.preset)[0]
-    if preset.method == "cat-rs" and preset.hyperparameters(row.sigma).get("variant") == "released":
+    if (
+        preset.method == "cat-rs"
+        and preset.hyperparameters(row.sigma).get("variant") == "released"
+    ):
         return "teacher"
-    return "p_A_from" if preset.method == "amplify" and row.dataset == "imagenet" else ""
+    return (
+        "p_A_from" if preset.method == "amplify" and row.dataset == "imagenet" else ""
+    )
 
 
-def _train(row: PaperRow, scale: Scale, folder: Path, given: dict[str, Any], before: tuple[Step, ...] = ()) -> Step:
+def _train(
+    row: PaperRow,
+    scale: Scale,
+    folder: Path,
+    given: dict[str, Any],
+    before: tuple[Step, ...] = (),
+) -> Step:
     out = folder / scale.model_folder_name(row)
-    options: dict[str, Any] = {"preset": row.preset, "sigma": row.sigma, "anywhere": scale.dataset is not None}
-    options |= {"arch": scale.arch, "epochs": scale.epochs, "take": scale.train_images, "set": given, "out": out}
-    return Step(f"{out.name}/train", "train", scale.dataset_of(row), options, out, before)
+    options: dict[str, Any] = {
+        "preset": row.preset,
+        "sigma": row.sigma,
+        "anywhere": scale.dataset is not None,
+    }
+    options |= {
+        "arch": scale.arch,
+        "epochs": scale.epochs,
+        "take": scale.train_images,
+        "set": given,
+        "out": out,
+    }
+    return Step(
+        f"{out.name}/train", "train", scale.dataset_of(row), options, out, before
+    )
 
 
 def skip_of(row: PaperRow) -> int | None:
     """k where every k-th test image is certified for the row; None where all are."""
-    return ABLATED if row.setting and (row.paper, row.dataset) == ("cat-rs", "cifar10") else SKIPPED.get(row.dataset)
+    return (
+        ABLATED
+        if row.setting and (row.paper, row.dataset) == ("cat-rs", "cifar10")
+        else SKIPPED.get(row.dataset)
+    )
 
 
 def _certify(row: PaperRow, scale: Scale, train: Step) -> Step:
-    chosen, table = {"take": scale.images} if scale.images else {"skip": skip_of(row)}, train.beside(".parquet")
+    chosen, table = (
+        {"take": scale.images} if scale.images else {"skip": skip_of(row)},
+        train.beside(".parquet"),
+    )
     options = {**chosen, "n0": scale.n0, "n": scale.n, "out": table}
-    return Step(f"{train.chain}/certify", "certify", str(train.makes), options, table, (train,))
+    return Step(
+        f"{train.chain}/certify", "certify", str(train.makes), options, table, (train,)
+    )
 
 
 @dataclass(frozen=True)
@@ -118,9 +161,15 @@ class Context:
     def certificates_of(self, row: PaperRow) -> CertificateFile | None:
         """The certificates to show for a row, the first by `_order` where several fit; None where none do."""
         fit = self._fitting(row)
-        return fit[0] if len(fit) == 1 else min(fit, key=lambda found: _order(row, found), default=None)
+        return (
+            fit[0]
+            if len(fit) == 1
+            else min(fit, key=lambda found: _order(row, found), default=None)
+        )
 
-    def compared(self, rows: Sequence[PaperRow], beyond: Sequence[dict[str, float]] = ()) -> CellComparison:
+    def compared(
+        self, rows: Sequence[PaperRow], beyond: Sequence[dict[str, float]] = ()
+    ) -> CellComparison:
         """The rows beside the certificates to show for them, and what is known `beyond` these of each row."""
         return compare_cells(rows, [self.certificates_of(row) for row in rows], beyond)
 
@@ -133,18 +182,38 @@ class Context:
 
     def notes_on(self, rows: Sequence[PaperRow]) -> list[str]:
         """What was inferred about the rows' logs or changed in them, and which rows had several logs to choose from."""
-        shown = [(row, found) for row in rows if (found := self.certificates_of(row)) is not None]
-        notes = gathered((_in_short(note, row), row) for row, found in shown for note in found.table.header.notes)
-        sentences = [f"{'all' if len(own) == len(shown) > 1 else named(own)}: {note}" for note, own in notes.items()]
-        return sentences + [note for row, found in shown if (note := self._choice(row, found))]
+        shown = [
+            (row, found)
+            for row in rows
+            if (found := self.certificates_of(row)) is not None
+        ]
+        notes = gathered(
+            (_in_short(note, row), row)
+            for row, found in shown
+            for note in found.table.header.notes
+        )
+        sentences = [
+            f"{'all' if len(own) == len(shown) > 1 else named(own)}: {note}"
+            for note, own in notes.items()
+        ]
+        return sentences + [
+            note for row, found in shown if (note := self._choice(row, found))
+        ]
 
     def _choice(self, row: PaperRow, shown: CertificateFile) -> str:
         """A note that names the table that is shown, unless it is the only log, and the others that fit the row."""
         others = [found for found in self._fitting(row) if found is not shown]
         if shown.log and not others:
             return ""
-        listed = ", ".join(f.path.name if f.path.parent == shown.path.parent else str(f.path) for f in others)
-        fit = f" of {len(others) + 1} files that fit; the others: {listed}" if others else ""
+        listed = ", ".join(
+            f.path.name if f.path.parent == shown.path.parent else str(f.path)
+            for f in others
+        )
+        fit = (
+            f" of {len(others) + 1} files that fit; the others: {listed}"
+            if others
+            else ""
+        )
         return f"{named([row])}: {shown.path} is shown{fit}"
 
     def _fitting(self, row: PaperRow) -> list[CertificateFile]:
@@ -152,9 +221,14 @@ class Context:
 
     def model(self, row: PaperRow) -> Path | None:
         """The folder of a row's model: of a `reproduce` run, or the one beside the certificates with their name."""
-        found, own = self.certificates_of(row), self.folder / self.scale.model_folder_name(row)
+        found, own = (
+            self.certificates_of(row),
+            self.folder / self.scale.model_folder_name(row),
+        )
         places = [own] if found is None else [own, found.path.with_suffix("")]
-        return next((place for place in places if (place / "config.json").exists()), None)
+        return next(
+            (place for place in places if (place / "config.json").exists()), None
+        )
 
 
 def _in_short(note: str, row: PaperRow) -> str:
@@ -163,7 +237,9 @@ def _in_short(note: str, row: PaperRow) -> str:
     return note.replace(f"{facts} as", "sigma, data set and method as")
 
 
-def _order(row: PaperRow, found: CertificateFile) -> tuple[bool, bool, bool, bool, float, bool, float]:
+def _order(
+    row: PaperRow, found: CertificateFile
+) -> tuple[bool, bool, bool, bool, float, bool, float]:
     """The sorting key by which the certificates to show come first.
 
     First come those of the row's preset, then logs that are not refuted on equally many images, then logs that a user
@@ -174,4 +250,12 @@ def _order(row: PaperRow, found: CertificateFile) -> tuple[bool, bool, bool, boo
     put = found.place is not None and found.place.filed_by_user
     refuted = agreed.another_run or not agreed.same_images
     few = 2 * len(found.table) < (row.images or 0)
-    return found.preset != row.preset, refuted, not put, few, agreed.share, not agreed.same_images, agreed.mean_error
+    return (
+        found.preset != row.preset,
+        refuted,
+        not put,
+        few,
+        agreed.share,
+        not agreed.same_images,
+        agreed.mean_error,
+    )

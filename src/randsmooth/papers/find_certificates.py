@@ -66,17 +66,36 @@ def scan_folder(*folders: Path) -> FolderScan:
         InputError: no such folder.
     """
     if missing := [folder for folder in folders if not folder.is_dir()]:
-        raise InputError(f"{missing[0]} is no folder; a log lies in one, as FOLDER/DATASET-sigmaSIGMA/METHOD.tsv")
+        raise InputError(
+            f"{missing[0]} is no folder; a log lies in one, as FOLDER/DATASET-sigmaSIGMA/METHOD.tsv"
+        )
     files = [file for folder in folders for file in certificates.read_folder(folder)]
     # A Parquet file of something else holds images, and needs no word.
-    told = [file for file in files if not (file.predictions or (file.foreign and file.path.suffix == ".parquet"))]
+    told = [
+        file
+        for file in files
+        if not (file.predictions or (file.foreign and file.path.suffix == ".parquet"))
+    ]
     faults = {file.path: file.fault for file in told if file.fault}
-    placed = gathered((certificates.unplaced(file.table), file) for file in files if file.table is not None)
+    placed = gathered(
+        (certificates.unplaced(file.table), file)
+        for file in files
+        if file.table is not None
+    )
     found = tuple(_described(file) for file in placed.pop("", []))
-    return FolderScan(found, tuple(_skipped([file.path for file in files if file.predictions], faults, placed)))
+    return FolderScan(
+        found,
+        tuple(
+            _skipped([file.path for file in files if file.predictions], faults, placed)
+        ),
+    )
 
 
-def _skipped(predicted: list[Path], faults: dict[Path, str], unplaced: dict[str, list[FolderFile]]) -> Iterator[str]:
+def _skipped(
+    predicted: list[Path],
+    faults: dict[Path, str],
+    unplaced: dict[str, list[FolderFile]],
+) -> Iterator[str]:
     """A sentence for each reason for which files could not be used."""
     if predicted:
         yield f"skipped as logs of predictions, which certify nothing: {names_of(predicted)}"
@@ -92,31 +111,61 @@ def _described(file: FolderFile) -> CertificateFile:
     table = file.table
     assert table is not None
     header, model = table.header, table.header.model or {}
-    dataset, place = str(header.dataset), certificates.path_facts(file.place) if table.is_log else None
-    named = SAME_IMAGES.get(dataset, dataset), header.sigma or 0.0, str(model["method"]), str(model.get("preset", ""))
+    dataset, place = (
+        str(header.dataset),
+        certificates.path_facts(file.place) if table.is_log else None,
+    )
+    named = (
+        SAME_IMAGES.get(dataset, dataset),
+        header.sigma or 0.0,
+        str(model["method"]),
+        str(model.get("preset", "")),
+    )
     return CertificateFile(file.path, table, *named, place)
 
 
-def certificates_for(found: Iterable[CertificateFile], row: PaperRow, dataset: str) -> list[CertificateFile]:
+def certificates_for(
+    found: Iterable[CertificateFile], row: PaperRow, dataset: str
+) -> list[CertificateFile]:
     """The certificates of one row, on `dataset`: of its preset, then logs; for a main row, also other main presets."""
     there = [f for f in found if f.dataset == dataset and f.sigma == row.sigma]
     exact = [f for f in there if f.preset == row.preset]
-    return [*exact, *(f for f in there if f.method == row.method and f not in exact and _similar(f, row.preset))]
+    return [
+        *exact,
+        *(
+            f
+            for f in there
+            if f.method == row.method and f not in exact and _similar(f, row.preset)
+        ),
+    ]
 
 
 def _similar(found: CertificateFile, preset: str) -> bool:
     """Whether a log may be of the preset, by its path; or whether a table and the preset are papers' main runs."""
     place = found.place
     if place is None:
-        return is_main(found.preset) and is_main(preset) and not found.preset.startswith("randsmooth/")
+        return (
+            is_main(found.preset)
+            and is_main(preset)
+            and not found.preset.startswith("randsmooth/")
+        )
     usual = place.training_sigma in (None, found.sigma) and place.split != "train"
     return usual and allows(preset, found.dataset, found.sigma, place)
 
 
-ARCHS = {"imagenet": "resnet50", "mnist": "lenet"} | dict.fromkeys(("cifar10", "cifar100", "svhn"), "resnet110")
+ARCHS = {"imagenet": "resnet50", "mnist": "lenet"} | dict.fromkeys(
+    ("cifar10", "cifar100", "svhn"), "resnet110"
+)
 CLOSE = 0.01  # relative; some papers write 1 for 255/256
 # What a preset need not say, as it is usual: a path may say it all the same.
-USUAL = {"attack": "pgd", "warmup": 10, "start": 0.0, "lbd_from": 0, "norm": "l2", "reweight_every": 10}
+USUAL = {
+    "attack": "pgd",
+    "warmup": 10,
+    "start": 0.0,
+    "lbd_from": 0,
+    "norm": "l2",
+    "reweight_every": 10,
+}
 
 
 def allows(preset: str, dataset: str, sigma: float, place: PathFacts) -> bool:
@@ -128,13 +177,28 @@ def allows(preset: str, dataset: str, sigma: float, place: PathFacts) -> bool:
     if own is None:  # a row of a paper that no preset trains
         return not place.other_parts and place.settings.items() <= USUAL.items()
     known = own.hyperparameters(sigma)
-    told = {("k" if name == "m" and "k" in known else name): value for name, value in place.settings.items()}
-    others = (main.hyperparameters(sigma) for main in mains if _schedule(main) == _schedule(own))
-    varied = ({key for key in known if known[key] != other.get(key)} for other in others)
-    apart = any(keys <= told.keys() and keys >= set(place.other_parts) for keys in varied)
+    told = {
+        ("k" if name == "m" and "k" in known else name): value
+        for name, value in place.settings.items()
+    }
+    others = (
+        main.hyperparameters(sigma)
+        for main in mains
+        if _schedule(main) == _schedule(own)
+    )
+    varied = (
+        {key for key in known if known[key] != other.get(key)} for other in others
+    )
+    apart = any(
+        keys <= told.keys() and keys >= set(place.other_parts) for keys in varied
+    )
     usual = ARCHS.get(dataset, "")
     same_arch = (place.arch or usual) == (own.arch or usual)
-    return apart and same_arch and all(_same((USUAL | known).get(name), value) for name, value in told.items())
+    return (
+        apart
+        and same_arch
+        and all(_same((USUAL | known).get(name), value) for name, value in told.items())
+    )
 
 
 def _same(here: Any, there: float | str) -> bool:
@@ -150,7 +214,9 @@ def _with_mains(name: str, dataset: str) -> tuple[Preset | None, tuple[Preset, .
 
     serving = [preset for preset in PRESETS if preset.serves(dataset)]
     own = next((preset for preset in serving if preset.name == name), None)
-    return own, tuple(main for main in serving if own and main.main and main.base == own.base)
+    return own, tuple(
+        main for main in serving if own and main.main and main.base == own.base
+    )
 
 
 def _schedule(preset: Preset) -> Optimisation | None:

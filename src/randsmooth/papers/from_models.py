@@ -30,8 +30,16 @@ def gradient_table(context: Context, rows: list[PaperRow]) -> Output:
     """ACR, and the mean gradient norm of easy and of hard training images under each method's own loss."""
     note = f"gradients of up to {MOST:,} training images in eval mode; easy: p_A > 1/2 of 100 noises, hard: below"
     found = [_gradients(context, row) for row in rows]
-    kinds = [{"easy": norms.easy, "hard": norms.hard, "ratio": norms.easy / norms.hard} for norms in found]
-    return table(context, rows, [{f"gradient-norm/{k}": v for k, v in each.items()} for each in kinds], note)
+    kinds = [
+        {"easy": norms.easy, "hard": norms.hard, "ratio": norms.easy / norms.hard}
+        for norms in found
+    ]
+    return table(
+        context,
+        rows,
+        [{f"gradient-norm/{k}": v for k, v in each.items()} for each in kinds],
+        note,
+    )
 
 
 def gradients_before_and_after(context: Context, rows: list[PaperRow]) -> Output:
@@ -47,21 +55,39 @@ def gradients_before_and_after(context: Context, rows: list[PaperRow]) -> Output
         attack: Any = methods.create("amplify", **settings)
         both = before_and_after(model, attack, images, indices, row.sigma)
         for when, norms in zip(("before", "after"), both, strict=True):
-            lines = (Line(row.name, norms.p_a, np.maximum(norms.norms, 1e-12), "points"),)
-            panels.append(Axes(f"{when} the attack, sigma = {row.sigma:g}", "p_A", "gradient norm", lines, log=True))
+            lines = (
+                Line(row.name, norms.p_a, np.maximum(norms.norms, 1e-12), "points"),
+            )
+            panels.append(
+                Axes(
+                    f"{when} the attack, sigma = {row.sigma:g}",
+                    "p_A",
+                    "gradient norm",
+                    lines,
+                    log=True,
+                )
+            )
     return figure_output(panels)
 
 
 def table_with_costs(context: Context, rows: list[PaperRow]) -> Output:
     """Certified accuracy and ACR beside the published figures, and the cost of training where the model is at hand."""
-    costs = [{} if (folder := context.model(row)) is None else _cost(folder) for row in rows]
-    return table(context, rows, costs, *["times are of the machine that trained"] * any(costs))
+    costs = [
+        {} if (folder := context.model(row)) is None else _cost(folder) for row in rows
+    ]
+    return table(
+        context, rows, costs, *["times are of the machine that trained"] * any(costs)
+    )
 
 
 def _cost(folder: Path) -> dict[str, float]:
     """Mean seconds per epoch, epochs and hours of the training run that made a model folder."""
     seconds = _history(folder)["seconds"]
-    return {"seconds": float(seconds.mean()), "epochs": float(len(seconds)), "hours": float(seconds.sum()) / 3600.0}
+    return {
+        "seconds": float(seconds.mean()),
+        "epochs": float(len(seconds)),
+        "hours": float(seconds.sum()) / 3600.0,
+    }
 
 
 def _history(folder: Path) -> pd.DataFrame:
@@ -69,11 +95,15 @@ def _history(folder: Path) -> pd.DataFrame:
     path = folder / "history.csv"
     content = read_file(path)
     try:
-        numbers = pd.read_csv(io.BytesIO(content), index_col=False).select_dtypes("number")
+        numbers = pd.read_csv(io.BytesIO(content), index_col=False).select_dtypes(
+            "number"
+        )
     except ValueError:  # pandas raises subclasses of it
         numbers = pd.DataFrame()
     if "seconds" not in numbers or numbers.empty:
-        raise InputError(f"{path} does not say how many seconds an epoch took: `train --resume` writes it again")
+        raise InputError(
+            f"{path} does not say how many seconds an epoch took: `train --resume` writes it again"
+        )
     return numbers
 
 
@@ -81,10 +111,16 @@ def remaining(context: Context, rows: list[PaperRow]) -> Output:
     """Share of the training images that discarding leaves."""
     lines = []
     for row in rows:
-        discarded = _history(_folder(context, row)).get("discarded_share", pd.Series([math.nan])).iloc[-1]
+        discarded = (
+            _history(_folder(context, row))
+            .get("discarded_share", pd.Series([math.nan]))
+            .iloc[-1]
+        )
         published = next(iter(row.figures.values()), math.nan)
         lines.append((row.sigma, published, 100.0 * (1.0 - float(discarded))))
-    return table_output(pd.DataFrame(lines, columns=["sigma", "published (%)", "here (%)"]))
+    return table_output(
+        pd.DataFrame(lines, columns=["sigma", "published (%)", "here (%)"])
+    )
 
 
 def soft_against_hard(context: Context, rows: list[PaperRow]) -> Output:
@@ -96,15 +132,30 @@ def soft_against_hard(context: Context, rows: list[PaperRow]) -> Output:
 
     panels = []
     for row in sorted(rows, key=lambda row: row.sigma):
-        model, images = models.load(_folder(context, row)), data.load(context.scale.dataset_of(row), "test")
-        chosen = data.take(len(images), min(context.scale.images or len(images), len(images)))
+        model, images = (
+            models.load(_folder(context, row)),
+            data.load(context.scale.dataset_of(row), "test"),
+        )
+        chosen = data.take(
+            len(images), min(context.scale.images or len(images), len(images))
+        )
         x, y = images.batch(torch.as_tensor(chosen))
-        smoothed, radii = SmoothedClassifier(model, sigma=row.sigma, seed=0), np.linspace(0.0, 3.5 * row.sigma, 36)
+        smoothed, radii = (
+            SmoothedClassifier(model, sigma=row.sigma, seed=0),
+            np.linspace(0.0, 3.5 * row.sigma, 36),
+        )
         budget: dict[str, Any] = {"n0": context.scale.n0, "n": context.scale.n}
-        hard, soft = soft_accuracies(smoothed, x, y, radii.tolist(), betas=(1.0, 4.0, 16.0), **budget)
+        hard, soft = soft_accuracies(
+            smoothed, x, y, radii.tolist(), betas=(1.0, 4.0, 16.0), **budget
+        )
         lines = [Line("hard, Clopper-Pearson", radii, 100.0 * hard, "step")]
-        lines += [Line(f"soft, beta = {beta:g}", radii, 100.0 * y, "step") for beta, y in soft.items()]
-        panels.append(Axes(f"{row.name}, sigma = {row.sigma:g}", RADIUS, ACCURATE, tuple(lines)))
+        lines += [
+            Line(f"soft, beta = {beta:g}", radii, 100.0 * y, "step")
+            for beta, y in soft.items()
+        ]
+        panels.append(
+            Axes(f"{row.name}, sigma = {row.sigma:g}", RADIUS, ACCURATE, tuple(lines))
+        )
     return figure_output(panels, "soft: empirical Bernstein")
 
 
@@ -116,17 +167,26 @@ def _gradients(context: Context, row: PaperRow) -> GradientNorms:
     model, images, indices = _model_and_images(context, row)
     named, hyper = (model.provenance.get(key) for key in ("method", "hyperparameters"))
     if not isinstance(named, str) or not isinstance(hyper, dict):
-        raise InputError(f"{_folder(context, row)} does not say by which method it was trained")
+        raise InputError(
+            f"{_folder(context, row)} does not say by which method it was trained"
+        )
     method = methods.create(named, **hyper)
     targets = stored_predictions(_folder(context, row))
     return gradient_norms(model, method, images, indices, row.sigma, targets=targets)
 
 
-def _model_and_images(context: Context, row: PaperRow) -> tuple[Classifier, Images, list[int]]:
+def _model_and_images(
+    context: Context, row: PaperRow
+) -> tuple[Classifier, Images, list[int]]:
     from randsmooth import data, models
 
-    model, images = models.load(_folder(context, row)), data.load(context.scale.dataset_of(row), "train")
-    if type(take := model.provenance.get("take")) is int:  # the images that it was trained on
+    model, images = (
+        models.load(_folder(context, row)),
+        data.load(context.scale.dataset_of(row), "train"),
+    )
+    if (
+        type(take := model.provenance.get("take")) is int
+    ):  # the images that it was trained on
         images = images.subset(data.take(len(images), take))
     most = min(MOST, len(images), 5 * context.scale.images or MOST)
     return model, images, data.take(len(images), most).tolist()

@@ -46,7 +46,9 @@ def table_output(frame: pd.DataFrame, *notes: str) -> Output:
 def figure_output(panels: Sequence[Axes], *notes: str) -> Output:
     """The panels that have at least one line, and their numbers for programs."""
     drawn = [panel for panel in panels if panel.lines]
-    return Output(panels={"": drawn}, data={"": numbers(drawn)} if drawn else {}, notes=[*notes])
+    return Output(
+        panels={"": drawn}, data={"": numbers(drawn)} if drawn else {}, notes=[*notes]
+    )
 
 
 def numbers(panels: Sequence[Axes]) -> pd.DataFrame:
@@ -58,13 +60,24 @@ def numbers(panels: Sequence[Axes]) -> pd.DataFrame:
         what each measures. label: what is written beside the point, if anything.
     """
     parts = [_points(panel, line) for panel in panels for line in panel.lines]
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
+    return (
+        pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
+    )
 
 
 def _points(panel: Axes, line: Line) -> pd.DataFrame:
     drawn = KINDS[line.kind] + (", behind" if line.dashed else "")
-    columns = {"panel": panel.title, "line": line.name, "drawn": drawn, "x is": panel.x, "x": line.x}
-    return pd.DataFrame({**columns, "y is": panel.y, "y": line.y, "label": list(line.labels) or ""}, columns=COLUMNS)
+    columns = {
+        "panel": panel.title,
+        "line": line.name,
+        "drawn": drawn,
+        "x is": panel.x,
+        "x": line.x,
+    }
+    return pd.DataFrame(
+        {**columns, "y is": panel.y, "y": line.y, "label": list(line.labels) or ""},
+        columns=COLUMNS,
+    )
 
 
 def _legible(value: object) -> str:
@@ -74,24 +87,46 @@ def _legible(value: object) -> str:
     number = float(value)  # type: ignore[arg-type]
     if math.isnan(number):
         return ""
-    return f"{int(number):,}" if number == int(number) and abs(number) < 1e15 else f"{number:,.5g}"
+    return (
+        f"{int(number):,}"
+        if number == int(number) and abs(number) < 1e15
+        else f"{number:,.5g}"
+    )
 
 
 # How each kind of file escapes its texts, and lays out rows of them: aligned columns, a pipe table, and a tabular that
 # needs no package.
-LAYOUTS = {"txt": (printable, aligned), "md": (markdown, pipes), "tex": (latex, tabular)}
+LAYOUTS = {
+    "txt": (printable, aligned),
+    "md": (markdown, pipes),
+    "tex": (latex, tabular),
+}
 
 
-def to_text(frame: pd.DataFrame, under: Sequence[str] = (), kind: str = "txt", title: str = "") -> str:
+def to_text(
+    frame: pd.DataFrame, under: Sequence[str] = (), kind: str = "txt", title: str = ""
+) -> str:
     """Columns, texts to the left and figures to the right, in a layout of LAYOUTS; the sentences `under` it below.
 
     In LaTeX it floats, with `title` as its caption.
     """
     escaped, lines = LAYOUTS[kind]
-    rows = [[escaped(str(cell)) for cell in row] for row in (frame.columns, *frame.itertuples(index=False))]
+    rows = [
+        [escaped(str(cell)) for cell in row]
+        for row in (frame.columns, *frame.itertuples(index=False))
+    ]
     right = [_is_figures(column) for _, column in frame.items()]
-    text = "\n".join([*lines(rows, right), *(f"\n{escaped(sentence)}" for sentence in under)]) + "\n"
-    return f"\\begin{{table}}\n\\caption{{{latex(title)}}}\n{text}\\end{{table}}\n" if kind == "tex" else text
+    text = (
+        "\n".join(
+            [*lines(rows, right), *(f"\n{escaped(sentence)}" for sentence in under)]
+        )
+        + "\n"
+    )
+    return (
+        f"\\begin{{table}}\n\\caption{{{latex(title)}}}\n{text}\\end{{table}}\n"
+        if kind == "tex"
+        else text
+    )
 
 
 def _is_figures(column: Sequence[object]) -> bool:
@@ -102,10 +137,16 @@ def _is_figures(column: Sequence[object]) -> bool:
 def write(made: Output, stem: Path, title: str) -> list[Path]:
     """Write all parts in all their formats; the paths. Raises InputError where another run is writing them."""
     tables = made.tables.items()
-    texts = [(part, kind, to_text(frame, made.footnotes, kind, title)) for part, frame in tables for kind in LAYOUTS]
+    texts = [
+        (part, kind, to_text(frame, made.footnotes, kind, title))
+        for part, frame in tables
+        for kind in LAYOUTS
+    ]
     texts += [(part, "csv", _csv(frame)) for part, frame in made.data.items()]
     with claimed(stem):
-        files = [_write(_file(stem, part, suffix), text) for part, suffix, text in texts]
+        files = [
+            _write(_file(stem, part, suffix), text) for part, suffix, text in texts
+        ]
         for part, panels in made.panels.items():
             for path in [_file(stem, part, suffix) for suffix in FIGURES if panels]:
                 sweep(path)

@@ -58,7 +58,10 @@ def published(paper: str | None = None, object: str | None = None) -> pd.DataFra
     import pandas as pd
 
     table = pd.DataFrame(cells(paper, object), columns=list(Printed._fields), dtype=str)
-    return table.assign(sigma=pd.to_numeric(table["sigma"]), value=pd.to_numeric(table["value"]).astype(float))
+    return table.assign(
+        sigma=pd.to_numeric(table["sigma"]),
+        value=pd.to_numeric(table["value"]).astype(float),
+    )
 
 
 def cells(paper: str | None = None, object: str | None = None) -> list[Printed]:
@@ -87,7 +90,9 @@ def _file() -> tuple[Printed, ...]:
 
 # How many images figures rest on: those of the released logs; MACER's text does not say: the default of its code.
 IMAGES = {"acr": 10_000, "cat-rs": 10_000, "macer": 500}
-OF_500 = [("cat-rs", name) for name in ("table3", "table5", "table6", "table7")]  # section 4.3
+OF_500 = [
+    ("cat-rs", name) for name in ("table3", "table5", "table6", "table7")
+]  # section 4.3
 
 # Rows that print another paper's run: (paper, object, dataset, sigma, method) -> the preset of that run.
 # Table 3 of Sun et al. repeats the Gaussian row of CAT-RS's table 2 (m = 1) at sigma 0.5, all nine figures of it.
@@ -129,7 +134,11 @@ class PaperRow:
     @property
     def accuracy(self) -> dict[float, float]:
         """Radius -> published certified accuracy in percent."""
-        return {float(m.removeprefix(ACCURACY)): v for m, v in self.figures.items() if m.startswith(ACCURACY)}
+        return {
+            float(m.removeprefix(ACCURACY)): v
+            for m, v in self.figures.items()
+            if m.startswith(ACCURACY)
+        }
 
 
 def rows_of(paper: str, object: str) -> list[PaperRow]:
@@ -153,18 +162,32 @@ def rows_of(paper: str, object: str) -> list[PaperRow]:
     groups: dict[tuple[str, ...], list[Printed]] = {}
     for cell in printed:
         if cell.version == printed[0].version:
-            groups.setdefault((cell.dataset, cell.sigma, cell.method, cell.setting), []).append(cell)
+            groups.setdefault(
+                (cell.dataset, cell.sigma, cell.method, cell.setting), []
+            ).append(cell)
     return [_row(part) for part in groups.values()]
 
 
 def _row(printed: Sequence[Printed]) -> PaperRow:
     """The row that a table's cells of one data set, sigma, method and setting make."""
     paper, object, _, dataset, sigma, method, setting = printed[0][:7]
-    preset = REPEATED.get((paper, object, dataset, sigma, method)) or preset_of(paper, dataset, method, setting)
+    preset = REPEATED.get((paper, object, dataset, sigma, method)) or preset_of(
+        paper, dataset, method, setting
+    )
     figures = {cell.metric: float(cell.value) for cell in printed}
     decimals = {cell.metric: len(cell.value.partition(".")[2]) for cell in printed}
     images = 500 if (paper, object) in OF_500 else IMAGES[paper]
-    return PaperRow(paper, dataset, float(sigma or "nan"), method, setting, preset, figures, decimals, images)
+    return PaperRow(
+        paper,
+        dataset,
+        float(sigma or "nan"),
+        method,
+        setting,
+        preset,
+        figures,
+        decimals,
+        images,
+    )
 
 
 def preset_of(paper: str, dataset: str, method: str, setting: str) -> str:
@@ -185,7 +208,10 @@ def is_main(preset: str) -> bool:
 def named(rows: Sequence[PaperRow]) -> str:
     """`gaussian, amplify/E_t=50 at sigma 0.5; macer at sigma 1`."""
     sigmas = dict.fromkeys(row.sigma for row in rows)
-    names = {s: ", ".join(row.name.replace(", ", "/") for row in rows if row.sigma == s) for s in sigmas}
+    names = {
+        s: ", ".join(row.name.replace(", ", "/") for row in rows if row.sigma == s)
+        for s in sigmas
+    }
     return "; ".join(f"{name} at sigma {sigma:g}" for sigma, name in names.items())
 
 
@@ -225,7 +251,9 @@ class PaperObject:
 
     def make(self, context: Context, rows: list[PaperRow]) -> Output:
         """Draw the object from the certificates and models at hand, for the rows that can be shown."""
-        function: Callable[..., Output] = resolve_name(f"randsmooth.papers.{self.maker}")
+        function: Callable[..., Output] = resolve_name(
+            f"randsmooth.papers.{self.maker}"
+        )
         return function(context, rows) if rows else function()
 
     def missing(self, context: Context) -> list[PaperRow]:
@@ -240,21 +268,37 @@ class PaperObject:
 
     def unfinished(self, context: Context) -> list[PaperRow]:
         """The rows for which `--run` has work left: the missing ones, and models of its own not yet certified."""
-        cut = [row for row in self.rows() if context.model(row) and context.certificates_of(row) is None]
+        cut = [
+            row
+            for row in self.rows()
+            if context.model(row) and context.certificates_of(row) is None
+        ]
         return [row for row in self.rows() if row in cut or self.lack(context, row)]
 
 
 def _on_imagenet(sigma: float, method: str) -> PaperRow:
-    return PaperRow("acr", "imagenet", sigma, method, "", preset_of("acr", "imagenet", method, ""))
+    return PaperRow(
+        "acr", "imagenet", sigma, method, "", preset_of("acr", "imagenet", method, "")
+    )
 
 
 def _imagenet() -> list[PaperRow]:
-    return [_on_imagenet(sigma, method) for sigma in (0.25, 0.5, 1.0) for method in ("gaussian", "amplify")]
+    return [
+        _on_imagenet(sigma, method)
+        for sigma in (0.25, 0.5, 1.0)
+        for method in ("gaussian", "amplify")
+    ]
 
 
 def _more_imagenet(context: Context) -> list[PaperRow]:
     """Every other method that there are main certificates of on ImageNet: the released logs have seven."""
-    there = sorted({(found.sigma, found.method) for found in context.found if found.dataset == "imagenet"})
+    there = sorted(
+        {
+            (found.sigma, found.method)
+            for found in context.found
+            if found.dataset == "imagenet"
+        }
+    )
     more = (row for row in starmap(_on_imagenet, there) if row not in _imagenet())
     return [row for row in more if context.certificates_of(row) is not None]
 
@@ -264,18 +308,35 @@ def _described(line: dict[str, str]) -> PaperObject:
     paper, shows = line["name"].partition("/")[0], line["shows"].split()
 
     def rows() -> list[PaperRow]:
-        every = [row for table in line["tables"].split() for row in rows_of(paper, table)]
-        return [r for r in every if line["sigma"] in ("", f"{r.sigma:g}") and line["method"] in ("", r.method)]
+        every = [
+            row for table in line["tables"].split() for row in rows_of(paper, table)
+        ]
+        return [
+            r
+            for r in every
+            if line["sigma"] in ("", f"{r.sigma:g}")
+            and line["method"] in ("", r.method)
+        ]
 
-    facts: dict[str, Any] = {"rows": rows, "needs_models": "models" in shows, "needs_p_a": "p_A" in shows}
-    facts |= {"rows": _imagenet, "more_rows": _more_imagenet} if line["name"] == "acr/imagenet" else {}
+    facts: dict[str, Any] = {
+        "rows": rows,
+        "needs_models": "models" in shows,
+        "needs_p_a": "p_A" in shows,
+    }
+    facts |= (
+        {"rows": _imagenet, "more_rows": _more_imagenet}
+        if line["name"] == "acr/imagenet"
+        else {}
+    )
     return PaperObject(line["name"], line["title"], line["maker"], **facts)
 
 
 with resources.files("randsmooth.papers").joinpath("objects.csv").open() as _lines:
     OBJECTS = tuple(map(_described, csv.DictReader(_lines)))
 SETTINGS = "a table of settings, which randsmooth methods --presets lists"
-NOT_COMPUTED = dict.fromkeys(("acr/table4", "macer/table4", "macer/table5", "macer/table9"), SETTINGS)
+NOT_COMPUTED = dict.fromkeys(
+    ("acr/table4", "macer/table4", "macer/table5", "macer/table9"), SETTINGS
+)
 NOT_COMPUTED |= dict.fromkeys(("acr/figure1", "cat-rs/figure2"), "an illustration")
 # The text by which each paper's objects are numbered, and whose figures are shown.
 TEXTS = {
@@ -305,7 +366,9 @@ def find_object(name: str) -> PaperObject:
     if own in NOT_COMPUTED:
         raise InputError(f"{name} has nothing to compute: it is {NOT_COMPUTED[own]}")
     if own.startswith(ICML):
-        known = ", ".join(sorted(each for each in {*ALIASES, *NOT_COMPUTED} if each.startswith(ICML)))
+        known = ", ".join(
+            sorted(each for each in {*ALIASES, *NOT_COMPUTED} if each.startswith(ICML))
+        )
         raise InputError(
             f"{name}: of the numbers that ICML 2025 prints, {known} are known here. Take the number in the first "
             "version of the text (arXiv v1), by what the table shows: randsmooth reproduce --list"

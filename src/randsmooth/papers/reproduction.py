@@ -17,7 +17,12 @@ from randsmooth.papers.cell_comparison import Agreement, CellComparison, lack, t
 from randsmooth.papers.context import SCALES, Context, steps_for
 from randsmooth.papers.find_certificates import CertificateFile, scan_folder
 from randsmooth.papers.output import Output, write
-from randsmooth.papers.published_values import OBJECTS, PaperObject, PaperRow, find_object
+from randsmooth.papers.published_values import (
+    OBJECTS,
+    PaperObject,
+    PaperRow,
+    find_object,
+)
 from randsmooth.progress import Progress, chosen_progress
 from randsmooth.report.sheet import gathered
 
@@ -71,7 +76,9 @@ class TableCoverage:
     @property
     def said(self) -> str:
         """How many rows there are, and how many of their cells are as printed, in words."""
-        chance = " and chance" * any(one is not None and not one.same_images for one in self.cells.agreed)
+        chance = " and chance" * any(
+            one is not None and not one.same_images for one in self.cells.agreed
+        )
         rows = f"{len(self.filled)} of {len(self.cells.rows)} rows"
         return f"{rows}; {self.explained} of {self.compared} cells as printed, to rounding{chance}"
 
@@ -111,8 +118,12 @@ class Survey:
         Columns as in `tidy`, with `object` before them and `explained` behind them, None where there is nothing to
         compare.
         """
-        parts = [tidy(table.cells).assign(object=table.object.name) for table in self.drawn]
-        frame = pd.concat(parts or [pd.DataFrame(columns=["object"])], ignore_index=True)
+        parts = [
+            tidy(table.cells).assign(object=table.object.name) for table in self.drawn
+        ]
+        frame = pd.concat(
+            parts or [pd.DataFrame(columns=["object"])], ignore_index=True
+        )
         return frame[["object", *frame.columns.drop("object")]]
 
 
@@ -132,19 +143,34 @@ def survey(source: Path | str) -> Survey:
     """
     scan = scan_folder(Path(source))
     context = Context(scan.found, SCALES["paper"], Path(source), scan.skipped)
-    tables = tuple(TableCoverage(thing, context.compared(thing.rows())) for thing in OBJECTS if _is_table(thing))
+    tables = tuple(
+        TableCoverage(thing, context.compared(thing.rows()))
+        for thing in OBJECTS
+        if _is_table(thing)
+    )
     used = {id(one.found) for table in tables for one in table.cells.agreed if one}
-    return Survey(tables, scan.found, tuple(found for found in scan.found if id(found) not in used), scan.skipped)
+    return Survey(
+        tables,
+        scan.found,
+        tuple(found for found in scan.found if id(found) not in used),
+        scan.skipped,
+    )
 
 
 def _is_table(thing: PaperObject) -> bool:
     """Whether it is a table whose cells certificates fill."""
-    return "/table" in thing.name and not thing.needs_models and any(row.figures for row in thing.rows())
+    return (
+        "/table" in thing.name
+        and not thing.needs_models
+        and any(row.figures for row in thing.rows())
+    )
 
 
 def kinds(files: Sequence[CertificateFile]) -> str:
     """What certificates are of, most frequent first: `smoothadv on cifar10 (37), gaussian on imagenet (7)`."""
-    counts = Counter(f"{found.method} on {found.dataset}" for found in files).most_common()
+    counts = Counter(
+        f"{found.method} on {found.dataset}" for found in files
+    ).most_common()
     return names_of([f"{kind} ({count:,})" for kind, count in counts], 12)
 
 
@@ -222,14 +248,40 @@ def reproduce(
     missing = thing.missing(context)
     lacking = gathered((thing.lack(context, row), row) for row in missing)
     made = _made(thing, context, missing)
-    files = [] if made is None else write(made, Path(out) / thing.name.replace("/", "-"), thing.title)
-    steps, counts = tuple(steps_for_rows(missing, context)), (len(missing), len(thing.rows()))
-    agreed = TableCoverage(thing, context.compared(thing.rows())).said if made and _is_table(thing) else ""
-    return Reproduction(thing, made, tuple(files), steps, counts, lacking, context.skipped, failed, agreed)
+    files = (
+        []
+        if made is None
+        else write(made, Path(out) / thing.name.replace("/", "-"), thing.title)
+    )
+    steps, counts = (
+        tuple(steps_for_rows(missing, context)),
+        (len(missing), len(thing.rows())),
+    )
+    agreed = (
+        TableCoverage(thing, context.compared(thing.rows())).said
+        if made and _is_table(thing)
+        else ""
+    )
+    return Reproduction(
+        thing,
+        made,
+        tuple(files),
+        steps,
+        counts,
+        lacking,
+        context.skipped,
+        failed,
+        agreed,
+    )
 
 
 def submit_missing(
-    name: str, *, source: Path | str | None, out: Path | str, scale: str, resources: Resources
+    name: str,
+    *,
+    source: Path | str | None,
+    out: Path | str,
+    scale: str,
+    resources: Resources,
 ) -> Submitted:
     """Submit what is missing to Slurm, a job for each model.
 
@@ -242,10 +294,20 @@ def submit_missing(
         return Jobs(folder).submit(chains, resources)
 
 
-def _made(thing: PaperObject, context: Context, missing: Sequence[PaperRow]) -> Output | None:
+def _made(
+    thing: PaperObject, context: Context, missing: Sequence[PaperRow]
+) -> Output | None:
     """The object with notes on its logs; None where there is nothing to draw it from."""
     rows, more = thing.rows(), thing.more_rows(context)
-    if rows and not more and (missing == rows if thing.needs_models else not any(map(context.certificates_of, rows))):
+    if (
+        rows
+        and not more
+        and (
+            missing == rows
+            if thing.needs_models
+            else not any(map(context.certificates_of, rows))
+        )
+    ):
         return None
     there = [row for row in rows if row not in missing] if thing.needs_models else rows
     made = thing.make(context, [*there, *more])
@@ -253,16 +315,23 @@ def _made(thing: PaperObject, context: Context, missing: Sequence[PaperRow]) -> 
     return made
 
 
-def _looked_for(name: str, source: Path | str | None, out: Path | str, scale: str) -> tuple[PaperObject, Context]:
+def _looked_for(
+    name: str, source: Path | str | None, out: Path | str, scale: str
+) -> tuple[PaperObject, Context]:
     """The object, and the certificates in the folders; one that formulas give needs none."""
     thing, folder = find_object(name), Path(out) / scale
     check_known("scale", SCALES, scale)
-    places = [*([] if source is None else [Path(source)]), *([folder] if folder.is_dir() else [])]
+    places = [
+        *([] if source is None else [Path(source)]),
+        *([folder] if folder.is_dir() else []),
+    ]
     there = scan_folder(*(places if thing.rows() else []))
     return thing, Context(there.found, SCALES[scale], folder, there.skipped)
 
 
-def missing_steps(name: str, source: Path | str | None, out: Path | str, scale: str) -> list[Step]:
+def missing_steps(
+    name: str, source: Path | str | None, out: Path | str, scale: str
+) -> list[Step]:
     """The steps that `reproduce` with `run_missing` would carry out. Arguments and errors as there."""
     thing, context = _looked_for(name, source, out, scale)
     return steps_for_rows(thing.unfinished(context), context)
@@ -270,5 +339,9 @@ def missing_steps(name: str, source: Path | str | None, out: Path | str, scale: 
 
 def steps_for_rows(missing: Sequence[PaperRow], context: Context) -> list[Step]:
     """The steps that make the missing rows, each once."""
-    steps = [step for row in missing for step in steps_for(row, context.scale, context.folder)]
+    steps = [
+        step
+        for row in missing
+        for step in steps_for(row, context.scale, context.folder)
+    ]
     return [*{step.name: step for step in steps}.values()]

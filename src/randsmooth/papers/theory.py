@@ -28,7 +28,9 @@ N, ALPHA = 100_000, 0.001  # what the papers certify with
 REWEIGHTING_NOISES, P_MIN = 16, 0.75  # Sun et al. 2025, section 5.2
 
 
-def expected_radius(p_a: ArrayLike, n: int = N, alpha: float = ALPHA, sigma: float = 1.0) -> Floats:
+def expected_radius(
+    p_a: ArrayLike, n: int = N, alpha: float = ALPHA, sigma: float = 1.0
+) -> Floats:
     """E[r(k)], the mean radius that n samples certify for an image with p_A, where k ~ Bin(n, p_A) are of class A.
 
     Of the shape of `p_a`. Source: Sun et al. 2025, figure 2 (a).
@@ -36,7 +38,9 @@ def expected_radius(p_a: ArrayLike, n: int = N, alpha: float = ALPHA, sigma: flo
     return _mean_over_counts(_radii(n, alpha, sigma), n, p_a)
 
 
-def radius_slope(p_a: ArrayLike, n: int = N, alpha: float = ALPHA, sigma: float = 1.0) -> Floats:
+def radius_slope(
+    p_a: ArrayLike, n: int = N, alpha: float = ALPHA, sigma: float = 1.0
+) -> Floats:
     """The derivative of `expected_radius` by p_A: n E[r(j + 1) - r(j)] with j ~ Bin(n - 1, p_A).
 
     Of the shape of `p_a`. Source: Sun et al. 2025, figure 2 (b). It stays finite up
@@ -45,7 +49,9 @@ def radius_slope(p_a: ArrayLike, n: int = N, alpha: float = ALPHA, sigma: float 
     return n * _mean_over_counts(np.diff(_radii(n, alpha, sigma)), n - 1, p_a)
 
 
-@lru_cache(maxsize=8)  # takes half a second for n = 100,000; callers only read the array
+@lru_cache(
+    maxsize=8
+)  # takes half a second for n = 100,000; callers only read the array
 def _radii(n: int, alpha: float, sigma: float) -> Floats:
     """(n + 1,) the certified radius of 0, 1, ..., n successes of n."""
     return Gaussian(sigma).radius(bounds.q_upper(np.arange(n + 1), n, alpha))
@@ -60,7 +66,9 @@ def _mean_over_counts(values: Floats, n: int, p_a: ArrayLike) -> Floats:
     reach = 12.0 * math.sqrt(n) / 2.0 + 40.0
 
     def mean(q: float) -> float:
-        k = np.arange(max(0, math.floor(n * q - reach)), min(n, math.ceil(n * q + reach)) + 1)
+        k = np.arange(
+            max(0, math.floor(n * q - reach)), min(n, math.ceil(n * q + reach)) + 1
+        )
         return float(stats.binom.pmf(k, n, q) @ values[k])
 
     return np.array([mean(float(q)) for q in p.ravel()]).reshape(p.shape)
@@ -73,19 +81,35 @@ def figure_2() -> Output:
     once more on a scale that shows how far they are apart near p_A = 1.
     """
     q = np.concatenate((np.linspace(0.5, 0.01, 400), np.geomspace(0.01, 1e-7, 250)[1:]))
-    p, here, known = 1.0 - q, f"n = {N:,}, alpha = {ALPHA:g}: mean over the counts", "p_A known (limit of many samples)"
-    radii = (Line(here, p, expected_radius(p)), Line(known, p, Gaussian(1.0).radius(1.0 - p), dashed=True))
+    p, here, known = (
+        1.0 - q,
+        f"n = {N:,}, alpha = {ALPHA:g}: mean over the counts",
+        "p_A known (limit of many samples)",
+    )
+    radii = (
+        Line(here, p, expected_radius(p)),
+        Line(known, p, Gaussian(1.0).radius(1.0 - p), dashed=True),
+    )
     slopes = (Line(here, p, radius_slope(p)), Line(known, p, slope(p), dashed=True))
     close = tuple(replace(line, x=q) for line in slopes)
     panels = [
         Axes("Certified radius", "p_A", "r", radii),
         Axes("Its slope", "p_A", "dr / dp_A", slopes, log=True),
-        Axes("Its slope near p_A = 1", "1 - p_A", "dr / dp_A", close, log=True, log_x=True),
+        Axes(
+            "Its slope near p_A = 1",
+            "1 - p_A",
+            "dr / dp_A",
+            close,
+            log=True,
+            log_x=True,
+        ),
     ]
     return figure_output(panels)
 
 
-def budget_for_acr(acr: float, classes: int, sigma: float, alpha: float = ALPHA) -> float:
+def budget_for_acr(
+    acr: float, classes: int, sigma: float, alpha: float = ALPHA
+) -> float:
     """The number of samples at which always giving the most common of K classes yields an ACR above `acr`.
 
     N = ceil(log alpha / log Phi(M K / sigma)) + 1 with M = `acr`. That classifier is right on at least 1 / K of the
@@ -97,25 +121,44 @@ def budget_for_acr(acr: float, classes: int, sigma: float, alpha: float = ALPHA)
     Source: Sun et al. 2025, theorem 1, which prints the ratio upside down.
     """
     tail = float(special.ndtr(-acr * classes / sigma))
-    return math.ceil(math.log(alpha) / math.log1p(-tail)) + 1.0 if tail > 0.0 else math.inf
+    return (
+        math.ceil(math.log(alpha) / math.log1p(-tail)) + 1.0 if tail > 0.0 else math.inf
+    )
 
 
 def theorem_1() -> Output:
     """For several ACRs: the budget that theorem 1 names, and the ACR that a constant classifier has with it."""
     wanted, sigma, classes = [0.1, 0.25, 0.3, 0.35], 0.5, 10
     budgets = [budget_for_acr(acr, classes, sigma) for acr in wanted]
-    reached = [1.0 / classes * Gaussian(sigma).largest_radius(int(n), ALPHA) for n in budgets]
-    frame = pd.DataFrame({"ACR wanted": wanted, "budget N": budgets, "ACR of a constant classifier": reached})
-    return table_output(frame, "the constant classifier is right on one class in ten, and certified with N samples")
+    reached = [
+        1.0 / classes * Gaussian(sigma).largest_radius(int(n), ALPHA) for n in budgets
+    ]
+    frame = pd.DataFrame(
+        {
+            "ACR wanted": wanted,
+            "budget N": budgets,
+            "ACR of a constant classifier": reached,
+        }
+    )
+    return table_output(
+        frame,
+        "the constant classifier is right on one class in ten, and certified with N samples",
+    )
 
 
 def theorem_2(dimension: int = 3072, sigma: float = 0.5, seed: int = 0) -> Output:
     """Log density under N(0, sigma^2 I) of points of one norm: all equal (Sun et al. 2025, theorem 2)."""
     points = np.random.default_rng(seed).normal(size=(5, dimension))
-    points *= sigma * math.sqrt(dimension) / np.linalg.norm(points, axis=1, keepdims=True)
-    density = -0.5 * (points**2).sum(axis=1) / sigma**2 - 0.5 * dimension * math.log(2.0 * math.pi * sigma**2)
+    points *= (
+        sigma * math.sqrt(dimension) / np.linalg.norm(points, axis=1, keepdims=True)
+    )
+    density = -0.5 * (points**2).sum(axis=1) / sigma**2 - 0.5 * dimension * math.log(
+        2.0 * math.pi * sigma**2
+    )
     norms = np.linalg.norm(points, axis=1)
-    return table_output(pd.DataFrame({"point": np.arange(1, 6), "norm": norms, "log density": density}))
+    return table_output(
+        pd.DataFrame({"point": np.arange(1, 6), "norm": norms, "log density": density})
+    )
 
 
 def figure_4() -> Output:
@@ -134,11 +177,19 @@ def figure_4() -> Output:
     weights = []
     for form in ("bound", "literal"):
         method: Any = methods.create("amplify", weight=form)
-        drawn = counts.numpy() / REWEIGHTING_NOISES, image_weights(method, counts).numpy()
-        weights.append(Line(f"sampling weight, {form}", *drawn, "points", form == "literal"))
+        drawn = (
+            counts.numpy() / REWEIGHTING_NOISES,
+            image_weights(method, counts).numpy(),
+        )
+        weights.append(
+            Line(f"sampling weight, {form}", *drawn, "points", form == "literal")
+        )
     lines = (Line("certified radius", p, relative), *weights)
     note = "weight=bound divides by the radius that 12 of 16 noises certify, weight=literal by Phi^-1(0.75)"
-    return figure_output([Axes("Sampling weight", "p_A", "multiple of the value at p_A = 0.75", lines)], note)
+    return figure_output(
+        [Axes("Sampling weight", "p_A", "multiple of the value at p_A = 0.75", lines)],
+        note,
+    )
 
 
 def lecuyer_radius(p_a: float, sigma: float = 1.0) -> float:
@@ -154,7 +205,13 @@ def lecuyer_radius(p_a: float, sigma: float = 1.0) -> float:
 
     def radius(beta: float) -> float:
         margin = p_a - math.exp(2.0 * beta) * p_b
-        return sigma * beta / math.sqrt(2.0 * math.log(1.25 * (1.0 + math.exp(beta)) / margin)) if margin > 0 else 0.0
+        return (
+            sigma
+            * beta
+            / math.sqrt(2.0 * math.log(1.25 * (1.0 + math.exp(beta)) / margin))
+            if margin > 0
+            else 0.0
+        )
 
     return _supremum(radius, 0.0, most)
 
@@ -173,21 +230,31 @@ def li_radius(p_a: float, sigma: float = 1.0) -> float:
 
     def radius(log_a: float) -> float:
         a = 1.0 + math.exp(log_a)
-        mean = (special.logsumexp((1.0 - a) * np.log([p_a, p_b])) - math.log(2.0)) / (1.0 - a)
+        mean = (special.logsumexp((1.0 - a) * np.log([p_a, p_b])) - math.log(2.0)) / (
+            1.0 - a
+        )
         inside = 2.0 * math.exp(mean)
-        return sigma * math.sqrt(max(0.0, -2.0 / a * math.log(inside))) if inside > 0.0 else 0.0
+        return (
+            sigma * math.sqrt(max(0.0, -2.0 / a * math.log(inside)))
+            if inside > 0.0
+            else 0.0
+        )
 
     return _supremum(radius, -8.0, 8.0)
 
 
 def _supremum(function: Callable[[float], float], low: float, high: float) -> float:
     """The largest value on [low, high] of a function with one hump, by a grid and a search around its best point."""
-    grid = np.linspace(low, high, 201)  # both ends count: the hump of Lecuyer's bound may lie beyond beta = 1
+    grid = np.linspace(
+        low, high, 201
+    )  # both ends count: the hump of Lecuyer's bound may lie beyond beta = 1
     values = [function(float(t)) for t in grid]
     best = int(np.argmax(values))
     around = (float(grid[max(0, best - 1)]), float(grid[min(len(grid) - 1, best + 1)]))
     fine = {"xatol": 1e-6 * (high - low)}
-    found = optimize.minimize_scalar(lambda t: -function(t), bounds=around, method="bounded", options=fine)
+    found = optimize.minimize_scalar(
+        lambda t: -function(t), bounds=around, method="bounded", options=fine
+    )
     return float(max(values[best], -found.fun))
 
 
@@ -199,11 +266,22 @@ def confidence_figure() -> Output:
         Line("Li et al. 2019", p, np.array([li_radius(float(x)) for x in p])),
         Line("Lecuyer et al. 2019", p, np.array([lecuyer_radius(float(x)) for x in p])),
     )
-    return figure_output([Axes("L2 guarantees at sigma = 1", "confidence p", "certified radius", lines)])
+    return figure_output(
+        [Axes("L2 guarantees at sigma = 1", "confidence p", "certified radius", lines)]
+    )
 
 
 CLASSES = (2, 10, 1000)
-GAMMAS = (2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 16.0)  # those of table 12; the paper's own is 8
+GAMMAS = (
+    2.0,
+    4.0,
+    6.0,
+    8.0,
+    10.0,
+    12.0,
+    14.0,
+    16.0,
+)  # those of table 12; the paper's own is 8
 
 
 def slope(p: ArrayLike) -> Floats:
@@ -230,13 +308,22 @@ def sharp(classes: int, gamma: float) -> tuple[float, float]:
 def of_the_proof(classes: int, gamma: float) -> tuple[float, float]:
     """The bounds of appendix B: Phi^-1(p_1) <= gamma and p_1 >= 1 / K; p_2 >= (1 - Phi(gamma)) / (K - 1)."""
     beyond = float(special.ndtr(-gamma))
-    return float(max(slope(beyond), slope(1.0 / classes))), float(slope(beyond / (classes - 1)))
+    return float(max(slope(beyond), slope(1.0 / classes))), float(
+        slope(beyond / (classes - 1))
+    )
 
 
 def proposition_table() -> pd.DataFrame:
     """For several K and gamma: the smallest bounds of both derivatives, and those of appendix B."""
-    every = [(*of, *np.transpose([sharp(*of), of_the_proof(*of)]).ravel()) for of in product(CLASSES, GAMMAS)]
-    what = [f"by {p}: {kind}" for p in ("p_1", "p_2") for kind in ("least bound", "appendix B")]
+    every = [
+        (*of, *np.transpose([sharp(*of), of_the_proof(*of)]).ravel())
+        for of in product(CLASSES, GAMMAS)
+    ]
+    what = [
+        f"by {p}: {kind}"
+        for p in ("p_1", "p_2")
+        for kind in ("least bound", "appendix B")
+    ]
     return pd.DataFrame(every, columns=["classes K", "gamma", *what])
 
 
@@ -250,11 +337,26 @@ def proposition_panels(classes: int = 10) -> list[Axes]:
     curves = [
         Line(f"{name}, by p_{i}", gammas, by)
         for name, bound in (("least bound", sharp), ("appendix B", of_the_proof))
-        for i, by in enumerate(np.transpose([bound(classes, float(g)) for g in gammas]), 1)
+        for i, by in enumerate(
+            np.transpose([bound(classes, float(g)) for g in gammas]), 1
+        )
     ]
     return [
-        Axes("Derivative by p_1, two classes", "1 - p_1", "derivative", tuple(lines), log=True, log_x=True),
-        Axes(f"Its bounds, {classes} classes", "gamma", "bound of the derivative", tuple(curves), log=True),
+        Axes(
+            "Derivative by p_1, two classes",
+            "1 - p_1",
+            "derivative",
+            tuple(lines),
+            log=True,
+            log_x=True,
+        ),
+        Axes(
+            f"Its bounds, {classes} classes",
+            "gamma",
+            "bound of the derivative",
+            tuple(curves),
+            log=True,
+        ),
     ]
 
 

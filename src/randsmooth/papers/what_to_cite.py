@@ -26,14 +26,34 @@ from randsmooth.rules import RULES
 
 MOST_BYTES = 2**22  # of a config.json
 # To other packages.
-OPEN: dict[str, Any] = {"training method": METHODS, "data set": DATASETS, "rule": RULES, "noise": NOISES}
+OPEN: dict[str, Any] = {
+    "training method": METHODS,
+    "data set": DATASETS,
+    "rule": RULES,
+    "noise": NOISES,
+}
 
 ENTRY = re.compile(r"^@(\w+)\{([\w-]+),\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 FIELD = re.compile(r"^  (\w+) = \{(.*)\},$", re.MULTILINE)
 ACCENT = re.compile(r"\{\\(v |[`'^\"])(\w)\}")
-MARKS = {"`": "\u0300", "'": "\u0301", "^": "\u0302", '"': "\u0308", "v ": "\u030c"}  # those that combine
-PRINTED = ("journal", "booktitle", "institution", "howpublished")  # where an entry appeared
-LINKS = {"doi": "https://doi.org/", "eprint": "https://arxiv.org/abs/", "url": ""}  # the first that there is
+MARKS = {
+    "`": "\u0300",
+    "'": "\u0301",
+    "^": "\u0302",
+    '"': "\u0308",
+    "v ": "\u030c",
+}  # those that combine
+PRINTED = (
+    "journal",
+    "booktitle",
+    "institution",
+    "howpublished",
+)  # where an entry appeared
+LINKS = {
+    "doi": "https://doi.org/",
+    "eprint": "https://arxiv.org/abs/",
+    "url": "",
+}  # the first that there is
 
 
 @dataclass(frozen=True)
@@ -62,7 +82,13 @@ class Reference:
 
     def bibtex(self) -> str:
         """The entry in BibTeX."""
-        return "\n".join([f"@{self.kind}{{{self.key},", *(f"  {n} = {{{t}}}," for n, t in self.fields.items()), "}"])
+        return "\n".join(
+            [
+                f"@{self.kind}{{{self.key},",
+                *(f"  {n} = {{{t}}}," for n, t in self.fields.items()),
+                "}",
+            ]
+        )
 
     def text(self) -> str:
         """The entry in words, with a link where there is one."""
@@ -70,15 +96,28 @@ class Reference:
         authors = ", ".join(fields["author"].split(" and "))
         authors = " and ".join(authors.rsplit(", ", 1))
         where = next((fields[name] for name in PRINTED if name in fields), "")
-        volume = f" {fields['volume']}" if "volume" in fields and "journal" in fields else ""
-        pages = f", pages {fields['pages'].replace('--', '–')}" if "pages" in fields else ""
-        link = next((f" {base}{fields[name]}" for name, base in LINKS.items() if name in fields), "")
+        volume = (
+            f" {fields['volume']}" if "volume" in fields and "journal" in fields else ""
+        )
+        pages = (
+            f", pages {fields['pages'].replace('--', '–')}" if "pages" in fields else ""
+        )
+        link = next(
+            (
+                f" {base}{fields[name]}"
+                for name, base in LINKS.items()
+                if name in fields
+            ),
+            "",
+        )
         appeared = ", ".join(filter(None, [f"{where}{volume}", fields["year"]]))
         return f"{authors}. {fields['title']}. {appeared}{pages}.{link}"
 
 
 def _plain(text: str) -> str:
-    letters = ACCENT.sub(lambda found: unicodedata.normalize("NFC", found[2] + MARKS[found[1]]), text)
+    letters = ACCENT.sub(
+        lambda found: unicodedata.normalize("NFC", found[2] + MARKS[found[1]]), text
+    )
     return re.sub(r"\\([&%#_])", r"\1", letters).strip("{}")
 
 
@@ -86,16 +125,24 @@ def _plain(text: str) -> str:
 def references() -> dict[str, Reference]:
     """The entries of references.bib by their keys; "randsmooth" is this program."""
     text = resources.files("randsmooth.papers").joinpath("references.bib").read_text()
-    return {key: Reference(key, kind, dict(FIELD.findall(fields))) for kind, key, fields in ENTRY.findall(text)}
+    return {
+        key: Reference(key, kind, dict(FIELD.findall(fields)))
+        for kind, key, fields in ENTRY.findall(text)
+    }
 
 
 @cache
 def needs() -> dict[str, dict[str, tuple[list[str], str]]]:
     """Kind -> pattern of names -> the keys of the papers behind them, and for a part what it is cited for."""
     found = dict[str, dict[str, tuple[list[str], str]]]()
-    with resources.files("randsmooth.papers").joinpath("what_to_cite.csv").open() as file:
+    with (
+        resources.files("randsmooth.papers").joinpath("what_to_cite.csv").open() as file
+    ):
         for line in csv.DictReader(file):
-            found.setdefault(line["kind"], {})[line["name"]] = line["keys"].split(), line["for"]
+            found.setdefault(line["kind"], {})[line["name"]] = (
+                line["keys"].split(),
+                line["for"],
+            )
     return found
 
 
@@ -106,11 +153,22 @@ class Use(NamedTuple):
     name: str
 
     def __str__(self) -> str:
-        return needs()["part"][self.name][1] if self.kind == "part" else f"the {self.kind} {self.name}"
+        return (
+            needs()["part"][self.name][1]
+            if self.kind == "part"
+            else f"the {self.kind} {self.name}"
+        )
 
     def keys(self) -> list[str] | None:
         """Those of the papers behind it; None where there is no entry for it."""
-        return next((keys for form, (keys, _) in needs()[self.kind].items() if re.fullmatch(form, self.name)), None)
+        return next(
+            (
+                keys
+                for form, (keys, _) in needs()[self.kind].items()
+                if re.fullmatch(form, self.name)
+            ),
+            None,
+        )
 
 
 @dataclass(frozen=True)
@@ -148,27 +206,48 @@ class Bibliography:
 
     def text(self) -> str:
         """The entries in words, each with what it is cited for."""
-        parts = [f"{one.reference.text()}\n    for {'; '.join(one.reasons)}" for one in self.citations]
+        parts = [
+            f"{one.reference.text()}\n    for {'; '.join(one.reasons)}"
+            for one in self.citations
+        ]
         return "\n\n".join([*parts, *self._left_open("")])
 
     def bibtex(self) -> str:
         """The entries in BibTeX, what each is cited for in a comment above it."""
-        parts = [f"% {_comment('; '.join(one.reasons))}\n{one.reference.bibtex()}" for one in self.citations]
+        parts = [
+            f"% {_comment('; '.join(one.reasons))}\n{one.reference.bibtex()}"
+            for one in self.citations
+        ]
         return "\n\n".join([*parts, *self._left_open("% ")])
 
     def to_dict(self) -> dict[str, Any]:
         """The keys with their reasons and BibTeX, and what has no entry, for JSON."""
-        rows = [{"key": c.reference.key, "for": [*c.reasons], "bibtex": c.reference.bibtex()} for c in self.citations]
+        rows = [
+            {
+                "key": c.reference.key,
+                "for": [*c.reasons],
+                "bibtex": c.reference.bibtex(),
+            }
+            for c in self.citations
+        ]
         return {"citations": rows, "unlisted": [*self.unlisted]}
 
     def _left_open(self, begin: str) -> list[str]:
         what = "; ".join(map(_comment, self.unlisted))
-        return [f"{begin}No entry here, so cite what its author names: {what}"] if what else []
+        return (
+            [f"{begin}No entry here, so cite what its author names: {what}"]
+            if what
+            else []
+        )
 
 
 def _comment(text: str) -> str:
     """`text` for a comment of BibTeX, where an @ would begin an entry."""
-    return json.dumps(text, ensure_ascii=False)[1:-1].replace("@", " at ").replace('\\"', '"')
+    return (
+        json.dumps(text, ensure_ascii=False)[1:-1]
+        .replace("@", " at ")
+        .replace('\\"', '"')
+    )
 
 
 def cited(things: Sequence[str | Path] = ()) -> Bibliography:
@@ -200,7 +279,9 @@ def bibliography_of(uses: Iterable[Use]) -> Bibliography:
             unlisted.append(f"{use} ({package})" if package else str(use))
         for key in keys or ():
             reasons.setdefault(key, []).append(str(use))
-    citations = (Citation(references()[key], tuple(why)) for key, why in reasons.items())
+    citations = (
+        Citation(references()[key], tuple(why)) for key, why in reasons.items()
+    )
     return Bibliography(tuple(citations), tuple(unlisted))
 
 
@@ -212,10 +293,21 @@ def _uses(thing: str | Path) -> Iterable[Use]:
     if path.is_file():
         return _of_table(path)
     name = str(thing).partition("=")[0]
-    found = [use for use in (Use(kind, name.lower()) for kind in needs()) if use.keys() is not None]
-    found = found or [Use(kind, name) for kind, registry in OPEN.items() if name in registry]
+    found = [
+        use
+        for use in (Use(kind, name.lower()) for kind in needs())
+        if use.keys() is not None
+    ]
+    found = found or [
+        Use(kind, name) for kind, registry in OPEN.items() if name in registry
+    ]
     if not found:
-        forms = [form for kind, names in needs().items() if kind != "architecture" for form in names]
+        forms = [
+            form
+            for kind, names in needs().items()
+            if kind != "architecture"
+            for form in names
+        ]
         expected = unknown("name", name, dict.fromkeys("|".join(forms).split("|")))
         raise InputError(f"no file or folder {thing}, and {expected}")
     return found
@@ -223,9 +315,17 @@ def _uses(thing: str | Path) -> Iterable[Use]:
 
 def _of_model(folder: Path) -> Iterator[Use]:
     """Of a model folder: how it was trained, on what, with which network."""
-    config = parse_json(read_file(folder / "config.json", MOST_BYTES), folder / "config.json")
-    if not isinstance(config, dict) or not isinstance(config.get("provenance"), dict) or "arch" not in config:
-        raise InputError(f"{folder} is {article('folder')} without a config.json of a model of randsmooth")
+    config = parse_json(
+        read_file(folder / "config.json", MOST_BYTES), folder / "config.json"
+    )
+    if (
+        not isinstance(config, dict)
+        or not isinstance(config.get("provenance"), dict)
+        or "arch" not in config
+    ):
+        raise InputError(
+            f"{folder} is {article('folder')} without a config.json of a model of randsmooth"
+        )
     yield from _of_training(config["provenance"] | {"arch": config["arch"]})
     if "channels" in config:  # of a denoiser
         yield Use("part", "denoised")
@@ -234,7 +334,9 @@ def _of_model(folder: Path) -> Iterator[Use]:
 def _of_table(path: Path) -> Iterator[Use]:
     table, place = read(path), path_facts(path)
     model = {"method": place.method, "arch": place.arch}
-    yield from of_header(Header(dataset=place.dataset, model=model) if table.is_log else table.header)
+    yield from of_header(
+        Header(dataset=place.dataset, model=model) if table.is_log else table.header
+    )
 
 
 def of_header(header: Header) -> Iterator[Use]:
@@ -255,7 +357,9 @@ def of_header(header: Header) -> Iterator[Use]:
     if rule != "fixed":  # which is that of CERTIFY
         yield Use("rule", rule)
     if rule == "fixed" or header.bound == "any-class":
-        yield bound if bound.keys() is not None else Use("bound", "clopper-pearson")  # a log's word for the usual one
+        yield (
+            bound if bound.keys() is not None else Use("bound", "clopper-pearson")
+        )  # a log's word for the usual one
     if header.sound:
         yield Use("part", "sound")
     if header.distribution is not None:
@@ -272,10 +376,14 @@ def _of_base(model: Mapping[str, Any]) -> Iterator[Use]:
         for part in (denoiser, model.get("classifier")):
             yield from _of_training(part if isinstance(part, dict) else {})
         return
-    noted = any(str(note).startswith("an ensemble of") for note in model.get("notes") or ())
+    noted = any(
+        str(note).startswith("an ensemble of") for note in model.get("notes") or ()
+    )
     if noted or model.get("arch") == "Ensemble":
         yield Use("part", "ensemble")
-    yield from _of_training({key: value for key, value in model.items() if value != "Ensemble"})
+    yield from _of_training(
+        {key: value for key, value in model.items() if value != "Ensemble"}
+    )
 
 
 def _of_training(facts: Mapping[str, Any]) -> Iterator[Use]:

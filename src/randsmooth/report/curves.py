@@ -19,14 +19,30 @@ from randsmooth.report.sheet import find_baseline, gathered, with_distinct_names
 Floats = NDArray[np.float64]
 
 POINTS = 500
-STEPS = (0.00001, 0.00002, 0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
+STEPS = (
+    0.00001,
+    0.00002,
+    0.00005,
+    0.0001,
+    0.0002,
+    0.0005,
+    0.001,
+    0.002,
+    0.005,
+    0.01,
+    0.02,
+    0.05,
+    0.1,
+)
 BUDGETS = (100, 300, 1_000, 3_000, 10_000, 30_000)
 MARGIN = 0.06  # of p_A, to the left of where the first curve begins
 
 
 def radius_grid(tables: Sequence[Certificates]) -> Floats:
     """Radii from 0 to just past the farthest certificate, at most about POINTS, on a round step."""
-    farthest = max((float(np.max(t.radius * t.correct, initial=0.0)) for t in tables), default=0.0)
+    farthest = max(
+        (float(np.max(t.radius * t.correct, initial=0.0)) for t in tables), default=0.0
+    )
     step = next((s for s in STEPS if farthest / s <= POINTS), farthest / POINTS)
     return np.round(np.arange(int(farthest / step) + 3) * step, 9)
 
@@ -42,7 +58,9 @@ def p_a_grid() -> Floats:
 
     Divided, as counts are, so that k / n = x is met exactly.
     """
-    return np.unique(np.concatenate((np.arange(401) / 400, np.arange(9900, 10001, 2) / 10000)))
+    return np.unique(
+        np.concatenate((np.arange(401) / 400, np.arange(9900, 10001, 2) / 10000))
+    )
 
 
 ON_PAGE: dict[str, Any] = {"from_zero": True, "hover": ".4~g", "height": 400}
@@ -52,8 +70,18 @@ def radius_chart(tables: Sequence[Certificates], looks: Sequence[Look]) -> Axes:
     """Certified accuracy in percent against the radius, a line for each table whose images have labels."""
     grid = radius_grid(tables)
     known = [(row, table) for row, table in enumerate(tables) if table.labelled]
-    lines = [_line(row, table, grid, metrics.certified_shares(table, grid), looks[row]) for row, table in known]
-    return Axes("", radius_title(tables), "certified accuracy (%)", lines, x_range=(0.0, float(grid[-1])), **ON_PAGE)
+    lines = [
+        _line(row, table, grid, metrics.certified_shares(table, grid), looks[row])
+        for row, table in known
+    ]
+    return Axes(
+        "",
+        radius_title(tables),
+        "certified accuracy (%)",
+        lines,
+        x_range=(0.0, float(grid[-1])),
+        **ON_PAGE,
+    )
 
 
 def p_a_chart(known: Mapping[int, Certificates], looks: Sequence[Look]) -> Axes:
@@ -68,11 +96,19 @@ def p_a_chart(known: Mapping[int, Certificates], looks: Sequence[Look]) -> Axes:
         InputError: the p_A of one is not known (see `metrics.p_a`).
     """
     grid = p_a_grid()
-    lines = [_line(row, table, grid, metrics.p_a_curve(table, grid), looks[row]) for row, table in known.items()]
+    lines = [
+        _line(row, table, grid, metrics.p_a_curve(table, grid), looks[row])
+        for row, table in known.items()
+    ]
     start = min(float(one.x[0]) for one in lines)
-    ends, unknown_below = (round(max(0.0, start - MARGIN), 3), 1.0), 0.5 if start > 0.0 else None
+    ends, unknown_below = (
+        (round(max(0.0, start - MARGIN), 3), 1.0),
+        0.5 if start > 0.0 else None,
+    )
     y = "images with at least this p_A (%)"
-    return Axes("", "p_A", y, lines, x_range=ends, unknown_below=unknown_below, **ON_PAGE)
+    return Axes(
+        "", "p_A", y, lines, x_range=ends, unknown_below=unknown_below, **ON_PAGE
+    )
 
 
 def _line(row: int, table: Certificates, x: Floats, shares: Floats, look: Look) -> Line:
@@ -80,7 +116,16 @@ def _line(row: int, table: Certificates, x: Floats, shares: Floats, look: Look) 
     x, shares = x[~np.isnan(shares)], shares[~np.isnan(shares)]
     low, high = metrics.share_interval(np.rint(shares * len(table)), len(table))
     band: dict[str, Any] = {"low": 100.0 * low, "high": 100.0 * high}
-    return Line(table.name, x, 100.0 * shares, "step", look=look, row=row, hover="%{y:.1f}%", **band)
+    return Line(
+        table.name,
+        x,
+        100.0 * shares,
+        "step",
+        look=look,
+        row=row,
+        hover="%{y:.1f}%",
+        **band,
+    )
 
 
 def budget_curve(table: Certificates) -> tuple[list[int], list[float]] | None:
@@ -89,7 +134,9 @@ def budget_curve(table: Certificates) -> tuple[list[int], list[float]] | None:
     None where the table does not allow it (see `metrics.expected_radius`).
     """
     header = table.header
-    if header.n is None or not header.alpha:  # not known; or 0, as no sample can be left out of all copies
+    if (
+        header.n is None or not header.alpha
+    ):  # not known; or 0, as no sample can be left out of all copies
         return None
     least = bounds.smallest_n(header.alpha)
     n = [budget for budget in BUDGETS if least <= budget < header.n] + [header.n]
@@ -103,7 +150,9 @@ P_A = "p_A (share of noisy copies given the true label)"
 OWN_P_A = "p_A (share of copies, under each table's own noise, given the true label)"
 
 
-def draw_radius_accuracy(tables: Sequence[Certificates], path: Path | str, *, baseline: str | None = None) -> None:
+def draw_radius_accuracy(
+    tables: Sequence[Certificates], path: Path | str, *, baseline: str | None = None
+) -> None:
     """Draw certified accuracy against the radius, with pointwise 95% bands.
 
     Args:
@@ -129,11 +178,15 @@ def draw_radius_accuracy(tables: Sequence[Certificates], path: Path | str, *, ba
     named, by_row = _named(tables, baseline)
     chart = radius_chart(named, by_row)
     if not chart.lines:
-        raise InputError("the images have no labels, so that there is no accuracy to draw")
+        raise InputError(
+            "the images have no labels, so that there is no accuracy to draw"
+        )
     _draw(chart, path)
 
 
-def draw_p_a_curves(tables: Sequence[Certificates], path: Path | str, *, baseline: str | None = None) -> None:
+def draw_p_a_curves(
+    tables: Sequence[Certificates], path: Path | str, *, baseline: str | None = None
+) -> None:
     """Draw the share of images whose p_A reaches each value, with pointwise 95% bands.
 
     A log gives p_A from 1/2 upward only; the figure says so rather than drawing the rest. Tables under different
@@ -163,7 +216,9 @@ def draw_p_a_curves(tables: Sequence[Certificates], path: Path | str, *, baselin
     _draw(replace(p_a_chart(dict(enumerate(named)), by_row), x=x), path)
 
 
-def _named(tables: Sequence[Certificates], baseline: str | None) -> tuple[list[Certificates], list[Look]]:
+def _named(
+    tables: Sequence[Certificates], baseline: str | None
+) -> tuple[list[Certificates], list[Look]]:
     """The tables under distinct names, and the looks of their curves."""
     named = with_distinct_names(tables)
     return named, looks(len(named), find_baseline(named, baseline))
@@ -171,7 +226,10 @@ def _named(tables: Sequence[Certificates], baseline: str | None) -> tuple[list[C
 
 def _draw(chart: Axes, path: Path | str) -> None:
     """The chart of a page as a figure of its own."""
-    highest = max(float(np.max(line.high)) for line in chart.lines if line.high is not None) / 100.0
+    highest = (
+        max(float(np.max(line.high)) for line in chart.lines if line.high is not None)
+        / 100.0
+    )
     top = min(100.0, 10.0 * float(np.ceil(10.0 * highest + 0.3)))
     left, right = chart.x_range or (0.0, 1.0)
     right = right if right > 10 * STEPS[0] else STEPS[-1]  # where nothing is certified
@@ -195,12 +253,35 @@ def group_by_method(tables: Sequence[Certificates]) -> dict[str, list[Certificat
         >>> {method: len(group) for method, group in group_by_method(tables).items()}
         {'macer': 2}
     """
-    said = [(_method(table), table.header.smoothing.name if table.header.names_noise else "") for table in tables]
-    kinds, methods = ({*of} - {""} for of in zip(*(each[::-1] for each in said), strict=True)) if said else ([], [])
-    names = [m if len(kinds) < 2 else f"{m}, {kind}" if len(methods) > 1 else kind for m, kind in said]
-    groups = gathered((name, table) for name, table in zip(names, tables, strict=True) if name)
-    several = {name for name, group in groups.items() if len({table.header.noise_words for table in group}) > 1}
-    return {name: group for name, group in groups.items() if name in several or (several and len(kinds) > 1)}
+    said = [
+        (
+            _method(table),
+            table.header.smoothing.name if table.header.names_noise else "",
+        )
+        for table in tables
+    ]
+    kinds, methods = (
+        ({*of} - {""} for of in zip(*(each[::-1] for each in said), strict=True))
+        if said
+        else ([], [])
+    )
+    names = [
+        m if len(kinds) < 2 else f"{m}, {kind}" if len(methods) > 1 else kind
+        for m, kind in said
+    ]
+    groups = gathered(
+        (name, table) for name, table in zip(names, tables, strict=True) if name
+    )
+    several = {
+        name
+        for name, group in groups.items()
+        if len({table.header.noise_words for table in group}) > 1
+    }
+    return {
+        name: group
+        for name, group in groups.items()
+        if name in several or (several and len(kinds) > 1)
+    }
 
 
 def _method(table: Certificates) -> str:
@@ -208,7 +289,9 @@ def _method(table: Certificates) -> str:
     return str(model.get("preset") or model.get("method") or "")
 
 
-def draw_envelopes(groups: Mapping[str, Sequence[Certificates]], path: Path | str) -> None:
+def draw_envelopes(
+    groups: Mapping[str, Sequence[Certificates]], path: Path | str
+) -> None:
     """Draw each group's best certified accuracy, and the sigma or other width that gives it, against the radius.
 
     Raises:
@@ -258,15 +341,32 @@ def envelope_axes(groups: Mapping[str, Sequence[Certificates]]) -> list[Axes]:
         found = metrics.envelope(tables)
         ends = max(map(metrics.farthest, tables)) > (1.0 + ROUNDED) * found.radii[-1]
         x = np.append(found.radii, found.radii[-1:] if ends else [])
-        y, low, high = (100.0 * np.append(of, [0.0] * bool(ends)) for of in (found.share, found.low, found.high))
+        y, low, high = (
+            100.0 * np.append(of, [0.0] * bool(ends))
+            for of in (found.share, found.low, found.high)
+        )
         shares.append(Line(name, x, y, "step", low=low, high=high))
         held = found.best >= 0
-        widths.append(Line(name, found.radii[held], np.array(list(map(_width, tables)))[found.best[held]], "step"))
+        widths.append(
+            Line(
+                name,
+                found.radii[held],
+                np.array(list(map(_width, tables)))[found.best[held]],
+                "step",
+            )
+        )
     if not shares:
         return []
     every = [table for tables in groups.values() for table in tables]
-    what = "sigma" if all(table.header.distribution is None for table in every) else "width of the noise"
-    title, radius = f"The best {what} at each radius: no one classifier's", radius_title(every)
+    what = (
+        "sigma"
+        if all(table.header.distribution is None for table in every)
+        else "width of the noise"
+    )
+    title, radius = (
+        f"The best {what} at each radius: no one classifier's",
+        radius_title(every),
+    )
     shown = Axes(title, radius, "certified accuracy (%)", tuple(shares))
     return [shown, Axes(f"That {what}", radius, what, tuple(widths))]
 

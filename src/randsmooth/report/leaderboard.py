@@ -33,10 +33,15 @@ from randsmooth.report.sheet import (
 NAMED = 5  # files that a note names
 FILTERS = ("dataset", "noise", "method", "repository", "rule")
 STEPS = 60  # of the radius, up to the largest of a right image
-LEVELS = np.round(np.append(np.linspace(0.0, 0.975, 40), (0.98, 0.985, 0.99, 0.995, 0.999, 1.0)), 3)  # of p_A
+LEVELS = np.round(
+    np.append(np.linspace(0.0, 0.975, 40), (0.98, 0.985, 0.99, 0.995, 0.999, 1.0)), 3
+)  # of p_A
 UNIT = 1000  # a share is kept in tenths of a percent
 DIGITS = 4  # significant, of a radius
-MOST_RADII, FEWEST_RADII = 8, 4  # columns, of all norms and of each; beyond them the usual radii are thinned
+MOST_RADII, FEWEST_RADII = (
+    8,
+    4,
+)  # columns, of all norms and of each; beyond them the usual radii are thinned
 MOST_COMPARED = 40  # tables judged together: with more, next to nothing can be shown of any, and it takes minutes
 
 
@@ -68,7 +73,10 @@ def curves_of(table: Certificates) -> Curves:
     radii = np.minimum(np.linspace(0.0, 1.0, STEPS + 1) * end, end)
     accuracy = metrics.certified_shares(table, radii) if table.labelled else np.zeros(0)
     p_a = metrics.p_a_curve(table, LEVELS) if metrics.knows_p_a(table) else np.zeros(0)
-    kept = [np.rint(shares * UNIT).astype(int).tolist() for shares in (accuracy, p_a[~np.isnan(p_a)])]
+    kept = [
+        np.rint(shares * UNIT).astype(int).tolist()
+        for shares in (accuracy, p_a[~np.isnan(p_a)])
+    ]
     return Curves(end, *kept)
 
 
@@ -124,7 +132,9 @@ class Entry:
         parts = [
             setting(told["hyperparameters"]) if told.get("hyperparameters") else "",
             printable(str(told.get("variation") or "")),
-            "" if trained in (None, self.header.sigma) else f"trained at sigma {trained:g}",
+            ""
+            if trained in (None, self.header.sigma)
+            else f"trained at sigma {trained:g}",
             f"run {told['run']}" if told.get("run") else "",
         ]
         return shortened(", ".join(filter(None, parts)))
@@ -145,7 +155,9 @@ class Entry:
             "rule": setting(header.rule),
             "method": self.method,
             "settings": self.settings or NOT_RECORDED,
-            "repository": setting((header.model or {}).get("repository") if self.logged else None),
+            "repository": setting(
+                (header.model or {}).get("repository") if self.logged else None
+            ),
         }
 
 
@@ -167,7 +179,11 @@ def measure(table: Certificates, file: str) -> Entry:
     """
     summary = metrics.summarise(table, [0.0])
     unknown = table.idx.min() < 0
-    images = hashlib.sha256(file.encode(errors="replace") if unknown else table.idx.tobytes() + table.label.tobytes())
+    images = hashlib.sha256(
+        file.encode(errors="replace")
+        if unknown
+        else table.idx.tobytes() + table.label.tobytes()
+    )
     name = shortened(printable(table.name).strip() or printable(file))
     light = dataclasses.replace(table, name=name, counts0=None, counts=None, paths=None)
     return Entry(
@@ -189,15 +205,26 @@ def filters(entries: Sequence[Entry]) -> dict[str, list[str]]:
     def ascending(value: str) -> tuple[bool, str, float, str]:
         name, _, width = value.removesuffix(")").partition(" (")[0].rpartition(" ")
         number = float(width) if NUMBER.fullmatch(width) else None
-        return value == NOT_RECORDED, value.lower() if number is None else name, number or 0.0, value.lower()
+        return (
+            value == NOT_RECORDED,
+            value.lower() if number is None else name,
+            number or 0.0,
+            value.lower(),
+        )
 
     known = [entry.facts for entry in entries]
-    return {key: sorted({fact[key] for fact in known}, key=ascending) for key in FILTERS}
+    return {
+        key: sorted({fact[key] for fact in known}, key=ascending) for key in FILTERS
+    }
 
 
 def notes(entries: Sequence[Entry]) -> dict[str, str]:
     """The notes in the headers, each with the files that have it, the first of many."""
-    files = gathered((_long(note), shortened(entry.file)) for entry in entries for note in entry.header.notes)
+    files = gathered(
+        (_long(note), shortened(entry.file))
+        for entry in entries
+        for note in entry.header.notes
+    )
     return {note: names_of(names, NAMED) for note, names in files.items()}
 
 
@@ -247,7 +274,8 @@ class Setting(NamedTuple):
         entry = self.rows[0].entry
         name = shortened(printable(entry.table.name))
         said = (
-            f"{name} is the first of {len(self.rows)} by these very images, so that its figures are too high on average"
+            f"{name} is the first of {len(self.rows)} by these very images, "
+            "so that its figures are too high on average"
         )
         if entry.smoothed is None:
             return f"{said}."
@@ -262,7 +290,9 @@ Columns = Mapping[str, Sequence[float]]
 """Radii of the columns by their norm."""
 
 
-def by_setting(entries: Sequence[Entry], radii: Sequence[float] | None = None) -> tuple[Columns, list[Setting]]:
+def by_setting(
+    entries: Sequence[Entry], radii: Sequence[float] | None = None
+) -> tuple[Columns, list[Setting]]:
     """The radii of the columns, and the entries by setting, each setting's in the order of their p_A curves.
 
     Args:
@@ -272,17 +302,35 @@ def by_setting(entries: Sequence[Entry], radii: Sequence[float] | None = None) -
         InputError: no entry, or a radius that makes no sense.
     """
     if not entries:
-        raise InputError("there is no certificate table to rank; give a folder that holds at least one")
-    of_norm = {norm: [entry for entry in entries if entry.table.norm == norm] for norm in NORMS}
+        raise InputError(
+            "there is no certificate table to rank; give a folder that holds at least one"
+        )
+    of_norm = {
+        norm: [entry for entry in entries if entry.table.norm == norm] for norm in NORMS
+    }
     asked = None if radii is None else list(dict.fromkeys(radii))
     most = max(FEWEST_RADII, MOST_RADII // sum(map(bool, of_norm.values())))
-    at = {norm: usual_radii(own, most) if asked is None else asked for norm, own in of_norm.items() if own}
+    at = {
+        norm: usual_radii(own, most) if asked is None else asked
+        for norm, own in of_norm.items()
+        if own
+    }
     # what is not recorded comes last; a name may be empty
-    ordered = sorted(entries, key=lambda entry: [(fact is None, 0 if fact is None else fact) for fact in _key(entry)])
+    ordered = sorted(
+        entries,
+        key=lambda entry: [
+            (fact is None, 0 if fact is None else fact) for fact in _key(entry)
+        ],
+    )
     settings, sets = list[Setting](), Counter[str]()
     for group in gathered((_key(entry), entry) for entry in ordered).values():
         sets[words := _words(group[0])] += 1
-        settings.append(Setting(words + f"; image set {sets[words]}" * (sets[words] > 1), _rows(group, at)))
+        settings.append(
+            Setting(
+                words + f"; image set {sets[words]}" * (sets[words] > 1),
+                _rows(group, at),
+            )
+        )
     return at, settings
 
 
@@ -298,8 +346,21 @@ def _key(entry: Entry) -> tuple[Any, ...]:
     """What must be equal for two tables to be compared. A log of test images often does not say that they are."""
     header = entry.header
     noise, order = header.noise_words or None, list(NORMS).index(entry.table.norm)
-    budget = (order, noise and noise.partition(" ")[0], header.sigma, noise, header.n, header.alpha)
-    return header.dataset, header.split or "test", *budget, len(entry.table), entry.images
+    budget = (
+        order,
+        noise and noise.partition(" ")[0],
+        header.sigma,
+        noise,
+        header.n,
+        header.alpha,
+    )
+    return (
+        header.dataset,
+        header.split or "test",
+        *budget,
+        len(entry.table),
+        entry.images,
+    )
 
 
 def _words(entry: Entry) -> str:
@@ -316,25 +377,46 @@ def _rows(entries: Sequence[Entry], at: Columns) -> list[BoardRow]:
     """One setting's rows by rank; the best and the second best of each column but ACR are marked."""
     own = entries[0].table.norm
     radii = at[own]
-    known = [[metrics.certified_accuracy(e.table, r) if e.table.labelled else None for r in radii] for e in entries]
+    known = [
+        [
+            metrics.certified_accuracy(e.table, r) if e.table.labelled else None
+            for r in radii
+        ]
+        for e in entries
+    ]
     shares = [[entry.p_a.get(x) for entry in entries] for x in P_A_LEVELS]
-    columns = [_cells(column("", of)) for of in (*shares, [entry.smoothed for entry in entries])]
+    columns = [
+        _cells(column("", of))
+        for of in (*shares, [entry.smoothed for entry in entries])
+    ]
     tables = [entry.table for entry in entries]
     for norm, there in at.items():
         unknown = [[None] * len(entries)] * len(there)  # radii of another norm
         found = zip(*known, strict=True) if norm == own else unknown
         each = zip(there, found, strict=True)
-        columns += [_cells(column("", of, out_of_reach=out_of_reach(tables, r))) for r, of in each]
-    columns.append(_cells(column("", [entry.acr for entry in entries], 1.0, 3), ranked=False))
+        columns += [
+            _cells(column("", of, out_of_reach=out_of_reach(tables, r)))
+            for r, of in each
+        ]
+    columns.append(
+        _cells(column("", [entry.acr for entry in entries], 1.0, 3), ranked=False)
+    )
     if len({table.name for table in tables}) < len(tables):
-        tables = [entry.table.renamed(shortened(printable(entry.file))) for entry in entries]
+        tables = [
+            entry.table.renamed(shortened(printable(entry.file))) for entry in entries
+        ]
     against = _against_gaussian(tables, radii)
     lines = enumerate(zip(entries, zip(*columns, strict=True), known, strict=True))
-    rows = [BoardRow(entry, list(cells), at_radii, against.get(i)) for i, (entry, cells, at_radii) in lines]
+    rows = [
+        BoardRow(entry, list(cells), at_radii, against.get(i))
+        for i, (entry, cells, at_radii) in lines
+    ]
     return sorted(rows, key=lambda row: row.rank, reverse=True)
 
 
-def _against_gaussian(tables: Sequence[Certificates], radii: Sequence[float]) -> dict[int, Comparison]:
+def _against_gaussian(
+    tables: Sequence[Certificates], radii: Sequence[float]
+) -> dict[int, Comparison]:
     """By row, all judged together.
 
     None of the Gaussian table itself; none at all where there is no such table, where a table repeats an image, or
@@ -344,12 +426,19 @@ def _against_gaussian(tables: Sequence[Certificates], radii: Sequence[float]) ->
     if reference is None or len(tables) > MOST_COMPARED:
         return {}
     pairs, refused = paired_with(reference, tables)
-    return {} if refused else dict(zip(pairs, metrics.compare(list(pairs.values()), radii), strict=True))
+    return (
+        {}
+        if refused
+        else dict(zip(pairs, metrics.compare(list(pairs.values()), radii), strict=True))
+    )
 
 
 def _cells(found: Column, *, ranked: bool = True) -> list[Shown]:
     """The figures of a column, marked unless all are equal; those that are not known stay out of the ranking."""
-    figures = [figure if ends else "" for figure, ends in zip(found.figures, found.ends, strict=True)]
+    figures = [
+        figure if ends else ""
+        for figure, ends in zip(found.figures, found.ends, strict=True)
+    ]
     marks = rank(figures) if ranked else [""] * len(figures)
     return [Shown(*cell) for cell in zip(figures, found.ends, marks, strict=True)]
 
@@ -368,7 +457,9 @@ def rank(printed: Sequence[str]) -> list[str]:
     return [marks.get(float(text), "") if text else "" for text in printed]
 
 
-def leaderboard_page(entries: Sequence[Entry], *, radii: Sequence[float] | None = None, **options: Any) -> str:
+def leaderboard_page(
+    entries: Sequence[Entry], *, radii: Sequence[float] | None = None, **options: Any
+) -> str:
     """The page as HTML with everything inlined.
 
     Args:
@@ -407,8 +498,14 @@ def _page(
     return web.page(
         web.__name__,
         "leaderboard.html.j2",
-        styles=[web.asset(web.__name__, "base.css"), web.asset(web.__name__, "leaderboard.css")],
-        scripts=[web.asset(web.__name__, f"{name}.js") for name in ("ordering", "charts", "leaderboard", "curves")],
+        styles=[
+            web.asset(web.__name__, "base.css"),
+            web.asset(web.__name__, "leaderboard.css"),
+        ],
+        scripts=[
+            web.asset(web.__name__, f"{name}.js")
+            for name in ("ordering", "charts", "leaderboard", "curves")
+        ],
         data=_payload(rows, choices),
         title=title or "Certified robustness: leaderboard",
         groups=groups,
@@ -422,18 +519,25 @@ def _page(
             "settings": any(entry.settings for entry in ordered),
         },
         without_sigma=sum(not entry.header.noise_words for entry in ordered),
-        without_p_a=Counter(entry.p_a_unknown for entry in ordered if entry.p_a_unknown),
+        without_p_a=Counter(
+            entry.p_a_unknown for entry in ordered if entry.p_a_unknown
+        ),
         notes=notes(ordered),
         partly=any(entry.p_a and entry.logged for entry in ordered),
         unknown=NOT_RECORDED,
         total=len(ordered),
         command=command,
-        left_out={printable(heading): list(map(_long, sentences)) for heading, sentences in (left_out or {}).items()},
+        left_out={
+            printable(heading): list(map(_long, sentences))
+            for heading, sentences in (left_out or {}).items()
+        },
         most_compared=MOST_COMPARED,
     )
 
 
-def write_leaderboard(entries: Sequence[Entry], path: Path | str, **options: Any) -> None:
+def write_leaderboard(
+    entries: Sequence[Entry], path: Path | str, **options: Any
+) -> None:
     """Write `leaderboard_page(entries, **options)` to `path` and its records as JSON beside it; errors as there.
 
     Example:
@@ -467,7 +571,10 @@ def _payload(rows: Sequence[BoardRow], choices: dict[str, list[str]]) -> dict[st
     lines = [
         [
             [choices[key].index(row.entry.facts[key]) for key in FILTERS],
-            [said.setdefault(_long(note), len(said)) for note in row.entry.header.notes],
+            [
+                said.setdefault(_long(note), len(said))
+                for note in row.entry.header.notes
+            ],
             _long(row.entry.file),
             [list(map(float, cell.ends)) for cell in row.cells],
             float(f"{row.entry.curves.end:.{DIGITS}g}"),
@@ -487,14 +594,20 @@ def _long(text: str) -> str:
 
 def to_json(at: Columns, groups: Sequence[Setting]) -> str:
     """For programs: a list of records at full precision in the page's order, one a line (see `by_setting`)."""
-    records = [escape.to_json(_record(row, at, group), indent=None) for group in groups for row in group.rows]
+    records = [
+        escape.to_json(_record(row, at, group), indent=None)
+        for group in groups
+        for row in group.rows
+    ]
     return "[\n" + ",\n".join(records) + "\n]\n"
 
 
 def _record(row: BoardRow, at: Columns, group: Setting) -> dict[str, Any]:
     entry, header, judged = row.entry, row.entry.header, row.against
     chosen = entry.smoothed and metrics.share_if_chosen(entry.smoothed, len(group.rows))
-    known = {key: None if text == NOT_RECORDED else text for key, text in entry.facts.items()}
+    known = {
+        key: None if text == NOT_RECORDED else text for key, text in entry.facts.items()
+    }
     at_radii = zip(at[entry.table.norm], row.at_radii, strict=True)
     return {
         "name": entry.table.name,
@@ -502,7 +615,10 @@ def _record(row: BoardRow, at: Columns, group: Setting) -> dict[str, Any]:
         "setting": group.words,
         **{key: getattr(header, key) for key in ("dataset", "split", "rule")},
         **{key: known[key] for key in ("method", "settings", "repository")},
-        **{key: getattr(header, key) for key in ("sigma", "n0", "n", "alpha", "label_aware")},
+        **{
+            key: getattr(header, key)
+            for key in ("sigma", "n0", "n", "alpha", "label_aware")
+        },
         "noise": header.noise_words or None,
         "norm": entry.table.norm,
         "proved_in": entry.table.proved_in,
@@ -511,8 +627,17 @@ def _record(row: BoardRow, at: Columns, group: Setting) -> dict[str, Any]:
         "images": len(entry.table),
         "p_A": [{"at_least": x, **asdict(share)} for x, share in entry.p_a.items()],
         "smoothed_accuracy": entry.smoothed and asdict(entry.smoothed),
-        "smoothed_accuracy_if_chosen": chosen and {**asdict(chosen), "tables": len(group.rows)},
-        "certified_accuracy": [{"radius": r, **(asdict(found) if found else {"value": None})} for r, found in at_radii],
+        "smoothed_accuracy_if_chosen": chosen
+        and {**asdict(chosen), "tables": len(group.rows)},
+        "certified_accuracy": [
+            {"radius": r, **(asdict(found) if found else {"value": None})}
+            for r, found in at_radii
+        ],
         "acr": entry.acr and asdict(entry.acr),
-        "against": judged and {"baseline": judged.b, "words": judged.words, "judged_together": asdict(judged.scope)},
+        "against": judged
+        and {
+            "baseline": judged.b,
+            "words": judged.words,
+            "judged_together": asdict(judged.scope),
+        },
     }

@@ -9,10 +9,23 @@ from typing import Any, TypeVar
 import numpy as np
 
 from randsmooth import errors, metrics
-from randsmooth.certificates import NO_LABEL, Certificates, name_images, require_reachable
+from randsmooth.certificates import (
+    NO_LABEL,
+    Certificates,
+    name_images,
+    require_reachable,
+)
 from randsmooth.errors import InputError
 from randsmooth.escape import LONG, printable, shortened
-from randsmooth.metrics import P_A_LEVELS, Comparison, Estimate, GivenUp, Point, Summary, Waterfall
+from randsmooth.metrics import (
+    P_A_LEVELS,
+    Comparison,
+    Estimate,
+    GivenUp,
+    Point,
+    Summary,
+    Waterfall,
+)
 from randsmooth.noise import NORMS, Norm
 from randsmooth.rules import CONFIDENCE_BOUNDS
 
@@ -59,73 +72,133 @@ def remarks(tables: Sequence[Certificates]) -> list[str]:
         *_unrecorded(tables),
     ]
     for ways, why in (
-        ({_size(t) for t in counted if t.header.source is None}, "Radii are about images of different sizes"),
+        (
+            {_size(t) for t in counted if t.header.source is None},
+            "Radii are about images of different sizes",
+        ),
         ({_way_of_judging(t) for t in counted}, "Tables were judged in different ways"),
     ):
         if len(ways) > 1:
-            found.append(f"{why} ({', '.join(sorted(ways))}): what differs is not the classifiers alone.")
+            found.append(
+                f"{why} ({', '.join(sorted(ways))}): what differs is not the classifiers alone."
+            )
     said = gathered((fact, table.name) for table in tables for fact in _facts(table))
     every = len(tables) if len(tables) > 1 else 0
-    found += [f"{'All tables' if len(names) == every else ', '.join(names)}: {fact}." for fact, names in said.items()]
-    found += [_rule_remark(table) for table in tables if table.header.rule != "fixed" or table.header.label_aware]
+    found += [
+        f"{'All tables' if len(names) == every else ', '.join(names)}: {fact}."
+        for fact, names in said.items()
+    ]
+    found += [
+        _rule_remark(table)
+        for table in tables
+        if table.header.rule != "fixed" or table.header.label_aware
+    ]
     return [shortened(remark, LONG) for remark in found]
 
 
 def _held_remarks(tables: Sequence[Certificates]) -> list[str]:
     """Which columns of features no certificate is about, where there are some."""
     held = ", ".join(held_columns(tables))
-    return [f"Radii are about changes of the other columns alone; held fixed: {held}."] if held else []
+    return (
+        [f"Radii are about changes of the other columns alone; held fixed: {held}."]
+        if held
+        else []
+    )
 
 
 def _image_remarks(tables: Sequence[Certificates]) -> list[str]:
     """That the tables are about different images: how many idx are in every table, and with other labels."""
     differing = any(metrics.differing_source(a, b) for a, b in combinations(tables, 2))
-    if len({(table.idx.tobytes(), table.label.tobytes()) for table in tables}) == 1 and not differing:
+    if (
+        len({(table.idx.tobytes(), table.label.tobytes()) for table in tables}) == 1
+        and not differing
+    ):
         return []
-    images = [dict(zip(table.idx.tolist(), table.label.tolist(), strict=True)) for table in tables]
+    images = [
+        dict(zip(table.idx.tolist(), table.label.tolist(), strict=True))
+        for table in tables
+    ]
     shared = set.intersection(*map(set, images))
     wrong = sum(len({labels[i] for labels in images}) > 1 for i in shared)
     common = f"{len(shared):,} of which are in every table{f' by idx, {wrong:,} with other labels' if wrong else ''}"
-    for field, word in (("split", "splits"), ("dataset", "data sets")) if differing else ():
-        if len(values := sorted({getattr(table.header, field) for table in tables} - {None})) > 1:
+    for field, word in (
+        (("split", "splits"), ("dataset", "data sets")) if differing else ()
+    ):
+        if (
+            len(
+                values := sorted(
+                    {getattr(table.header, field) for table in tables} - {None}
+                )
+            )
+            > 1
+        ):
             common = f"and they are of different {word} ({', '.join(map(shortened, values))})"
-    said = [f"The tables are not about the same images: each row rests on all of its own, {common}."]
+    said = [
+        f"The tables are not about the same images: each row rests on all of its own, {common}."
+    ]
     for table in () if differing else tables:
         both = np.isin(table.idx, [*shared])
         if both.all() or not both.any():
             continue
         share, rest = table.correct[both].mean(), table.correct[~both].mean()
-        if abs(share - rest) > SURELY * np.sqrt(0.25 / both.sum() + 0.25 / (~both).sum()):
+        if abs(share - rest) > SURELY * np.sqrt(
+            0.25 / both.sum() + 0.25 / (~both).sum()
+        ):
             right = f"{table.name} is right on {100.0 * rest:.1f}% of its others and on {100.0 * share:.1f}% of these"
-            said.append(f"{right}: chance did not choose which images are missing, and no verdict is fair.")
+            said.append(
+                f"{right}: chance did not choose which images are missing, and no verdict is fair."
+            )
     return said
 
 
 def _facts(table: Certificates) -> list[str]:
     """What a reader must know of one table."""
-    return [UNLABELLED] * (not table.labelled) + [FOREIGN] * (table.header.source is not None) + [*table.header.notes]
+    return (
+        [UNLABELLED] * (not table.labelled)
+        + [FOREIGN] * (table.header.source is not None)
+        + [*table.header.notes]
+    )
 
 
 def _noise_remarks(tables: Sequence[Certificates]) -> list[str]:
     """That tables were made under different noises, and which radii follow from those of another norm."""
-    noises = {table.header.noise_name: table.header.sigma for table in tables if table.header.names_noise}
+    noises = {
+        table.header.noise_name: table.header.sigma
+        for table in tables
+        if table.header.names_noise
+    }
     found, sigmas = [], [sigma for sigma in noises.values() if sigma is not None]
     if len(noises) > max(1, len(sigmas)):
         listed = ", ".join(sorted(noises))
-        found.append(f"The tables were made under different noises ({listed}), each p_A under its own.")
+        found.append(
+            f"The tables were made under different noises ({listed}), each p_A under its own."
+        )
     elif len(noises) > 1:
-        found.append(f"The tables were made with different sigma ({', '.join(f'{x:g}' for x in sorted(sigmas))}).")
+        found.append(
+            f"The tables were made with different sigma ({', '.join(f'{x:g}' for x in sorted(sigmas))})."
+        )
     if len(tables) > 1:
         several = [table.name for table in tables if table.sigmas is not None]
-        found += [f"{name} has a sigma of its own for each image: no other table shares it." for name in several]
-    said = gathered((converted_words(table), table.name) for table in tables if table.converted is not None)
+        found += [
+            f"{name} has a sigma of its own for each image: no other table shares it."
+            for name in several
+        ]
+    said = gathered(
+        (converted_words(table), table.name)
+        for table in tables
+        if table.converted is not None
+    )
     return found + [f"{', '.join(names)}: {words}." for words, names in said.items()]
 
 
 def converted_words(table: Certificates) -> str:
     """What a reader is told of radii in another norm than the noise's own."""
     own = table.proved_in == table.norm
-    proof = "by a proof of their own" if own else f"that follow from {NORMS[table.proved_in].label}"
+    proof = (
+        "by a proof of their own"
+        if own
+        else f"that follow from {NORMS[table.proved_in].label}"
+    )
     return f"{NORMS[table.norm].label} radii {proof}"
 
 
@@ -135,21 +208,43 @@ def budget_remarks(tables: Sequence[Certificates]) -> list[str]:
     Tables of all copies of an image have neither.
     """
     found, tables = [], [table for table in tables if table.header.alpha != 0.0]
-    for field, form, more in (("n", ",", "more samples"), ("alpha", "g", "a larger alpha")):
-        values = sorted({value for table in tables if (value := getattr(table.header, field)) is not None})
+    for field, form, more in (
+        ("n", ",", "more samples"),
+        ("alpha", "g", "a larger alpha"),
+    ):
+        values = sorted(
+            {
+                value
+                for table in tables
+                if (value := getattr(table.header, field)) is not None
+            }
+        )
         if len(values) > 1:
-            rejudged = all(table.header.rule == "fixed" and not table.is_log for table in tables)
+            rejudged = all(
+                table.header.rule == "fixed" and not table.is_log for table in tables
+            )
             way = f"; --{field} {values[0]} judges all tables alike" if rejudged else ""
             listed = ", ".join(format(value, form) for value in values)
-            found.append(f"The tables differ in {field} ({listed}), and {more} alone can raise ACR{way}.")
+            found.append(
+                f"The tables differ in {field} ({listed}), and {more} alone can raise ACR{way}."
+            )
     return found
 
 
 def _unrecorded(tables: Sequence[Certificates]) -> list[str]:
     """Which of sigma, n and alpha nothing tells of some tables: those that are compared may differ in it unseen."""
-    silent = {name: [t.name for t in tables if getattr(t.header, name) is None] for name in ("sigma", "n", "alpha")}
-    silent["sigma"] = [t.name for t in tables if not t.header.names_noise and t.sigmas is None]
-    lacking = gathered((tuple(names), name) for name, names in silent.items() if names and len(tables) > 1)
+    silent = {
+        name: [t.name for t in tables if getattr(t.header, name) is None]
+        for name in ("sigma", "n", "alpha")
+    }
+    silent["sigma"] = [
+        t.name for t in tables if not t.header.names_noise and t.sigmas is None
+    ]
+    lacking = gathered(
+        (tuple(names), name)
+        for name, names in silent.items()
+        if names and len(tables) > 1
+    )
     return [
         f"Nothing tells {' or '.join(facts)} of {', '.join(names)}: their figures cannot be compared where they "
         f"differ in it; give {', '.join(f'--{fact}' for fact in facts)}."
@@ -159,14 +254,26 @@ def _unrecorded(tables: Sequence[Certificates]) -> list[str]:
 
 def _size(table: Certificates) -> str:
     """How the images were fitted before noise was added."""
-    asked = [f"{name} {size}" for name in ("resize", "crop") if (size := getattr(table.header, name)) is not None]
+    asked = [
+        f"{name} {size}"
+        for name in ("resize", "crop")
+        if (size := getattr(table.header, name)) is not None
+    ]
     return " ".join(asked) or "as stored"
 
 
 def _way_of_judging(table: Certificates) -> str:
     """The rule, or the bound of the fixed one."""
-    bound = table.header.bound if table.header.bound in CONFIDENCE_BOUNDS[1:] else "Clopper-Pearson"
-    return f"{bound} bound" if table.header.rule == "fixed" else f"--rule {table.header.rule}"
+    bound = (
+        table.header.bound
+        if table.header.bound in CONFIDENCE_BOUNDS[1:]
+        else "Clopper-Pearson"
+    )
+    return (
+        f"{bound} bound"
+        if table.header.rule == "fixed"
+        else f"--rule {table.header.rule}"
+    )
 
 
 def _rule_remark(table: Certificates) -> str:
@@ -175,13 +282,19 @@ def _rule_remark(table: Certificates) -> str:
     if header.alpha == 0.0:
         return f"{table.name}: all {header.n:,} noisy copies of an image were counted; its certificates are certain."
     lower = "; it stops where its rule is answered, so that ACR and accuracy at other radii are lower bounds"
-    how = "samples stopped where the label was missed" if header.gives_up_others else "only the label was tested"
+    how = (
+        "samples stopped where the label was missed"
+        if header.gives_up_others
+        else "only the label was tested"
+    )
     said = [
         f"{table.name} was certified by --rule {header.rule} with {table.samples.mean():,.0f} samples per image on "
         f"average, of at most {(header.n0 or 0) + (header.n or 0):,}",
         lower if name in ("radius", "screen", "grid", "dense") else "",
         "" if metrics.knows_p_a(table) else "; p_A is not measured",
-        f"; {how}, so that abstention is not known: for evaluation only" if header.label_aware else "",
+        f"; {how}, so that abstention is not known: for evaluation only"
+        if header.label_aware
+        else "",
     ]
     return "".join(said) + "."
 
@@ -190,7 +303,9 @@ TINY = 1e-9  # by which 0.6465 is raised, which floats hold a little below it, t
 UNJUDGED = "No verdicts: nothing says which table is the baseline; name it with --baseline NAME."
 UNKNOWN_FIGURE = "–"  # printed in place of a figure that a table does not give
 BASELINE_METHOD = "gaussian"
-SURELY = 4.0  # of the largest standard errors: two shares so far apart are hardly chance
+SURELY = (
+    4.0  # of the largest standard errors: two shares so far apart are hardly chance
+)
 
 
 @dataclass(frozen=True)
@@ -224,9 +339,17 @@ def column(
         >>> column("0", [Estimate(6_465 / 10_000, 0.637, 0.656, 10_000)]).figures
         ['64.7']
     """
-    known = [None if row in out_of_reach else estimate for row, estimate in enumerate(estimates)]
-    figures = [f"{e.value * scale + TINY:.{decimals}f}" if e else UNKNOWN_FIGURE for e in known]
-    ends = [tuple(f"{x * scale:.{decimals}f}" for x in (e.low, e.high)) if e else () for e in known]
+    known = [
+        None if row in out_of_reach else estimate
+        for row, estimate in enumerate(estimates)
+    ]
+    figures = [
+        f"{e.value * scale + TINY:.{decimals}f}" if e else UNKNOWN_FIGURE for e in known
+    ]
+    ends = [
+        tuple(f"{x * scale:.{decimals}f}" for x in (e.low, e.high)) if e else ()
+        for e in known
+    ]
     return Column(title, figures, ends, out_of_reach)
 
 
@@ -269,19 +392,30 @@ class Sheet:
     def p_a_columns(self) -> list[Column]:
         """The shares of images by p_A, a column each; none where no table knows its p_A."""
         known = [summary.p_a for summary in self.summaries]
-        return [column(f"p_A>={x:g}", [shares.get(x) for shares in known]) for x in P_A_LEVELS if any(known)]
+        return [
+            column(f"p_A>={x:g}", [shares.get(x) for shares in known])
+            for x in P_A_LEVELS
+            if any(known)
+        ]
 
     @property
     def without_p_a(self) -> dict[str, list[str]]:
         """Why p_A is not known, and what would tell it -> the names of the tables, as far as these have labels."""
-        silent = ((metrics.p_a_unknown(table), table.name) for table in self.tables if table.labelled)
+        silent = (
+            (metrics.p_a_unknown(table), table.name)
+            for table in self.tables
+            if table.labelled
+        )
         return gathered((why, name) for why, name in silent if why)
 
     @property
     def titles(self) -> list[str]:
         """Each table's name, with its settings where they differ."""
         with_settings = zip(self.tables, self.settings, strict=True)
-        return [f"{table.name} ({setting})" if setting else table.name for table, setting in with_settings]
+        return [
+            f"{table.name} ({setting})" if setting else table.name
+            for table, setting in with_settings
+        ]
 
     @cached_property
     def compared(self) -> tuple[list["AgainstBaseline"], dict[str, str]]:
@@ -289,7 +423,11 @@ class Sheet:
         if self.baseline is None:
             return [], {}
         pairs, refused = paired_with(self.baseline, self.tables)
-        found = zip(pairs.items(), metrics.compare(list(pairs.values()), self.radii), strict=True)
+        found = zip(
+            pairs.items(),
+            metrics.compare(list(pairs.values()), self.radii),
+            strict=True,
+        )
         return [_against(self, row, *pair, one) for (row, pair), one in found], refused
 
     @property
@@ -297,12 +435,18 @@ class Sheet:
         """At [row][column] 1 or -1 where a figure is shown to be above or below the baseline's, else 0."""
         shown = [[0] * len(self.columns) for _ in self.tables]
         for one in self.compared[0]:
-            shown[one.row] = [one.comparison.acr_shown, *(at.shown if at else 0 for at in one.points), 0]
+            shown[one.row] = [
+                one.comparison.acr_shown,
+                *(at.shown if at else 0 for at in one.points),
+                0,
+            ]
         return shown
 
 
 def build_sheet(
-    tables: Sequence[Certificates], radii: Sequence[float] | None = None, baseline: str | None = None
+    tables: Sequence[Certificates],
+    radii: Sequence[float] | None = None,
+    baseline: str | None = None,
 ) -> Sheet:
     """Measure every table.
 
@@ -326,9 +470,16 @@ def build_sheet(
         NORMS[named[0].norm],
         at,
         row,
-        acr=column("ACR", [s.acr for s in summaries], 1.0, 5 if named[0].norm == "linf" else 3),
+        acr=column(
+            "ACR", [s.acr for s in summaries], 1.0, 5 if named[0].norm == "linf" else 3
+        ),
         accuracy=[
-            column(f"{r:g}", [s.accuracy[r] for s in summaries], out_of_reach=out_of_reach(named, r)) for r in at
+            column(
+                f"{r:g}",
+                [s.accuracy[r] for s in summaries],
+                out_of_reach=out_of_reach(named, r),
+            )
+            for r in at
         ],
         abstention=column("abstain", [s.abstention for s in summaries]),
         class_names=_class_names(named),
@@ -339,7 +490,9 @@ def build_sheet(
 
 def out_of_reach(tables: Sequence[Certificates], r: float) -> frozenset[int]:
     """The rows of which no image can be certified at radius `r` (see `Column`)."""
-    return frozenset(row for row, table in enumerate(tables) if not metrics.can_certify(table, r))
+    return frozenset(
+        row for row, table in enumerate(tables) if not metrics.can_certify(table, r)
+    )
 
 
 def sure_of(tables: Sequence[Certificates]) -> str:
@@ -364,7 +517,9 @@ def with_distinct_names(tables: Sequence[Certificates]) -> list[Certificates]:
         InputError: there is no table.
     """
     if not tables:
-        raise InputError("there is no certificate table to report on; give at least one file")
+        raise InputError(
+            "there is no certificate table to report on; give at least one file"
+        )
     named: dict[str, Certificates] = {}
     for place, table in enumerate(tables, start=1):
         name = shortened(printable(table.name).strip()) or f"table {place}"
@@ -378,14 +533,20 @@ def _require_sound(tables: Sequence[Certificates]) -> None:
     """Raise InputError for a table without images, with one twice, or with radii beyond its noise, n and alpha."""
     for table in tables:
         if len(table) == 0:
-            raise InputError(f"{table.name} holds no image, so there is nothing to report: leave it out")
+            raise InputError(
+                f"{table.name} holds no image, so there is nothing to report: leave it out"
+            )
         images, rows = np.unique(table.idx, return_counts=True)
         if len(repeated := images[rows > 1]):
-            raise InputError(f"{table.name} has more than one row for {name_images(repeated)}; keep one row an image")
+            raise InputError(
+                f"{table.name} has more than one row for {name_images(repeated)}; keep one row an image"
+            )
         require_reachable(table)
 
 
-def find_baseline(tables: Sequence[Certificates], name: str | None = None) -> int | None:
+def find_baseline(
+    tables: Sequence[Certificates], name: str | None = None
+) -> int | None:
     """The row of the table that the others are compared with; None if it is not clear which one that is.
 
     Without a `name` it is the Gaussian one (see `find_gaussian`), or the first of two.
@@ -407,7 +568,9 @@ def find_gaussian(tables: Sequence[Certificates]) -> int | None:
     name contains the word. None where several qualify: a guess would mark the wrong figures.
     """
     names = [table.name for table in tables]
-    by_method = [(table.header.model or {}).get("method") == BASELINE_METHOD for table in tables]
+    by_method = [
+        (table.header.model or {}).get("method") == BASELINE_METHOD for table in tables
+    ]
     by_name = [given.lower() == BASELINE_METHOD for given in names]
     by_part = [BASELINE_METHOD in given.lower() for given in names]
     fits = next(filter(any, (by_method, by_name, by_part)), [])
@@ -419,16 +582,32 @@ def _settings(tables: Sequence[Certificates]) -> dict[str, Any]:
     headers = [table.header for table in tables]
     columns = {
         "noise": [header.noise_name or "sigma not known" for header in headers],
-        "n": ["n not known" if header.n is None else f"n {header.n:,}" for header in headers],
+        "n": [
+            "n not known" if header.n is None else f"n {header.n:,}"
+            for header in headers
+        ],
         "alpha": [
-            "alpha not known" if h.alpha is None else f"alpha {h.alpha:g}" if h.alpha else "certain" for h in headers
+            "alpha not known"
+            if h.alpha is None
+            else f"alpha {h.alpha:g}"
+            if h.alpha
+            else "certain"
+            for h in headers
         ],
     }
-    known = {name: {one for one in words if not one.endswith("not known")} for name, words in columns.items()}
+    known = {
+        name: {one for one in words if not one.endswith("not known")}
+        for name, words in columns.items()
+    }
     differing = [name for name in columns if len(known[name]) > 1]
-    own = [", ".join(words) for words in zip(*map(columns.__getitem__, differing), strict=True)]
+    own = [
+        ", ".join(words)
+        for words in zip(*map(columns.__getitem__, differing), strict=True)
+    ]
     shared = [
-        f"{name} as beside each name" if name in differing else " or ".join(dict.fromkeys(words))
+        f"{name} as beside each name"
+        if name in differing
+        else " or ".join(dict.fromkeys(words))
         for name, words in columns.items()
     ]
     return {"settings": own or [""] * len(tables), "shared": ", ".join(shared)}
@@ -438,8 +617,14 @@ def _class_names(tables: Sequence[Certificates]) -> dict[int, str]:
     """The name of each label that occurs, ascending: of the first header with class names, else `class 3`."""
     names: dict[int, str] = {}
     for label in np.unique(np.concatenate([table.label for table in tables])).tolist():
-        known = [t.header.classes[label] for t in tables if t.header.classes and 0 <= label < len(t.header.classes)]
-        name = shortened(printable(known[0])) if known and known[0].strip() else str(label)
+        known = [
+            t.header.classes[label]
+            for t in tables
+            if t.header.classes and 0 <= label < len(t.header.classes)
+        ]
+        name = (
+            shortened(printable(known[0])) if known and known[0].strip() else str(label)
+        )
         names[label] = f"class {name}" if name.isdigit() else name
     names.pop(NO_LABEL, None)
     return names
@@ -464,7 +649,9 @@ class AgainstBaseline:
     given_up: list[GivenUp]
 
 
-def paired_with(reference: int, tables: Sequence[Certificates]) -> tuple[dict[int, Pair], dict[str, str]]:
+def paired_with(
+    reference: int, tables: Sequence[Certificates]
+) -> tuple[dict[int, Pair], dict[str, str]]:
     """By row, each other table and the one in row `reference` on the images of both; by name, why the others cannot."""
     pairs, refused = {}, {}
     for row, table in enumerate(tables):
@@ -476,7 +663,18 @@ def paired_with(reference: int, tables: Sequence[Certificates]) -> tuple[dict[in
     return pairs, refused
 
 
-def _against(sheet: Sheet, row: int, ours: Certificates, theirs: Certificates, one: Comparison) -> AgainstBaseline:
-    given_up = [metrics.given_up(ours, theirs, r) for r in dict.fromkeys((0.0, *sheet.radii[:3][-1:]))]
-    waterfall = metrics.waterfall(ours, theirs) if one.acr is not None and metrics.knows_p_a(theirs) else None
-    return AgainstBaseline(row, one, [one.at(r) for r in sheet.radii], waterfall, given_up)
+def _against(
+    sheet: Sheet, row: int, ours: Certificates, theirs: Certificates, one: Comparison
+) -> AgainstBaseline:
+    given_up = [
+        metrics.given_up(ours, theirs, r)
+        for r in dict.fromkeys((0.0, *sheet.radii[:3][-1:]))
+    ]
+    waterfall = (
+        metrics.waterfall(ours, theirs)
+        if one.acr is not None and metrics.knows_p_a(theirs)
+        else None
+    )
+    return AgainstBaseline(
+        row, one, [one.at(r) for r in sheet.radii], waterfall, given_up
+    )

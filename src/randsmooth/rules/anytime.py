@@ -62,12 +62,16 @@ class Anytime(Watching):
     def ends(self, path: Sequence[int]) -> bool:
         """Whether the target is certified, or the failures prove, at level HOPELESS, that they are the more likely."""
         failures = int(self.looks[len(path) - 1]) - path[-1]
-        return self._reached(path) or self._log_e(failures, len(path), 0.5) >= -math.log(HOPELESS)
+        return self._reached(path) or self._log_e(
+            failures, len(path), 0.5
+        ) >= -math.log(HOPELESS)
 
     def _reached(self, path: Sequence[int]) -> bool:
         if self.target is None:
             return False
-        likely = self._log_e(path[-1], len(path), float(self.noise.tail(self.target))) >= -math.log(self.alpha)
+        likely = self._log_e(
+            path[-1], len(path), float(self.noise.tail(self.target))
+        ) >= -math.log(self.alpha)
         return likely and self._is_enough(self.claim(path))  # which is slow
 
     def _log_e(self, s: int, k: int, q0: float) -> float:
@@ -75,12 +79,20 @@ class Anytime(Watching):
 
     def claims(self, evidence: Evidence) -> tuple[Floats, Floats]:
         none = self.looks[:0]  # where there is no image
-        looks = np.concatenate([*(self.looks[: len(path)] for path in evidence.paths), none])
-        tails = bounds.anytime_q_upper(np.concatenate([*evidence.paths, none]), looks, self.alpha)
+        looks = np.concatenate(
+            [*(self.looks[: len(path)] for path in evidence.paths), none]
+        )
+        tails = bounds.anytime_q_upper(
+            np.concatenate([*evidence.paths, none]), looks, self.alpha
+        )
         ends = np.cumsum([len(path) for path in evidence.paths], dtype=np.int64)
-        q = np.array([part.min(initial=1.0) for part in np.split(tails, ends)[:-1]], np.float64)
+        q = np.array(
+            [part.min(initial=1.0) for part in np.split(tails, ends)[:-1]], np.float64
+        )
         return q, self.noise.radius(q)
 
     def claim(self, path: Sequence[int]) -> Claim:
-        tails = bounds.anytime_q_upper(np.asarray(path, np.int64), self.looks[: len(path)], self.alpha)
+        tails = bounds.anytime_q_upper(
+            np.asarray(path, np.int64), self.looks[: len(path)], self.alpha
+        )
         return self.by_q(float(np.min(tails, initial=1.0)))

@@ -16,7 +16,12 @@ from randsmooth import bounds
 from randsmooth.bounds.levels import GRAIN
 from randsmooth.errors import InputError
 from randsmooth.noise import Noise, round_down
-from randsmooth.rules.registry import ANY_CLASS, MOST_SAMPLES, MOST_WATCHED, ConfidenceBound
+from randsmooth.rules.registry import (
+    ANY_CLASS,
+    MOST_SAMPLES,
+    MOST_WATCHED,
+    ConfidenceBound,
+)
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -87,8 +92,17 @@ class Evidence:
         """
         picked = counts0.argmax(axis=1)
         if paths is None:
-            paths = [row[k : k + 1] if row.any() else row[:0] for row, k in zip(counts, picked, strict=True)]
-        return cls(np.arange(len(counts)) if idx is None else idx, picked, counts, tuple(paths), u)
+            paths = [
+                row[k : k + 1] if row.any() else row[:0]
+                for row, k in zip(counts, picked, strict=True)
+            ]
+        return cls(
+            np.arange(len(counts)) if idx is None else idx,
+            picked,
+            counts,
+            tuple(paths),
+            u,
+        )
 
 
 @dataclass(frozen=True)
@@ -176,8 +190,13 @@ class Rule(ABC):
 
     def claims(self, evidence: Evidence) -> tuple[Floats, Floats]:
         """(N,) q and (N,) radius of every image."""
-        claims = [self.claim(path.tolist()) if len(path) else NO_CLAIM for path in evidence.paths]
-        return np.array([c.q for c in claims], np.float64), np.array([c.radius for c in claims], np.float64)
+        claims = [
+            self.claim(path.tolist()) if len(path) else NO_CLAIM
+            for path in evidence.paths
+        ]
+        return np.array([c.q for c in claims], np.float64), np.array(
+            [c.radius for c in claims], np.float64
+        )
 
     def certifies(self, q: Floats, radius: Floats) -> NDArray[np.bool_]:
         """(N,) whether the picked class is certified, given the `q` and `radius` (N,) of `claims`."""
@@ -217,7 +236,11 @@ class Watching(Rule):
 
         It names the way out: more samples if that helps, or a smaller radius.
         """
-        way = f"allow n >= {least}" if least <= MOST_WATCHED else f"no n up to {MOST_WATCHED:,} suffices"
+        way = (
+            f"allow n >= {least}"
+            if least <= MOST_WATCHED
+            else f"no n up to {MOST_WATCHED:,} suffices"
+        )
         if farthest > 0.0:
             digits = max(3, 2 - math.floor(math.log10(farthest)))
             way += f", or ask for a radius of at most {round_down(farthest, digits).normalize():f}"
@@ -230,10 +253,18 @@ class Watching(Rule):
 
     def next_look(self, path: Sequence[int]) -> int | None:
         k = len(path)
-        return None if k >= len(self.looks) or (k and self.ends(path)) else int(self.looks[k])
+        return (
+            None
+            if k >= len(self.looks) or (k and self.ends(path))
+            else int(self.looks[k])
+        )
 
     def samples(self, path: Sequence[int]) -> int:
         """As of any rule; 0 also where a count falls from look to look, or grows by more than was drawn."""
-        gained, drawn = (np.diff(counts, prepend=0) for counts in (path, self.looks[: len(path)]))
-        possible = len(path) <= len(self.looks) and np.all((gained >= 0) & (gained <= drawn))
+        gained, drawn = (
+            np.diff(counts, prepend=0) for counts in (path, self.looks[: len(path)])
+        )
+        possible = len(path) <= len(self.looks) and np.all(
+            (gained >= 0) & (gained <= drawn)
+        )
         return super().samples(path) if possible else 0

@@ -19,7 +19,9 @@ SHARE, FINEST = 0.01, 0.001  # between two radii, of the price, and in sigma
 # Standard errors by which an image is taken to be easier than it looks: many while samples are few, lest it stop by bad
 # luck, which would cost most of its radius; few later, when it costs little.
 EARLY, HOPEFUL, LATER = 2000, 3.0, 0.75
-LIKELY = np.concatenate([[0.0], np.geomspace(1e-7, 0.5, 2000)])  # failure probabilities between which images lie
+LIKELY = np.concatenate(
+    [[0.0], np.geomspace(1e-7, 0.5, 2000)]
+)  # failure probabilities between which images lie
 DEFAULT = 0.25
 
 
@@ -49,23 +51,33 @@ class Dense(Grid):
     """
 
     name: ClassVar[str] = "dense"
-    most: ClassVar[int] = 2_000_000  # a table up to so many samples takes a tenth of a second, and there are hundreds
+    most: ClassVar[int] = (
+        2_000_000  # a table up to so many samples takes a tenth of a second, and there are hundreds
+    )
     price: float = DEFAULT
 
     def __post_init__(self) -> None:
         if not 0.0 < self.price <= 1.0:
             said = f"dense={self.price:g} must lie above 0 and be at most 1"
-            raise InputError(f"{said}: the radius, in sigma, that {self.n} samples must gain; {DEFAULT} is usual")
+            raise InputError(
+                f"{said}: the radius, in sigma, that {self.n} samples must gain; {DEFAULT} is usual"
+            )
         if self.noise.norm == "l0":
-            raise InputError(f"radii under {self.noise.text} are whole, and those of dense are close: take rule grid")
+            raise InputError(
+                f"radii under {self.noise.text} are whole, and those of dense are close: take rule grid"
+            )
         self._check_radii()
 
     @cached_property
     def radii(self) -> tuple[float, ...]:
         """Those that an image could claim of which all samples agree, when it stops."""
         most = self._deadline_of_all[-1] if len(self._deadline_of_all) else 0
-        asked = (self.unit * i * self.noise.scale for i in range(self._farthest_unit + 1))
-        return tuple(r for r in asked if bounds.smallest_cap(self._q0(r), self.alpha) <= most)
+        asked = (
+            self.unit * i * self.noise.scale for i in range(self._farthest_unit + 1)
+        )
+        return tuple(
+            r for r in asked if bounds.smallest_cap(self._q0(r), self.alpha) <= most
+        )
 
     @property
     def unit(self) -> float:
@@ -76,14 +88,22 @@ class Dense(Grid):
 
     @property
     def _farthest_unit(self) -> int:
-        return int(self.noise.largest_radius(self.n, self.alpha) / self.noise.scale / self.unit)
+        return int(
+            self.noise.largest_radius(self.n, self.alpha) / self.noise.scale / self.unit
+        )
 
     def guarantee(self) -> str:
-        worth = f"as long as further samples gain {self._length(self.price)} per {self.n}"
+        worth = (
+            f"as long as further samples gain {self._length(self.price)} per {self.n}"
+        )
         return f"{self.tested} each radius of the grid of {self._length(self.unit)}, smallest first, {worth}."
 
     def _length(self, r: float) -> str:
-        return f"{r:g} sigma" if isinstance(self.noise, Gaussian) else f"{r * self.noise.scale:g}"
+        return (
+            f"{r:g} sigma"
+            if isinstance(self.noise, Gaussian)
+            else f"{r * self.noise.scale:g}"
+        )
 
     def ends(self, path: Sequence[int]) -> bool:
         """Whether no later look is worth its samples."""
@@ -97,8 +117,14 @@ class Dense(Grid):
         """
         rows = []
         with chosen_progress(None)("boundaries", len(self.radii), "radii") as reporter:
-            for r, deadline in zip(self.radii, self._deadline_of_all.tolist(), strict=False):
-                rows.append(bounds.claims_by_deadline(self._q0(r), self.looks, self.alpha, deadline))
+            for r, deadline in zip(
+                self.radii, self._deadline_of_all.tolist(), strict=False
+            ):
+                rows.append(
+                    bounds.claims_by_deadline(
+                        self._q0(r), self.looks, self.alpha, deadline
+                    )
+                )
                 reporter.advance(1)
         return np.stack(rows)
 
@@ -118,8 +144,13 @@ class Dense(Grid):
     @cached_property
     def enough(self) -> Ints:
         """(K,) the most successes at each look with which an image stops; -1 where none does."""
-        low, high = np.full(len(self.looks), -1), self.looks.copy()  # stops with `low`, goes on with `high`
-        ends = self._stops(high)  # even if all agree, as where the noise proves no farther radius
+        low, high = (
+            np.full(len(self.looks), -1),
+            self.looks.copy(),
+        )  # stops with `low`, goes on with `high`
+        ends = self._stops(
+            high
+        )  # even if all agree, as where the noise proves no farther radius
         low = np.where(ends, high, low)
         while np.any(high - low > 1):
             middle = (low + high) // 2
@@ -138,7 +169,9 @@ class Dense(Grid):
     def _worthwhile(self, q: Floats) -> Ints:
         """The look (index) at which the radius less the price of its samples is largest, for failures at rate `q`."""
         looks = self.looks[:, None]
-        return np.asarray(np.argmax(self._projected(looks, q) - self.price * looks / self.n, axis=0))
+        return np.asarray(
+            np.argmax(self._projected(looks, q) - self.price * looks / self.n, axis=0)
+        )
 
     def _projected(self, n: Ints, q: Floats) -> Floats:
         """Clopper-Pearson's radius in sigma after n q failures of n, no whole number perhaps; 0 where p_A <= 1/2."""

@@ -12,7 +12,10 @@ from randsmooth.errors import InputError
 from randsmooth.rules.base import Claim, Evidence, Floats, Rule
 from randsmooth.rules.registry import CONFIDENCE_BOUNDS, ConfidenceBound
 
-OF_ALL_CLASSES = ("two-sided", "pairwise")  # bounds that use the counts of other classes than the picked one
+OF_ALL_CLASSES = (
+    "two-sided",
+    "pairwise",
+)  # bounds that use the counts of other classes than the picked one
 
 
 class Once(Rule):
@@ -48,12 +51,16 @@ class Fixed(Once):
     def __post_init__(self) -> None:
         least = bounds.smallest_n(self.level)
         if self.n < least:
-            raise InputError(f"alpha={self.alpha} needs n >= {least} to certify anything; got n={self.n}")
+            raise InputError(
+                f"alpha={self.alpha} needs n >= {least} to certify anything; got n={self.n}"
+            )
 
     @property
     def level(self) -> float:
         """The failure probability that is left to the bound on p_A; a part of alpha may go to other classes."""
-        if self.bound == "pairwise":  # to know its share loads SciPy, which no error should wait for
+        if (
+            self.bound == "pairwise"
+        ):  # to know its share loads SciPy, which no error should wait for
             return (1.0 - bounds.FOR_THE_PAIR) * self.alpha
         return {"two-sided": 0.5, "any-class": 0.5}.get(self.bound, 1.0) * self.alpha
 
@@ -70,18 +77,24 @@ class Fixed(Once):
     @property
     def farthest(self) -> float:
         """Of two classes, if pairwise. What lies beyond by chance, by the randomised bound, is asked of no image."""
-        return self.noise.largest_radius(self.n, self.alpha if self.bound == "pairwise" else self.level)
+        return self.noise.largest_radius(
+            self.n, self.alpha if self.bound == "pairwise" else self.level
+        )
 
     def claim(self, path: Sequence[int]) -> Claim:
         tail = bounds.any_class_q_upper if self.bound == "any-class" else bounds.q_upper
         return self.by_q(float(tail(path[-1], self.n, self.alpha)))
 
     def claims(self, evidence: Evidence) -> tuple[Floats, Floats]:
-        drawn = evidence.counts.sum(axis=1) > 0  # an image given up after its selection has no samples: q = 1
+        drawn = (
+            evidence.counts.sum(axis=1) > 0
+        )  # an image given up after its selection has no samples: q = 1
         q, radius = np.ones(len(drawn)), np.zeros(len(drawn))
         counts, picked = evidence.counts[drawn], evidence.picked[drawn]
         if self.bound == "pairwise":
-            q[drawn], q_each, p_each = bounds.pairwise_bounds(counts, picked, self.alpha)
+            q[drawn], q_each, p_each = bounds.pairwise_bounds(
+                counts, picked, self.alpha
+            )
             radius[drawn] = self.noise.radius(q_each, p_each).min(axis=1)
         elif self.bound == "two-sided":
             q[drawn], p_b = bounds.two_sided_bounds(counts, picked, self.alpha)
@@ -89,15 +102,25 @@ class Fixed(Once):
         else:
             n_a, n = counts[np.arange(len(counts)), picked], counts.sum(axis=1)
             if self.bound == "randomised":
-                assert evidence.u is not None  # as every table under this bound has them
-                q[drawn] = bounds.randomised_q_upper(n_a, n, self.alpha, evidence.u[drawn])
+                assert (
+                    evidence.u is not None
+                )  # as every table under this bound has them
+                q[drawn] = bounds.randomised_q_upper(
+                    n_a, n, self.alpha, evidence.u[drawn]
+                )
             else:
-                q[drawn] = (bounds.any_class_q_upper if self.any_class else bounds.q_upper)(n_a, n, self.alpha)
+                q[drawn] = (
+                    bounds.any_class_q_upper if self.any_class else bounds.q_upper
+                )(n_a, n, self.alpha)
             radius = self.noise.radius(q)
         return q, radius
 
     def certifies(self, q: Floats, radius: Floats) -> NDArray[np.bool_]:
-        return np.asarray(radius > 0.0) if self.bound in OF_ALL_CLASSES else super().certifies(q, radius)
+        return (
+            np.asarray(radius > 0.0)
+            if self.bound in OF_ALL_CLASSES
+            else super().certifies(q, radius)
+        )
 
 
 @dataclass(frozen=True)
@@ -124,7 +147,9 @@ class Exact(Once):
         self.noise.exact_radius(0, 0)
         if self.n != self.noise.copies or self.alpha != 0.0:
             said = f"rule exact counts all {self.noise.copies} copies, with certainty"
-            raise InputError(f"{said}: n={self.n} and alpha={self.alpha:g} must be {self.noise.copies} and 0")
+            raise InputError(
+                f"{said}: n={self.n} and alpha={self.alpha:g} must be {self.noise.copies} and 0"
+            )
 
     @property
     def any_class(self) -> bool:
@@ -144,8 +169,12 @@ class Exact(Once):
         others = evidence.counts.copy()
         others[rows, picked] = 0
         n_a, n_next = evidence.counts[rows, picked], others.max(axis=1, initial=0)
-        q = np.where(n_a > n_next, 1.0 - n_a / self.n, 1.0)  # of a tie nothing is claimed
+        q = np.where(
+            n_a > n_next, 1.0 - n_a / self.n, 1.0
+        )  # of a tie nothing is claimed
         return q, self.noise.exact_radius(n_a, n_next)
 
     def certifies(self, q: Floats, radius: Floats) -> NDArray[np.bool_]:
-        return np.asarray(q < 1.0)  # a class may be ahead of each other one with less than half of the copies
+        return np.asarray(
+            q < 1.0
+        )  # a class may be ahead of each other one with less than half of the copies

@@ -13,8 +13,12 @@ from randsmooth.errors import InputError
 from randsmooth.rules.base import MORE_THAN_HALF, NO_CLAIM, Claim, Ints, Rule, Watching
 from randsmooth.rules.registry import ANY_CLASS, MOST_WATCHED, ConfidenceBound
 
-MANY = 1000  # radii of a grid: each needs a boundary of its own, and reports print a dozen
-WORK = 1000 * 10**6  # radii times n: a boundary up to a million samples takes some 40 ms, up to ten million 280 ms
+MANY = (
+    1000  # radii of a grid: each needs a boundary of its own, and reports print a dozen
+)
+WORK = (
+    1000 * 10**6
+)  # radii times n: a boundary up to a million samples takes some 40 ms, up to ten million 280 ms
 TINY = 1e-300  # a failure probability that no number of samples proves
 TOWARDS_SAFETY = 1.0 - 1e-13  # outweighs the rounding of the noise's tail
 # An image is left open after BROAD * sqrt(m) samples, or SURE * m if that is more, where m samples that all agree prove
@@ -46,12 +50,16 @@ class Grid(Watching):
     def __post_init__(self) -> None:
         self.noise.check_radius("grid", self.apart)
         if not self.apart:
-            raise InputError(f"the grid's step {self.apart} must be a radius above 0; tables take 0.25")
+            raise InputError(
+                f"the grid's step {self.apart} must be a radius above 0; tables take 0.25"
+            )
         farthest = self.noise.largest_radius(self.n, self.alpha)
         many = min(MANY, WORK // self.n)
         if farthest / self.apart > many:
             said = f"a grid of {self.apart:g} has more than {many} radii up to {farthest:.3g}, each with its table"
-            raise InputError(f"{said}: take a step of at least {1.01 * farthest / many:.3g}, or rule anytime")
+            raise InputError(
+                f"{said}: take a step of at least {1.01 * farthest / many:.3g}, or rule anytime"
+            )
         self._check_radii()
 
     @property
@@ -62,7 +70,9 @@ class Grid(Watching):
     def _check_radii(self) -> None:
         if not self.radii:
             said = f"n={self.n} samples cannot certify any radius at alpha={self.alpha} under {self.name}"
-            raise InputError(f"{said}: allow n >= {bounds.smallest_cap(0.5, self.alpha)}")
+            raise InputError(
+                f"{said}: allow n >= {bounds.smallest_cap(0.5, self.alpha)}"
+            )
 
     @cached_property
     def radii(self) -> tuple[float, ...]:
@@ -88,7 +98,9 @@ class Grid(Watching):
         """(R, K) successes that claim each radius at each look, and successes at which it is given up."""
         made = bounds.any_class_boundary if self.any_class else bounds.boundary
         tables = [made(self._q0(r), self.looks, self.alpha) for r in self.radii]
-        return np.stack([t.claim for t in tables]), np.stack([t.give_up for t in tables])
+        return np.stack([t.claim for t in tables]), np.stack(
+            [t.give_up for t in tables]
+        )
 
     @property
     def needed(self) -> Ints:
@@ -98,7 +110,9 @@ class Grid(Watching):
     @property
     def notes(self) -> tuple[str, ...]:
         dropped = self.apart * len(self.radii)
-        return (f"radii from {dropped:g} on are dropped: no {self.n} samples certify them at alpha={self.alpha:g}",)
+        return (
+            f"radii from {dropped:g} on are dropped: no {self.n} samples certify them at alpha={self.alpha:g}",
+        )
 
     @property
     def tested(self) -> str:
@@ -106,23 +120,32 @@ class Grid(Watching):
         return f"{self.level_kept}, whenever its samples stopped: an exact group-sequential test of"
 
     def guarantee(self) -> str:
-        return f"{self.tested} each radius of the grid of {self.apart:g}, smallest first."
+        return (
+            f"{self.tested} each radius of the grid of {self.apart:g}, smallest first."
+        )
 
     def ends(self, path: Sequence[int]) -> bool:
         """Whether all radii are claimed, or the next one is given up."""
         frontier = self._claimed(path)
-        return frontier == len(self.radii) or path[-1] <= self._tables[1][frontier, len(path) - 1]
+        return (
+            frontier == len(self.radii)
+            or path[-1] <= self._tables[1][frontier, len(path) - 1]
+        )
 
     def claim(self, path: Sequence[int]) -> Claim:
         claimed = self._claimed(path)
         if claimed == 0:
             return NO_CLAIM
-        radius = self.radii[claimed - 1]  # itself, not by way of its q: no digit is lost
+        radius = self.radii[
+            claimed - 1
+        ]  # itself, not by way of its q: no digit is lost
         return Claim(min(float(self.noise.tail(radius)), MORE_THAN_HALF), radius)
 
     def _claimed(self, path: Sequence[int]) -> int:
         """How many radii, from the smallest on, have been claimed at some look."""
-        crossed = (np.asarray(path, np.int64) >= self.needed[:, : len(path)]).any(axis=1)
+        crossed = (np.asarray(path, np.int64) >= self.needed[:, : len(path)]).any(
+            axis=1
+        )
         return int(np.argmin(np.append(crossed, False)))
 
 
@@ -149,13 +172,18 @@ class OneRadius(Grid):
 
     def __post_init__(self) -> None:
         self.noise.check_radius("radius", self.radius)
-        least, farthest = self._least(self.radius), self.noise.largest_radius(self.n, self.alpha)
+        least, farthest = (
+            self._least(self.radius),
+            self.noise.largest_radius(self.n, self.alpha),
+        )
         if self.n < least:
             raise self.out_of_reach(f"radius {self.radius:g}", least, farthest)
         try:
             _ = self.needed if self.any_class else None
         except InputError as error:
-            raise InputError(f"radius={self.radius:g} is too small under {self.noise.text}: {error}") from None
+            raise InputError(
+                f"radius={self.radius:g} is too small under {self.noise.text}: {error}"
+            ) from None
 
     @property
     def stated_bound(self) -> str | None:
@@ -194,7 +222,10 @@ class Screen(OneRadius):
         return min(self.n, max(SURE * least, math.ceil(BROAD * math.sqrt(least))))
 
     def guarantee(self) -> str:
-        return super().guarantee().removesuffix(".") + f", left open after {self.horizon} samples at the latest."
+        return (
+            super().guarantee().removesuffix(".")
+            + f", left open after {self.horizon} samples at the latest."
+        )
 
     def ends(self, path: Sequence[int]) -> bool:
         """As `OneRadius`, or because the next look lies beyond the horizon."""

@@ -25,15 +25,21 @@ if TYPE_CHECKING:
     from randsmooth.noise import Noise
     from randsmooth.rules.base import Rule
 
-ConfidenceBound = Literal["clopper-pearson", "two-sided", "pairwise", "randomised", "any-class"]
+ConfidenceBound = Literal[
+    "clopper-pearson", "two-sided", "pairwise", "randomised", "any-class"
+]
 CONFIDENCE_BOUNDS: tuple[ConfidenceBound, ...] = get_args(ConfidenceBound)
 ANY_CLASS: ConfidenceBound = "any-class"
 
 MOST_SAMPLES = 10**9  # more than anybody would draw of one image
-MOST_WATCHED = 10**7  # of a rule that looks on the way: e-processes are accurate so far, and tables take seconds
+MOST_WATCHED = (
+    10**7
+)  # of a rule that looks on the way: e-processes are accurate so far, and tables take seconds
 
 # The number of a rule is written in no other way.
-NUMBER = re.compile(r"[-+]?(\d{1,20}\.?\d{0,20}|\.\d{1,20})(e[-+]?\d{1,3})?", re.ASCII | re.IGNORECASE)
+NUMBER = re.compile(
+    r"[-+]?(\d{1,20}\.?\d{0,20}|\.\d{1,20})(e[-+]?\d{1,3})?", re.ASCII | re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -68,11 +74,17 @@ class RuleEntry:
 
 
 with resources.files("randsmooth.rules").joinpath("own.csv").open() as file:
-    OWN = SimpleNamespace(**{line.pop("name"): RuleEntry(**line) for line in csv.DictReader(file)})
-RULES: Registry[RuleEntry] = Registry("rule", "randsmooth.rules", {n: f"{__name__}:OWN.{n}" for n in vars(OWN)})
+    OWN = SimpleNamespace(
+        **{line.pop("name"): RuleEntry(**line) for line in csv.DictReader(file)}
+    )
+RULES: Registry[RuleEntry] = Registry(
+    "rule", "randsmooth.rules", {n: f"{__name__}:OWN.{n}" for n in vars(OWN)}
+)
 
 
-def check_samples(name: str, n: object, most: int = MOST_SAMPLES, *, least: int = 1) -> None:
+def check_samples(
+    name: str, n: object, most: int = MOST_SAMPLES, *, least: int = 1
+) -> None:
     """Raise InputError unless `n`, called `name`, is a whole number of samples from `least` to `most`.
 
     Example:
@@ -82,13 +94,19 @@ def check_samples(name: str, n: object, most: int = MOST_SAMPLES, *, least: int 
         ...
         randsmooth.errors.InputError: n0=0 must be a whole number of samples from 1 to 1,000,000,000; ...
     """
-    if isinstance(n, bool) or not isinstance(n, Integral) or not least <= int(n) <= most:
+    if (
+        isinstance(n, bool)
+        or not isinstance(n, Integral)
+        or not least <= int(n) <= most
+    ):
         said = f"{name}={shown(repr(n))} must be a whole number of samples from {least} to {most:,}"
         raise InputError(f"{said}; n0=100, n=100000 are usual")
 
 
 @lru_cache(maxsize=64)  # the tables of a grid are worth keeping
-def make_rule(text: str, *, noise: Noise, n: int, alpha: float, bound: str = "clopper-pearson") -> Rule:
+def make_rule(
+    text: str, *, noise: Noise, n: int, alpha: float, bound: str = "clopper-pearson"
+) -> Rule:
     """The rule that `text` names, such as "fixed", "radius=0.5", "grid" or "dense=0.1".
 
     Args:
@@ -114,7 +132,9 @@ def make_rule(text: str, *, noise: Noise, n: int, alpha: float, bound: str = "cl
     return kind(noise, n, alpha, **arguments)
 
 
-def kind_of_rule(text: str, *, n: int, bound: str = "clopper-pearson") -> tuple[type[Rule], dict[str, Any]]:
+def kind_of_rule(
+    text: str, *, n: int, bound: str = "clopper-pearson"
+) -> tuple[type[Rule], dict[str, Any]]:
     """The class of the rule that `text` names, and its arguments besides noise, n and alpha.
 
     So much of a rule can be checked before the noise is known. Arguments and errors are those of `make_rule`, except
@@ -132,10 +152,14 @@ def kind_of_rule(text: str, *, n: int, bound: str = "clopper-pearson") -> tuple[
     check_samples("n", n, kind.most)
     check_known("bound", CONFIDENCE_BOUNDS, bound)
     if bound not in (CONFIDENCE_BOUNDS[0], *kind.takes):
-        raise InputError(f"bound={bound} is for the fixed rule; {name} has a bound of its own")
+        raise InputError(
+            f"bound={bound} is for the fixed rule; {name} has a bound of its own"
+        )
     arguments: dict[str, Any] = {"bound": bound} if kind.takes else {}
     if equals and not entry.value:
-        raise InputError(f"rule {shown(repr(text))} takes no number; the samples of an image are --n")
+        raise InputError(
+            f"rule {shown(repr(text))} takes no number; the samples of an image are --n"
+        )
     if entry.required and not equals:
         raise InputError(f"rule {text!r} needs a number: {entry.usage}, {entry.help}")
     if equals and not (NUMBER.fullmatch(number) and math.isfinite(float(number))):

@@ -25,21 +25,28 @@ def run(entry: str, checks: Checks) -> None:
         AssertionError: method 'mine' has no docstring
     """
     try:
-        with closing(checks):  # which gives back what they have borrowed, such as torch's inference mode
+        with closing(
+            checks
+        ):  # which gives back what they have borrowed, such as torch's inference mode
             for holds, otherwise in checks:
                 if not bool(holds):
                     raise AssertionError(otherwise)
     except AssertionError as error:
         raise AssertionError(f"{entry} {error}") from error
     except Exception as error:  # a stranger's entry may raise anything
-        raise AssertionError(f"{entry} fails when it is tried ({type(error).__name__}: {error})") from error
+        raise AssertionError(
+            f"{entry} fails when it is tried ({type(error).__name__}: {error})"
+        ) from error
 
 
 def opened(kind: str, entry: Any, registry: Mapping[str, Any]) -> tuple[str, Any]:
     """What errors call an entry, given by its name or as it is, and the entry itself."""
     if isinstance(entry, str):
         return f"{kind} {entry!r}", registry[entry]
-    return f"{kind} {getattr(entry, 'name', None) or getattr(entry, '__name__', entry)!r}", entry
+    return (
+        f"{kind} {getattr(entry, 'name', None) or getattr(entry, '__name__', entry)!r}",
+        entry,
+    )
 
 
 def refusal(what: str, call: Callable[[], object], naming: str = "") -> Check:
@@ -47,9 +54,14 @@ def refusal(what: str, call: Callable[[], object], naming: str = "") -> Check:
     try:
         call()
     except InputError as error:
-        return naming in str(error), f"does not name {naming!r} when it refuses {what}: {error}"
+        return naming in str(
+            error
+        ), f"does not name {naming!r} when it refuses {what}: {error}"
     except Exception as error:
-        return False, f"raises {type(error).__name__} for {what}, expected an InputError: {error}"
+        return (
+            False,
+            f"raises {type(error).__name__} for {what}, expected an InputError: {error}",
+        )
     return False, f"accepts {what}, expected an InputError"
 
 

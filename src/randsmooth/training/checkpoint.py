@@ -29,7 +29,9 @@ UNFIT = (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeErr
 class Stored(BaseModel):
     """What a file of `write_signed` holds."""
 
-    model_config = ConfigDict(strict=True, arbitrary_types_allowed=True, protected_namespaces=())
+    model_config = ConfigDict(
+        strict=True, arbitrary_types_allowed=True, protected_namespaces=()
+    )
 
 
 S = TypeVar("S", bound=Stored)
@@ -67,24 +69,34 @@ def read_signed(path: Path, kind: type[S]) -> S:
     content = path.read_bytes()
     try:
         if content != signed(content[:-TAIL]):
-            raise InputError("it is not as it was written: its digest is missing or differs")
+            raise InputError(
+                "it is not as it was written: its digest is missing or differs"
+            )
         raw = load_plain(content)
         for tensor in _tensors(raw):
             check_tensor(tensor)
         return kind.model_validate(raw)
     except Exception as error:  # from damaged bytes, unpickling may raise anything
-        raise InputError(f"{path} is damaged, or none of ours ({shown(error)})") from error
+        raise InputError(
+            f"{path} is damaged, or none of ours ({shown(error)})"
+        ) from error
 
 
 def load(path: Path) -> Checkpoint:
     """The checkpoint at `path`, on the CPU. InputError where the file is damaged, or is no checkpoint of randsmooth."""
     try:
         checkpoint = read_signed(path, Checkpoint)
-        recipe = (DenoiserRecipe if checkpoint.recipe.get("method") == DENOISER else Recipe)(**checkpoint.recipe)
+        recipe = (
+            DenoiserRecipe if checkpoint.recipe.get("method") == DENOISER else Recipe
+        )(**checkpoint.recipe)
         if checkpoint.epoch > recipe.epochs:
-            raise InputError(f"{path} is damaged: it has a history of {checkpoint.epoch} epochs of {recipe.epochs}")
+            raise InputError(
+                f"{path} is damaged: it has a history of {checkpoint.epoch} epochs of {recipe.epochs}"
+            )
     except InputError as error:
-        raise InputError(f"{about(path, error)}; use --overwrite to start anew") from None
+        raise InputError(
+            f"{about(path, error)}; use --overwrite to start anew"
+        ) from None
     return checkpoint
 
 

@@ -38,7 +38,9 @@ from randsmooth.training.recipe import Recipe
 
 T = TypeVar("T")
 
-WAITING = timedelta(hours=2)  # for a rank that is busy with something else, such as a callback
+WAITING = timedelta(
+    hours=2
+)  # for a rank that is busy with something else, such as a callback
 PATIENCE = 10.0  # seconds in which the others end, when one has: loggers are told so
 MEET = "RANDSMOOTH_RANKS_MEET"  # the variable that tells a rank which we started where all of them meet
 
@@ -77,17 +79,27 @@ class Placement(FrozenRecord):
     def own_device(self) -> torch.device:
         """The device of this process."""
         kind = models.pick_device(self.device)
-        return torch.device("cuda", int(os.environ["LOCAL_RANK"])) if started() and kind.type == "cuda" else kind
+        return (
+            torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+            if started() and kind.type == "cuda"
+            else kind
+        )
 
     def notes(self) -> list[str]:
         """What the user may want to know about it, where there are several devices."""
-        kind = "processes on the CPU" if models.pick_device(self.device).type == "cpu" else "GPUs"
+        kind = (
+            "processes on the CPU"
+            if models.pick_device(self.device).type == "cpu"
+            else "GPUs"
+        )
         return [f"{self.number} {kind} share every batch"] if self.number > 1 else []
 
 
 def started() -> bool:
     """Whether this process is one of several ranks, which torchrun or `launch` started."""
-    return int(os.environ.get("WORLD_SIZE", 1)) > 1 and ("TORCHELASTIC_RUN_ID" in os.environ or MEET in os.environ)
+    return int(os.environ.get("WORLD_SIZE", 1)) > 1 and (
+        "TORCHELASTIC_RUN_ID" in os.environ or MEET in os.environ
+    )
 
 
 def leads() -> bool:
@@ -96,7 +108,10 @@ def leads() -> bool:
 
 
 def placed(
-    device: str = "auto", devices: int | None = None, nodes: int = 1, sync_batch_norm: bool = False
+    device: str = "auto",
+    devices: int | None = None,
+    nodes: int = 1,
+    sync_batch_norm: bool = False,
 ) -> Placement:
     """The placement that a user asks for; `devices` None: as many as torchrun started on each machine, else one.
 
@@ -111,10 +126,15 @@ def placed(
         ...
         randsmooth.errors.InputError: devices=0 must be greater than or equal to 1
     """
-    started_here, of_node = (int(os.environ[name]) if started() else 1 for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
+    started_here, of_node = (
+        int(os.environ[name]) if started() else 1
+        for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE")
+    )
     if devices is None:
         devices, nodes = of_node, started_here // of_node if nodes == 1 else nodes
-    asked = Placement(device=device, devices=devices, nodes=nodes, sync_batch_norm=sync_batch_norm)
+    asked = Placement(
+        device=device, devices=devices, nodes=nodes, sync_batch_norm=sync_batch_norm
+    )
     if (started() or nodes > 1) and started_here != devices * nodes:
         raise InputError(
             f"devices={devices} on nodes={nodes} are {devices * nodes} processes, of which {started_here} were "
@@ -127,7 +147,9 @@ def placed(
             f"device='cuda' and at most devices={seen}, or processes on the CPU: device='cpu'"
         )
     if devices > 1 and kind == "cpu" and sync_batch_norm:
-        raise InputError("sync_batch_norm=True needs GPUs, as torch's SyncBatchNorm does: leave it out on the CPU")
+        raise InputError(
+            "sync_batch_norm=True needs GPUs, as torch's SyncBatchNorm does: leave it out on the CPU"
+        )
     return asked
 
 
@@ -143,7 +165,9 @@ def make_fabric(recipe: Recipe, placement: Placement | None = None) -> Fabric:
 class Ranks:
     """The processes of a run, of which this one has the number `rank`: the first, 0, alone writes and reports."""
 
-    def __init__(self, rank: int = 0, number: int = 1, device: torch.device | str = "cpu") -> None:
+    def __init__(
+        self, rank: int = 0, number: int = 1, device: torch.device | str = "cpu"
+    ) -> None:
         self.rank, self.number, self.device = rank, number, torch.device(device)
         self.is_first, self.alone = rank == 0, number == 1
 
@@ -154,7 +178,9 @@ class Ranks:
             >>> [Ranks(rank, 3).rows(8) for rank in range(3)]
             [slice(0, 2, None), slice(2, 5, None), slice(5, 8, None)]
         """
-        return slice(self.rank * total // self.number, (self.rank + 1) * total // self.number)
+        return slice(
+            self.rank * total // self.number, (self.rank + 1) * total // self.number
+        )
 
     def sum(self, values: Tensor) -> Tensor:
         """The sum of the `values` of all ranks, on the device. They may be overwritten."""
@@ -165,7 +191,9 @@ class Ranks:
         return there
 
     @torch.no_grad()
-    def join_step(self, model: nn.Module, logged: dict[str, Tensor], share: float) -> dict[str, Tensor]:
+    def join_step(
+        self, model: nn.Module, logged: dict[str, Tensor], share: float
+    ) -> dict[str, Tensor]:
         """The means over the whole batch of what is `logged`; the gradients become those of the whole batch, too.
 
         DistributedDataParallel would sum them during the backward pass, but it refuses the gradients by the input that
@@ -179,11 +207,24 @@ class Ranks:
         """
         if self.alone:
             return logged
-        gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
-        statistics = [each for module in batch_norms(model) for each in (module.running_mean, module.running_var)]
-        weighted = [torch.stack([*logged.values()]), *(each for each in statistics if each is not None)]
+        gradients = [
+            parameter.grad
+            for parameter in model.parameters()
+            if parameter.grad is not None
+        ]
+        statistics = [
+            each
+            for module in batch_norms(model)
+            for each in (module.running_mean, module.running_var)
+        ]
+        weighted = [
+            torch.stack([*logged.values()]),
+            *(each for each in statistics if each is not None),
+        ]
         pieces = [*gradients, *(each.mul_(share) for each in weighted)]
-        summed = self.sum(torch.cat([piece.flatten() for piece in pieces])).split([piece.numel() for piece in pieces])
+        summed = self.sum(torch.cat([piece.flatten() for piece in pieces])).split(
+            [piece.numel() for piece in pieces]
+        )
         for piece, total in zip(pieces, summed, strict=True):
             piece.copy_(total.view_as(piece))
         return dict(zip(logged, weighted[0], strict=True))
@@ -200,7 +241,11 @@ class Ranks:
             try:
                 told = [act()]
             except Exception as error:
-                told = [error if isinstance(error, InputError | OSError) else RuntimeError(str(error))]
+                told = [
+                    error
+                    if isinstance(error, InputError | OSError)
+                    else RuntimeError(str(error))
+                ]
         _together(lambda: torch.distributed.broadcast_object_list(told, src=0))
         if isinstance(told[0], Exception):
             raise told[0]
@@ -209,10 +254,16 @@ class Ranks:
     def check_alike(self, facts: Mapping[str, str]) -> None:
         """Raise InputError on a rank whose `facts` by name, a version or a hash, are not those of the first."""
         expected = self.first(lambda: facts)
-        differ = [f"{name} {fact}, and not {expected[name]}" for name, fact in facts.items() if fact != expected[name]]
+        differ = [
+            f"{name} {fact}, and not {expected[name]}"
+            for name, fact in facts.items()
+            if fact != expected[name]
+        ]
         if differ:
             here = f"rank {self.rank} on {socket.gethostname()}"
-            raise InputError(f"{here} has {'; '.join(differ)}, as the first rank has: all need the same")
+            raise InputError(
+                f"{here} has {'; '.join(differ)}, as the first rank has: all need the same"
+            )
 
 
 ALONE = Ranks()
@@ -247,14 +298,23 @@ def joined(placement: Placement) -> Iterator[Ranks]:
         yield ALONE
         return
     device, rank = placement.own_device, int(os.environ["RANK"])
-    where: dict[str, Any] = {"init_method": os.environ.get(MEET, "env://"), "rank": rank, "timeout": WAITING}
-    where |= {"backend": "nccl" if device.type == "cuda" else "gloo", "world_size": placement.number}
+    where: dict[str, Any] = {
+        "init_method": os.environ.get(MEET, "env://"),
+        "rank": rank,
+        "timeout": WAITING,
+    }
+    where |= {
+        "backend": "nccl" if device.type == "cuda" else "gloo",
+        "world_size": placement.number,
+    }
     if device.type == "cuda":
         torch.cuda.set_device(device)
     try:
         torch.distributed.init_process_group(**where)
     except (RuntimeError, ValueError) as error:
-        raise RankLost(f"the {placement.number} ranks of the run did not find each other: {error}") from error
+        raise RankLost(
+            f"the {placement.number} ranks of the run did not find each other: {error}"
+        ) from error
     try:
         yield Ranks(rank, placement.number, device)
     finally:
@@ -274,11 +334,15 @@ def launch(number: int, work: Callable[[], object], callback: object) -> None:
     import cloudpickle  # takes closures, and what a notebook defines, too
 
     given = f"the run, with callback={shown(repr(callback))}, cannot be given to {number} processes"
-    with refused(f"{given}: let it hold no files, locks or generators, or train on one device"):
+    with refused(
+        f"{given}: let it hold no files, locks or generators, or train on one device"
+    ):
         told = cloudpickle.dumps((warnings.formatwarning, work))
     with tempfile.TemporaryDirectory(prefix="randsmooth-ranks-") as place:
         main = sys.modules["__main__"]
-        sys.modules["__main__"] = ModuleType("__main__")  # without a file, which a started process would run again
+        sys.modules["__main__"] = ModuleType(
+            "__main__"
+        )  # without a file, which a started process would run again
         try:
             with without_current_folder():
                 context = spawn(be_a_rank, (number, place, told), number, join=False)
@@ -298,9 +362,19 @@ def launch(number: int, work: Callable[[], object], callback: object) -> None:
 
 def be_a_rank(local: int, number: int, place: str, told: bytes) -> None:
     """Do the work that `launch` gives to the rank `local`, and leave in the folder `place` how it failed, if it did."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # at once, wherever it waits; on Linux the launcher's end sends it too
-    numbers = {"RANK": local, "LOCAL_RANK": local, "WORLD_SIZE": number, "LOCAL_WORLD_SIZE": number}
-    os.environ.update({name: str(value) for name, value in numbers.items()}, **{MEET: Path(place, "meet").as_uri()})
+    signal.signal(
+        signal.SIGINT, signal.SIG_DFL
+    )  # at once, wherever it waits; on Linux the launcher's end sends it too
+    numbers = {
+        "RANK": local,
+        "LOCAL_RANK": local,
+        "WORLD_SIZE": number,
+        "LOCAL_WORLD_SIZE": number,
+    }
+    os.environ.update(
+        {name: str(value) for name, value in numbers.items()},
+        **{MEET: Path(place, "meet").as_uri()},
+    )
     warnings.formatwarning, work = pickle.loads(told)  # by our own process
     torch.set_num_threads(max(1, torch.get_num_threads() // number))
     if local:
@@ -318,6 +392,15 @@ def _failure(place: Path, failed: int, codes: list[int]) -> BaseException:
     for path in sorted(place.glob("error-*")):
         if not isinstance(error := pickle.loads(path.read_bytes()), RankLost):
             return error  # type: ignore[no-any-return]
-    rank = next((rank for rank in (failed, *range(len(codes))) if codes[rank] not in (0, 1)), failed)  # 1: it told why
-    how = f"killed by {signal.Signals(-codes[rank]).name}" if codes[rank] < 0 else f"ended with status {codes[rank]}"
-    return RankLost(ended(f"rank {rank} of {len(codes)} on {socket.gethostname()}", how))
+    rank = next(
+        (rank for rank in (failed, *range(len(codes))) if codes[rank] not in (0, 1)),
+        failed,
+    )  # 1: it told why
+    how = (
+        f"killed by {signal.Signals(-codes[rank]).name}"
+        if codes[rank] < 0
+        else f"ended with status {codes[rank]}"
+    )
+    return RankLost(
+        ended(f"rank {rank} of {len(codes)} on {socket.gethostname()}", how)
+    )

@@ -25,7 +25,12 @@ OWN = (CHECKPOINT, HISTORY, *FIRST, *MODEL)
 
 
 def check(
-    folder: Path, recipe: Recipe, *, resume: bool, overwrite: bool, accept_changes: bool = False
+    folder: Path,
+    recipe: Recipe,
+    *,
+    resume: bool,
+    overwrite: bool,
+    accept_changes: bool = False,
 ) -> tuple[Checkpoint | None, list[Change]]:
     """The checkpoint in `folder` to go on from, or None to start anew, and the settings that `recipe` changes.
 
@@ -36,23 +41,41 @@ def check(
             training run wrote; or the checkpoint is damaged, or of another recipe (the settings that differ are named).
     """
     if resume and overwrite:
-        raise InputError("resume=True goes on, overwrite=True discards: give one of them")
+        raise InputError(
+            "resume=True goes on, overwrite=True discards: give one of them"
+        )
     if accept_changes and not resume:
-        raise InputError("accept_changes=True changes a run that goes on: it needs resume=True")
+        raise InputError(
+            "accept_changes=True changes a run that goes on: it needs resume=True"
+        )
     if folder.is_file():
         raise InputError(f"{folder} is a file; --out names a folder")
     if resume and (folder / CHECKPOINT).exists():
         checkpoint = load(folder / CHECKPOINT)
-        return checkpoint, _changes(folder / CHECKPOINT, checkpoint, recipe, accept_changes)
-    present = sorted(path.name for path in folder.iterdir() if not is_scrap(path)) if folder.is_dir() else []
+        return checkpoint, _changes(
+            folder / CHECKPOINT, checkpoint, recipe, accept_changes
+        )
+    present = (
+        sorted(path.name for path in folder.iterdir() if not is_scrap(path))
+        if folder.is_dir()
+        else []
+    )
     strangers = [name for name in present if name not in OWN]
     begun = {*present} <= {*FIRST}  # killed before its first checkpoint
     if present and not (overwrite or (resume and begun)):
-        what = "a run" if CHECKPOINT in present or {*MODEL} <= {*present} else present[0]
-        on = "There is no checkpoint to go on from" if resume else "To go on with it: resume=True"
+        what = (
+            "a run" if CHECKPOINT in present or {*MODEL} <= {*present} else present[0]
+        )
+        on = (
+            "There is no checkpoint to go on from"
+            if resume
+            else "To go on with it: resume=True"
+        )
         raise InputError(f"{folder} holds {what}. {on}. {ANEW}")
     if strangers:
-        raise InputError(f"{folder} holds {strangers[0]}, which no training run wrote; use another --out")
+        raise InputError(
+            f"{folder} holds {strangers[0]}, which no training run wrote; use another --out"
+        )
     return None, []
 
 
@@ -61,14 +84,19 @@ def clear(folder: Path, *, keep: Collection[str]) -> None:
 
     Only the process that holds the folder may call this.
     """
-    for path in [*filter(is_scrap, folder.iterdir()), *(folder / name for name in OWN if name not in keep)]:
+    for path in [
+        *filter(is_scrap, folder.iterdir()),
+        *(folder / name for name in OWN if name not in keep),
+    ]:
         if path.is_dir():
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
 
 
-def _changes(path: Path, checkpoint: Checkpoint, recipe: Recipe, accept: bool) -> list[Change]:
+def _changes(
+    path: Path, checkpoint: Checkpoint, recipe: Recipe, accept: bool
+) -> list[Change]:
     """The settings in which `recipe` differs from the checkpoint's; InputError unless `accept` allows all of them."""
     changes = recipe.changes(checkpoint.recipe)
     fixed = [change.setting for change in changes if change.setting in LASTING]

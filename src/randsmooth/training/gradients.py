@@ -36,12 +36,16 @@ class GradientNorms:
     @property
     def easy(self) -> float:
         """Mean norm of images with p_A > 1/2; NaN if there are none."""
-        return float(np.mean(easy)) if len(easy := self.norms[self.p_a > 0.5]) else np.nan
+        return (
+            float(np.mean(easy)) if len(easy := self.norms[self.p_a > 0.5]) else np.nan
+        )
 
     @property
     def hard(self) -> float:
         """Mean norm of images with p_A < 1/2; NaN if there are none."""
-        return float(np.mean(hard)) if len(hard := self.norms[self.p_a < 0.5]) else np.nan
+        return (
+            float(np.mean(hard)) if len(hard := self.norms[self.p_a < 0.5]) else np.nan
+        )
 
 
 def gradient_norms(
@@ -76,9 +80,17 @@ def gradient_norms(
         InputError: `indices` is empty, or the method needs a teacher's predictions and `targets` is None.
     """
     if not len(indices):
-        raise InputError("no image given: name at least one position in the training split")
-    chosen, network, stream = torch.as_tensor(indices), copy.deepcopy(model).eval(), Stream(seed, "gradients")
-    p_a = make_probe(network, images, GaussianNoise(sigma), stream.at(0), images.device)(chosen, noises)
+        raise InputError(
+            "no image given: name at least one position in the training split"
+        )
+    chosen, network, stream = (
+        torch.as_tensor(indices),
+        copy.deepcopy(model).eval(),
+        Stream(seed, "gradients"),
+    )
+    p_a = make_probe(
+        network, images, GaussianNoise(sigma), stream.at(0), images.device
+    )(chosen, noises)
     norms = []
     for index in chosen:
         x, y = images.batch(index[None])
@@ -88,16 +100,36 @@ def gradient_norms(
             noise = attack.walk(network, x, y, noise).points
         u = torch.rand(1, generator=own.at(1).torch()).to(x.device)
         target = None if targets is None else targets[index][None].to(images.device)
-        loss = method.loss(network, x, y, noise, LossInputs(u=u, target=target, sigma=sigma)).total
-        gradients = torch.autograd.grad(loss, [*network.parameters()], allow_unused=True)
-        norms.append(float(torch.stack([g.double().square().sum() for g in gradients if g is not None]).sum().sqrt()))
+        loss = method.loss(
+            network, x, y, noise, LossInputs(u=u, target=target, sigma=sigma)
+        ).total
+        gradients = torch.autograd.grad(
+            loss, [*network.parameters()], allow_unused=True
+        )
+        norms.append(
+            float(
+                torch.stack(
+                    [g.double().square().sum() for g in gradients if g is not None]
+                )
+                .sum()
+                .sqrt()
+            )
+        )
     return GradientNorms(p_a.double().numpy() / noises, np.array(norms))
 
 
 def before_and_after(
-    model: nn.Module, attack: Amplify, images: Images, indices: Sequence[int], sigma: float, *, seed: int = 0
+    model: nn.Module,
+    attack: Amplify,
+    images: Images,
+    indices: Sequence[int],
+    sigma: float,
+    *,
+    seed: int = 0,
 ) -> tuple[GradientNorms, GradientNorms]:
     """Norms of the Gaussian loss's gradient, before and after the noises are attacked (Sun et al. 2025, figure 5)."""
     plain = Gaussian(m=attack.m)
     before = gradient_norms(model, plain, images, indices, sigma, seed=seed)
-    return before, gradient_norms(model, plain, images, indices, sigma, attack=attack, seed=seed)
+    return before, gradient_norms(
+        model, plain, images, indices, sigma, attack=attack, seed=seed
+    )

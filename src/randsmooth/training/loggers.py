@@ -31,7 +31,9 @@ class RunEvents(TensorBoardLogger):
     def __init__(self, folder: Path, first_step: int) -> None:
         super().__init__(folder, name="", version=EVENTS, purge_step=first_step)
 
-    def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
+    def log_metrics(
+        self, metrics: Mapping[str, float], step: int | None = None
+    ) -> None:
         """As Lightning's own, which hides an OSError behind a ValueError."""
         for name, value in metrics.items():
             self.experiment.add_scalar(name, value, step)
@@ -40,7 +42,10 @@ class RunEvents(TensorBoardLogger):
         """For the tab HPARAMS, which lists all curves beside them if no metrics are named."""
         from torch.utils.tensorboard.summary import hparams
 
-        plain = {name: value if isinstance(value, int | float | str) else str(value) for name, value in params.items()}
+        plain = {
+            name: value if isinstance(value, int | float | str) else str(value)
+            for name, value in params.items()
+        }
         _, began, _ = hparams(plain, {})
         self.experiment.file_writer.add_summary(began)
 
@@ -57,10 +62,16 @@ class RunMetrics(Logger):
         self.folder = folder / METRICS
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / "metrics.csv"
-        earlier = pd.read_csv(path).query(f"step < {first_step}") if first_step and path.exists() else []
+        earlier = (
+            pd.read_csv(path).query(f"step < {first_step}")
+            if first_step and path.exists()
+            else []
+        )
         self.rows = [pd.DataFrame(earlier)]
 
-    def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
+    def log_metrics(
+        self, metrics: Mapping[str, float], step: int | None = None
+    ) -> None:
         self.rows.append(pd.DataFrame([{"step": step, **metrics}]))
 
     def log_hyperparams(self, params: Any, *args: Any, **kwargs: Any) -> None:
@@ -69,18 +80,25 @@ class RunMetrics(Logger):
 
     def save(self) -> None:
         self.rows = [pd.concat(self.rows)]
-        write_atomically(self.folder / "metrics.csv", self.rows[0].to_csv(index=False).encode())
+        write_atomically(
+            self.folder / "metrics.csv", self.rows[0].to_csv(index=False).encode()
+        )
 
     def finalize(self, status: str) -> None:
         self.save()
 
 
 # Each is opened with the folder of the run, in which it has a place, and the first step that is still to be taken.
-LOGGERS: dict[str, Callable[[Path, int], Logger]] = {"tensorboard": RunEvents, "csv": RunMetrics}
+LOGGERS: dict[str, Callable[[Path, int], Logger]] = {
+    "tensorboard": RunEvents,
+    "csv": RunMetrics,
+}
 FILES = {"tensorboard": EVENTS, "csv": METRICS}
 
 
-def check_loggers(loggers: str | Logger | Sequence[str | Logger] | None) -> list[str | Logger] | None:
+def check_loggers(
+    loggers: str | Logger | Sequence[str | Logger] | None,
+) -> list[str | Logger] | None:
     """`loggers` as a list; None for the usual ones.
 
     Raises:
@@ -96,7 +114,9 @@ def check_loggers(loggers: str | Logger | Sequence[str | Logger] | None) -> list
     """
     if loggers is None:
         return None
-    listed: list[Any] = [*dict.fromkeys(loggers if isinstance(loggers, list | tuple) else [loggers])]
+    listed: list[Any] = [
+        *dict.fromkeys(loggers if isinstance(loggers, list | tuple) else [loggers])
+    ]
     for logger in listed:
         if isinstance(logger, str):
             check_known("logger", LOGGERS, logger)
@@ -111,7 +131,10 @@ def check_loggers(loggers: str | Logger | Sequence[str | Logger] | None) -> list
 
 @contextmanager
 def open_loggers(
-    loggers: Sequence[str | Logger] | None, folder: Path, hyperparameters: Mapping[str, Any], first_step: int = 0
+    loggers: Sequence[str | Logger] | None,
+    folder: Path,
+    hyperparameters: Mapping[str, Any],
+    first_step: int = 0,
 ) -> Iterator[LoggerGroup]:
     """The loggers, opened for a run and told its hyperparameters; at the end they are told how it ended.
 
@@ -139,14 +162,22 @@ def open_loggers(
             loggers = loggers or check_loggers("tensorboard") or []
     group, status, before = LoggerGroup([]), "failed", threading.excepthook
     # An OSError of a thread that writes is told by its logger, and needs no traceback besides.
-    threading.excepthook = lambda failed: None if isinstance(failed.exc_value, OSError) else before(failed)
+    threading.excepthook = lambda failed: (
+        None if isinstance(failed.exc_value, OSError) else before(failed)
+    )
     try:
         for each in loggers:
             name = each if isinstance(each, str) else type(each).__name__
             # Whatever the client of a tracker raises.
-            with refused(f"the logger {name} cannot be started (the run can go without it: name other loggers)"):
-                logger = LOGGERS[each](folder, first_step) if isinstance(each, str) else each
-                with suppress(NotImplementedError):  # Fabric's own CSVLogger has no place for them
+            with refused(
+                f"the logger {name} cannot be started (the run can go without it: name other loggers)"
+            ):
+                logger = (
+                    LOGGERS[each](folder, first_step) if isinstance(each, str) else each
+                )
+                with suppress(
+                    NotImplementedError
+                ):  # Fabric's own CSVLogger has no place for them
                     logger.log_hyperparams(dict(hyperparameters))
             group.loggers.append(logger)
         yield group
@@ -174,7 +205,11 @@ class LoggerGroup:
 
     def log_metrics(self, metrics: Mapping[str, float], step: int) -> None:
         """Log scalars by name at a step of the optimiser."""
-        self.each(lambda logger: logger.log_metrics({name: float(value) for name, value in metrics.items()}, step))
+        self.each(
+            lambda logger: logger.log_metrics(
+                {name: float(value) for name, value in metrics.items()}, step
+            )
+        )
 
     def log_histograms(self, histograms: Mapping[str, Tensor], step: int) -> None:
         """Log distributions of values by name: to TensorBoard, the only one that draws them by itself."""

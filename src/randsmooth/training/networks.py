@@ -20,14 +20,33 @@ def new_model(recipe: Recipe, spec: DatasetSpec) -> Classifier | Denoiser:
     A denoiser has the weights of the one to start from, if any.
     """
     unsaid = {"noise"} if recipe.noise is None else set()
-    provenance = recipe.model_dump(mode="json", exclude=unsaid) | {"versions": versions()}
-    with torch.random.fork_rng(devices=[]):  # architectures take their initial weights from torch's global generator
-        torch.default_generator.manual_seed(Stream(recipe.seed, "train/init").torch().initial_seed())
+    provenance = recipe.model_dump(mode="json", exclude=unsaid) | {
+        "versions": versions()
+    }
+    with torch.random.fork_rng(
+        devices=[]
+    ):  # architectures take their initial weights from torch's global generator
+        torch.default_generator.manual_seed(
+            Stream(recipe.seed, "train/init").torch().initial_seed()
+        )
         if not isinstance(recipe, DenoiserRecipe):
-            facts: dict[str, Any] = {"classes": spec.classes, "shape": spec.shape, "mean": spec.mean, "std": spec.std}
-            extra = recipe.smoothing.shape(spec.shape)[0] - spec.shape[0] if recipe.smoothing else 0
-            return Classifier(arch=recipe.arch, **facts, extra_channels=extra, provenance=provenance)
-        denoiser = Denoiser(channels=spec.shape[0], arch=recipe.arch, provenance=provenance)
+            facts: dict[str, Any] = {
+                "classes": spec.classes,
+                "shape": spec.shape,
+                "mean": spec.mean,
+                "std": spec.std,
+            }
+            extra = (
+                recipe.smoothing.shape(spec.shape)[0] - spec.shape[0]
+                if recipe.smoothing
+                else 0
+            )
+            return Classifier(
+                arch=recipe.arch, **facts, extra_channels=extra, provenance=provenance
+            )
+        denoiser = Denoiser(
+            channels=spec.shape[0], arch=recipe.arch, provenance=provenance
+        )
     if recipe.start is not None:
         denoiser.load_state_dict(other_models(recipe, spec)["start"].state_dict())
     return denoiser
@@ -48,7 +67,9 @@ def other_models(recipe: Recipe, spec: DatasetSpec) -> dict[str, Classifier | De
             model = Denoiser.load(source) if key == "start" else models.load(source)
         except InputError as error:
             raise InputError(f"{key}: {error}") from error
-        needed: dict[str, Any] = {"shape": [*spec.shape]} | ({"classes": [*spec.classes]} if noise else {})
+        needed: dict[str, Any] = {"shape": [*spec.shape]} | (
+            {"classes": [*spec.classes]} if noise else {}
+        )
         if key == "start":
             needed = Denoiser(arch=recipe.arch, channels=spec.shape[0]).config
             needed.pop("provenance")
@@ -59,18 +80,30 @@ def other_models(recipe: Recipe, spec: DatasetSpec) -> dict[str, Classifier | De
                     f"needs {shown(need)}: name a model made for it"
                 )
         if noise:
-            _check_noise(f"{key}={source!r}", model, None if noise == "of the model" else recipe)
+            _check_noise(
+                f"{key}={source!r}", model, None if noise == "of the model" else recipe
+            )
         found[key] = model.requires_grad_(False)
     return found
 
 
-def _check_noise(which: str, model: Classifier | Denoiser, wanted: Recipe | None) -> None:
+def _check_noise(
+    which: str, model: Classifier | Denoiser, wanted: Recipe | None
+) -> None:
     """Raise InputError unless the model records under which noise it was trained; or the one `wanted`, if it does."""
-    own = {name: value for name in ("noise", "sigma") if (value := model.provenance.get(name)) is not None}
+    own = {
+        name: value
+        for name in ("noise", "sigma")
+        if (value := model.provenance.get(name)) is not None
+    }
     if not own and wanted is not None:
         return
     if (found := noise_said(own)) is None:
-        raise InputError(f"{which} does not record under which noise it was trained: name a model that does")
+        raise InputError(
+            f"{which} does not record under which noise it was trained: name a model that does"
+        )
     if wanted is not None and found != wanted.smoothing:
         now = wanted.smoothing.text if wanted.smoothing else "none"
-        raise InputError(f"{which} was trained under {found.text}, this run is under {now}")
+        raise InputError(
+            f"{which} was trained under {found.text}, this run is under {now}"
+        )

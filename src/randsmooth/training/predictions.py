@@ -35,7 +35,9 @@ SAMPLES = 2048  # noisy copies of an image that a teacher is asked about at a ti
 SAVE_EVERY = 30.0  # seconds
 
 
-def seen(x: Tensor, noise: Noise | None, m: int, stream: Stream) -> tuple[Tensor, Tensor]:
+def seen(
+    x: Tensor, noise: Noise | None, m: int, stream: Stream
+) -> tuple[Tensor, Tensor]:
     """What a network sees of images x (B, C, H, W): (B, ...) without noise, and (m, B, ...) what m copies add to that.
 
     What is drawn for an image depends on its place among the B.
@@ -46,7 +48,11 @@ def seen(x: Tensor, noise: Noise | None, m: int, stream: Stream) -> tuple[Tensor
         >>> clear.shape, (clear + noise)[:, :, -1].sum(dim=(2, 3)).unique().tolist()  # pixels that a copy shows
         (torch.Size([3, 2, 8, 8]), [5.0])
     """
-    return (x, x.new_zeros(m, *x.shape)) if noise is None else (noise.clear(x), noise.offsets(x, m, stream))
+    return (
+        (x, x.new_zeros(m, *x.shape))
+        if noise is None
+        else (noise.clear(x), noise.offsets(x, m, stream))
+    )
 
 
 def make_probe(
@@ -66,15 +72,27 @@ def make_probe(
     """
 
     def probe(
-        indices: Tensor, m: int, of: str | None = None, *, augmented: bool = False, enough: int | None = None
+        indices: Tensor,
+        m: int,
+        of: str | None = None,
+        *,
+        augmented: bool = False,
+        enough: int | None = None,
     ) -> Tensor:
-        network, own = model if of is None else models.load(of, device=device), stream.at(m)
+        network, own = (
+            model if of is None else models.load(of, device=device),
+            stream.at(m),
+        )
         chunks = indices.split(IMAGES)
         mine = range(ranks.rank, len(chunks), ranks.number)
         counts = torch.zeros(len(indices), dtype=torch.int64, device=device)
 
         def crops(k: int) -> Draws | None:
-            return Draws(own.at(AUGMENT, mine[k]).torch(images.device)) if augmented else None
+            return (
+                Draws(own.at(AUGMENT, mine[k]).torch(images.device))
+                if augmented
+                else None
+            )
 
         with frozen(network), torch.inference_mode():
             batches = images.batches([chunks[chunk] for chunk in mine], crops)
@@ -82,13 +100,19 @@ def make_probe(
                 right = counts[chunk * IMAGES :][: len(x)]
                 for copy in range(m):
                     left: Any = slice(None)
-                    if enough is not None:  # those of which it is open whether `enough` of all m will be right
-                        left = ((right < enough) & (copy - right <= m - enough)).nonzero()[:, 0]
+                    if (
+                        enough is not None
+                    ):  # those of which it is open whether `enough` of all m will be right
+                        left = (
+                            (right < enough) & (copy - right <= m - enough)
+                        ).nonzero()[:, 0]
                     labels = y[left]
                     if len(labels) == 0:
                         break
                     clear, drawn = seen(x, noise, 1, own.at(0, chunk, copy))
-                    right[left] += network((clear + drawn[0])[left]).argmax(dim=-1) == labels
+                    right[left] += (
+                        network((clear + drawn[0])[left]).argmax(dim=-1) == labels
+                    )
                     asked(len(labels))
         return ranks.sum(counts).cpu()
 
@@ -125,7 +149,10 @@ class SmoothedTeacher:
         answers = self.ranks.first(lambda: self._stored(about, model.num_classes))
         counts, done = answers.counts, answers.done
         images, saved = len(self.images), time.monotonic()
-        with self.progress("ask the teacher", images, "images") as reporter, frozen(model):
+        with (
+            self.progress("ask the teacher", images, "images") as reporter,
+            frozen(model),
+        ):
             reporter.skip(done)
             for first in range(done, images, self.ranks.number):
                 last = min(first + self.ranks.number, images)
@@ -134,8 +161,13 @@ class SmoothedTeacher:
                     counts[own] = self._count(model, own, n, augmented)
                 counts[first:last] = self.ranks.sum(counts[first:last]).cpu()
                 reporter.advance(last - first)
-                if self.ranks.is_first and (last == images or time.monotonic() - saved > SAVE_EVERY):
-                    write_signed(self.run / TEACHER, {"counts": counts, "done": last, "about": about})
+                if self.ranks.is_first and (
+                    last == images or time.monotonic() - saved > SAVE_EVERY
+                ):
+                    write_signed(
+                        self.run / TEACHER,
+                        {"counts": counts, "done": last, "about": about},
+                    )
                     saved = time.monotonic()
         return counts.float() / n
 
@@ -145,24 +177,42 @@ class SmoothedTeacher:
         stream = Stream(self.recipe.seed, "train/teacher-augment").at(i)
         crop = Draws(stream.torch(self.images.device)) if augmented else None
         x, _ = self.images.batch(torch.tensor([i]), crop)
-        stream, noise = Stream(self.recipe.seed, "train/teacher").at(i), noise_said(model.provenance)
+        stream, noise = (
+            Stream(self.recipe.seed, "train/teacher").at(i),
+            noise_said(model.provenance),
+        )
         counts = torch.zeros(model.num_classes, dtype=torch.int64, device=self.device)
         for block, first in enumerate(range(0, n, SAMPLES)):
             clear, drawn = seen(x, noise, min(SAMPLES, n - first), stream.at(block))
-            counts += F.one_hot(model((clear + drawn)[:, 0]).argmax(dim=-1), model.num_classes).sum(dim=0)
+            counts += F.one_hot(
+                model((clear + drawn)[:, 0]).argmax(dim=-1), model.num_classes
+            ).sum(dim=0)
         return counts.cpu()
 
     def _about(self, model: Classifier, n: int, augmented: bool) -> dict[str, str]:
         """What the predictions depend on."""
         recipe, augment = self.recipe, self.images.spec.augment if augmented else "none"
         noise = model.provenance.get("noise") or model.provenance["sigma"]
-        facts = {"weights": models.weights_hash(model), "n": n, "sigma": noise, "seed": recipe.seed}
-        facts |= {"dataset": without_credentials(recipe.dataset), "take": recipe.take, "augment": augment}
+        facts = {
+            "weights": models.weights_hash(model),
+            "n": n,
+            "sigma": noise,
+            "seed": recipe.seed,
+        }
+        facts |= {
+            "dataset": without_credentials(recipe.dataset),
+            "take": recipe.take,
+            "augment": augment,
+        }
         return {key: str(value) for key, value in facts.items()}
 
     def _stored(self, about: dict[str, str], classes: int) -> Answers:
         """The stored answers, if they depend on what `about` says; else none."""
-        none = Answers(counts=torch.zeros((len(self.images), classes), dtype=torch.int64), done=0, about=about)
+        none = Answers(
+            counts=torch.zeros((len(self.images), classes), dtype=torch.int64),
+            done=0,
+            about=about,
+        )
         try:
             found = read_signed(self.run / TEACHER, Answers)
         except FileNotFoundError:
@@ -170,7 +220,11 @@ class SmoothedTeacher:
         except InputError as error:
             warnings.warn(f"{error}, so the teacher is asked anew", Note, stacklevel=2)
             return none
-        return found if (found.about, found.counts.shape) == (about, none.counts.shape) else none
+        return (
+            found
+            if (found.about, found.counts.shape) == (about, none.counts.shape)
+            else none
+        )
 
 
 def stored_predictions(run: Path) -> Tensor | None:
@@ -184,8 +238,12 @@ def stored_predictions(run: Path) -> Tensor | None:
     except FileNotFoundError:
         return None
     n = counts.sum(dim=-1, keepdim=True)
-    if counts.ndim != 2 or bool((counts < 0).any() or (n < 1).any() or (n != n[0]).any()):
-        raise InputError(f"{run / TEACHER} does not hold answers on every image: train with --resume to ask anew")
+    if counts.ndim != 2 or bool(
+        (counts < 0).any() or (n < 1).any() or (n != n[0]).any()
+    ):
+        raise InputError(
+            f"{run / TEACHER} does not hold answers on every image: train with --resume to ask anew"
+        )
     return counts.float() / n
 
 

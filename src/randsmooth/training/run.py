@@ -112,28 +112,68 @@ def train(
         ('gaussian', 10, ['cross_entropy', 'easy_share', 'epoch', 'hard_share', 'lr', 'seconds'])
     """
     loggers, progress = check_loggers(logger), chosen_progress(progress)
-    kind = DenoiserSettings if isinstance(settings, DenoiserSettings) else TrainingSettings  # from `train_denoiser`
+    kind = (
+        DenoiserSettings if isinstance(settings, DenoiserSettings) else TrainingSettings
+    )  # from `train_denoiser`
     chosen = settings_from(kind, settings, fields)
     placement = ranked.placed(device, devices, nodes, sync_batch_norm)
     recipe, notes, spec, own = _resolved(dataset, chosen, device)
-    asked = {key: models.weights_hash(model) for key, model in other_models(recipe, spec).items()}
+    asked = {
+        key: models.weights_hash(model)
+        for key, model in other_models(recipe, spec).items()
+    }
     recipe = recipe.model_copy(update={"asked": asked})
     verb = "train" if kind is TrainingSettings else "train-denoiser"
-    where = {"dataset": recipe.dataset, "device": device, **placement.model_dump(exclude_defaults=True)}
-    written = {"verb": verb, **where, **chosen.model_dump(mode="json", exclude_none=True)}
-    written = {name: without_credentials(value) if isinstance(value, str) else value for name, value in written.items()}
+    where = {
+        "dataset": recipe.dataset,
+        "device": device,
+        **placement.model_dump(exclude_defaults=True),
+    }
+    written = {
+        "verb": verb,
+        **where,
+        **chosen.model_dump(mode="json", exclude_none=True),
+    }
+    written = {
+        name: without_credentials(value) if isinstance(value, str) else value
+        for name, value in written.items()
+    }
     flags = {"resume": resume, "overwrite": overwrite}
     # The first rank alone opens and writes the folder.
-    with delivered(out, folder=True, **flags) if ranked.leads() else nullcontext(Path(os.devnull)) as folder:
+    with (
+        delivered(out, folder=True, **flags)
+        if ranked.leads()
+        else nullcontext(Path(os.devnull)) as folder
+    ):
         flags["accept_changes"] = accept_changes
-        run = Run(recipe, spec, own, placement, folder, written, notes, flags, loggers, callback, progress)
+        run = Run(
+            recipe,
+            spec,
+            own,
+            placement,
+            folder,
+            written,
+            notes,
+            flags,
+            loggers,
+            callback,
+            progress,
+        )
         if placement.number == 1 or ranked.started():
             return cast(Classifier, take_part(run))
         ranked.launch(placement.number, partial(take_part, run), callback)
-        return cast(Classifier, type(new_model(recipe, spec)).load(folder, placement.own_device))
+        return cast(
+            Classifier, type(new_model(recipe, spec)).load(folder, placement.own_device)
+        )
 
 
-def train_denoiser(dataset: Any, settings: DenoiserSettings | None = None, *, out: Place, **options: Any) -> Denoiser:
+def train_denoiser(
+    dataset: Any,
+    settings: DenoiserSettings | None = None,
+    *,
+    out: Place,
+    **options: Any,
+) -> Denoiser:
     """Train a denoiser on `dataset` into the folder `out`, and return it in eval mode (Salman et al., NeurIPS 2020).
 
     A folder is written as by `train`, and read by `models.load_denoiser`. On `objective="mse"` it learns clean images,
@@ -189,7 +229,9 @@ def _resolved(
             "x + noise in torch, or an estimator on noisy rows, and certify that"
         )
     if isinstance(settings, DenoiserSettings):
-        recipe_of_denoiser, notes = resolve_denoiser(name, settings, spec, device=device)
+        recipe_of_denoiser, notes = resolve_denoiser(
+            name, settings, spec, device=device
+        )
         return recipe_of_denoiser, notes, spec, own
     if not spec.classes:
         raise InputError(
@@ -212,10 +254,16 @@ def _held(images: Images) -> Images:
     if not images.streams:
         return images
     if len(images) * int(torch.tensor(images.spec.shape).prod()) * 4 > IN_MEMORY_BYTES:
-        raise InputError(f"{images.spec.name} does not fit into memory: train from a folder, tar or Parquet files")
-    pixels = torch.cat([x for x, _ in images.batches(torch.arange(len(images)).split(TOGETHER))])
+        raise InputError(
+            f"{images.spec.name} does not fit into memory: train from a folder, tar or Parquet files"
+        )
+    pixels = torch.cat(
+        [x for x, _ in images.batches(torch.arange(len(images)).split(TOGETHER))]
+    )
     labels = images.labels_at(torch.arange(len(images)))
-    spec = dataclasses.replace(images.spec, classes=images.spec.classes or numbered(labels))
+    spec = dataclasses.replace(
+        images.spec, classes=images.spec.classes or numbered(labels)
+    )
     return TensorImages(spec, images.split, pixels, labels, images.device)
 
 
@@ -265,32 +313,71 @@ def take_part(run: Run) -> Classifier | Denoiser:
         if not ranks.is_first:
             run = dataclasses.replace(run, loggers=[], callback=None, progress=silent)
         recipe, checkpoint = ranks.first(partial(begin, run))
-        model = new_model(recipe, run.spec)  # before the data are decoded, to refuse an unknown architecture at once
-        classifier = other_models(recipe, run.spec).get("classifier") if isinstance(recipe, DenoiserRecipe) else None
+        model = new_model(
+            recipe, run.spec
+        )  # before the data are decoded, to refuse an unknown architecture at once
+        classifier = (
+            other_models(recipe, run.spec).get("classifier")
+            if isinstance(recipe, DenoiserRecipe)
+            else None
+        )
         images = training_images(recipe, fabric.device, run.own)
         _check_parts(recipe, len(images), ranks)
         ranks.check_alike(versions() | {"training data": fingerprint(images)})
-        model.load_state_dict(ranks.first(model.state_dict))  # another processor may round initial weights differently
+        model.load_state_dict(
+            ranks.first(model.state_dict)
+        )  # another processor may round initial weights differently
         if run.placement.sync_batch_norm and not ranks.alone:
             model = nn.SyncBatchNorm.convert_sync_batchnorm(model)
         ranks.first(lambda: take_folder(stack, run, begun=checkpoint is not None))
         schedule = recipe.build_method().schedule()
-        schedule.prepare(SmoothedTeacher(recipe, images, run.folder, fabric.device, run.progress, ranks))
-        plain, total = recipe.epochs * len(images), sum(work(schedule, e, len(images)) for e in range(recipe.epochs))
-        reporter = stack.enter_context(run.progress(f"train {recipe.method}", total, "images"))
-        for note in (recipe.summary(), *run.placement.notes(), *run.notes, *recipe.changed):
+        schedule.prepare(
+            SmoothedTeacher(
+                recipe, images, run.folder, fabric.device, run.progress, ranks
+            )
+        )
+        plain, total = (
+            recipe.epochs * len(images),
+            sum(work(schedule, e, len(images)) for e in range(recipe.epochs)),
+        )
+        reporter = stack.enter_context(
+            run.progress(f"train {recipe.method}", total, "images")
+        )
+        for note in (
+            recipe.summary(),
+            *run.placement.notes(),
+            *run.notes,
+            *recipe.changed,
+        ):
             reporter.say(note)
         if total > plain:
             reporter.say(
                 f"before some epochs {recipe.method} asks about noisy copies of the images, about as much work as "
                 f"training on {total - plain:,} more: the count of images includes them"
             )
-        trainer = Trainer(recipe, images, model, schedule, run.folder, fabric, reporter, classifier, ranks)
+        trainer = Trainer(
+            recipe,
+            images,
+            model,
+            schedule,
+            run.folder,
+            fabric,
+            reporter,
+            classifier,
+            ranks,
+        )
         if checkpoint is not None:
             trainer.restore(checkpoint)
             reporter.say(f"resumed after epoch {checkpoint.epoch} of {recipe.epochs}")
-            reporter.skip(sum(work(schedule, epoch, len(images)) for epoch in range(checkpoint.epoch)))
-        with open_loggers(run.loggers, run.folder, recipe.flat(), trainer.steps_taken) as loggers:
+            reporter.skip(
+                sum(
+                    work(schedule, epoch, len(images))
+                    for epoch in range(checkpoint.epoch)
+                )
+            )
+        with open_loggers(
+            run.loggers, run.folder, recipe.flat(), trainer.steps_taken
+        ) as loggers:
             trainer.fit(loggers, run.callback)
         if ranks.is_first:
             models.save(model, run.folder)
@@ -300,12 +387,18 @@ def take_part(run: Run) -> Classifier | Denoiser:
 def begin(run: Run) -> tuple[Recipe, Checkpoint | None]:
     """Check the folder against what is asked for; the recipe with what was changed, and where to go on from."""
     recipe, placement = run.recipe, run.placement
-    if placement.number > 1 and not placement.sync_batch_norm and ranked.batch_norms(new_model(recipe, run.spec)):
+    if (
+        placement.number > 1
+        and not placement.sync_batch_norm
+        and ranked.batch_norms(new_model(recipe, run.spec))
+    ):
         recipe = recipe.model_copy(update={"batch_norm_devices": placement.number})
     checkpoint, changes = check(run.folder, recipe, **run.flags)
     if checkpoint is not None:
         changed = tuple(each.after(checkpoint.epoch) for each in changes)
-        recipe = recipe.model_copy(update={"changed": (*checkpoint.recipe.get("changed", ()), *changed)})
+        recipe = recipe.model_copy(
+            update={"changed": (*checkpoint.recipe.get("changed", ()), *changed)}
+        )
     return recipe.model_copy(update={"threads": torch.get_num_threads()}), checkpoint
 
 
@@ -326,18 +419,31 @@ def take_folder(stack: ExitStack, run: Run, *, begun: bool) -> None:
     """
     make_folder(run.folder)
     stack.enter_context(claimed(run.folder))
-    teacher = "of the model" in run.recipe.folders().values()  # which predicts under its own noise
+    teacher = (
+        "of the model" in run.recipe.folders().values()
+    )  # which predicts under its own noise
     clear(run.folder, keep=OWN if begun else [TEACHER] * teacher)
     if not (run.folder / SETTINGS).exists():
         write_atomically(
-            run.folder / SETTINGS, yaml.safe_dump(run.settings, sort_keys=False, allow_unicode=True).encode()
+            run.folder / SETTINGS,
+            yaml.safe_dump(run.settings, sort_keys=False, allow_unicode=True).encode(),
         )
 
 
-def training_images(recipe: Recipe, device: torch.device, own: Images | None = None) -> Images:
+def training_images(
+    recipe: Recipe, device: torch.device, own: Images | None = None
+) -> Images:
     """The images to train on: `own` ones, or those of the recipe's data set."""
-    images = own.to(device) if own else data.load(recipe.dataset, "train", device=device, **recipe.reading)
-    return images if recipe.take is None else images.subset(data.take(len(images), recipe.take))
+    images = (
+        own.to(device)
+        if own
+        else data.load(recipe.dataset, "train", device=device, **recipe.reading)
+    )
+    return (
+        images
+        if recipe.take is None
+        else images.subset(data.take(len(images), recipe.take))
+    )
 
 
 def fingerprint(images: Images) -> str:

@@ -47,27 +47,43 @@ class Optimisation(FrozenRecord):
 
     def lr_at(self, epoch: int) -> float:
         """The learning rate in `epoch`, counted from 0."""
-        return self.lr * self.lr_gamma ** sum(epoch >= milestone for milestone in self.lr_milestones)
+        return self.lr * self.lr_gamma ** sum(
+            epoch >= milestone for milestone in self.lr_milestones
+        )
 
     def stretched(self, epochs: int) -> Self:
         """The same schedule over a run of another length."""
-        there = {scaled(milestone, epochs / self.epochs) for milestone in self.lr_milestones}
+        there = {
+            scaled(milestone, epochs / self.epochs) for milestone in self.lr_milestones
+        }
         # A set, since two milestones at one epoch would multiply the learning rate twice.
-        milestones = tuple(sorted(milestone for milestone in there if milestone < epochs))
+        milestones = tuple(
+            sorted(milestone for milestone in there if milestone < epochs)
+        )
         return self.model_copy(update={"epochs": epochs, "lr_milestones": milestones})
 
     def summary(self) -> str:
         """The settings in one line."""
         epochs = f"{self.epochs} epoch{'s' * (self.epochs != 1)}"
-        at = f" (x{self.lr_gamma:g} at epochs {', '.join(map(str, self.lr_milestones))})" if self.lr_milestones else ""
+        at = (
+            f" (x{self.lr_gamma:g} at epochs {', '.join(map(str, self.lr_milestones))})"
+            if self.lr_milestones
+            else ""
+        )
         return f"{epochs}, lr {self.lr:g}{at}, batch {self.batch}, weight decay {self.weight_decay:g}"
 
     @field_validator("lr_milestones", mode="before")
     @classmethod
     def _rising(cls, value: Any) -> Any:
-        milestones: list[Any] = list(value) if isinstance(value, list | tuple) else [None]
-        if not all(type(each) is int and each > 0 for each in milestones) or milestones != sorted(set(milestones)):
-            raise InputError(f"lr_milestones={value!r} must be epochs above 0 in rising order, such as [50, 100]")
+        milestones: list[Any] = (
+            list(value) if isinstance(value, list | tuple) else [None]
+        )
+        if not all(
+            type(each) is int and each > 0 for each in milestones
+        ) or milestones != sorted(set(milestones)):
+            raise InputError(
+                f"lr_milestones={value!r} must be epochs above 0 in rising order, such as [50, 100]"
+            )
         return tuple(milestones)
 
 

@@ -100,12 +100,17 @@ class TrainingSettings(Reading):
     @model_validator(mode="after")
     def _usable(self) -> Self:
         self.__dict__.update(one_form(self.sigma, self.noise))
-        if self.sigma not in (None, 0.0):  # 0 is training without noise, which `resolve` allows the methods that can
+        if self.sigma not in (
+            None,
+            0.0,
+        ):  # 0 is training without noise, which `resolve` allows the methods that can
             check_sigma(self.sigma)
         if self.method is not None:
             METHODS.check(self.method)
         if self.preset is not None:
-            from randsmooth.training.presets import named  # which reads the papers' files
+            from randsmooth.training.presets import (
+                named,
+            )  # which reads the papers' files
 
             named(self.preset)
         return self

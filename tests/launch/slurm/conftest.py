@@ -65,7 +65,14 @@ def command(folder: Path) -> Command:
     def run(words: str, *, code: int = 0) -> subprocess.CompletedProcess[str]:
         whole = [sys.executable, "-m", "randsmooth", *words.split()]
         environment = os.environ | {"COLUMNS": "200"}
-        done = subprocess.run(whole, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(
+            whole,
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
         assert done.returncode == code, done.stdout + done.stderr
         return done
 

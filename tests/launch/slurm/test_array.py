@@ -20,12 +20,17 @@ from real_slurm import Slurm
 
 pytestmark = pytest.mark.slow
 
-SUBMIT = f"certify {CERTIFY} --slurm --array 4 --partition low --time 10 --out many.parquet"
+SUBMIT = (
+    f"certify {CERTIFY} --slurm --array 4 --partition low --time 10 --out many.parquet"
+)
 
 
 def running(folder: Path, least: int = 1) -> Jobs:
     """Once so many images are certified, and some are not; the jobs."""
-    shards, jobs = ShardFolder(folder / "many.parquet", 4), Jobs(shards_path(folder / "many.parquet"))
+    shards, jobs = (
+        ShardFolder(folder / "many.parquet", 4),
+        Jobs(shards_path(folder / "many.parquet")),
+    )
     deadline = time.monotonic() + 120
     while shards.certified(12) < least:
         assert time.monotonic() < deadline, jobs.alive()
@@ -41,10 +46,15 @@ def wait_for_table(folder: Path, like: str = "") -> Jobs:
     return jobs
 
 
-def test_an_array_makes_the_table_of_one_process(folder: Path, command: Command) -> None:
+def test_an_array_makes_the_table_of_one_process(
+    folder: Path, command: Command
+) -> None:
     command(f"certify {CERTIFY} --out one.parquet")
     said = command(SUBMIT).stdout
-    assert re.match(r"5 tasks submitted now\nto stop: scancel (\d+) (\d+); the same command then goes on\n", said), said
+    assert re.match(
+        r"5 tasks submitted now\nto stop: scancel (\d+) (\d+); the same command then goes on\n",
+        said,
+    ), said
     wait_for_table(folder, like="one.parquet")
     assert len([*(folder / "many.shards/slurm").glob("*_log.out")]) == 5
     assert command(SUBMIT).stdout.startswith("nothing is missing")
@@ -69,17 +79,28 @@ def test_tasks_that_are_queued_again_or_cancelled_go_on_where_they_were(
     wait_for_table(folder, like="one.parquet")
 
 
-def test_a_preempted_task_makes_way_and_goes_on(folder: Path, command: Command, cluster: Slurm) -> None:
+def test_a_preempted_task_makes_way_and_goes_on(
+    folder: Path, command: Command, cluster: Slurm
+) -> None:
     command(f"certify {CERTIFY} --out one.parquet")
     say_how_slow(folder, 0.5)
     command(SUBMIT)
     running(folder)
     say_how_slow(folder, 3600.0)  # no task ends before it has to make way
-    cluster.run("sbatch", "--wait", "--partition=high", "--cpus-per-task=2", "--output=/dev/null", "--wrap=sleep 2")
+    cluster.run(
+        "sbatch",
+        "--wait",
+        "--partition=high",
+        "--cpus-per-task=2",
+        "--output=/dev/null",
+        "--wrap=sleep 2",
+    )
     say_how_slow(folder, 0.0)
     wait_for_table(folder, like="one.parquet")
     logs = [path.read_text() for path in (folder / "many.shards/slurm").glob("*.out")]
-    assert any("DUE TO PREEMPTION" in log or "this job is preempted" in log for log in logs), logs
+    assert any(
+        "DUE TO PREEMPTION" in log or "this job is preempted" in log for log in logs
+    ), logs
 
 
 def test_a_task_that_fails_is_done_again(folder: Path, command: Command) -> None:
@@ -88,20 +109,26 @@ def test_a_task_that_fails_is_done_again(folder: Path, command: Command) -> None
     (folder / "many.shards/3-of-4.parquet.partial").write_text("no journal\n")
     command(SUBMIT)
     jobs = wait_for_table(folder)
-    assert "3-of-4.parquet.partial" in jobs.failure("3/4") and "(log: " in jobs.failure("3/4")
+    assert "3-of-4.parquet.partial" in jobs.failure("3/4") and "(log: " in jobs.failure(
+        "3/4"
+    )
     assert not (folder / "many.parquet").exists()
     (folder / "many.shards/3-of-4.parquet.partial").unlink()
     assert "2 tasks submitted now" in command(SUBMIT).stdout
     wait_for_table(folder, like="one.parquet")
 
 
-def test_what_slurm_refuses_leaves_nothing_behind(folder: Path, command: Command) -> None:
+def test_what_slurm_refuses_leaves_nothing_behind(
+    folder: Path, command: Command
+) -> None:
     done = command(SUBMIT.replace("--partition low", "--partition nosuch"), code=2)
     assert "Slurm refused: invalid partition specified: nosuch" in done.stderr
     assert {path.name for path in folder.iterdir()} == {"slow.py", "seconds"}
 
 
-def test_another_certification_is_not_mixed_with_one_that_runs(folder: Path, command: Command, cluster: Slurm) -> None:
+def test_another_certification_is_not_mixed_with_one_that_runs(
+    folder: Path, command: Command, cluster: Slurm
+) -> None:
     say_how_slow(folder, 0.5)
     command(SUBMIT)
     fewer = command(SUBMIT.replace("--array 4", "--array 3"), code=2).stderr
@@ -118,22 +145,36 @@ def test_another_certification_is_not_mixed_with_one_that_runs(folder: Path, com
     assert equal(read(folder / "many.parquet"), read(folder / "one.parquet"))
 
 
-def test_killed_tasks_are_queued_again_and_go_on(folder: Path, command: Command) -> None:
+def test_killed_tasks_are_queued_again_and_go_on(
+    folder: Path, command: Command
+) -> None:
     """DRILLS_SEED and DRILLS_TIMES repeat or change the drill."""
-    seed, times = (int(os.environ.get(name, usual)) for name, usual in (("DRILLS_SEED", "0"), ("DRILLS_TIMES", "3")))
+    seed, times = (
+        int(os.environ.get(name, usual))
+        for name, usual in (("DRILLS_SEED", "0"), ("DRILLS_TIMES", "3"))
+    )
     rng = random.Random(seed)
     command(f"certify {CERTIFY} --out one.parquet")
-    say_how_slow(folder, 0.6)  # ten seconds an image, so that no task ends before all are killed
+    say_how_slow(
+        folder, 0.6
+    )  # ten seconds an image, so that no task ends before all are killed
     command(SUBMIT)
     jobs = running(folder, least=0)
     for _ in range(times):
         time.sleep(rng.uniform(0, 8.0))
         while not (there := processes("submitit.core._submit", folder)):
-            assert jobs.alive(), f"the tasks of DRILLS_SEED={seed} ended before they could be killed"
+            assert jobs.alive(), (
+                f"the tasks of DRILLS_SEED={seed} ended before they could be killed"
+            )
             time.sleep(0.05)  # all of them wait for their next turn
         os.kill(rng.choice(there), signal.SIGKILL)
     say_how_slow(folder, 0.0)
     wait_for_table(folder, like="one.parquet")
     logs = [path.read_text() for path in (jobs.folder / "slurm").glob("*.out")]
-    assert sum(log.count("killed by signal 9: this task is queued again") for log in logs) == times
-    assert sum(log.count("Job completed successfully") for log in logs) == 5  # with the one that merges
+    assert (
+        sum(log.count("killed by signal 9: this task is queued again") for log in logs)
+        == times
+    )
+    assert (
+        sum(log.count("Job completed successfully") for log in logs) == 5
+    )  # with the one that merges

@@ -15,11 +15,17 @@ class Float64(Backend):
 
     name: ClassVar[str] = "float64"
 
-    def __init__(self, model: nn.Module, device: torch.device, precision: Precision) -> None:
+    def __init__(
+        self, model: nn.Module, device: torch.device, precision: Precision
+    ) -> None:
         if precision != "32":
-            raise InputError(f"precision={precision}: float64 takes no shorter format; leave it at 32")
+            raise InputError(
+                f"precision={precision}: float64 takes no shorter format; leave it at 32"
+            )
         self.device, self.precision = device, precision
-        self.model = own_copy(model).to(device, torch.float64).eval().requires_grad_(False)
+        self.model = (
+            own_copy(model).to(device, torch.float64).eval().requires_grad_(False)
+        )
 
     @property
     def arithmetic(self) -> str:

@@ -13,7 +13,9 @@ def read(split: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     rng = np.random.default_rng(sorted(SIZES).index(split))
     n = SIZES[split]
     labels = np.arange(n) % 2
-    waves = np.sin(np.arange(8) * np.pi / 2 + rng.uniform(0, 2 * np.pi, (n, 1)))  # (N, 8)
+    waves = np.sin(
+        np.arange(8) * np.pi / 2 + rng.uniform(0, 2 * np.pi, (n, 1))
+    )  # (N, 8)
     across = np.broadcast_to(waves[:, :, None], (n, 8, 8))
     turned = np.where(labels[:, None, None] == 0, across, across.transpose(0, 2, 1))
     pixels = 127.5 + 127.5 * rng.uniform(0.5, 1.0, (n, 1, 1)) * turned

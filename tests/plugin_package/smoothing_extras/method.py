@@ -24,7 +24,14 @@ class CleanAndNoisy(Method):
     m: Count = 1
     share: Share = 0.2
 
-    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
+    def loss(
+        self,
+        model: nn.Module,
+        x: Tensor,
+        y: Tensor,
+        noise: Tensor,
+        inputs: LossInputs = LossInputs(),
+    ) -> Loss:
         """The mixed cross-entropy; arguments as for every `Method`."""
         self.check_noise(x, noise)
         noisy = noisy_logits(model, x, noise).flatten(0, 1)  # (m*B, K)

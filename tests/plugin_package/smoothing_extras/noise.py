@@ -17,11 +17,17 @@ class Triangular(Uniform):
 
     name: ClassVar[str] = "triangular"
     usage: ClassVar[str] = "triangular=LAM"
-    help: ClassVar[str] = "x + the sum of two numbers that are uniform in [-LAM, LAM] for each coordinate: L1."
+    help: ClassVar[str] = (
+        "x + the sum of two numbers that are uniform in [-LAM, LAM] for each coordinate: L1."
+    )
     tight: ClassVar[bool] = False
 
     def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
         more = out.new_empty(out.shape)
-        super().draw(more, x.new_zeros(x.shape), Stream(stream.seed, f"{stream.name}/more", stream.position))
+        super().draw(
+            more,
+            x.new_zeros(x.shape),
+            Stream(stream.seed, f"{stream.name}/more", stream.position),
+        )
         super().draw(out, x, stream)
         out.add_(more)

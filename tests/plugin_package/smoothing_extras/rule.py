@@ -32,7 +32,9 @@ class Halves(Rule):
         return self.n if len(path) == 1 and path[0] == first < self.n else None
 
     def claim(self, path: Sequence[int]) -> Claim:
-        return self.by_q(float(bounds.q_upper(path[-1], self.samples(path), self.alpha / 2.0)))
+        return self.by_q(
+            float(bounds.q_upper(path[-1], self.samples(path), self.alpha / 2.0))
+        )
 
 
 ENTRY = RuleEntry(

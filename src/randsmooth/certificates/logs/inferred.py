@@ -31,19 +31,38 @@ DATASETS: dict[str, str] = {name: name for name in CLASSES} | KNOWN["dataset_ali
 CORRUPTED = ("cifar10c", "mnistc")  # whose files are called by the corruption
 
 NUMBER = r"\d+(?:\.\d+)?"
-FACTS = {name: re.compile(form.replace("{X}", NUMBER)) for name, form in KNOWN["facts"].items()}
-OURS = re.compile(rf"(?P<dataset>.+)-sigma(?P<sigma>{NUMBER})")  # a folder whose logs are called by their method
-ARCH = re.compile(r"(?:cifar_|cifar100_)?((?:resnet|densenet|vgg|wrn|lenet)\d*)", re.IGNORECASE)
+FACTS = {
+    name: re.compile(form.replace("{X}", NUMBER))
+    for name, form in KNOWN["facts"].items()
+}
+OURS = re.compile(
+    rf"(?P<dataset>.+)-sigma(?P<sigma>{NUMBER})"
+)  # a folder whose logs are called by their method
+ARCH = re.compile(
+    r"(?:cifar_|cifar100_)?((?:resnet|densenet|vgg|wrn|lenet)\d*)", re.IGNORECASE
+)
 SEVERITY = re.compile(r"severity_(\d)")
-RUN = re.compile(r"_?(\d+)(?:_o)?")  # `noise_0.50_4490`, and folders that are but a number: which of several runs
+RUN = re.compile(
+    r"_?(\d+)(?:_o)?"
+)  # `noise_0.50_4490`, and folders that are but a number: which of several runs
 SUFFIXES = {".tsv", ".txt", ".csv", ".log"}  # of logs; `sigma_0.25` has none
-PHRASES = {"sigma": "sigma", "n": "n", "alpha": "alpha", "dataset": "data set", "split": "split", "method": "method"}
+PHRASES = {
+    "sigma": "sigma",
+    "n": "n",
+    "alpha": "alpha",
+    "dataset": "data set",
+    "split": "split",
+    "method": "method",
+}
 
 # A notation of settings each, and the method that it names. A group is called as the setting is here; `*_256` is a size
 # in 1/256 of a pixel's range, {X} a number, as in known.toml.
 with HERE.joinpath("notations.csv").open(encoding="utf-8") as file:
     LINES = list(csv.DictReader(file))
-NOTATIONS = tuple((re.compile(each["form"].replace("{X}", NUMBER), re.IGNORECASE), each["method"]) for each in LINES)
+NOTATIONS = tuple(
+    (re.compile(each["form"].replace("{X}", NUMBER), re.IGNORECASE), each["method"])
+    for each in LINES
+)
 PIXEL = 256.0  # by what the released codes divide the size of an attack
 
 Settings = dict[str, float | str]
@@ -82,7 +101,10 @@ def split_at_repository(parts: Sequence[str]) -> tuple[Repository, list[str]]:
         ('jh-jeong/smoothmix', ['data', 'certify', 'mnist', 'log'])
     """
     for place, part in enumerate(parts):
-        name, below = re.sub("-(main|master)$", "", part.lower()), list(parts[place + 1 :])
+        name, below = (
+            re.sub("-(main|master)$", "", part.lower()),
+            list(parts[place + 1 :]),
+        )
         for one in REPOSITORIES:
             whole = one.name.lower()
             cloned = name == whole.partition("/")[2] and {*below[:1]} & {*KNOWN["tops"]}
@@ -101,7 +123,11 @@ def in_repository(path: Path) -> Path:
         locuslab+smoothing/data/certify/cifar10/resnet110/noise_0.25/test/sigma_0.25
     """
     repository, below = split_at_repository(path.absolute().parts)
-    return path if repository is NOWHERE else Path(repository.name.replace("/", "+"), *below)
+    return (
+        path
+        if repository is NOWHERE
+        else Path(repository.name.replace("/", "+"), *below)
+    )
 
 
 @dataclass(frozen=True)
@@ -145,24 +171,48 @@ class PathFacts:
     @property
     def model(self) -> dict[str, Any]:
         """What is known of the base classifier, for a header; empty facts are left out."""
-        facts: dict[str, Any] = {"method": self.method, "hyperparameters": dict(self.settings), "arch": self.arch}
+        facts: dict[str, Any] = {
+            "method": self.method,
+            "hyperparameters": dict(self.settings),
+            "arch": self.arch,
+        }
         variation = shortened(printable(", ".join(self.other_parts)))
-        facts |= {"run": self.run, "variation": variation, "repository": self.repository, "sigma": self.training_sigma}
-        return {key: value for key, value in facts.items() if value not in (None, "", {})}
+        facts |= {
+            "run": self.run,
+            "variation": variation,
+            "repository": self.repository,
+            "sigma": self.training_sigma,
+        }
+        return {
+            key: value for key, value in facts.items() if value not in (None, "", {})
+        }
 
     def in_words(self) -> str:
         """The facts in one phrase, `sigma 0.5, data set cifar10 as the path says`; empty without any."""
         parts = []
-        for shared, by in ((False, "as the path says"), (True, f"as all logs there of {self.repository} have it")):
+        for shared, by in (
+            (False, "as the path says"),
+            (True, f"as all logs there of {self.repository} have it"),
+        ):
             names = [name for name in PHRASES if (name in self.by_repository) == shared]
-            known = {name: value for name in names if (value := getattr(self, name)) not in (None, "")}
+            known = {
+                name: value
+                for name in names
+                if (value := getattr(self, name)) not in (None, "")
+            }
             said = [f"{PHRASES[name]} {_shown(value)}" for name, value in known.items()]
             parts += [f"{', '.join(said)} {by}"] * bool(said)
         return "; ".join(parts)
 
 
 def _shown(value: float | str) -> str:
-    return f"{value:,}" if isinstance(value, int) else value if isinstance(value, str) else f"{value:g}"
+    return (
+        f"{value:,}"
+        if isinstance(value, int)
+        else value
+        if isinstance(value, str)
+        else f"{value:g}"
+    )
 
 
 def stem_of(path: Path) -> str:
@@ -191,23 +241,56 @@ def path_facts(path: Path) -> PathFacts:
     folder = OURS.fullmatch(path.parent.name)
     if folder is not None:
         dataset, method = _dataset(folder["dataset"]), method_named(parts[-1])
-        return PathFacts(float(folder["sigma"]), dataset=dataset, method=method, filed_by_user=True)
+        return PathFacts(
+            float(folder["sigma"]), dataset=dataset, method=method, filed_by_user=True
+        )
     repository, parts = split_at_repository(parts)
-    shared: dict[str, Any] = {key: x for part in parts for key, x in repository.shared.get(part, {}).items()}
-    dataset = shared.get("dataset") or _one({_dataset(p) for p in parts if p.lower() in DATASETS}) or ""
+    shared: dict[str, Any] = {
+        key: x for part in parts for key, x in repository.shared.get(part, {}).items()
+    }
+    dataset = (
+        shared.get("dataset")
+        or _one({_dataset(p) for p in parts if p.lower() in DATASETS})
+        or ""
+    )
     named = _method(parts, repository.method)
-    texts = {name: [x for part in parts for x in form.findall(part)] for name, form in FACTS.items()}
-    told = {name: _one({(int if name == "n" else float)(x) for x in found}) for name, found in texts.items()}
+    texts = {
+        name: [x for part in parts for x in form.findall(part)]
+        for name, form in FACTS.items()
+    }
+    told = {
+        name: _one({(int if name == "n" else float)(x) for x in found})
+        for name, found in texts.items()
+    }
     sigma, noise = told.pop("sigma"), told.pop("noise")
     # `noise_0.00` is of a training without noise.
-    known = next((x for x in (sigma, noise or None, shared.get("sigma")) if x is not None), None)
+    known = next(
+        (x for x in (sigma, noise or None, shared.get("sigma")) if x is not None), None
+    )
     settings, run, other = _settings(parts, dataset)
-    facts: dict[str, Any] = told | {"settings": settings, "run": run, "other_parts": other, "dataset": dataset}
-    facts["training_sigma"] = noise if sigma is not None else known if repository.name else None  # one sigma is of both
-    facts["split"] = _split(parts[1:] if repository.name else parts, dataset)  # `test/certify` is where results go
-    facts["arch"] = _one({match[1].lower() for part in parts if (match := ARCH.fullmatch(part))}) or ""
-    facts["by_repository"] = (*shared, *(["method"] if repository.method and not named else []))
-    return PathFacts(known, **facts, method=named or repository.method, repository=repository.name)
+    facts: dict[str, Any] = told | {
+        "settings": settings,
+        "run": run,
+        "other_parts": other,
+        "dataset": dataset,
+    }
+    facts["training_sigma"] = (
+        noise if sigma is not None else known if repository.name else None
+    )  # one sigma is of both
+    facts["split"] = _split(
+        parts[1:] if repository.name else parts, dataset
+    )  # `test/certify` is where results go
+    facts["arch"] = (
+        _one({match[1].lower() for part in parts if (match := ARCH.fullmatch(part))})
+        or ""
+    )
+    facts["by_repository"] = (
+        *shared,
+        *(["method"] if repository.method and not named else []),
+    )
+    return PathFacts(
+        known, **facts, method=named or repository.method, repository=repository.name
+    )
 
 
 def method_named(name: str) -> str:
@@ -231,7 +314,9 @@ def _one(values: set[T]) -> T | None:
 
 def _split(parts: Sequence[str], dataset: str) -> str:
     if dataset in CORRUPTED:
-        severity = _one({int(found[1]) for part in parts if (found := SEVERITY.fullmatch(part))})
+        severity = _one(
+            {int(found[1]) for part in parts if (found := SEVERITY.fullmatch(part))}
+        )
         return parts[-1] if severity is None else f"{parts[-1]}, severity {severity}"
     return _one({part for part in parts if part in ("train", "test")}) or ""
 
@@ -240,7 +325,11 @@ def _method(parts: Sequence[str], own: str) -> str:
     """The one method that the path names. Consistency stands before what it is added to."""
     named = {name for part in parts if (name := _method_in(part, own))}
     if "consistency" in named:
-        named = {"smoothadv+consistency"} if named == {"consistency", "smoothadv"} else named - {"gaussian"}
+        named = (
+            {"smoothadv+consistency"}
+            if named == {"consistency", "smoothadv"}
+            else named - {"gaussian"}
+        )
     return _one(named) or ""
 
 
@@ -250,9 +339,19 @@ def _method_in(part: str, own: str) -> str:
     return _notation(part)[1] or (name if name in KNOWN["methods"] else "")
 
 
-def _settings(parts: Sequence[str], dataset: str) -> tuple[Settings, str, tuple[str, ...]]:
+def _settings(
+    parts: Sequence[str], dataset: str
+) -> tuple[Settings, str, tuple[str, ...]]:
     """The settings, the run and the other parts, from the data set or method on (anything may stand before)."""
-    known = [bool(p.lower() in DATASETS or _method_in(p, "") or _notation(p)[0] or p == "ablation") for p in parts]
+    known = [
+        bool(
+            p.lower() in DATASETS
+            or _method_in(p, "")
+            or _notation(p)[0]
+            or p == "ablation"
+        )
+        for p in parts
+    ]
     left = parts[known.index(True) :] if any(known) else []
     if dataset in CORRUPTED:  # the split says them
         left = [part for part in left[:-1] if not SEVERITY.fullmatch(part)]
@@ -261,7 +360,13 @@ def _settings(parts: Sequence[str], dataset: str) -> tuple[Settings, str, tuple[
         for form in FACTS.values():
             part = form.sub("", part)
         found, run = _notation(part)[0], RUN.fullmatch(part)
-        plain = part.lower() in {"", *KNOWN["plain"], *DATASETS, *KNOWN["methods"], *KNOWN["method_aliases"]}
+        plain = part.lower() in {
+            "",
+            *KNOWN["plain"],
+            *DATASETS,
+            *KNOWN["methods"],
+            *KNOWN["method_aliases"],
+        }
         settings |= found
         if run and not found:
             runs.append(run[0].strip("_"))
@@ -284,9 +389,17 @@ def _notation(part: str) -> tuple[Settings, str]:
     """
     for form, method in NOTATIONS:
         if found := form.fullmatch(part):
-            given = {key: text for key, text in found.groupdict().items() if text is not None}
-            one = {"m": "1"} if "attack" in given and "several" not in given else {}  # noise an image, by their names
-            return dict(_setting(key, text, given) for key, text in (given | one).items() if key != "several"), method
+            given = {
+                key: text for key, text in found.groupdict().items() if text is not None
+            }
+            one = (
+                {"m": "1"} if "attack" in given and "several" not in given else {}
+            )  # noise an image, by their names
+            return dict(
+                _setting(key, text, given)
+                for key, text in (given | one).items()
+                if key != "several"
+            ), method
     return {}, ""
 
 
@@ -297,7 +410,9 @@ def _setting(key: str, text: str, given: Mapping[str, str]) -> tuple[str, float 
     if not text.replace(".", "", 1).isdigit():
         return key, text if key == "pretrained" else text.lower().replace("_", " ")
     value = float(text) if "." in text else int(text)
-    if key == "start_steps":  # how far SmoothMix moves the clean end: that many steps of size alpha
+    if (
+        key == "start_steps"
+    ):  # how far SmoothMix moves the clean end: that many steps of size alpha
         return "start", value * float(given["alpha"])
     if key == "deferred":  # so many epochs pass without MACER's robustness term
         return "lbd_from", value + 1
@@ -305,7 +420,21 @@ def _setting(key: str, text: str, given: Mapping[str, str]) -> tuple[str, float 
 
 
 COMMON_ALPHA = 0.001  # at which most papers certify
-USUAL_N = (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
+USUAL_N = (
+    100,
+    200,
+    500,
+    1000,
+    2000,
+    5000,
+    10_000,
+    20_000,
+    50_000,
+    100_000,
+    200_000,
+    500_000,
+    1_000_000,
+)
 USUAL_ALPHA = (0.0001, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.025, 0.05, 0.1)
 TOP = 64  # how many of the largest radii are compared with a budget's: smaller ones lie too close together
 ROUNDED = 0.005  # a log prints three significant digits, perhaps rounded up
@@ -314,7 +443,9 @@ SMALLEST = 1e-300  # q, in place of 0, which certifies everything
 FINE = 7  # decimals: with as many or more, a radius may be off by FINEST
 STANDARD = Gaussian(1.0)
 LOOSEST = 0.5  # an alpha above any in use
-PILE = 0.02  # of the images, so many at one radius are at the end of what can be certified
+PILE = (
+    0.02  # of the images, so many at one radius are at the end of what can be certified
+)
 
 Budget = tuple[int, float]
 
@@ -350,28 +481,50 @@ def infer(
     require_reachable(known)
     made = _budgeted(known)
     made = _noted(made, _doubt(made))
-    return made if alpha is not None or made.header.alpha is None else log_at_alpha(made, COMMON_ALPHA)
+    return (
+        made
+        if alpha is not None or made.header.alpha is None
+        else log_at_alpha(made, COMMON_ALPHA)
+    )
 
 
 def _check_own_sigma(table: Certificates, sigma: float | None) -> None:
     """Raise InputError where a `sigma` is given that is not the one that the log itself states."""
     own = table.header.sigma
     if sigma is not None and own is not None and sigma != own:
-        raise InputError(f"{table.name}: it says itself that sigma is {own:g}: leave sigma out; got sigma={sigma:g}")
+        raise InputError(
+            f"{table.name}: it says itself that sigma is {own:g}: leave sigma out; got sigma={sigma:g}"
+        )
 
 
-def _placed(table: Certificates, place: PathFacts, **given: float | None) -> Certificates:
+def _placed(
+    table: Certificates, place: PathFacts, **given: float | None
+) -> Certificates:
     """The table with the facts that were given, then with those that its path says, after those of its own."""
     known = table.assuming(**given)  # type: ignore[arg-type]
     if table.sigmas is not None:
         place = replace(place, sigma=None)  # that of the training, or of the search
-    budget = {name: getattr(place, name) for name in given if getattr(known.header, name) is None}
+    budget = {
+        name: getattr(place, name)
+        for name in given
+        if getattr(known.header, name) is None
+    }
     made = known.assuming(**budget)
-    facts = {"dataset": place.dataset or None, "split": place.split or None, "model": place.model or None}
-    new = {key: value for key, value in facts.items() if getattr(made.header, key) is None}
+    facts = {
+        "dataset": place.dataset or None,
+        "split": place.split or None,
+        "model": place.model or None,
+    }
+    new = {
+        key: value for key, value in facts.items() if getattr(made.header, key) is None
+    }
     used: dict[str, Any] = dict.fromkeys(given, None) | budget
     said = replace(place, **used).in_words()
-    trained = "" if place.training_sigma in (None, made.header.sigma) else f"trained at sigma {place.training_sigma:g}"
+    trained = (
+        ""
+        if place.training_sigma in (None, made.header.sigma)
+        else f"trained at sigma {place.training_sigma:g}"
+    )
     return _noted(made, said, trained, **new)
 
 
@@ -391,7 +544,11 @@ def _budgeted(table: Certificates) -> Certificates:
         return _noted(table, f"{said} budget; shown as logged, not re-bound")
     facts = dict(zip(known, found[0], strict=True))
     said = " and ".join(f"{name} {facts[name]:,}" for name in lacking)
-    return _noted(table, f"{said}: the largest radius, {largest}, is the most that these certify", **facts)
+    return _noted(
+        table,
+        f"{said}: the largest radius, {largest}, is the most that these certify",
+        **facts,
+    )
 
 
 def _doubt(table: Certificates) -> str:
@@ -402,11 +559,16 @@ def _doubt(table: Certificates) -> str:
         return ""
     if not _explains(_largest(header.n, header.alpha), *_in_sigmas(*judged)):
         noise = "" if header.sigma is None else f"sigma {header.sigma:g}, "
-        bound = f"the exact bound gives at {noise}n {header.n:,} and alpha {header.alpha:g}"
+        bound = (
+            f"the exact bound gives at {noise}n {header.n:,} and alpha {header.alpha:g}"
+        )
         return f"some of the largest radii are none that {bound}: another bound made them, or they were changed"
     if header.sigma is None:
         return ""
-    most, many = Gaussian(header.sigma).largest_radius(header.n, header.alpha), int((table.radius == largest).sum())
+    most, many = (
+        Gaussian(header.sigma).largest_radius(header.n, header.alpha),
+        int((table.radius == largest).sum()),
+    )
     if largest > most * (1.0 - ROUNDED) or many < PILE * len(table):
         return ""
     budget = f"sigma {header.sigma:g}, n {header.n:,} and alpha {header.alpha:g} certify up to {round_down(most, 3)}"
@@ -433,7 +595,9 @@ def log_at_alpha(table: Certificates, alpha: float) -> Certificates:
         return table
     sigma = _sigma_of_each(table)
     if sigma is None or n is None or made is None:
-        raise InputError(f"{table.name}: another alpha needs the sigma, n and alpha that the log was made with")
+        raise InputError(
+            f"{table.name}: another alpha needs the sigma, n and alpha that the log was made with"
+        )
     n_a = bounds.successes_of_q(table.stated_q, n, made)
     q = bounds.q_upper(n_a, n, alpha)
     radius = sigma * STANDARD.radius(q)
@@ -451,7 +615,10 @@ def log_at_alpha(table: Certificates, alpha: float) -> Certificates:
 
 def _noted(table: Certificates, *notes: str, **facts: object) -> Certificates:
     header = table.header
-    return replace(table, header=header.replace(**facts, notes=(*header.notes, *filter(None, notes))))
+    return replace(
+        table,
+        header=header.replace(**facts, notes=(*header.notes, *filter(None, notes))),
+    )
 
 
 def _radii_and_sigma(table: Certificates) -> tuple[Floats, float | Floats] | None:
@@ -480,7 +647,10 @@ def _sigma_of_each(table: Certificates) -> float | Floats | None:
 
 
 def possible_budgets(
-    radius: Floats, sigma: float | Floats, n: int | None = None, alpha: float | None = None
+    radius: Floats,
+    sigma: float | Floats,
+    n: int | None = None,
+    alpha: float | None = None,
 ) -> list[Budget]:
     """The usual budgets (n, alpha) whose largest radii are those of a log.
 
@@ -499,7 +669,11 @@ def possible_budgets(
         scaled, off = _in_sigmas(radius, sigma, rounded=rounded)
         if len(scaled) == 0 or (radius / sigma >= scaled[0] - off[0]).sum() < 2:
             continue
-        budgets = [(m, a) for m in ([n] if n else USUAL_N) for a in ([alpha] if alpha else USUAL_ALPHA)]
+        budgets = [
+            (m, a)
+            for m in ([n] if n else USUAL_N)
+            for a in ([alpha] if alpha else USUAL_ALPHA)
+        ]
         # Few are near, and looked at more closely.
         near = [one for one in budgets if abs(_largest(*one)[0] - scaled[0]) <= off[0]]
         found = [one for one in near if _explains(_largest(*one), scaled, off)]
@@ -508,7 +682,9 @@ def possible_budgets(
     return []
 
 
-def _in_sigmas(radius: Floats, sigma: float | Floats, *, rounded: bool = True) -> tuple[Floats, Floats]:
+def _in_sigmas(
+    radius: Floats, sigma: float | Floats, *, rounded: bool = True
+) -> tuple[Floats, Floats]:
     """The radii above 0 in units of sigma, each once, the largest first; and by how much each may be off.
 
     The sigmas (N,) of images may be `rounded` as the radii are.
@@ -531,12 +707,17 @@ def _explains(there: Floats, radii: Floats, off: Floats) -> bool:
 @cache
 def _largest(n: int, alpha: float) -> Floats:
     """The radii, in units of sigma, that n, n - 1, ... of n successes certify."""
-    return Gaussian(1.0).radius(bounds.q_upper(np.arange(n, max(n // 2, n - TOP), -1), n, alpha))
+    return Gaussian(1.0).radius(
+        bounds.q_upper(np.arange(n, max(n // 2, n - TOP), -1), n, alpha)
+    )
 
 
 def _rounding(radii: Floats) -> Floats:
     """By how much each radius may be off as printed: half a unit of the last digit that any of its magnitude shows."""
-    rounded = np.array([np.abs(np.round(radii, d) - radii) <= 1e-12 * radii for d in range(FINE)] + [radii > 0.0])
+    rounded = np.array(
+        [np.abs(np.round(radii, d) - radii) <= 1e-12 * radii for d in range(FINE)]
+        + [radii > 0.0]
+    )
     decimals = np.argmax(rounded, axis=0)
     magnitude = np.floor(np.log10(radii))
     shown = np.array([decimals[magnitude == m].max() for m in magnitude])
@@ -565,9 +746,14 @@ def require_reachable(table: Certificates) -> None:
         return
     _check_stated(table)
     found = possible_budgets(*judged)
-    if len(found) == 1 and (header.n or found[0][0], header.alpha or found[0][1]) != found[0]:
+    if (
+        len(found) == 1
+        and (header.n or found[0][0], header.alpha or found[0][1]) != found[0]
+    ):
         those = f"its radii are those of n={found[0][0]} at alpha={found[0][1]:g}; give these, or leave n and alpha out"
-        raise InputError(f"{table.name}: not made with n={header.n}, alpha={header.alpha}: {those}")
+        raise InputError(
+            f"{table.name}: not made with n={header.n}, alpha={header.alpha}: {those}"
+        )
     _check_reach(table)
 
 
@@ -580,14 +766,26 @@ def _check_reach(table: Certificates) -> None:
     margin = 1.0 + ROUNDED
     if table.sigmas is not None:
         margin += ROUNDED  # sigmas are rounded, too
-    most = sigma * STANDARD.largest_radius(header.n or MOST_SAMPLES, header.alpha or LOOSEST)
+    most = sigma * STANDARD.largest_radius(
+        header.n or MOST_SAMPLES, header.alpha or LOOSEST
+    )
     wrong = np.flatnonzero(table.radius > most * margin)
     if len(wrong):
-        n_words, alpha_words = (f"{k}={v}" if v else f"any {k}" for k, v in (("n", header.n), ("alpha", header.alpha)))
-        first = [float(each) for each in np.broadcast_to(np.array([most, sigma]).T, (len(table), 2))[wrong[0]]]
+        n_words, alpha_words = (
+            f"{k}={v}" if v else f"any {k}"
+            for k, v in (("n", header.n), ("alpha", header.alpha))
+        )
+        first = [
+            float(each)
+            for each in np.broadcast_to(np.array([most, sigma]).T, (len(table), 2))[
+                wrong[0]
+            ]
+        ]
         reach = f"{round_down(first[0], 3)}, the most that {n_words} and {alpha_words} certify"
         above = f"{table.name}: the radius of {name_images(table.idx[wrong])} is above {reach} at sigma={first[1]:g}"
-        raise InputError(f"{above}; give those that the log was made with, or no n and alpha")
+        raise InputError(
+            f"{above}; give those that the log was made with, or no n and alpha"
+        )
 
 
 def _check_stated(table: Certificates) -> None:
@@ -598,8 +796,12 @@ def _check_stated(table: Certificates) -> None:
     p_lower = 1.0 - table.q
     off = _rounding(np.maximum(p_lower, FINEST))
     low = sigma * STANDARD.radius(np.minimum(table.q + off, 1.0)) * (1.0 - ROUNDED)
-    high = sigma * STANDARD.radius(np.maximum(table.q - off, SMALLEST)) * (1.0 + ROUNDED)
-    wrong = np.flatnonzero((table.radius > 0.0) & ((table.radius < low) | (table.radius > high)))
+    high = (
+        sigma * STANDARD.radius(np.maximum(table.q - off, SMALLEST)) * (1.0 + ROUNDED)
+    )
+    wrong = np.flatnonzero(
+        (table.radius > 0.0) & ((table.radius < low) | (table.radius > high))
+    )
     if len(wrong):
         row = wrong[0]
         own = float(np.broadcast_to(sigma, p_lower.shape)[row])

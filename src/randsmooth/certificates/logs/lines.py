@@ -29,7 +29,9 @@ FIRST = 400  # bytes that hold the first line of any log
 
 # Numbers where a header should be.
 ROW = re.compile(r"(-?\d+\t){1,2}-?\d+\t[\d.]+(e[-+]?\d+)?\t[01]\t[\d:.]+")
-NUMBER = re.compile(r"[-+]?(?:\d{1,20}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][-+]?\d{1,3})?", re.ASCII)
+NUMBER = re.compile(
+    r"[-+]?(?:\d{1,20}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][-+]?\d{1,3})?", re.ASCII
+)
 WHOLE_CLOCK = re.compile(r".*\d:\d\d:\d\d\.\d{6}")
 # How a file begins that holds something else.
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -71,7 +73,9 @@ def read_text(path: Path) -> str:
     """
     content = read_file(path, MOST_BYTES)
     if content.startswith(UTF_16):
-        raise InputError(f"{path} is text in UTF-16, as spreadsheets write it: save it as UTF-8")
+        raise InputError(
+            f"{path} is text in UTF-16, as spreadsheets write it: save it as UTF-8"
+        )
     if content.startswith(GZIP):
         raise InputError(f"{path} is compressed by gzip: unpack it first (gunzip)")
     try:
@@ -80,7 +84,9 @@ def read_text(path: Path) -> str:
         raise InputError(f"{path} is no text in UTF-8 ({shown(error)})") from None
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if text.count("\n") > MOST_LINES:
-        raise InputError(f"{path} has more than {MOST_LINES:,} lines, which is more than any file of ours")
+        raise InputError(
+            f"{path} has more than {MOST_LINES:,} lines, which is more than any file of ours"
+        )
     return text
 
 
@@ -110,9 +116,13 @@ class Lines:
             InputError: what is no log: empty, ragged, cut short, or without a column that it needs.
         """
         text = read_text(path)
-        lines = {place: line for place, line in enumerate(text.split("\n"), start=1) if line}
+        lines = {
+            place: line for place, line in enumerate(text.split("\n"), start=1) if line
+        }
         if not lines:
-            raise InputError(f"{path} is empty; a log begins with the names of its columns")
+            raise InputError(
+                f"{path} is empty; a log begins with the names of its columns"
+            )
         first = next(iter(lines.values()))
         names = _names_of_bare(first)
         headers = list[int]()
@@ -128,8 +138,12 @@ class Lines:
             if len(row) != len(names):
                 line = shown(repr(lines[place][:FIRST]))
                 said = f"{path}, line {place}: {len(row)} cells instead of {len(names)}"
-                raise InputError(f"{said}: a row that was cut short, or no row. It reads {line}")
-        cells_by_name = {name: [row[k] for row in rows.values()] for k, name in enumerate(names)}
+                raise InputError(
+                    f"{said}: a row that was cut short, or no row. It reads {line}"
+                )
+        cells_by_name = {
+            name: [row[k] for row in rows.values()] for k, name in enumerate(names)
+        }
         made = cls(path, cells_by_name, list(rows), headers)
         made._check_end(text)
         return made
@@ -137,7 +151,11 @@ class Lines:
     def _check_end(self, text: str) -> None:
         """Raise InputError where the last line has no end, and may be cut: a time that is cut still parses."""
         times = self.columns["time"]
-        ends_in_a_time = list(self.columns)[-1] == "time" and times and WHOLE_CLOCK.fullmatch(times[-1])
+        ends_in_a_time = (
+            list(self.columns)[-1] == "time"
+            and times
+            and WHOLE_CLOCK.fullmatch(times[-1])
+        )
         if text.endswith("\n") or ends_in_a_time:
             return
         raise InputError(
@@ -147,7 +165,9 @@ class Lines:
     def numbers(self, name: str) -> Floats:
         """(N,) the numbers of a column; InputError for a cell that holds none, or one that is not finite."""
         cells = self.columns[name]
-        self.refuse(name, [NUMBER.fullmatch(cell) is None for cell in cells], "is no number")
+        self.refuse(
+            name, [NUMBER.fullmatch(cell) is None for cell in cells], "is no number"
+        )
         numbers = np.array(cells, np.float64)
         self.refuse(name, ~np.isfinite(numbers), "is too large a number")
         return numbers
@@ -164,7 +184,9 @@ class Lines:
         rows = np.flatnonzero(wrong)
         if len(rows):
             cell = shown(repr(self.columns[name][rows[0]]))
-            raise InputError(f"{self.path}, line {self.places[rows[0]]}: {name}={cell} {why}")
+            raise InputError(
+                f"{self.path}, line {self.places[rows[0]]}: {name}={cell} {why}"
+            )
 
     @property
     def part(self) -> Ints:
@@ -187,7 +209,10 @@ def _names(line: str) -> list[str]:
     said = [name.strip() for name in line.split("\t", MOST_COLUMNS)]
     here = [COLUMNS.get(name.lower(), name) for name in said]
     # Another name for a column that is there, too, is the name of a further column.
-    return [name if name == own or name not in said else own for name, own in zip(here, said, strict=True)]
+    return [
+        name if name == own or name not in said else own
+        for name, own in zip(here, said, strict=True)
+    ]
 
 
 def _names_of_bare(line: str) -> list[str]:
@@ -201,7 +226,9 @@ def _check_names(path: Path, names: Sequence[str], line: str) -> None:
     """Raise InputError unless these are the columns of a log of certificates, which `line` names."""
     there = set(names)
     if "radius proved" in there:
-        raise InputError(f"{path} is a log of one radius R, which it lacks: give from_radii R where it is proved")
+        raise InputError(
+            f"{path} is a log of one radius R, which it lacks: give from_radii R where it is proved"
+        )
     _check_one_radius(path, line)
     if "predict" in there and "radius" not in there:
         column = " (basePredict)" if "basePredict" in there else ""

@@ -27,13 +27,20 @@ from randsmooth.noise.norms import LENGTHS
 
 UNNUMBERED = "the log does not say which images it is about; they are numbered -1, -2, ... in its order"
 SORTED = "its rows were sorted by idx"
-CLOCK = re.compile(r"(?:(\d{1,4}) days?, )?(\d{1,4}):([0-5]?\d):([0-5]?\d(?:\.\d{0,12})?)", re.ASCII)
+CLOCK = re.compile(
+    r"(?:(\d{1,4}) days?, )?(\d{1,4}):([0-5]?\d):([0-5]?\d(?:\.\d{0,12})?)", re.ASCII
+)
 LARGEST = 1000.0  # radius: more than any sigma up to 100 gives to any number of samples (`check_sigma`)
 MOST_CLASSES = 100_000
-MISCLASSIFIED = -2  # in VERONA's logs: the class was wrong, so the image was not certified
+MISCLASSIFIED = (
+    -2
+)  # in VERONA's logs: the class was wrong, so the image was not certified
 LAST = 10**9  # image
 LONGEST = 10**8  # seconds, three years
-TRUTH = {"True": "1", "False": "0"}  # as Python prints `correct` where nobody makes a number of it
+TRUTH = {
+    "True": "1",
+    "False": "0",
+}  # as Python prints `correct` where nobody makes a number of it
 
 
 def read_tsv(path: Path | str) -> Certificates:
@@ -65,7 +72,11 @@ def read_tsv(path: Path | str) -> Certificates:
     lines = Lines.of(path)
     dataset = path_facts(path).dataset
     last = CLASSES.get(dataset, MOST_CLASSES) - 1
-    why = f", the classes of {dataset}, which its path names" if dataset in CLASSES else ""
+    why = (
+        f", the classes of {dataset}, which its path names"
+        if dataset in CLASSES
+        else ""
+    )
     label = lines.integers("label", 0, last, why)
     predict = lines.integers("predict", MISCLASSIFIED, last, why)
     table = Certificates(
@@ -91,14 +102,22 @@ def _positions(lines: Lines) -> Ints:
     _, first, place = np.unique(idx, return_index=True, return_inverse=True)
     twice = np.flatnonzero(first[place] < np.arange(len(idx)))
     if len(twice):
-        lines.refuse("idx", np.arange(len(idx)) == twice[0], _twice(lines, idx, int(first[place[twice[0]]]), twice[0]))
+        lines.refuse(
+            "idx",
+            np.arange(len(idx)) == twice[0],
+            _twice(lines, idx, int(first[place[twice[0]]]), twice[0]),
+        )
     return idx
 
 
 def _twice(lines: Lines, idx: Ints, first: int, again: int) -> str:
     """What is said of an image that stands in two rows, `first` and `again`."""
     said = f"stands twice, first in line {lines.places[first]}"
-    header = lines.headers[lines.part[again] - 1] if lines.part[again] > lines.part[first] else 0
+    header = (
+        lines.headers[lines.part[again] - 1]
+        if lines.part[again] > lines.part[first]
+        else 0
+    )
     if header:
         said += f": line {header} is a header again, so a second run was appended to the first"
     elif idx[again] < idx[again - 1]:
@@ -109,7 +128,11 @@ def _twice(lines: Lines, idx: Ints, first: int, again: int) -> str:
 def _seconds_of(lines: Lines) -> Floats:
     """(N,) `time` as h:mm:ss with or without fractions, with days before it, or in plain seconds."""
     seconds = np.array([_seconds(cell) for cell in lines.columns["time"]], np.float64)
-    lines.refuse("time", ~((seconds >= 0) & (seconds <= LONGEST)), "is neither h:mm:ss nor seconds")
+    lines.refuse(
+        "time",
+        ~((seconds >= 0) & (seconds <= LONGEST)),
+        "is neither h:mm:ss nor seconds",
+    )
     return seconds
 
 
@@ -118,7 +141,13 @@ def _seconds(cell: str) -> float:
     if found is None:
         return float(cell) if NUMBER.fullmatch(cell) else math.nan
     days, hours, minutes, seconds = found.groups(default="0")
-    return round(86400.0 * int(days) + 3600.0 * int(hours) + 60.0 * int(minutes) + float(seconds), 9)
+    return round(
+        86400.0 * int(days)
+        + 3600.0 * int(hours)
+        + 60.0 * int(minutes)
+        + float(seconds),
+        9,
+    )
 
 
 def _stated_q(lines: Lines) -> Floats | None:
@@ -128,7 +157,11 @@ def _stated_q(lines: Lines) -> Floats | None:
     p_lower = lines.numbers(P_LOWER)
     lines.refuse(P_LOWER, (p_lower < 0.0) | (p_lower > 1.0), "is no probability")
     radius = lines.numbers("radius")
-    lines.refuse(P_LOWER, (p_lower <= 0.5) & (radius > 0.0), "certifies nothing, and the radius is above 0")
+    lines.refuse(
+        P_LOWER,
+        (p_lower <= 0.5) & (radius > 0.0),
+        "certifies nothing, and the radius is above 0",
+    )
     return 1.0 - p_lower
 
 
@@ -136,21 +169,34 @@ def _with_sigma(table: Certificates, lines: Lines) -> Certificates:
     """The table with the sigma that a column of the log states, or the sigmas, where images have several."""
     names = [name for name in SIGMA_COLUMNS if name in lines.columns]
     if len(names) > 1:
-        raise InputError(f"{lines.path} has the columns {' and '.join(names)}: keep the one that radii are made with")
+        raise InputError(
+            f"{lines.path} has the columns {' and '.join(names)}: keep the one that radii are made with"
+        )
     if not names or len(table) == 0:
         return table
     sigmas = lines.numbers(names[0])
     least, most = LENGTHS
-    lines.refuse(names[0], (sigmas < least) | (sigmas > most), f"is no sigma; expected {least:g} to {most:g}")
+    lines.refuse(
+        names[0],
+        (sigmas < least) | (sigmas > most),
+        f"is no sigma; expected {least:g} to {most:g}",
+    )
     low, high = float(sigmas.min()), float(sigmas.max())
     if low == high:
         note = f"sigma {low:g} as its column {names[0]} says"
-        return replace(table, header=table.header.replace(sigma=low, notes=(*table.header.notes, note)))
+        return replace(
+            table,
+            header=table.header.replace(sigma=low, notes=(*table.header.notes, note)),
+        )
     note = (
         f"each image has a sigma of its own, {low:g} to {high:g}, as its column {names[0]} says: "
         "a radius holds if that sigma is kept for all inputs, not chosen anew for each"
     )
-    return replace(table, sigmas=sigmas, header=table.header.replace(notes=(*table.header.notes, note)))
+    return replace(
+        table,
+        sigmas=sigmas,
+        header=table.header.replace(notes=(*table.header.notes, note)),
+    )
 
 
 def _notes(lines: Lines, misclassified: int) -> tuple[str, ...]:
@@ -160,9 +206,13 @@ def _notes(lines: Lines, misclassified: int) -> tuple[str, ...]:
         notes.append(UNNUMBERED)
     if lines.headers:
         places = ", ".join(map(str, lines.headers[:3]))
-        notes.append(f"a header stands again in line {places}: a run went on there, about other images")
+        notes.append(
+            f"a header stands again in line {places}: a run went on there, about other images"
+        )
     if misclassified:
-        notes.append(f"{misclassified:,} images (predict=-2) were misclassified and not certified: they count as wrong")
+        notes.append(
+            f"{misclassified:,} images (predict=-2) were misclassified and not certified: they count as wrong"
+        )
     if lines.unread:
         notes.append(f"columns not read: {', '.join(lines.unread)}")
     return tuple(shortened(printable(note), LONG_PART) for note in notes)
@@ -179,11 +229,15 @@ def _in_order(table: Certificates) -> Certificates:
 def _check_rows(table: Certificates, lines: Lines) -> None:
     """Raise InputError for columns that contradict each other."""
     impossible = (table.radius < 0) | (table.radius > LARGEST)
-    lines.refuse("radius", impossible, f"is below 0 or above {LARGEST:g}, which none can be")
+    lines.refuse(
+        "radius", impossible, f"is below 0 or above {LARGEST:g}, which none can be"
+    )
     held = (table.predict == ABSTAIN) & (table.radius > 0)
     lines.refuse("radius", held, "stands where predict abstains; expected 0")
     cells = [TRUTH.get(cell, cell) for cell in lines.columns["correct"]]
-    correct = replace(lines, columns={**lines.columns, "correct": cells}).integers("correct", 0, len(table))
+    correct = replace(lines, columns={**lines.columns, "correct": cells}).integers(
+        "correct", 0, len(table)
+    )
     if not _counts_right_rows(correct, table.correct, lines):
         why = "contradicts predict: expected 1 where predict is label, else 0, or the number of such rows so far"
         lines.refuse("correct", table.correct != correct, why)
@@ -196,8 +250,14 @@ def _counts_right_rows(correct: Ints, right: NDArray[np.bool_], lines: Lines) ->
     """
     total = np.cumsum(right)
     before_each_part = np.append(0, total)[lines.starts]
-    if np.array_equal(correct, total) or np.array_equal(correct, total - before_each_part[lines.part]):
+    if np.array_equal(correct, total) or np.array_equal(
+        correct, total - before_each_part[lines.part]
+    ):
         return True
     each_once = np.arange(1, right.sum() + 1)
     known_images = "idx" in lines.columns
-    return known_images and len(each_once) > 1 and np.array_equal(np.sort(correct[right]), each_once)
+    return (
+        known_images
+        and len(each_once) > 1
+        and np.array_equal(np.sort(correct[right]), each_once)
+    )

@@ -24,10 +24,28 @@ from randsmooth.errors import InputError, check_known
 from randsmooth.models import ForeignModel, check_logits, foreign_parts
 
 ROUNDS = 5  # of a trial
-LIMITS = ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")  # of oneDNN's instructions: the first one that is set counts
-RECORDED = (*LIMITS, "ONEDNN_DEFAULT_FPMATH_MODE", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS")  # as they are, where set
-WITH_BFLOAT16 = ("BF16", "FP16", "AMX", "AVX10_1_512", "ALL", "DEFAULT")  # ends of the limits that leave them
-AMPERE = (8, 0)  # the compute capability from which on NVIDIA's GPUs have units for bfloat16
+LIMITS = (
+    "ONEDNN_MAX_CPU_ISA",
+    "DNNL_MAX_CPU_ISA",
+)  # of oneDNN's instructions: the first one that is set counts
+RECORDED = (
+    *LIMITS,
+    "ONEDNN_DEFAULT_FPMATH_MODE",
+    "MKL_CBWR",
+    "MKL_ENABLE_INSTRUCTIONS",
+)  # as they are, where set
+WITH_BFLOAT16 = (
+    "BF16",
+    "FP16",
+    "AMX",
+    "AVX10_1_512",
+    "ALL",
+    "DEFAULT",
+)  # ends of the limits that leave them
+AMPERE = (
+    8,
+    0,
+)  # the compute capability from which on NVIDIA's GPUs have units for bfloat16
 
 
 class Backend(ABC):
@@ -133,7 +151,12 @@ class Backend(ABC):
         try:
             answer = self.answer(noisy)
         except Refused:
-            if self.answered or not self.padded or len(noisy) == 1 or not self._takes_one(noisy[:1]):
+            if (
+                self.answered
+                or not self.padded
+                or len(noisy) == 1
+                or not self._takes_one(noisy[:1])
+            ):
                 raise
             self.one_by_one = True
             return self.asked(noisy)
@@ -165,9 +188,17 @@ def own_copy(model: nn.Module) -> nn.Module:
         False
     """
     try:
-        with warnings.catch_warnings(action="ignore"):  # torch's, of its exported programs and of traces
+        with warnings.catch_warnings(
+            action="ignore"
+        ):  # torch's, of its exported programs and of traces
             return copy.deepcopy(model)
-    except (TypeError, ValueError, RuntimeError, RecursionError, NotImplementedError) as error:
+    except (
+        TypeError,
+        ValueError,
+        RuntimeError,
+        RecursionError,
+        NotImplementedError,
+    ) as error:
         if next(iter(model.state_dict()), None) is None:
             return model
         said = f"the model cannot be copied ({shown(error)}): keep locks, connections and such apart from its weights"
@@ -187,7 +218,13 @@ def frozen(model: nn.Module) -> nn.Module:
     return model
 
 
-def in_batches(answer: Callable[[Tensor], Tensor], images: Tensor, size: int | None, *, filled: bool = True) -> Tensor:
+def in_batches(
+    answer: Callable[[Tensor], Tensor],
+    images: Tensor,
+    size: int | None,
+    *,
+    filled: bool = True,
+) -> Tensor:
     """What `answer` gives for `images`, asked in batches of `size` (None: all at once), the last filled up with zeros.
 
     Example:
@@ -197,8 +234,12 @@ def in_batches(answer: Callable[[Tensor], Tensor], images: Tensor, size: int | N
     if size in (None, len(images)):
         return answer(images)
     missing = -len(images) % size if filled else 0
-    images_and_zeros = nn.functional.pad(images, (0, 0) * (images.dim() - 1) + (0, missing))
-    return torch.cat([answer(part).clone() for part in images_and_zeros.split(size)])[: len(images)]
+    images_and_zeros = nn.functional.pad(
+        images, (0, 0) * (images.dim() - 1) + (0, missing)
+    )
+    return torch.cat([answer(part).clone() for part in images_and_zeros.split(size)])[
+        : len(images)
+    ]
 
 
 class Way(NamedTuple):
@@ -213,10 +254,19 @@ class Way(NamedTuple):
     precision: Precision
 
     def __str__(self) -> str:
-        return self.backend if self.precision == "32" else f"{self.backend} in {ARITHMETICS[self.precision]}"
+        return (
+            self.backend
+            if self.precision == "32"
+            else f"{self.backend} in {ARITHMETICS[self.precision]}"
+        )
 
 
-def make_backend(name: str, model: nn.Module | ForeignModel, device: torch.device, precision: Precision) -> Backend:
+def make_backend(
+    name: str,
+    model: nn.Module | ForeignModel,
+    device: torch.device,
+    precision: Precision,
+) -> Backend:
     """The backend called `name` around `model`.
 
     Raises:
@@ -254,11 +304,18 @@ def weighed(device: torch.device) -> tuple[Precision, ...]:
         >>> weighed(torch.device("cpu"))
         ('32', 'bf16')
     """
-    return ("32", "fp16") if device.type == "cuda" and lacks_bfloat16(device) else ("32", "bf16")
+    return (
+        ("32", "fp16")
+        if device.type == "cuda" and lacks_bfloat16(device)
+        else ("32", "bf16")
+    )
 
 
 def ways(
-    model: nn.Module | ForeignModel, device: torch.device, backend: str | None, precision: AskedPrecision
+    model: nn.Module | ForeignModel,
+    device: torch.device,
+    backend: str | None,
+    precision: AskedPrecision,
 ) -> list[Way]:
     """The ways to run `model` that a backend (None: the usual one) and a precision leave open, the usual ones first.
 
@@ -270,8 +327,14 @@ def ways(
     """
     names = [usual_backend(model) if backend in (None, AUTO) else str(backend)]
     if backend == AUTO:
-        others = ((n, kind) for n, kind in BACKENDS.items() if n not in names and kind.accepts(model))
-        names += [n for n, kind in others if device.type in kind.tried_on and kind.installed()]
+        others = (
+            (n, kind)
+            for n, kind in BACKENDS.items()
+            if n not in names and kind.accepts(model)
+        )
+        names += [
+            n for n, kind in others if device.type in kind.tried_on and kind.installed()
+        ]
     precisions = weighed(device) if precision == "auto" else (precision,)
     return [Way(name, each) for each in precisions for name in names]
 
@@ -325,7 +388,9 @@ def fastest(runs: Mapping[Way, Callable[[], float]]) -> tuple[Way, dict[Way, flo
     for way in runs:
         if all(rates[way] > rates[best] for rates in rounds):
             best = way
-    return best, {way: statistics.median(rates[way] for rates in rounds) for way in runs}
+    return best, {
+        way: statistics.median(rates[way] for rates in rounds) for way in runs
+    }
 
 
 def processor() -> str:
@@ -336,8 +401,17 @@ def processor() -> str:
         True
     """
     linux = _from_linux()
-    name = features().get("cpu_name") or linux.get("model name") or platform.processor() or platform.machine()
-    numbers = ", ".join(f"{key} {linux[key]}" for key in ("cpu family", "model", "stepping") if key in linux)
+    name = (
+        features().get("cpu_name")
+        or linux.get("model name")
+        or platform.processor()
+        or platform.machine()
+    )
+    numbers = ", ".join(
+        f"{key} {linux[key]}"
+        for key in ("cpu family", "model", "stepping")
+        if key in linux
+    )
     return f"{name} ({numbers})" if numbers else str(name)
 
 
@@ -356,7 +430,11 @@ def torch_instructions(device: torch.device) -> str:
 
 def cpu_instructions() -> str:
     """The vector instructions of the CPU, and the variables, where they are set, that limit what libraries use."""
-    had = sorted(name for name, has in features().items() if has is True and name.startswith(("avx", "amx", "sse4")))
+    had = sorted(
+        name
+        for name, has in features().items()
+        if has is True and name.startswith(("avx", "amx", "sse4"))
+    )
     limits = [f"{name}={os.environ[name]}" for name in RECORDED if os.environ.get(name)]
     return ", ".join([" ".join(had) or platform.machine(), *limits])
 
@@ -371,8 +449,14 @@ def lacks_bfloat16(device: torch.device) -> str | None:
         True
     """
     if device.type == "cuda":
-        return None if torch.cuda.get_device_capability(device) >= AMPERE else torch.cuda.get_device_name(device)
-    limit = next((os.environ[name].upper() for name in LIMITS if os.environ.get(name)), "ALL")
+        return (
+            None
+            if torch.cuda.get_device_capability(device) >= AMPERE
+            else torch.cuda.get_device_name(device)
+        )
+    limit = next(
+        (os.environ[name].upper() for name in LIMITS if os.environ.get(name)), "ALL"
+    )
     has_units = features().get("avx512_bf16") and limit.endswith(WITH_BFLOAT16)
     return None if has_units or "avx2" not in features() else "this processor"
 

@@ -9,12 +9,26 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth.certificates import ARITHMETICS, Precision
-from randsmooth.certification.backends.base import Backend, cpu_instructions, frozen, in_batches, own_copy
+from randsmooth.certification.backends.base import (
+    Backend,
+    cpu_instructions,
+    frozen,
+    in_batches,
+    own_copy,
+)
 from randsmooth.certification.backends.refusals import refused
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, article
 from randsmooth.extras import needs
-from randsmooth.models import ForeignModel, GraphFile, IrModel, OnnxModel, PythonModel, traceable, votes
+from randsmooth.models import (
+    ForeignModel,
+    GraphFile,
+    IrModel,
+    OnnxModel,
+    PythonModel,
+    traceable,
+    votes,
+)
 from randsmooth.models.adapters.graph_file import quiet_runtime
 
 HINTS = {"32": "f32", "bf16": "bf16", "fp16": "f16"}
@@ -31,34 +45,54 @@ class Onnx(Backend):
     def accepts(cls, model: nn.Module | ForeignModel) -> bool:
         return isinstance(model, OnnxModel)
 
-    def __init__(self, model: OnnxModel, device: torch.device, precision: Precision) -> None:
+    def __init__(
+        self, model: OnnxModel, device: torch.device, precision: Precision
+    ) -> None:
         if precision != "32":
-            raise InputError(f"precision={precision}: an ONNX file computes as it was exported; use --backend openvino")
+            raise InputError(
+                f"precision={precision}: an ONNX file computes as it was exported; use --backend openvino"
+            )
         self.device, self.precision, self.model = device, precision, model
         runtime = quiet_runtime()
         options = runtime.SessionOptions()
         options.intra_op_num_threads = torch.get_num_threads()
-        wanted = [("CUDAExecutionProvider", {"device_id": device.index or 0})] if device.type == "cuda" else []
+        wanted = (
+            [("CUDAExecutionProvider", {"device_id": device.index or 0})]
+            if device.type == "cuda"
+            else []
+        )
         if wanted and wanted[0][0] not in runtime.get_available_providers():
-            raise InputError("this ONNX Runtime has no CUDA: install onnxruntime-gpu, or use --device cpu")
-        self.session = runtime.InferenceSession(model.path, options, providers=[*wanted, "CPUExecutionProvider"])
+            raise InputError(
+                "this ONNX Runtime has no CUDA: install onnxruntime-gpu, or use --device cpu"
+            )
+        self.session = runtime.InferenceSession(
+            model.path, options, providers=[*wanted, "CPUExecutionProvider"]
+        )
 
     @property
     def instructions(self) -> str:
-        return super().instructions if self.device.type == "cuda" else f"ONNX Runtime, {cpu_instructions()}"
+        return (
+            super().instructions
+            if self.device.type == "cuda"
+            else f"ONNX Runtime, {cpu_instructions()}"
+        )
 
     def answer(self, noisy: Tensor) -> Tensor:
         try:
             found = in_batches(self._run, noisy.cpu(), self.model.batch)
         except InputError:
             raise
-        except Exception as error:  # ONNX Runtime's exceptions have no other common base class
+        except (
+            Exception
+        ) as error:  # ONNX Runtime's exceptions have no other common base class
             raise refused(noisy, error) from error
         return as_logits(found, self.model).to(self.device)
 
     def _run(self, noisy: Tensor) -> Tensor:
         images = self.model.prepared(noisy.numpy())
-        return torch.from_numpy(self.session.run([self.model.output], {self.model.input: images})[0])
+        return torch.from_numpy(
+            self.session.run([self.model.output], {self.model.input: images})[0]
+        )
 
 
 class OpenVINO(Backend):
@@ -75,17 +109,27 @@ class OpenVINO(Backend):
     def accepts(cls, model: nn.Module | ForeignModel) -> bool:
         return isinstance(model, GraphFile) or traceable(model)
 
-    def __init__(self, model: nn.Module | GraphFile, device: torch.device, precision: Precision) -> None:
+    def __init__(
+        self, model: nn.Module | GraphFile, device: torch.device, precision: Precision
+    ) -> None:
         with needs("backend=openvino"):
             import openvino
         if device.type != "cpu":
-            raise InputError(f"backend=openvino computes on the CPU, not on {device.type}: use --device cpu")
+            raise InputError(
+                f"backend=openvino computes on the CPU, not on {device.type}: use --device cpu"
+            )
         self.core, self.convert = openvino.Core(), openvino.convert_model
         self.device, self.precision = device, precision
-        self.model = model if isinstance(model, GraphFile) else own_copy(model).float().cpu().eval()
+        self.model = (
+            model
+            if isinstance(model, GraphFile)
+            else own_copy(model).float().cpu().eval()
+        )
         self.threads = torch.get_num_threads()
         self.compiled: dict[tuple[int, ...], Any] = {}
-        self.requests: dict[tuple[int, tuple[int, ...]], Any] = {}  # by thread and shape
+        self.requests: dict[
+            tuple[int, tuple[int, ...]], Any
+        ] = {}  # by thread and shape
         self.compiling = threading.Lock()
 
     @property
@@ -99,12 +143,16 @@ class OpenVINO(Backend):
         return f"OpenVINO {' '.join(sorted(listed))}, {cpu_instructions()}"
 
     def answer(self, noisy: Tensor) -> Tensor:
-        batch = self.model.batch if isinstance(self.model, IrModel) else None  # ONNX files are changed to any batch
+        batch = (
+            self.model.batch if isinstance(self.model, IrModel) else None
+        )  # ONNX files are changed to any batch
         try:
             found = in_batches(self._run, noisy, batch)
         except RuntimeError as error:  # what OpenVINO raises for shapes that do not fit
             raise refused(noisy, error) from error
-        return as_logits(found, self.model) if isinstance(self.model, GraphFile) else found
+        return (
+            as_logits(found, self.model) if isinstance(self.model, GraphFile) else found
+        )
 
     def _run(self, noisy: Tensor) -> Tensor:
         graph = self.model if isinstance(self.model, GraphFile) else None
@@ -112,20 +160,31 @@ class OpenVINO(Backend):
         key = threading.get_ident(), images.shape
         if key not in self.requests:
             self.requests[key] = self._compiled(images.shape).create_infer_request()
-        result = self.requests[key].infer({0: images}, share_inputs=True, share_outputs=True)
+        result = self.requests[key].infer(
+            {0: images}, share_inputs=True, share_outputs=True
+        )
         return torch.from_numpy(np.array(result[0 if graph is None else graph.place]))
 
     def _compiled(self, shape: tuple[int, ...]) -> Any:
         with self.compiling:
             if shape not in self.compiled:
-                config = {"INFERENCE_PRECISION_HINT": HINTS[self.precision], "NUM_STREAMS": str(self.workers)}
-                config |= {"INFERENCE_NUM_THREADS": str(self.threads), "ENABLE_CPU_PINNING": "NO"}
+                config = {
+                    "INFERENCE_PRECISION_HINT": HINTS[self.precision],
+                    "NUM_STREAMS": str(self.workers),
+                }
+                config |= {
+                    "INFERENCE_NUM_THREADS": str(self.threads),
+                    "ENABLE_CPU_PINNING": "NO",
+                }
                 graph = self.graph_of(shape)
                 if isinstance(self.model, GraphFile):
                     graph.reshape(list(shape))
                 made = self.core.compile_model(graph, "CPU", config)
                 # Where the processor lacks the units, OpenVINO takes another format, and does not say so.
-                if made.get_property("INFERENCE_PRECISION_HINT").get_type_name() != HINTS[self.precision]:
+                if (
+                    made.get_property("INFERENCE_PRECISION_HINT").get_type_name()
+                    != HINTS[self.precision]
+                ):
                     said = f"precision={self.precision}: OpenVINO lacks {ARITHMETICS[self.precision]} on this processor"
                     raise InputError(f"{said}; use precision 32 or the torch backend")
                 self.compiled[shape] = made
@@ -138,8 +197,12 @@ class OpenVINO(Backend):
             return self.core.read_model(self.model.path)
         example = torch.zeros([2 if side == -1 else side for side in shape])
         try:
-            with warnings.catch_warnings(action="ignore"):  # of torch.jit, with which OpenVINO traces
-                return self.convert(frozen(self.model), example_input=example, input=[shape])
+            with warnings.catch_warnings(
+                action="ignore"
+            ):  # of torch.jit, with which OpenVINO traces
+                return self.convert(
+                    frozen(self.model), example_input=example, input=[shape]
+                )
         except Exception as error:  # what the converter raises for operators that it does not know has no base class
             self._check_takes(example)
             raise InputError(
@@ -150,7 +213,10 @@ class OpenVINO(Backend):
         """Raise the error of a module that fails by itself, without OpenVINO."""
         assert isinstance(self.model, nn.Module)
         try:
-            with torch.inference_mode(False), torch.enable_grad():  # for one that takes a gradient itself
+            with (
+                torch.inference_mode(False),
+                torch.enable_grad(),
+            ):  # for one that takes a gradient itself
                 self.model(example)
         except Exception as error:  # of the model's own code
             raise refused(example, error) from error
@@ -166,9 +232,13 @@ class Python(Backend):
     def accepts(cls, model: nn.Module | ForeignModel) -> bool:
         return isinstance(model, PythonModel)
 
-    def __init__(self, model: PythonModel, device: torch.device, precision: Precision) -> None:
+    def __init__(
+        self, model: PythonModel, device: torch.device, precision: Precision
+    ) -> None:
         if precision != "32":
-            raise InputError(f"precision={precision}: {article(model.kind)} computes as it was made; leave it at 32")
+            raise InputError(
+                f"precision={precision}: {article(model.kind)} computes as it was made; leave it at 32"
+            )
         self.model, self.device, self.precision = model, device, precision
         self.padded = model.padded
 
@@ -178,4 +248,8 @@ class Python(Backend):
 
 def as_logits(answer: Tensor, model: ForeignModel) -> Tensor:
     """Logits as they are; labels (B,) or (B, 1) as votes. Errors as `votes`."""
-    return votes(answer.flatten(), model.num_classes, model.kind) if model.labels else answer
+    return (
+        votes(answer.flatten(), model.num_classes, model.kind)
+        if model.labels
+        else answer
+    )

@@ -9,7 +9,9 @@ from randsmooth.errors import InputError
 from randsmooth.models.adapters.foreign_model import GRADIENT
 
 # What Python says of a function that is given too few arguments, or too many.
-ARGUMENTS = re.compile(r"missing \d+ required|takes (from )?\d+ .*positional arguments? but")
+ARGUMENTS = re.compile(
+    r"missing \d+ required|takes (from )?\d+ .*positional arguments? but"
+)
 # Words in what torch, NumPy, ONNX Runtime, OpenVINO and checks of models say of shapes that do not fit.
 SHAPES = re.compile(
     r"\b(shapes?|sizes?|mat1|dims?|dimensions?|channels?|height|width|broadcast|aligned|features?|axis|axes|rank"
@@ -36,7 +38,9 @@ def refused(noisy: Tensor, error: Exception) -> Refused:
         >>> print(refused(torch.zeros(4, 1, 8, 8), TypeError("missing 1 required positional argument: 't'")))
         the model cannot be called with images alone (missing 1 required positional argument: 't'): give a ...
     """
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [
+        type(error).__name__
+    ]
     said = shown(lines[-1] if "TorchScript" in lines[0] else lines[0])
     shape = tuple(noisy.shape[1:])
     if isinstance(error, TypeError) and ARGUMENTS.search(said):
@@ -46,9 +50,17 @@ def refused(noisy: Tensor, error: Exception) -> Refused:
         way = "let it call requires_grad_ on a copy of the images, under torch.enable_grad()"
         return Refused(f"the model takes a gradient, and that failed ({said}): {way}")
     if SHAPES.search(said):
-        other = "other channels or another size (--resize)" if noisy.dim() == 4 else "inputs of another shape"
-        return Refused(f"the model refuses inputs of shape {shape} ({said}): is it for {other}?")
+        other = (
+            "other channels or another size (--resize)"
+            if noisy.dim() == 4
+            else "inputs of another shape"
+        )
+        return Refused(
+            f"the model refuses inputs of shape {shape} ({said}): is it for {other}?"
+        )
     example = ", ".join(map(str, (2, *shape)))
     kind = "" if said.startswith(type(error).__name__) else f"{type(error).__name__}: "
     way = f"model(torch.rand({example})) shows where"
-    return Refused(f"the model fails on its first batch, inputs of shape {shape} ({kind}{said}): {way}")
+    return Refused(
+        f"the model fails on its first batch, inputs of shape {shape} ({kind}{said}): {way}"
+    )

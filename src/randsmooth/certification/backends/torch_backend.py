@@ -11,7 +11,13 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 from torch.nn.utils.parametrize import is_parametrized
 
 from randsmooth.certificates import ARITHMETICS, Precision
-from randsmooth.certification.backends.base import Backend, frozen, make_backend, own_copy, usual_backend
+from randsmooth.certification.backends.base import (
+    Backend,
+    frozen,
+    make_backend,
+    own_copy,
+    usual_backend,
+)
 from randsmooth.certification.backends.refusals import refused
 from randsmooth.errors import InputError
 from randsmooth.models import Ensemble, ForeignModel, Wrapped, foreign_parts, traceable
@@ -26,12 +32,20 @@ class Torch(Backend):
     name = "torch"
     parallel = True
 
-    def __init__(self, model: nn.Module, device: torch.device, precision: Precision) -> None:
+    def __init__(
+        self, model: nn.Module, device: torch.device, precision: Precision
+    ) -> None:
         self.device, self.precision = device, precision
         self.dtype = getattr(torch, ARITHMETICS[precision])
-        self.layout = torch.contiguous_format if getattr(model, "keeps_layout", False) else torch.channels_last
+        self.layout = (
+            torch.contiguous_format
+            if getattr(model, "keeps_layout", False)
+            else torch.channels_last
+        )
         folded = silent(fold_batch_norm(own_copy(model)))
-        with warnings.catch_warnings(action="ignore"):  # of traces, whose parameters are no leaves
+        with warnings.catch_warnings(
+            action="ignore"
+        ):  # of traces, whose parameters are no leaves
             here = frozen(folded.to(device, self.dtype))
             self.model = here.to(memory_format=self.layout)  # type: ignore[call-overload]
         self.gradients = False  # whether the model takes some in its forward
@@ -41,7 +55,10 @@ class Torch(Backend):
         """The number format. On CUDA, torch may round the factors of float32 products to TF32, which is added."""
         if self.device.type != "cuda" or self.precision != "32":
             return super().arithmetic
-        allowed = {"convolutions": torch.backends.cudnn.allow_tf32, "products": torch.backends.cuda.matmul.allow_tf32}
+        allowed = {
+            "convolutions": torch.backends.cudnn.allow_tf32,
+            "products": torch.backends.cuda.matmul.allow_tf32,
+        }
         shortened = " and ".join(what for what, allows in allowed.items() if allows)
         return super().arithmetic + (f" (TF32 {shortened})" if shortened else "")
 
@@ -89,7 +106,9 @@ class Compiled(Torch):
     def accepts(cls, model: nn.Module | ForeignModel) -> bool:
         return traceable(model)
 
-    def __init__(self, model: nn.Module, device: torch.device, precision: Precision) -> None:
+    def __init__(
+        self, model: nn.Module, device: torch.device, precision: Precision
+    ) -> None:
         super().__init__(model, device, precision)
         mode = "reduce-overhead" if device.type == "cuda" else "default"
         self.model = torch.compile(self.model, mode=mode, dynamic=False)
@@ -97,7 +116,11 @@ class Compiled(Torch):
     def answer(self, noisy: Tensor) -> Any:
         answer = super().answer(noisy)
         # The next run of a CUDA graph overwrites the output of this one.
-        return answer.clone() if self.device.type == "cuda" and isinstance(answer, Tensor) else answer
+        return (
+            answer.clone()
+            if self.device.type == "cuda" and isinstance(answer, Tensor)
+            else answer
+        )
 
 
 class Mixed(Torch):
@@ -110,32 +133,58 @@ class Mixed(Torch):
     def accepts(cls, model: nn.Module | ForeignModel) -> bool:
         return bool(foreign_parts(model))
 
-    def __init__(self, model: nn.Module, device: torch.device, precision: Precision) -> None:
+    def __init__(
+        self, model: nn.Module, device: torch.device, precision: Precision
+    ) -> None:
         if precision != "32":
-            raise InputError(f"precision={precision}: parts of other kinds compute as they do; leave it at 32")
+            raise InputError(
+                f"precision={precision}: parts of other kinds compute as they do; leave it at 32"
+            )
         super().__init__(model, device, precision)
         self.parts = foreign_parts(self.model)
-        self.inner = [make_backend(usual_backend(part.model), part.model, device, precision) for part in self.parts]
+        self.inner = [
+            make_backend(usual_backend(part.model), part.model, device, precision)
+            for part in self.parts
+        ]
         self.parallel = all(backend.parallel for backend in self.inner)  # type: ignore[misc]
         used = (package for backend in self.inner for package in backend.packages)
         self.packages = tuple(dict.fromkeys(used))  # type: ignore[misc]
         for part, backend in zip(self.parts, self.inner, strict=True):
-            part.run = partial(lambda backend, x: backend.asked(x.contiguous()), backend)
+            part.run = partial(
+                lambda backend, x: backend.asked(x.contiguous()), backend
+            )
 
     @property
     def processor(self) -> str:
         """Of the networks and of each part."""
-        return "; ".join(dict.fromkeys([super().processor, *(backend.processor for backend in self.inner)]))
+        return "; ".join(
+            dict.fromkeys(
+                [super().processor, *(backend.processor for backend in self.inner)]
+            )
+        )
 
     @property
     def instructions(self) -> str:
-        return "; ".join(dict.fromkeys([super().instructions, *(backend.instructions for backend in self.inner)]))
+        return "; ".join(
+            dict.fromkeys(
+                [
+                    super().instructions,
+                    *(backend.instructions for backend in self.inner),
+                ]
+            )
+        )
 
     def answer(self, noisy: Tensor) -> Tensor:
         answer: Tensor = super().answer(noisy)
-        rules = {module.rule for module in self.model.modules() if isinstance(module, Ensemble)}
+        rules = {
+            module.rule
+            for module in self.model.modules()
+            if isinstance(module, Ensemble)
+        }
         if self.votes and rules - {"vote"}:
-            raise InputError("a member of the ensemble answers with labels, which have no mean: let the members vote")
+            raise InputError(
+                "a member of the ensemble answers with labels, which have no mean: let the members vote"
+            )
         return answer
 
     @property
@@ -147,7 +196,9 @@ class _Tracer(fx.Tracer):
     """Looks into modules only as far as there is something to fold."""
 
     def is_leaf_module(self, m: nn.Module, qualified_name: str) -> bool:
-        return not any(isinstance(inner, THEN) for inner in m.modules()) or super().is_leaf_module(m, qualified_name)
+        return not any(
+            isinstance(inner, THEN) for inner in m.modules()
+        ) or super().is_leaf_module(m, qualified_name)
 
 
 def fold_batch_norm(model: nn.Module) -> nn.Module:
@@ -167,22 +218,34 @@ def fold_batch_norm(model: nn.Module) -> nn.Module:
     if isinstance(model, Ensemble):
         model.members = nn.ModuleList(map(fold_batch_norm, model.members)).eval()
         return model
-    if _hooked(model) or not any(isinstance(module, THEN) for module in model.modules()):
+    if _hooked(model) or not any(
+        isinstance(module, THEN) for module in model.modules()
+    ):
         return model
     try:
         graph = _Tracer().trace(model)
-    except Exception:  # whatever the model's own code does with a symbol in the place of numbers
+    except (
+        Exception
+    ):  # whatever the model's own code does with a symbol in the place of numbers
         return model
     traced = fx.GraphModule(model, graph)
     calls = Counter(node.target for node in graph.nodes if node.op == "call_module")
     for norm in list(graph.nodes):
         conv = norm.args[0] if norm.args else None
-        if not (_is(norm, THEN, traced) and isinstance(conv, fx.Node) and _is(conv, FIRST, traced)):
+        if not (
+            _is(norm, THEN, traced)
+            and isinstance(conv, fx.Node)
+            and _is(conv, FIRST, traced)
+        ):
             continue
         first = traced.get_submodule(str(conv.target))
         then = traced.get_submodule(str(norm.target))
-        computed = any(is_parametrized(each) or _hooked(each) for each in (first, then))  # as spectral_norm's weights
-        if len(conv.users) == 1 and calls[conv.target] == 1 and not computed:  # nobody else sees conv's own output
+        computed = any(
+            is_parametrized(each) or _hooked(each) for each in (first, then)
+        )  # as spectral_norm's weights
+        if (
+            len(conv.users) == 1 and calls[conv.target] == 1 and not computed
+        ):  # nobody else sees conv's own output
             traced.set_submodule(str(conv.target), fuse_conv_bn_eval(first, then))  # type: ignore[type-var, arg-type]
             norm.replace_all_uses_with(conv)
             graph.erase_node(norm)
@@ -215,4 +278,6 @@ def _hooked(module: nn.Module) -> bool:
 
 
 def _is(node: fx.Node, kind: type[nn.Module], within: fx.GraphModule) -> bool:
-    return node.op == "call_module" and isinstance(within.get_submodule(str(node.target)), kind)
+    return node.op == "call_module" and isinstance(
+        within.get_submodule(str(node.target)), kind
+    )

@@ -29,11 +29,15 @@ class Verb(NamedTuple):
     @property
     def help(self) -> str:
         """The first paragraph of the function's docstring."""
-        return first_paragraph(Path(__file__).with_name(f"{self.module}.py"), self.function)
+        return first_paragraph(
+            Path(__file__).with_name(f"{self.module}.py"), self.function
+        )
 
     def load(self) -> Callable[[Any], None]:
         """The function."""
-        function: Callable[[Any], None] = pkgutil.resolve_name(f"{__name__}.{self.module}:{self.function}")
+        function: Callable[[Any], None] = pkgutil.resolve_name(
+            f"{__name__}.{self.module}:{self.function}"
+        )
         return function
 
 
@@ -47,4 +51,7 @@ VERBS = {
     name: Verb(module or name, f"{name.replace('-', '_')}{'_' * iskeyword(name)}")
     for name, _, module in (each.partition(":") for each in _LISTED.split())
 }
-DATA_VERBS = {"list": Verb("listings", "list_"), "describe": Verb("listings", "describe")}  # of `randsmooth data`
+DATA_VERBS = {
+    "list": Verb("listings", "list_"),
+    "describe": Verb("listings", "describe"),
+}  # of `randsmooth data`

@@ -10,7 +10,15 @@ import typer
 from pydantic import BeforeValidator
 
 from randsmooth import app, certificates
-from randsmooth.cli.options import DATASET, Answered, Identified, NoiseNamed, as_typed, certification_option, words_of
+from randsmooth.cli.options import (
+    DATASET,
+    Answered,
+    Identified,
+    NoiseNamed,
+    as_typed,
+    certification_option,
+    words_of,
+)
 from randsmooth.cli.output import FAILURE, note, writing
 from randsmooth.cli.settings import Argument, Given, option, words
 from randsmooth.cli.verbs.certify import suspicions
@@ -23,7 +31,11 @@ from randsmooth.progress import console
 def _sigmas(given: Any) -> Any:
     """Numbers, and numbers of standard deviations, such as 0.25std, which stay texts."""
     listed = words(given)
-    return [each if str(each).endswith(STD) else float(each) for each in listed] if isinstance(listed, list) else listed
+    return (
+        [each if str(each).endswith(STD) else float(each) for each in listed]
+        if isinstance(listed, list)
+        else listed
+    )
 
 
 def _written(sigma: float | str) -> str:
@@ -45,8 +57,14 @@ class Assess(Answered, Identified):
         overwrite: Replace an assessment in the folder.
     """
 
-    data: Argument[str | None] = option(DATASET + " (default: the data set by whose name the model was trained)")
-    sigma: Annotated[list[float | str] | None, BeforeValidator(_sigmas), Given(kind=str, metavar="S,S,...")] = None
+    data: Argument[str | None] = option(
+        DATASET + " (default: the data set by whose name the model was trained)"
+    )
+    sigma: Annotated[
+        list[float | str] | None,
+        BeforeValidator(_sigmas),
+        Given(kind=str, metavar="S,S,..."),
+    ] = None
     noise: NoiseNamed = certification_option("noise")
     radius: float = 0.5
     split: str = "test"
@@ -77,12 +95,23 @@ def assess(settings: Assess) -> None:
         for file in files:
             file.unlink(missing_ok=True)  # of an assessment that this one replaces
         certificates.write_parquet(table, out / TABLE)
-        note(f"the certificates are in {out / TABLE}, whatever becomes of the attack and the page")
+        note(
+            f"the certificates are in {out / TABLE}, whatever becomes of the attack and the page"
+        )
         for said in suspicions(table):
             note(said)
 
     with writing(files, overwrite=settings.overwrite):
-        left_out = {"model", "model_arg", "denoiser", "data", "sigma", "out", "overwrite", "format"}
+        left_out = {
+            "model",
+            "model_arg",
+            "denoiser",
+            "data",
+            "sigma",
+            "out",
+            "overwrite",
+            "format",
+        }
         how = settings.model_dump(exclude=left_out) | {"sigmas": settings.sigma}
         model: Any = settings.model
         if settings.denoiser is None:
@@ -90,18 +119,41 @@ def assess(settings: Assess) -> None:
         else:
             numbers = [each for each in settings.sigma or () if isinstance(each, float)]
             one = numbers[0] if numbers else None  # which a diffusion model must know
-            model = base_classifier(settings.model, settings.model_arg, settings.denoiser, one)
+            model = base_classifier(
+                settings.model, settings.model_arg, settings.denoiser, one
+            )
         found = app.assess(model, settings.data, **how, progress=console, keep=keep)
         places = [settings.model, *([settings.data] if settings.data else [])]
-        words = words_of("assess", places, settings, {"model", "data", "sigma", "overwrite", "format"})
-        words += ["--sigma", ",".join(map(_written, settings.sigma))] if settings.sigma else []
-        others = set(Assess.model_fields) - {"model_arg", "denoiser", "identity", "num_classes", "device"}
-        use = [*words_of("predict", [settings.model, "new.png"], settings, others), "--like", str(out / TABLE)]
+        words = words_of(
+            "assess",
+            places,
+            settings,
+            {"model", "data", "sigma", "overwrite", "format"},
+        )
+        words += (
+            ["--sigma", ",".join(map(_written, settings.sigma))]
+            if settings.sigma
+            else []
+        )
+        others = set(Assess.model_fields) - {
+            "model_arg",
+            "denoiser",
+            "identity",
+            "num_classes",
+            "device",
+        }
+        use = [
+            *words_of("predict", [settings.model, "new.png"], settings, others),
+            "--like",
+            str(out / TABLE),
+        ]
         use += ["--dataset", settings.data] if settings.data else []
         typed, predict = map(as_typed, (words, use))
         app.write_assessment(found, out, command=typed, predict=predict)
     written = list(map(str, files))
-    settings.answer([*lines(found), *written], lambda: found.to_dict() | {"files": written})
+    settings.answer(
+        [*lines(found), *written], lambda: found.to_dict() | {"files": written}
+    )
     if found.failed:
         raise typer.Exit(FAILURE)
 

@@ -38,7 +38,10 @@ class Attack(Columns, OnDevice):
     """
 
     certificates: Argument[Place]
-    dataset: str | None = option(DATASET + " Resized and cropped as the file says. (default: the one that it names)")
+    dataset: str | None = option(
+        DATASET
+        + " Resized and cropped as the file says. (default: the one that it names)"
+    )
     scale: float = 1.0
     steps: int = 20
     m: int | None = None
@@ -63,9 +66,15 @@ def attack(settings: Attack) -> None:
     """
     check_sources(settings.model, settings.denoiser)
     table = certificates.read(settings.certificates)
-    values = settings.model_dump(exclude={"model", "model_arg", "denoiser", "certificates", "dataset", "format"})
-    base = base_classifier(settings.model, settings.model_arg, settings.denoiser, table.header.sigma)
-    attacks = certification.attack(base, table, settings.dataset, **values, progress=console)
+    values = settings.model_dump(
+        exclude={"model", "model_arg", "denoiser", "certificates", "dataset", "format"}
+    )
+    base = base_classifier(
+        settings.model, settings.model_arg, settings.denoiser, table.header.sigma
+    )
+    attacks = certification.attack(
+        base, table, settings.dataset, **values, progress=console
+    )
     answers = answers_of(attacks, table)
     if settings.format == "text":
         say("\n".join([*summary(attacks, table), *grid(answers)]))
@@ -75,7 +84,9 @@ def attack(settings: Attack) -> None:
         raise typer.Exit(FAILURE)
 
 
-def answers_of(attacks: certification.Attacks, table: certificates.Certificates) -> Answers:
+def answers_of(
+    attacks: certification.Attacks, table: certificates.Certificates
+) -> Answers:
     """The attacked images, with their classes by name; `predict` is None where PREDICT abstained."""
     rows = [attacks.failed, attacks.changed, attacks.abstained]
     verdicts = np.select(rows, [FAILED, OUTSIDE, ABSTAINED], HELD).tolist()
@@ -86,16 +97,24 @@ def answers_of(attacks: certification.Attacks, table: certificates.Certificates)
             "certified": table.class_name(int(attacks.certified[row])),
             "radius": float(attacks.radius[row]),
             "distance": float(attacks.distance[row]),
-            "predict": None if attacks.abstained[row] else table.class_name(int(attacks.predict[row])),
+            "predict": None
+            if attacks.abstained[row]
+            else table.class_name(int(attacks.predict[row])),
             "verdict": verdict,
         }
         for row, verdict in enumerate(verdicts)
     ]
 
 
-def summary(attacks: certification.Attacks, table: certificates.Certificates) -> list[str]:
+def summary(
+    attacks: certification.Attacks, table: certificates.Certificates
+) -> list[str]:
     """How many images changed, how likely it is that a reported change is false, and how many certificates failed."""
-    total, changed, abstained = len(attacks), int(attacks.changed.sum()), int(attacks.abstained.sum())
+    total, changed, abstained = (
+        len(attacks),
+        int(attacks.changed.sum()),
+        int(attacks.abstained.sum()),
+    )
     how = "without gradients " if attacks.gradient_free else ""
     lines = [
         f"certified images attacked {how}within {attacks.scale:g} x their {NORMS[attacks.norm].radius}: {total}; "
@@ -105,9 +124,14 @@ def summary(attacks: certification.Attacks, table: certificates.Certificates) ->
     ]
     failed, alpha = int(attacks.failed.sum()), table.header.alpha
     if not failed:
-        lines.append("no certificate failed" + ": all changes lie outside the certified radii" * bool(changed))
+        lines.append(
+            "no certificate failed"
+            + ": all changes lie outside the certified radii" * bool(changed)
+        )
     else:
-        lines.append(f"FAILED: {failed} of {total} certificates: the prediction changed within the certified radius")
+        lines.append(
+            f"FAILED: {failed} of {total} certificates: the prediction changed within the certified radius"
+        )
     if failed and alpha is not None:
         expected = f"at most {alpha * total:.3g} of {total} are to be expected"
         lines.append(f"each may be wrong with probability {alpha:g}: {expected}")
@@ -119,6 +143,11 @@ def grid(answers: Answers) -> list[str]:
     from randsmooth.report.formats import aligned
 
     changed = [row for row in answers if row["verdict"] in (FAILED, OUTSIDE)]
-    rows = [row | {key: round_down(row[key], 4) for key in ("radius", "distance")} for row in changed]
-    cells = [[*row] for row in rows[:1]] + [[shortened(printable(str(cell))) for cell in row.values()] for row in rows]
+    rows = [
+        row | {key: round_down(row[key], 4) for key in ("radius", "distance")}
+        for row in changed
+    ]
+    cells = [[*row] for row in rows[:1]] + [
+        [shortened(printable(str(cell))) for cell in row.values()] for row in rows
+    ]
     return ["", *aligned(cells, [True] * len(rows[0]))] if rows else []

@@ -13,10 +13,23 @@ from pydantic import BeforeValidator, Field, PositiveInt
 from randsmooth import certificates, certification, launch, metrics
 from randsmooth.certificates import Shard
 from randsmooth.certificates.settings import AskedPrecision, whole_of
-from randsmooth.cli.options import Answered, Slurm, Smoothed, Where, certification_option, check_no_secrets, words_of
+from randsmooth.cli.options import (
+    Answered,
+    Slurm,
+    Smoothed,
+    Where,
+    certification_option,
+    check_no_secrets,
+    words_of,
+)
 from randsmooth.cli.output import note, say_lines
 from randsmooth.cli.settings import Argument, Given, words
-from randsmooth.cli.what_to_certify import OF_THE_MODEL, ModelAndImages, WhatToCertify, default_out
+from randsmooth.cli.what_to_certify import (
+    OF_THE_MODEL,
+    ModelAndImages,
+    WhatToCertify,
+    default_out,
+)
 from randsmooth.errors import InputError, SeveralErrors
 from randsmooth.noise import round_down
 from randsmooth.progress import clock, console
@@ -24,7 +37,9 @@ from randsmooth.urls import Place, is_url
 
 FEW = 10  # images that show nothing
 FEW_SAMPLES = 100  # of an image, which leave even good models undecided
-MANY = 3 / 4  # of the certified images, which one class gets only by mistake where no label has half of the images
+MANY = (
+    3 / 4
+)  # of the certified images, which one class gets only by mistake where no label has half of the images
 
 # How a run is shared out, which its shards need not know.
 NOT_OF_A_SHARD = {*Slurm.model_fields, "array", "parallel", "plan", "format"}
@@ -60,7 +75,11 @@ class Plan(Answered, WhatToCertify):
         pilot_seed: Seed of the choice of the pilot's images.
     """
 
-    workers: Annotated[list[PositiveInt] | None, BeforeValidator(words), Given(kind=str, metavar="K,K,...")] = None
+    workers: Annotated[
+        list[PositiveInt] | None,
+        BeforeValidator(words),
+        Given(kind=str, metavar="K,K,..."),
+    ] = None
     seconds: Annotated[float, Field(gt=0.0, allow_inf_nan=False)] = 30.0
     pilot_seed: Annotated[int, Field(ge=0)] = 0
 
@@ -89,7 +108,9 @@ def certify(settings: Certify) -> None:
     Example: randsmooth certify runs/gaussian --take 500 --rule grid --out gaussian.parquet
     """
     if settings.plan:
-        show_plan(settings, workers=[] if settings.workers is None else [settings.workers])
+        show_plan(
+            settings, workers=[] if settings.workers is None else [settings.workers]
+        )
     elif settings.slurm:
         submit(settings)
     else:
@@ -109,7 +130,12 @@ def out_file(settings: Certify) -> Place:
 def command_of(settings: Certify) -> list[str]:
     """The words of the command that certifies with these `settings`, but for its file, its shard and secrets."""
     arguments = [settings.model] if isinstance(settings.model, str) else settings.model
-    return words_of("certify", arguments, settings, {"model", "shard", "out", "resume", "overwrite", *NOT_OF_A_SHARD})
+    return words_of(
+        "certify",
+        arguments,
+        settings,
+        {"model", "shard", "out", "resume", "overwrite", *NOT_OF_A_SHARD},
+    )
 
 
 def run(settings: Certify) -> certificates.Certificates:
@@ -117,9 +143,13 @@ def run(settings: Certify) -> certificates.Certificates:
     settings.check(settings.backend, settings.shard)
     workers = settings.where()
     if settings.array is not None or settings.parallel is not None:
-        raise InputError("--array and --parallel are for --slurm: give it too, or --workers")
+        raise InputError(
+            "--array and --parallel are for --slurm: give it too, or --workers"
+        )
     model, arguments = settings.opened(settings.sigma)
-    values = settings.model_dump(exclude={*OF_THE_MODEL, *NOT_OF_A_SHARD, "dataset", "out"})
+    values = settings.model_dump(
+        exclude={*OF_THE_MODEL, *NOT_OF_A_SHARD, "dataset", "out"}
+    )
     values |= {"out": out_file(settings), "workers": workers, "model_args": arguments}
     if settings.shard is not None:
         values["command"] = command_of(settings)
@@ -131,22 +161,30 @@ def submit(settings: Certify) -> None:
     check_no_secrets(settings, "--slurm")
     resources = settings.resources()
     if settings.shard is not None or settings.resume:
-        raise InputError("--shard and --resume are not for --slurm: each task has a shard, and goes on by itself")
+        raise InputError(
+            "--shard and --resume are not for --slurm: each task has a shard, and goes on by itself"
+        )
     if settings.array is None or settings.array < 1:
-        raise InputError("--slurm needs --array, in how many tasks the images are shared out, such as --array 50")
+        raise InputError(
+            "--slurm needs --array, in how many tasks the images are shared out, such as --array 50"
+        )
     settings.check(settings.backend, settings.shard)
     from randsmooth.launch.shards import discard, submit_shards
 
     out = out_file(settings)
     if is_url(out):
-        raise InputError(f"{out} is a URL, and tasks of Slurm write to a folder that all of them see: give a path")
+        raise InputError(
+            f"{out} is a URL, and tasks of Slurm write to a folder that all of them see: give a path"
+        )
     out = Path(out)
     if settings.overwrite:
         discard(out)
     what = settings.run(), out, settings.array, command_of(settings), resources
     jobs = submit_shards(*what, at_once=settings.parallel)
     settings.answer(jobs.lines("tasks"), jobs._asdict)
-    note(f"the last merges what the others make into {out}; the same command says how far they are")
+    note(
+        f"the last merges what the others make into {out}; the same command says how far they are"
+    )
 
 
 def suspicions(table: certificates.Certificates) -> list[str]:
@@ -172,9 +210,16 @@ def suspicions(table: certificates.Certificates) -> list[str]:
         classes, sizes = np.unique(certified, return_counts=True)
         of_label, most = np.unique(table.label, return_counts=True)[1], int(sizes.max())
         share = most / len(certified)
-        if len(of_label) > 1 and (share == 1 or (share >= MANY and 2 * of_label.max() < len(table))):
-            name, percent = table.class_name(classes[sizes.argmax()]), 100 * most // len(certified)
-            found.append(f"{most} of {len(certified)} images that are certified ({percent}%) get class {name}")
+        if len(of_label) > 1 and (
+            share == 1 or (share >= MANY and 2 * of_label.max() < len(table))
+        ):
+            name, percent = (
+                table.class_name(classes[sizes.argmax()]),
+                100 * most // len(certified),
+            )
+            found.append(
+                f"{most} of {len(certified)} images that are certified ({percent}%) get class {name}"
+            )
     header = table.header
     way = f"was the model trained with the noise {header.smoothing.text}, and does it take images in [0, 1]?"
     if header.distribution is None:
@@ -190,7 +235,12 @@ def plan(settings: Plan) -> None:
 
     Example: randsmooth plan runs/gaussian --rule grid --n 1e5 --workers 8
     """
-    show_plan(settings, workers=settings.workers or [], seconds=settings.seconds, seed=settings.pilot_seed)
+    show_plan(
+        settings,
+        workers=settings.workers or [],
+        seconds=settings.seconds,
+        seed=settings.pilot_seed,
+    )
 
 
 def merge(settings: Merge) -> None:
@@ -204,13 +254,21 @@ def merge(settings: Merge) -> None:
     """
     whole, *others = {whole_of(path) for path in settings.shards} or {None}
     if settings.out is None and (whole is None or others):
-        raise InputError("the names of the shards do not say what the whole is called: give --out")
+        raise InputError(
+            "the names of the shards do not say what the whole is called: give --out"
+        )
     out = settings.out or whole
     try:
-        table = certificates.merge(settings.shards, out=out, overwrite=settings.overwrite)
+        table = certificates.merge(
+            settings.shards, out=out, overwrite=settings.overwrite
+        )
     except certificates.NotWhole as error:
         say_lines(error.commands)
-        way = ["the commands above, on stdout, make what is missing"] if error.commands else []
+        way = (
+            ["the commands above, on stdout, make what is missing"]
+            if error.commands
+            else []
+        )
         raise SeveralErrors(*error.faults, *way) from None
     settings.answer_tables([table], f"certificates in {out}", certificates=str(out))
 
@@ -219,7 +277,9 @@ def show_plan(settings: Certify | Plan, **asked: Any) -> None:
     """Print the plan of a certification, in words or as JSON alone; `asked` is what `launch.plan` is told."""
     settings.check(settings.backend, settings.shard)
     found = launch.plan(settings.run(), **asked)
-    settings.answer(plan_lines(found), lambda: {"model": settings.model, **found.to_dict()})
+    settings.answer(
+        plan_lines(found), lambda: {"model": settings.model, **found.to_dict()}
+    )
     for remark in found.notes:
         note(remark)
 
@@ -233,23 +293,41 @@ def plan_lines(plan: launch.Plan) -> Iterator[str]:
     yield f"time here   {_span(plan.seconds, clock)}; {clock(about['start_seconds'])} of it to begin"
     for k, seconds in plan.workers.items():
         yield f"{f'{k} worker' + 's' * (k != 1):11} {_span(seconds, clock)}; each as fast as this process"
-    held = {"a process": about["memory_bytes"], "of each GPU": about["device_memory_bytes"]}
+    held = {
+        "a process": about["memory_bytes"],
+        "of each GPU": about["device_memory_bytes"],
+    }
     yield f"memory      {'; '.join(f'{size / 1e6:,.0f} MB {of}' for of, size in held.items() if size) or 'unknown'}"
     yield f"disk        {about['table_bytes'] / 1e6:.1f} MB; {about['journal_bytes'] / 1e6:.1f} MB more while it runs"
-    yield from ("", f"{'rule':18} {'samples (95% limits)':30} {'time here':>12} {'of fixed':>9}")
+    yield from (
+        "",
+        f"{'rule':18} {'samples (95% limits)':30} {'time here':>12} {'of fixed':>9}",
+    )
     fixed = plan.rules.get("fixed", plan.rules[about["rule"]])["samples"].middle
-    for rule, found in sorted(plan.rules.items(), key=lambda item: -item[1]["samples"].middle):
-        took, mark = clock(found["seconds"].middle), " <- asked for" if rule == about["rule"] else ""
+    for rule, found in sorted(
+        plan.rules.items(), key=lambda item: -item[1]["samples"].middle
+    ):
+        took, mark = (
+            clock(found["seconds"].middle),
+            " <- asked for" if rule == about["rule"] else "",
+        )
         share = found["samples"].middle / fixed
         yield f"{rule:18} {_span(found['samples'], count):30} {took:>12} {share:>9.1%}{mark}"
     cut = pilot["images"] - pilot["known"]
     chosen = f"{pilot['images']:,} images that chance chose (seed {pilot['seed']}){f', {cut} cut short' if cut else ''}"
     speed = f"{1.0 / max(about['sample_seconds'], 1e-9):,.0f} samples a second"
-    yield from ("", f"from {chosen}: {pilot['samples']:,} samples in {clock(pilot['seconds'])}, {speed}")
+    yield from (
+        "",
+        f"from {chosen}: {pilot['samples']:,} samples in {clock(pilot['seconds'])}, {speed}",
+    )
 
 
 def _span(span: launch.Span, words: Callable[[float], str]) -> str:
-    limits = f"({words(span.low)} to {words(span.high)})" if span.low < span.high else "(exact)"
+    limits = (
+        f"({words(span.low)} to {words(span.high)})"
+        if span.low < span.high
+        else "(exact)"
+    )
     return f"{words(span.middle)} {limits}"
 
 
@@ -302,12 +380,20 @@ def accuracy(settings: Accuracy) -> None:
     """
     settings.check(settings.backend)
     workers = settings.where()
-    out = settings.out or default_out(settings.model, settings.denoiser, f"-accuracy-{settings.radius:g}.parquet")
+    out = settings.out or default_out(
+        settings.model, settings.denoiser, f"-accuracy-{settings.radius:g}.parquet"
+    )
     model, arguments = settings.opened(settings.sigma)
-    how = settings.model_dump(exclude={*OF_THE_MODEL, "dataset", "ray", "dask", "format"})
+    how = settings.model_dump(
+        exclude={*OF_THE_MODEL, "dataset", "ray", "dask", "format"}
+    )
     how |= {"workers": workers, "model_args": arguments, "out": out}
-    measured = certification.measure_accuracy(model, settings.dataset, **how, progress=console)
-    settings.answer([*_told(measured), f"certificates in {out}"], lambda: asdict(measured))
+    measured = certification.measure_accuracy(
+        model, settings.dataset, **how, progress=console
+    )
+    settings.answer(
+        [*_told(measured), f"certificates in {out}"], lambda: asdict(measured)
+    )
 
 
 def _told(measured: metrics.MeasuredAccuracy) -> list[str]:

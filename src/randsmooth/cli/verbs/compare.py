@@ -26,7 +26,13 @@ from randsmooth.urls import Place, fetched, with_urls
 
 WITHOUT_PAGE = "`randsmooth evaluate A B` prints the paired comparison without it"
 Form = Literal["text", "md", "latex", "csv", "json"]  # of a table of metrics
-SUFFIXES: dict[Form, str] = {"text": "txt", "md": "md", "latex": "tex", "csv": "csv", "json": "json"}
+SUFFIXES: dict[Form, str] = {
+    "text": "txt",
+    "md": "md",
+    "latex": "tex",
+    "csv": "csv",
+    "json": "json",
+}
 CURVES = ("radius", "p_A", "sigmas")  # that --figures draws
 MANY = 500  # files of which reading takes long enough to show how far it is
 
@@ -61,8 +67,14 @@ class Compare(Answered, Compared):
 
     out: Path = Path("report.html")
     title: str | None = None
-    figures: Annotated[list[Literal["png", "pdf"]], BeforeValidator(words), Given(kind=str, metavar="png,pdf")] = []
-    tables: Annotated[list[Form], BeforeValidator(words), Given(kind=str, metavar="md,latex,...")] = []
+    figures: Annotated[
+        list[Literal["png", "pdf"]],
+        BeforeValidator(words),
+        Given(kind=str, metavar="png,pdf"),
+    ] = []
+    tables: Annotated[
+        list[Form], BeforeValidator(words), Given(kind=str, metavar="md,latex,...")
+    ] = []
     pictures: bool = False
     overwrite: bool = False
 
@@ -78,7 +90,10 @@ def evaluate(settings: Evaluate) -> None:
         say(_rendered(_loaded(settings), settings, settings.format), end="")
     else:
         with writing([settings.out], overwrite=settings.overwrite):
-            write_atomically(settings.out, _rendered(_loaded(settings), settings, settings.format).encode())
+            write_atomically(
+                settings.out,
+                _rendered(_loaded(settings), settings, settings.format).encode(),
+            )
         say(settings.out)
 
 
@@ -89,11 +104,22 @@ def compare(settings: Compare) -> None:
     """
     beside = settings.out.with_suffix("")
     wanted = {settings.out: "page"}
-    wanted |= {Path(f"{beside}-{curve}.{kind}"): curve for kind in settings.figures for curve in CURVES}
-    wanted |= {Path(f"{beside}-table.{SUFFIXES[kind]}"): kind for kind in settings.tables}
+    wanted |= {
+        Path(f"{beside}-{curve}.{kind}"): curve
+        for kind in settings.figures
+        for curve in CURVES
+    }
+    wanted |= {
+        Path(f"{beside}-table.{SUFFIXES[kind]}"): kind for kind in settings.tables
+    }
     tables = _loaded(settings)
-    with needs("randsmooth compare", WITHOUT_PAGE), writing(list(wanted), overwrite=settings.overwrite):
-        how: dict[str, Any] = settings.model_dump(include={"radii", "baseline", "title"})
+    with (
+        needs("randsmooth compare", WITHOUT_PAGE),
+        writing(list(wanted), overwrite=settings.overwrite),
+    ):
+        how: dict[str, Any] = settings.model_dump(
+            include={"radii", "baseline", "title"}
+        )
         try:
             how["pictures"] = pictures_of(tables) if settings.pictures else None
         except InputError as reason:  # the page is made without
@@ -110,20 +136,32 @@ def compare(settings: Compare) -> None:
                 written.append(str(path))
             except InputError as reason:
                 note(f"no {path.name}: {reason}")
-        settings.answer([*summary, *written], lambda: {"summary": summary, "written": written})
+        settings.answer(
+            [*summary, *written], lambda: {"summary": summary, "written": written}
+        )
 
 
 def _loaded(settings: Compared) -> list[certificates.Certificates]:
     return certificate_files.load(
-        settings.files, **settings.model_dump(include={"sigma", "n", "alpha", "norm", "dimension"})
+        settings.files,
+        **settings.model_dump(include={"sigma", "n", "alpha", "norm", "dimension"}),
     )
 
 
-def _rendered(tables: Sequence[certificates.Certificates], settings: Compared, format: str) -> str:
-    return report.render(tables, radii=settings.radii, format=format, baseline=settings.baseline)
+def _rendered(
+    tables: Sequence[certificates.Certificates], settings: Compared, format: str
+) -> str:
+    return report.render(
+        tables, radii=settings.radii, format=format, baseline=settings.baseline
+    )
 
 
-def _write(what: str, path: Path, tables: Sequence[certificates.Certificates], settings: Compare) -> None:
+def _write(
+    what: str,
+    path: Path,
+    tables: Sequence[certificates.Certificates],
+    settings: Compare,
+) -> None:
     """Draw or write what goes beside the page. Raises InputError where the tables do not tell it."""
     if what == "radius":
         report.draw_radius_accuracy(tables, path, baseline=settings.baseline)
@@ -134,11 +172,17 @@ def _write(what: str, path: Path, tables: Sequence[certificates.Certificates], s
             raise InputError("the p_A of no table is known")
         if silent:
             note(f"{path.name} leaves out {', '.join(silent)}, whose p_A is not known")
-        report.draw_p_a_curves(known, path, baseline=settings.baseline if settings.baseline not in silent else None)
+        report.draw_p_a_curves(
+            known,
+            path,
+            baseline=settings.baseline if settings.baseline not in silent else None,
+        )
     elif what == "sigmas":
         groups = report.group_by_method(tables)
         if not groups:
-            raise InputError("it needs tables of one method, or of one kind of noise, under several sigmas")
+            raise InputError(
+                "it needs tables of one method, or of one kind of noise, under several sigmas"
+            )
         report.draw_envelopes(groups, path)
         note(f"{path.name}: {metrics.NO_ONE_CLASSIFIER}")
     elif what != "page":
@@ -151,26 +195,41 @@ def pictures_of(tables: Sequence[certificates.Certificates]) -> report.Pictures:
     Raises:
         InputError: no table names its data set, it is not on this machine, or its images are not those of a table.
     """
-    header = next((table.header for table in tables if table.header.dataset and table.header.split), None)
+    header = next(
+        (
+            table.header
+            for table in tables
+            if table.header.dataset and table.header.split
+        ),
+        None,
+    )
     if header is None:
         raise InputError("no table says which data set and split its images are from")
     dataset, split = str(header.dataset), str(header.split)
     if dataset not in data.DATASETS:  # a folder that a file names is not opened unasked
-        raise InputError(f"{shown(dataset)} is not the name of a data set, and pictures are shown of those only")
+        raise InputError(
+            f"{shown(dataset)} is not the name of a data set, and pictures are shown of those only"
+        )
     if not data.is_at_hand(dataset):
-        raise InputError(f"{dataset} is not on this machine; set RANDSMOOTH_DATA to the folder that holds it")
+        raise InputError(
+            f"{dataset} is not on this machine; set RANDSMOOTH_DATA to the folder that holds it"
+        )
     images = data.load(dataset, split, resize=header.resize, crop=header.crop)
     labels = images.labels.numpy()
     for table in tables:
         inside = (table.idx >= 0) & (table.idx < len(images))
         if not inside.all() or (labels[table.idx] != table.label).any():
-            raise InputError(f"the images at hand are not those of {table.name}: their labels differ")
+            raise InputError(
+                f"the images at hand are not those of {table.name}: their labels differ"
+            )
 
     def pixels(idx: Sequence[int]) -> list[Any]:
         import torch
 
         x, _ = images.batch(torch.tensor(list(idx)))
-        return list((x * 255.0).round().to(torch.uint8).permute(0, 2, 3, 1).cpu().numpy())
+        return list(
+            (x * 255.0).round().to(torch.uint8).permute(0, 2, 3, 1).cpu().numpy()
+        )
 
     return pixels
 
@@ -207,13 +266,20 @@ def leaderboard(settings: Leaderboard) -> None:
     Example: randsmooth leaderboard runs --out runs/leaderboard.html
     """
     if settings.out.suffix in ("", ".json"):
-        raise InputError(f"--out {settings.out}: name the page, such as board.html; its JSON is written beside it")
+        raise InputError(
+            f"--out {settings.out}: name the page, such as board.html; its JSON is written beside it"
+        )
     pages = [settings.out, settings.out.with_suffix(".json")]
     certificate_files.check_asked(settings.sigma, settings.n, settings.alpha)
     with writing(pages, overwrite=settings.overwrite):
         entries, left_out = _measured(settings)
         command = as_typed(sys.argv[1:])
-        how = {"radii": settings.radii, "title": settings.title, "command": command, "left_out": left_out}
+        how = {
+            "radii": settings.radii,
+            "title": settings.title,
+            "command": command,
+            "left_out": left_out,
+        }
         report.write_leaderboard(entries, settings.out, **how)
     settings.answer(map(str, pages), lambda: {"written": [*map(str, pages)]})
 
@@ -230,10 +296,14 @@ def _measured(settings: Leaderboard) -> tuple[list[report.Entry], dict[str, list
     progress = console if len(paths) >= MANY else silent
     with progress("reading certificates", len(paths), "files") as reporter:
         for path in paths:
-            file = certificates.read_file_of(path, sigma=settings.sigma, n=settings.n, alpha=settings.alpha)
+            file = certificates.read_file_of(
+                path, sigma=settings.sigma, n=settings.n, alpha=settings.alpha
+            )
             name = path.relative_to(below).as_posix()
             try:
-                table = file.table and certificate_files.in_norm(file.table, settings.norm, settings.dimension)
+                table = file.table and certificate_files.in_norm(
+                    file.table, settings.norm, settings.dimension
+                )
                 entries += [] if table is None else [report.measure(table, name)]
             except InputError as reason:
                 file = replace(file, fault=about(path, reason))
@@ -241,23 +311,35 @@ def _measured(settings: Leaderboard) -> tuple[list[report.Entry], dict[str, list
             reporter.advance(1)
     left_out = _left_out(read, entries)
     if not entries:
-        raise InputError(f"no certificates below {settings.folder}; `randsmooth certify --out` writes them")
+        raise InputError(
+            f"no certificates below {settings.folder}; `randsmooth certify --out` writes them"
+        )
     return entries, left_out
 
 
-def _left_out(read: Sequence[certificates.FolderFile], entries: Sequence[report.Entry]) -> dict[str, list[str]]:
+def _left_out(
+    read: Sequence[certificates.FolderFile], entries: Sequence[report.Entry]
+) -> dict[str, list[str]]:
     """What the page says of files that are not ranked, or not placed; of the former, the terminal gives the reasons."""
     predicted = [file.path for file in read if file.predictions]
-    faults = {file.path: file.fault for file in read if file.fault and not file.predictions}
+    faults = {
+        file.path: file.fault for file in read if file.fault and not file.predictions
+    }
     said = {}
     if predicted:
         heading = f"{_counted(predicted)} of predictions: they certify nothing, and are not ranked"
         said[heading] = [with_urls(str(path)) for path in predicted]
         note(f"{heading}: {names_of(predicted)}")
     for reason, paths in grouped(faults).items():
-        note(f"skipped: {faults[paths[0]]}" if len(paths) == 1 else f"skipped: {names_of(paths)}: {reason}")
+        note(
+            f"skipped: {faults[paths[0]]}"
+            if len(paths) == 1
+            else f"skipped: {names_of(paths)}: {reason}"
+        )
     if faults:
-        said[f"Left out, as {_counted(faults, 'file')} could not be used"] = [*map(with_urls, faults.values())]
+        said[f"Left out, as {_counted(faults, 'file')} could not be used"] = [
+            *map(with_urls, faults.values())
+        ]
     unplaced: dict[str, list[str]] = {}
     for entry in entries:
         if entry.logged and (lacks := certificates.unplaced(entry.table)):

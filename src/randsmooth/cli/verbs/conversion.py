@@ -11,7 +11,16 @@ from typing import Annotated
 from randsmooth import certificates, certification, data, metrics, models
 from randsmooth.certificates import CertificationSettings
 from randsmooth.cli import certificate_files
-from randsmooth.cli.options import DATASET, DEVICE, Answered, Images, ModelArgs, Noisy, OneModel, certification_option
+from randsmooth.cli.options import (
+    DATASET,
+    DEVICE,
+    Answered,
+    Images,
+    ModelArgs,
+    Noisy,
+    OneModel,
+    certification_option,
+)
 from randsmooth.cli.output import note, writing
 from randsmooth.cli.settings import Argument, Given, option
 from randsmooth.cli.what_to_certify import check_sources, default_out
@@ -60,19 +69,34 @@ def import_(settings: Import) -> None:
     Example: randsmooth import noise_0.50/checkpoint.pth.tar --dataset cifar10 --sigma 0.5 --out runs/cohen-0.5
     """
     if not settings.checkpoint.is_file():
-        raise InputError(f"no checkpoint at {settings.checkpoint}: give a file that torch.save or safetensors wrote")
+        raise InputError(
+            f"no checkpoint at {settings.checkpoint}: give a file that torch.save or safetensors wrote"
+        )
     if settings.dataset is not None:
         check_dataset(settings.dataset, images=False)  # before torch is loaded
     out = settings.out or Path("runs") / ENDINGS.sub("", settings.checkpoint.name)
     values = settings.model_dump(exclude={"checkpoint", "dataset", "out", "format"})
-    model = models.import_checkpoint(settings.checkpoint, settings.dataset, **values, out=out, progress=console)
+    model = models.import_checkpoint(
+        settings.checkpoint, settings.dataset, **values, out=out, progress=console
+    )
     if isinstance(model, models.Denoiser):
-        settings.answer([f"denoiser {model.arch} in {out}"], lambda: {"denoiser": str(out), "arch": model.arch})
-        note(f"put it before a classifier with: randsmooth certify CLASSIFIER --denoiser {out}")
+        settings.answer(
+            [f"denoiser {model.arch} in {out}"],
+            lambda: {"denoiser": str(out), "arch": model.arch},
+        )
+        note(
+            f"put it before a classifier with: randsmooth certify CLASSIFIER --denoiser {out}"
+        )
         return
-    layer, facts = model.provenance["normalisation"], {"arch": model.arch, "num_classes": model.num_classes}
+    layer, facts = (
+        model.provenance["normalisation"],
+        {"arch": model.arch, "num_classes": model.num_classes},
+    )
     found = f"{model.arch} for {model.num_classes} classes; normalisation {layer['layer']}: {layer['why']}"
-    settings.answer([found, f"model in {out}"], lambda: {"model": str(out), **facts, "normalisation": layer})
+    settings.answer(
+        [found, f"model in {out}"],
+        lambda: {"model": str(out), **facts, "normalisation": layer},
+    )
     note(f"certify it with: randsmooth certify {out}")
 
 
@@ -124,7 +148,9 @@ def from_counts(settings: FromCounts) -> None:
     """
     out = settings.out or settings.file.with_suffix(".parquet")
     if out.suffix != ".parquet":
-        raise InputError(f"{out} must end in .parquet; `randsmooth export` makes a TSV log of such a file")
+        raise InputError(
+            f"{out} must end in .parquet; `randsmooth export` makes a TSV log of such a file"
+        )
     with writing([out], overwrite=settings.overwrite):
         facts = settings.model_dump(exclude={"file", "out", "overwrite", "format"})
         table = certificates.from_counts(settings.file, **facts, name=out.stem)
@@ -185,39 +211,70 @@ def export(settings: Export) -> None:
 
 def export_table(settings: Export) -> None:
     folder = isinstance(settings.file, Path) and settings.file.is_dir()
-    if not str(settings.file).endswith(".parquet") and (folder or settings.model_arg or settings.dataset):
-        raise InputError(f"{settings.file} is no table of certificates; a model is written with --onnx FILE.onnx")
-    beside = Path(name_of(settings.file)) if is_url(settings.file) else Path(settings.file)
+    if not str(settings.file).endswith(".parquet") and (
+        folder or settings.model_arg or settings.dataset
+    ):
+        raise InputError(
+            f"{settings.file} is no table of certificates; a model is written with --onnx FILE.onnx"
+        )
+    beside = (
+        Path(name_of(settings.file)) if is_url(settings.file) else Path(settings.file)
+    )
     out, overwrite = settings.out or beside.with_suffix(".tsv"), settings.overwrite
-    with delivered(out, overwrite=overwrite) as path, writing([path], overwrite=overwrite or is_url(out)):
+    with (
+        delivered(out, overwrite=overwrite) as path,
+        writing([path], overwrite=overwrite or is_url(out)),
+    ):
         (table,) = certificate_files.load([settings.file])
-        asked = (settings.n, settings.alpha) != (None, None)  # which a log, that has no counts, refuses
-        certificates.write_tsv(table.at(n=settings.n, alpha=settings.alpha) if asked else table, path)
+        asked = (settings.n, settings.alpha) != (
+            None,
+            None,
+        )  # which a log, that has no counts, refuses
+        certificates.write_tsv(
+            table.at(n=settings.n, alpha=settings.alpha) if asked else table, path
+        )
     settings.answer([str(out)], lambda: {"written": [str(out)]})
     facts = {name: getattr(table.header, name) for name in ("sigma", "n", "alpha")}
-    options = " ".join(f"--{name} {value}" for name, value in facts.items() if value is not None)
+    options = " ".join(
+        f"--{name} {value}" for name, value in facts.items() if value is not None
+    )
     if options:
         note(f"a log does not say what it was made with; give its readers {options}")
 
 
 def export_model(settings: Export) -> None:
     """Write the model into the files asked for, and say how far their logits are from its own."""
-    of_tables = [name for name in ("out", "n", "alpha") if getattr(settings, name) is not None]
+    of_tables = [
+        name for name in ("out", "n", "alpha") if getattr(settings, name) is not None
+    ]
     if of_tables:
-        raise InputError(f"--{of_tables[0]} is for tables of certificates, not for --onnx or --torch-export")
-    asked = (("--onnx", settings.onnx, ".onnx"), ("--torch-export", settings.torch_export, ".pt2"))
+        raise InputError(
+            f"--{of_tables[0]} is for tables of certificates, not for --onnx or --torch-export"
+        )
+    asked = (
+        ("--onnx", settings.onnx, ".onnx"),
+        ("--torch-export", settings.torch_export, ".pt2"),
+    )
     for name, path, ending in asked:
         if path is not None and path.suffix != ending:
             raise InputError(f"{name} {path} must end in {ending}")
     check_sources(str(settings.file))
-    with writing([path for _, path, _ in asked if path is not None], overwrite=settings.overwrite):
+    with writing(
+        [path for _, path, _ in asked if path is not None], overwrite=settings.overwrite
+    ):
         model = certification.load_model(settings.file, **settings.model_arg)
-        shape = None if settings.dataset is None else data.describe(settings.dataset).shape
+        shape = (
+            None if settings.dataset is None else data.describe(settings.dataset).shape
+        )
         how = settings.model_dump(include={"onnx", "torch_export", "fold", "tolerance"})
         apart = certification.export_model(model, **how, shape=shape)
     of = "logits on noisy images differ by at most"
-    lines = (f"{path}: {of} {share:.1e} of the largest one" for path, share in apart.items())
-    content = {str(path): {"largest_difference": share} for path, share in apart.items()}
+    lines = (
+        f"{path}: {of} {share:.1e} of the largest one" for path, share in apart.items()
+    )
+    content = {
+        str(path): {"largest_difference": share} for path, share in apart.items()
+    }
     settings.answer(lines, lambda: {"written": content})
 
 
@@ -233,7 +290,9 @@ class Quantise(Answered, Noisy, Images, OneModel):
     """
 
     out: Path | None = None
-    dataset: str | None = option(DATASET + " (default: the data set by whose name the model was trained)")
+    dataset: str | None = option(
+        DATASET + " (default: the data set by whose name the model was trained)"
+    )
     images: int = 300
     compare: int = 2000
     seed: int = 0
@@ -248,12 +307,18 @@ def quantise(settings: Quantise) -> None:
 
     Example: randsmooth quantise runs/gaussian --out gaussian-int8.xml && randsmooth certify gaussian-int8.xml
     """
-    out = settings.out or default_out(re.sub(r"\.(onnx|xml|pt2?)$", "", settings.model), ending="-int8.xml")
+    out = settings.out or default_out(
+        re.sub(r"\.(onnx|xml|pt2?)$", "", settings.model), ending="-int8.xml"
+    )
     CertificationSettings(sigma=settings.sigma, noise=settings.noise)
     check_sources(settings.model, dataset=settings.dataset)
-    values = settings.model_dump(exclude={"model_arg", "overwrite", "format"}) | {"out": out}
+    values = settings.model_dump(exclude={"model_arg", "overwrite", "format"}) | {
+        "out": out
+    }
     with writing([out, out.with_suffix(".bin")], overwrite=settings.overwrite):
-        made = certification.quantise(**values, model_args=settings.model_arg, progress=console)
+        made = certification.quantise(
+            **values, model_args=settings.model_arg, progress=console
+        )
     content = {"model": str(out), "agreement": made and asdict(made)}
     settings.answer([f"int8 model in {out}", *told(made)], lambda: content)
     note(f"certify it with: randsmooth certify {out}")
@@ -264,9 +329,20 @@ def told(found: certification.Agreement | None) -> Iterator[str]:
     if found is None:
         return
     same = f"{found.same / found.images:.2%} answered alike"
-    if found.both is not None and found.only_before is not None and found.only_after is not None:
-        before, after = ((found.both + only) / found.images for only in (found.only_before, found.only_after))
-        apart = metrics.fresh_difference(found.only_after, found.only_before, found.images)
+    if (
+        found.both is not None
+        and found.only_before is not None
+        and found.only_after is not None
+    ):
+        before, after = (
+            (found.both + only) / found.images
+            for only in (found.only_before, found.only_after)
+        )
+        apart = metrics.fresh_difference(
+            found.only_after, found.only_before, found.images
+        )
         difference = f"paired difference {apart.value:+.2%} [{apart.low:+.2%}, {apart.high:+.2%}]"
-        same = f"accuracy {after:.2%}, the original's {before:.2%}; {difference}; {same}"
+        same = (
+            f"accuracy {after:.2%}, the original's {before:.2%}; {difference}; {same}"
+        )
     yield f"{found.images} noisy {found.split} images: {same}"

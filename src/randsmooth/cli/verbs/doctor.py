@@ -65,10 +65,17 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
     """The report, a line each, what is broken at the end."""
     for name, said in found.items():
         if isinstance(said, dict):
-            yield from ("", f"{name}:", *(f"  {key:15} {text}" for key, text in said.items()))
+            yield from (
+                "",
+                f"{name}:",
+                *(f"  {key:15} {text}" for key, text in said.items()),
+            )
         elif name != "broken":
             yield f"{name:15} {said}"
-    yield from ("", *([f"BROKEN: {fault}" for fault in found["broken"]] or ["nothing is broken"]))
+    yield from (
+        "",
+        *([f"BROKEN: {fault}" for fault in found["broken"]] or ["nothing is broken"]),
+    )
 
 
 def examine(*, quick: bool) -> dict[str, Any]:
@@ -85,16 +92,29 @@ def examine(*, quick: bool) -> dict[str, Any]:
 
     known = backends.BACKENDS if installed("torch") else ()
     looks: dict[str, Callable[[], str | Facts]] = {
-        "randsmooth": lambda: f"{__version__} from a {installed_from()[0]}, in {tidy(Path(__file__).parents[2])}",
-        "python": lambda: f"{platform.python_version()}, {tidy(sys.executable)}, on {platform.platform()}",
+        "randsmooth": lambda: (
+            f"{__version__} from a {installed_from()[0]}, in {tidy(Path(__file__).parents[2])}"
+        ),
+        "python": lambda: (
+            f"{platform.python_version()}, {tidy(sys.executable)}, on {platform.platform()}"
+        ),
         "cache": _cache,
         "devices": _devices,
         "packages": _packages,
-        "missing": lambda: {name: tidy(install_command(its)) for name, its in EXTRAS.items() if not installed(name)},
-        "backends": lambda: {name: looked(f"backend {name}", partial(_backend, name, quick)) for name in known},
+        "missing": lambda: {
+            name: tidy(install_command(its))
+            for name, its in EXTRAS.items()
+            if not installed(name)
+        },
+        "backends": lambda: {
+            name: looked(f"backend {name}", partial(_backend, name, quick))
+            for name in known
+        },
         "data sets": _data_sets,
     }
-    return {name: looked(name, look) for name, look in looks.items()} | {"broken": broken}
+    return {name: looked(name, look) for name, look in looks.items()} | {
+        "broken": broken
+    }
 
 
 def tidy(text: object) -> str:
@@ -114,7 +134,9 @@ def _cache() -> str:
         root.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=root).close()
     except OSError as error:
-        raise InputError(f"{root} cannot be written ({error.strerror}): set RANDSMOOTH_CACHE to another") from error
+        raise InputError(
+            f"{root} cannot be written ({error.strerror}): set RANDSMOOTH_CACHE to another"
+        ) from error
     return tidy(root)
 
 
@@ -123,11 +145,18 @@ def _devices() -> Facts:
         return {}
     import torch
 
-    threads, instructions = torch.get_num_threads(), backends.torch_instructions(torch.device("cpu"))
-    found = {"cpu": f"{backends.processor()}, {os.cpu_count()} cores, {threads} threads in torch, {instructions}"}
+    threads, instructions = (
+        torch.get_num_threads(),
+        backends.torch_instructions(torch.device("cpu")),
+    )
+    found = {
+        "cpu": f"{backends.processor()}, {os.cpu_count()} cores, {threads} threads in torch, {instructions}"
+    }
     for index in range(torch.cuda.device_count()):
         facts = torch.cuda.get_device_properties(index)
-        found[f"cuda:{index}"] = f"{facts.name}, {facts.total_memory / 2**30:.0f} GiB, CUDA {torch.version.cuda}"
+        found[f"cuda:{index}"] = (
+            f"{facts.name}, {facts.total_memory / 2**30:.0f} GiB, CUDA {torch.version.cuda}"
+        )
     return found
 
 
@@ -149,12 +178,16 @@ def _backend(name: str, quick: bool) -> str:
     if quick:
         return "installed"
     device = models.pick_device("cpu" if name == "onnx" else "auto")
-    model: models.BaseClassifier = models.Classifier(arch="lenet", classes=[*"0123456789"], shape=[*SHAPE]).eval()
+    model: models.BaseClassifier = models.Classifier(
+        arch="lenet", classes=[*"0123456789"], shape=[*SHAPE]
+    ).eval()
     with tempfile.TemporaryDirectory() as folder:
         if name == "onnx":
             certification.export_model(model, onnx=Path(folder) / "lenet.onnx")
             model = certification.load_model(Path(folder) / "lenet.onnx")
-        elif name not in {way.backend for way in backends.ways(model, device, "auto", "32")}:
+        elif name not in {
+            way.backend for way in backends.ways(model, device, "auto", "32")
+        }:
             return f"installed; not timed on a LeNet on {device}"
         engine = certification.Engine(model, sigma=0.5, backend=name, device=device)
         engine.prepare(SHAPE)
@@ -166,7 +199,9 @@ def _data_sets() -> Facts:
     """Data set -> where `data.load` would find it, without opening it."""
     home = Path(os.environ.get("RANDSMOOTH_DATA", "data"))
     away = "not here: set RANDSMOOTH_DATA to a folder that holds it"
-    hub = ", or it is fetched from the hub" + " once the extra hub is installed" * (not installed("datasets"))
+    hub = ", or it is fetched from the hub" + " once the extra hub is installed" * (
+        not installed("datasets")
+    )
     found = Facts()
     for name, spec in DATASETS.items():
         there = tidy(home / name) if (home / name).is_dir() else "comes with a package"

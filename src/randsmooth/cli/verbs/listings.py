@@ -47,21 +47,31 @@ def methods(settings: Methods) -> None:
     """
     name, chosen = settings.name, [settings.name] if settings.name else [*METHODS]
     if name and "/" in name:
-        settings.answer(explained_preset(name), lambda: _presets(lambda preset: preset.base == name))
+        settings.answer(
+            explained_preset(name), lambda: _presets(lambda preset: preset.base == name)
+        )
         return
     if name:
         METHODS.check(name)
     if settings.presets:
-        settings.answer(presets(chosen), lambda: _presets(lambda preset: preset.method in chosen))
+        settings.answer(
+            presets(chosen), lambda: _presets(lambda preset: preset.method in chosen)
+        )
     else:
-        settings.answer(explained_method(name) if name else listing(), lambda: [_method(each) for each in chosen])
+        settings.answer(
+            explained_method(name) if name else listing(),
+            lambda: [_method(each) for each in chosen],
+        )
 
 
 def _method(name: str) -> dict[str, Any]:
     """A method for a program."""
     method = METHODS[name]
     summary, source = summary_of(method)
-    defaults = {f.name: None if f.default is dataclasses.MISSING else f.default for f in dataclasses.fields(method)}
+    defaults = {
+        f.name: None if f.default is dataclasses.MISSING else f.default
+        for f in dataclasses.fields(method)
+    }
     return {"name": name, "summary": summary, "source": source, "defaults": defaults}
 
 
@@ -71,7 +81,8 @@ def _presets(chosen: Callable[[Preset], bool]) -> list[dict[str, Any]]:
 
     facts = ("name", "method", "arch", "source")
     return [
-        {fact: getattr(preset, fact) for fact in facts} | {"datasets": _served(preset), "set": values_by_sigma(preset)}
+        {fact: getattr(preset, fact) for fact in facts}
+        | {"datasets": _served(preset), "set": values_by_sigma(preset)}
         for preset in filter(chosen, PRESETS)
     ]
 
@@ -104,7 +115,9 @@ def written_summary(place: str) -> tuple[str, str]:
 
 def summary_of(method: type[Method]) -> tuple[str, str]:
     """The first paragraph of a method's docstring, on one line, and its paper."""
-    return " ".join(inspect.cleandoc(method.__doc__ or "").partition("\n\n")[0].split()), method.source
+    return " ".join(
+        inspect.cleandoc(method.__doc__ or "").partition("\n\n")[0].split()
+    ), method.source
 
 
 def _two(summary: str, source: str) -> str:
@@ -120,7 +133,10 @@ def explained_method(name: str) -> Iterator[str]:
     for line in inspect.cleandoc(method.__doc__ or "").splitlines():
         yield f"  {'Hyperparameters:' if line == 'Attributes:' else line}".rstrip()
     yield f"  Defaults of the class: {', '.join(f'{f.name}={f.default!r}' for f in dataclasses.fields(method))}"
-    if any(preset.method == name and preset.main and preset.serves("digits") for preset in PRESETS):
+    if any(
+        preset.method == name and preset.main and preset.serves("digits")
+        for preset in PRESETS
+    ):
         preset = default(name, "digits")
         yield f"  `train digits` uses the preset {preset.name}: {values_by_sigma(preset)}"
         yield f"  `randsmooth methods {name} --presets` lists those for other data sets."
@@ -130,9 +146,15 @@ def presets(methods: Sequence[str]) -> Iterator[str]:
     """The list of all presets for `methods`, by paper: a line for each, and one for the rows of ablation tables."""
     from randsmooth.training.presets import PAPERS, PRESETS
 
-    yield from Path(__file__).with_name("presets.txt").read_text(encoding="utf-8").split("\n")
+    yield from (
+        Path(__file__).with_name("presets.txt").read_text(encoding="utf-8").split("\n")
+    )
     for key, paper in PAPERS.items():
-        found = [preset for preset in PRESETS if preset.method in methods and preset.name.startswith(f"{key}/")]
+        found = [
+            preset
+            for preset in PRESETS
+            if preset.method in methods and preset.name.startswith(f"{key}/")
+        ]
         main = [preset for preset in found if preset.main]
         yield from [paper] * bool(found)
         for preset in main:
@@ -140,7 +162,11 @@ def presets(methods: Sequence[str]) -> Iterator[str]:
             name = preset.name.ljust(max(len(each.name) for each in main))
             yield f"  {name}  {_datasets(preset)}: {values_by_sigma(preset)}  ({source})"
         for base in dict.fromkeys(preset.base for preset in found if not preset.main):
-            rows = (f"/{preset.variation}" for preset in found if preset.base == base and not preset.main)
+            rows = (
+                f"/{preset.variation}"
+                for preset in found
+                if preset.base == base and not preset.main
+            )
             yield f"    {base} {', '.join(dict.fromkeys(rows))}"
         yield from [""] * bool(found)
 
@@ -149,16 +175,24 @@ def explained_preset(name: str) -> Iterator[str]:
     """The lines on the preset called `name`, one part for each of its groups of data sets, and on its variations."""
     from randsmooth.training.presets import PRESETS, named
 
-    accounts = [preset for preset in PRESETS if preset.base == name and preset.main and preset.variation]
+    accounts = [
+        preset
+        for preset in PRESETS
+        if preset.base == name and preset.main and preset.variation
+    ]
     for preset in (*named(name), *accounts):
         yield f"{preset.name}  ({preset.source})"
-        yield f"  --method {preset.method} on {_datasets(preset)}" + (f" with {preset.arch}" if preset.arch else "")
+        yield f"  --method {preset.method} on {_datasets(preset)}" + (
+            f" with {preset.arch}" if preset.arch else ""
+        )
         sigmas = _joined([*preset.by_sigma]) if preset.by_sigma else "any"
         yield f"  {values_by_sigma(preset).partition(' at sigma')[0]} at sigma {sigmas}"
         for dataset in _served(preset):
             yield f"  {dataset}: {preset.schedule(dataset, '').summary()}"
         yield ""
-    rows = [preset.name for preset in PRESETS if preset.base == name and not preset.main]
+    rows = [
+        preset.name for preset in PRESETS if preset.base == name and not preset.main
+    ]
     yield from [f"variations: {', '.join(rows)}"] * bool(rows)
 
 
@@ -173,13 +207,17 @@ def _datasets(preset: Preset) -> str:
 def values_by_sigma(preset: Preset) -> str:
     """m=4, T=3|6|4 at sigma 0.25|0.5|1"""
     at = [preset.hyperparameters(sigma) for sigma in preset.by_sigma or (1.0,)]
-    words = ", ".join(f"{key}={_joined([values[key] for values in at])}" for key in at[0])
+    words = ", ".join(
+        f"{key}={_joined([values[key] for values in at])}" for key in at[0]
+    )
     return f"{words} at sigma {_joined([*preset.by_sigma])}" if "|" in words else words
 
 
 def _joined(values: Sequence[Any]) -> str:
     """3|6|4, or one value where all are the same."""
-    words = [f"{value:g}" if isinstance(value, float) else str(value) for value in values]
+    words = [
+        f"{value:g}" if isinstance(value, float) else str(value) for value in values
+    ]
     return words[0] if len(set(words)) == 1 else "|".join(words)
 
 
@@ -203,7 +241,9 @@ def list_(settings: List) -> None:
         return f"{'here' if is_at_hand(spec.name) else 'hub ' if spec.hub else 'away'}  {spec.description}"
 
     said = {name: data.DATASETS.describe(name, about) for name in data.DATASETS}
-    settings.answer((f"{name:15} {words}" for name, words in said.items()), lambda: said)
+    settings.answer(
+        (f"{name:15} {words}" for name, words in said.items()), lambda: said
+    )
 
 
 def splits_in_words(sizes: Mapping[str, int]) -> str:
@@ -222,10 +262,19 @@ def splits_in_words(sizes: Mapping[str, int]) -> str:
 
 def describe(settings: Describe) -> None:
     """Describe a data set: image shape, classes, normalisation, augmentation, usual architecture, origin."""
-    name, how = settings.dataset, settings.model_dump(exclude={"dataset", "format"}, exclude_none=True)
+    name, how = (
+        settings.dataset,
+        settings.model_dump(exclude={"dataset", "format"}, exclude_none=True),
+    )
     named = name in data.DATASETS and not how
-    spec = data.DATASETS[name] if named else data.describe(name, **how)  # which loads torch
-    axes = ", features of any scale" if spec.features else " (channels, height, width), pixels in [0, 1]"
+    spec = (
+        data.DATASETS[name] if named else data.describe(name, **how)
+    )  # which loads torch
+    axes = (
+        ", features of any scale"
+        if spec.features
+        else " (channels, height, width), pixels in [0, 1]"
+    )
     classes = ", ".join(spec.classes[:10]) + (", ..." if spec.num_classes > 10 else "")
     facts = {"images": dict(spec.sizes), "hub": spec.hub} | {
         name: getattr(spec, name) for name in ("shape", "classes", "mean", "std")
@@ -235,13 +284,20 @@ def describe(settings: Describe) -> None:
         "what": spec.description,
         "images": splits_in_words(spec.sizes),
         "shape": " x ".join(map(str, spec.shape)) + axes,
-        "classes": f"{spec.num_classes}: {classes}" if classes else "none: the images have no labels",
-        "normalisation": "none" if spec.mean is None else f"mean {spec.mean}, std {spec.std} (inside the model)",
+        "classes": f"{spec.num_classes}: {classes}"
+        if classes
+        else "none: the images have no labels",
+        "normalisation": "none"
+        if spec.mean is None
+        else f"mean {spec.mean}, std {spec.std} (inside the model)",
         "augmentation": spec.augment,
         "architecture": spec.arch,
         "hub": spec.hub or "not on the hub",
     }
-    lines = (f"{key:14} {shortened(printable(str(value)), LONG)}" for key, value in said.items())
+    lines = (
+        f"{key:14} {shortened(printable(str(value)), LONG)}"
+        for key, value in said.items()
+    )
     settings.answer(lines, lambda: said | facts)
 
 
@@ -266,7 +322,12 @@ def cite(settings: Cite) -> None:
 
     Example: randsmooth cite runs/gaussian.parquet --format bibtex > references.bib
     """
-    found = papers.cited([fetched(thing) if is_url(thing) else shipped(thing) for thing in settings.things])
+    found = papers.cited(
+        [
+            fetched(thing) if is_url(thing) else shipped(thing)
+            for thing in settings.things
+        ]
+    )
     if settings.format == "json":
         say(to_json(found.to_dict()))
     else:
@@ -285,12 +346,16 @@ LASTING = {
 class Completion(Unsaved):
     """Settings of `randsmooth completion`."""
 
-    shell: Argument[Literal["bash", "zsh", "fish", "powershell"]] = option(f"{', '.join(LASTING)}.", ...)
+    shell: Argument[Literal["bash", "zsh", "fish", "powershell"]] = option(
+        f"{', '.join(LASTING)}.", ...
+    )
 
     @classmethod
     def epilog(cls) -> str:
         """How the script is installed."""
-        return "For every new shell: " + "; or ".join(f"`{way}`" for way in LASTING.values())
+        return "For every new shell: " + "; or ".join(
+            f"`{way}`" for way in LASTING.values()
+        )
 
 
 def completion(settings: Completion) -> None:
@@ -303,5 +368,7 @@ def completion(settings: Completion) -> None:
     """
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
-    script = get_completion_script(prog_name="randsmooth", complete_var=COMPLETION, shell=settings.shell)
+    script = get_completion_script(
+        prog_name="randsmooth", complete_var=COMPLETION, shell=settings.shell
+    )
     say(f"{script}\n# To have this in every new shell: {LASTING[settings.shell]}")

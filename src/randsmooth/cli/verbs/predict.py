@@ -11,7 +11,15 @@ import numpy as np
 
 from randsmooth import app, certificates, certification, data, models
 from randsmooth.certificates import CertificationSettings
-from randsmooth.cli.options import Answered, Identified, Model, Resized, Smoothed, certification_option, words_of
+from randsmooth.cli.options import (
+    Answered,
+    Identified,
+    Model,
+    Resized,
+    Smoothed,
+    certification_option,
+    words_of,
+)
 from randsmooth.cli.output import Answers, note, show_answers, writing
 from randsmooth.cli.settings import Argument, Given, Listed, as_given
 from randsmooth.cli.what_to_certify import base_classifier, check_sources
@@ -28,7 +36,12 @@ if TYPE_CHECKING:
     from randsmooth.noise import Noise
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-BASE = ("sigma", "noise", "precision", "backend")  # options that decide which classifier answers
+BASE = (
+    "sigma",
+    "noise",
+    "precision",
+    "backend",
+)  # options that decide which classifier answers
 
 
 class OneClassifier(Smoothed, Identified):
@@ -41,12 +54,16 @@ class OneClassifier(Smoothed, Identified):
     n: int = certification_option("n", 10_000)
     n0: int = certification_option("n0", 100)
     precision: str | None = certification_option("precision", stands_for="32")
-    seed: int | None = certification_option("seed", stands_for="a new one, which is printed so that you can repeat it")
+    seed: int | None = certification_option(
+        "seed", stands_for="a new one, which is printed so that you can repeat it"
+    )
     dataset: str | None = None
 
     def asked(self) -> CertificationSettings:
         """What is asked of each image, of whichever classifier."""
-        return CertificationSettings(**self.model_dump(include={"n0", "n", "alpha", "seed"}))
+        return CertificationSettings(
+            **self.model_dump(include={"n0", "n", "alpha", "seed"})
+        )
 
 
 class Predict(OneClassifier):
@@ -78,25 +95,47 @@ def predict(settings: Predict) -> None:
     sigma = settings.sigma if table is None else table.header.sigma
     if table is not None:
         fit = ("resize", "crop") if settings.resize is settings.crop is None else ()
-        known = ("dataset",) if settings.dataset is None and table.header.dataset in data.DATASETS else ()
-        settings = settings.model_copy(update={name: getattr(table.header, name) for name in (*known, *fit)})
-    model = base_classifier(settings.model, settings.model_arg, settings.denoiser, sigma)
+        known = (
+            ("dataset",)
+            if settings.dataset is None and table.header.dataset in data.DATASETS
+            else ()
+        )
+        settings = settings.model_copy(
+            update={name: getattr(table.header, name) for name in (*known, *fit)}
+        )
+    model = base_classifier(
+        settings.model, settings.model_arg, settings.denoiser, sigma
+    )
     spec = spec_of(model, settings)
-    classes = spec.classes if settings.dataset and not spec.open_ended else table and table.header.classes
+    classes = (
+        spec.classes
+        if settings.dataset and not spec.open_ended
+        else table and table.header.classes
+    )
     model = models.for_classes(model, classes) if classes else model
     how = completed(asked, settings, model, table, settings.like)
     device, K = models.pick_device(settings.device), settings.num_classes
-    smoothed = certification.SmoothedClassifier(model, how, device=device, num_classes=K)
+    smoothed = certification.SmoothedClassifier(
+        model, how, device=device, num_classes=K
+    )
     if table is not None:
         certification.check_answers(smoothed.engine, spec.shape, table)
-    named = [each for path in settings.images for each in images_at(path, spec, settings)]
+    named = [
+        each for path in settings.images for each in images_at(path, spec, settings)
+    ]
     smoothed.engine.prepare(spec.shape, len(named) * (how.n0 + how.n))
     result = smoothed.certify(torch.stack([x for _, x in named]))
     how, noise = result.settings, how.smoothing
-    facts: dict[str, Any] = {"sigma": how.sigma} if how.noise is None else {"norm": noise.norm, "noise": noise.text}
+    facts: dict[str, Any] = (
+        {"sigma": how.sigma}
+        if how.noise is None
+        else {"norm": noise.norm, "noise": noise.text}
+    )
     facts |= {"n": how.n, "alpha": how.alpha, "seed": result.seed}
     answers: Answers = []
-    for (name, _), predicted, radius in zip(named, result.predict.tolist(), result.radius.tolist(), strict=True):
+    for (name, _), predicted, radius in zip(
+        named, result.predict.tolist(), result.radius.tolist(), strict=True
+    ):
         label = None if predicted < 0 else spec.classes[predicted]
         answers.append({"image": name, "label": label, "radius": radius, **facts})
     show_answers(answers, settings.format)
@@ -116,17 +155,25 @@ def completed(
     Raises:
         InputError: the noise is unknown, the table is about another model, or an option contradicts the table.
     """
-    given = {key: value for key in BASE if (value := getattr(settings, key)) is not None}
+    given = {
+        key: value for key in BASE if (value := getattr(settings, key)) is not None
+    }
     if table is not None:
         certification.check_same(model, table, settings.identity)
         certified = certification.certified_as(table)
         for key, value in given.items():
             if (was := getattr(certified, key)) != value:
-                raise InputError(f"--{key} {value} is not what {like} was certified with ({was})")
+                raise InputError(
+                    f"--{key} {value} is not what {like} was certified with ({was})"
+                )
         if certified.counts_all:
             return certified
-        return asked.replace(**{key: getattr(certified, key) for key in (*BASE, "batch", "sound")})
-    return certification.under_noise(asked.replace(**given), models.provenance_of(model), str(settings.model))
+        return asked.replace(
+            **{key: getattr(certified, key) for key in (*BASE, "batch", "sound")}
+        )
+    return certification.under_noise(
+        asked.replace(**given), models.provenance_of(model), str(settings.model)
+    )
 
 
 def spec_of(model: models.BaseClassifier, settings: OneClassifier) -> data.DatasetSpec:
@@ -135,7 +182,9 @@ def spec_of(model: models.BaseClassifier, settings: OneClassifier) -> data.Datas
     return certification.images_taken(model, *said, **settings.reading())
 
 
-def images_at(path: Path, spec: data.DatasetSpec, settings: OneClassifier) -> list[tuple[str, Tensor]]:
+def images_at(
+    path: Path, spec: data.DatasetSpec, settings: OneClassifier
+) -> list[tuple[str, Tensor]]:
     """The image (C, H, W) in a file, or those of a folder or file of many, each with what to call it.
 
     Raises:
@@ -152,8 +201,14 @@ def images_at(path: Path, spec: data.DatasetSpec, settings: OneClassifier) -> li
     images = data.load(str(path), "test", stream=True, **settings.reading() | fit)
     if images.spec.shape != tuple(spec.shape):
         shapes = f"have the shape {images.spec.shape}, and the model takes {tuple(spec.shape)}"
-        raise InputError(f"the images of {path} {shapes}: ask for it with --resize and --crop")
-    found = [each for batch, _ in images.batches(torch.arange(len(images)).split(256)) for each in batch]
+        raise InputError(
+            f"the images of {path} {shapes}: ask for it with --resize and --crop"
+        )
+    found = [
+        each
+        for batch, _ in images.batches(torch.arange(len(images)).split(256))
+        for each in batch
+    ]
     return [(images.name_of(index), each) for index, each in enumerate(found)]
 
 
@@ -193,21 +248,41 @@ def explain(settings: Explain) -> None:
     if settings.certificate is not None and settings.certificate.suffix != ".parquet":
         raise InputError(f"{settings.certificate} must end in .parquet")
     with writing(wanted, overwrite=settings.overwrite):
-        model = base_classifier(settings.model, settings.model_arg, settings.denoiser, settings.sigma)
+        model = base_classifier(
+            settings.model, settings.model_arg, settings.denoiser, settings.sigma
+        )
         explained = _explained(model, settings)
         seed = explained.certified.seed
-        given = words_of("explain", [settings.model, settings.image], settings, {"model", "image", "seed", "format"})
-        command = shlex.join(["randsmooth", *given, "--seed", str(seed)])  # which repeats the page
+        given = words_of(
+            "explain",
+            [settings.model, settings.image],
+            settings,
+            {"model", "image", "seed", "format"},
+        )
+        command = shlex.join(
+            ["randsmooth", *given, "--seed", str(seed)]
+        )  # which repeats the page
         app.write_explanation(explained, settings.out, command=command)
         if settings.certificate is not None:
-            certificates.write_parquet(_table(explained, settings), settings.certificate)
+            certificates.write_parquet(
+                _table(explained, settings), settings.certificate
+            )
     written, radius = [*map(str, wanted)], explained.radius
     names, y = dict(enumerate(explained.classes)), explained.label
-    label, true = names.get(explained.predict), None if y is None else names.get(y, str(y))
+    label, true = (
+        names.get(explained.predict),
+        None if y is None else names.get(y, str(y)),
+    )
     judged = "" if label is None else ": right" if y == explained.predict else ": wrong"
     known = "" if true is None else f" (label {true}{judged})"
     far = f"answer {label}{known}  radius {printed_radius(radius)} ({NORMS[explained.noise.norm].label})"
-    content = {"image": explained.name, "label": label, "true_label": true, "radius": radius, "seed": seed}
+    content = {
+        "image": explained.name,
+        "label": label,
+        "true_label": true,
+        "radius": radius,
+        "seed": seed,
+    }
     line = f"{explained.name}  {f'abstains{known}' if label is None else far}"
     settings.answer([line, *written], lambda: content | {"written": written})
     if settings.seed is None:
@@ -222,26 +297,42 @@ def in_dataset(text: str) -> tuple[str, int] | None:
         (('digits', 17), None)
     """
     dataset, colon, index = text.rpartition(":")
-    return (dataset, int(index)) if colon and index.isdecimal() and not Path(text).exists() else None
+    return (
+        (dataset, int(index))
+        if colon and index.isdecimal() and not Path(text).exists()
+        else None
+    )
 
 
 def check_image(text: str, split: str) -> None:
     """Raise InputError for an image that does not exist, as far as that is known without loading torch."""
     if (named := in_dataset(text)) is not None:
         check_dataset(named[0])
-        check_index(text, split, data.DATASETS[named[0]].sizes.get(split) if named[0] in data.DATASETS else None)
+        check_index(
+            text,
+            split,
+            data.DATASETS[named[0]].sizes.get(split)
+            if named[0] in data.DATASETS
+            else None,
+        )
     elif not Path(text).is_file():
-        raise InputError(f"no image at {text}: expected an image file, or DATASET:INDEX such as digits:17")
+        raise InputError(
+            f"no image at {text}: expected an image file, or DATASET:INDEX such as digits:17"
+        )
 
 
 def check_index(text: str, split: str, count: int | None) -> None:
     """Raise InputError where DATASET:INDEX names no image of a split of `count`; None: it is not known yet."""
     dataset, _, index = text.rpartition(":")
     if count is not None and int(index) >= count:
-        raise InputError(f"{text}: {dataset} ({split}) has {count} images, 0 to {count - 1}")
+        raise InputError(
+            f"{text}: {dataset} ({split}) has {count} images, 0 to {count - 1}"
+        )
 
 
-def found_image(model: models.BaseClassifier, settings: Explain, noise: Noise) -> tuple[Tensor, dict[str, Any]]:
+def found_image(
+    model: models.BaseClassifier, settings: Explain, noise: Noise
+) -> tuple[Tensor, dict[str, Any]]:
     """The image (C, H, W) that is named, as the model takes it; and its name, its label and the classes there are.
 
     Raises:
@@ -254,7 +345,9 @@ def found_image(model: models.BaseClassifier, settings: Explain, noise: Noise) -
         spec = spec_of(model, settings)
         (name, x), *others = images_at(Path(settings.image), spec, settings)
         if others:
-            raise InputError(f"{settings.image} holds {1 + len(others)} images: name one, such as {settings.image}:0")
+            raise InputError(
+                f"{settings.image} holds {1 + len(others)} images: name one, such as {settings.image}:0"
+            )
         return x, {"name": name, "classes": () if spec.open_ended else spec.classes}
     dataset, index = named
     how_read = certification.reading_of(model, dataset, settings.reading())
@@ -263,7 +356,11 @@ def found_image(model: models.BaseClassifier, settings: Explain, noise: Noise) -
     model, images = certification.matched(model, images, noise)
     (x,), (label,) = images.batch(torch.tensor([index]))
     classes = () if images.spec.open_ended else images.spec.classes
-    return x, {"name": settings.image, "classes": classes, "label": int(label) if images.labelled else None}
+    return x, {
+        "name": settings.image,
+        "classes": classes,
+        "label": int(label) if images.labelled else None,
+    }
 
 
 def _explained(model: models.BaseClassifier, settings: Explain) -> app.Explanation:
@@ -273,7 +370,11 @@ def _explained(model: models.BaseClassifier, settings: Explain) -> app.Explanati
     if settings.dataset is not None and not settings.no_training:
         how_read = certification.reading_of(model, settings.dataset, settings.reading())
         training = data.load(settings.dataset, "train", stream=True, **how_read)
-    how = known | settings.model_dump(include={"device", "num_classes"}) | {"attack": not settings.no_attack}
+    how = (
+        known
+        | settings.model_dump(include={"device", "num_classes"})
+        | {"attack": not settings.no_attack}
+    )
     return app.explain(model, x, asked, training=training, **how, progress=console)
 
 
@@ -281,11 +382,18 @@ def _table(explained: app.Explanation, settings: Explain) -> certificates.Certif
     """The counts as a table of one row: the same noise on the same pixels gives them again."""
     certified, images = explained.certified, explained.image[None]
     labelled = images if explained.label is None else (images, [explained.label])
-    how = settings.model_dump(include={"device", "identity"}) | {"progress": False, "seed": certified.seed}
-    table = certification.certify(certified.engine.model, labelled, certified.settings, **how).renamed(explained.name)
+    how = settings.model_dump(include={"device", "identity"}) | {
+        "progress": False,
+        "seed": certified.seed,
+    }
+    table = certification.certify(
+        certified.engine.model, labelled, certified.settings, **how
+    ).renamed(explained.name)
     if (named := in_dataset(settings.image)) is None:
         return table
-    header = table.header.replace(dataset=named[0], split=settings.split, selection=None)
+    header = table.header.replace(
+        dataset=named[0], split=settings.split, selection=None
+    )
     return replace(table, header=header, idx=np.array([named[1]]))
 
 
@@ -312,7 +420,9 @@ class Serve(Smoothed, Resized, Model):
     precision: str = certification_option("precision", "32")
     host: str = "127.0.0.1"
     port: int | None = None
-    public_name: Annotated[list[str], Listed, Given(kind=list[str], metavar="NAME")] = []
+    public_name: Annotated[
+        list[str], Listed, Given(kind=list[str], metavar="NAME")
+    ] = []
     most_samples: int = 100_000
     seconds: float = 60.0
     upload_mb: float = 5.0
@@ -334,13 +444,24 @@ def serve(settings: Serve) -> None:
     how = settings.model_dump(include={"upload_mb", "seconds", "queue", "at_once"})
     limits = app.Limits(samples=settings.most_samples, **how)
     title = settings.title or name_of(settings.model)
-    same = settings.model_dump(include={"denoiser", "dataset", "sigma", "noise", "alpha"})
-    more = settings.model_dump(include={"backend", "precision", "device", "num_classes", "resize", "crop"})
+    same = settings.model_dump(
+        include={"denoiser", "dataset", "sigma", "noise", "alpha"}
+    )
+    more = settings.model_dump(
+        include={"backend", "precision", "device", "num_classes", "resize", "crop"}
+    )
     if settings.space is not None:
-        given = settings.model_dump(include={"model_arg", "host", "port", "public_name", *more}, exclude_defaults=True)
+        given = settings.model_dump(
+            include={"model_arg", "host", "port", "public_name", *more},
+            exclude_defaults=True,
+        )
         if given:
-            raise InputError(f"{as_given(next(iter(given)), Serve)} is not for a Space, which runs a model folder")
-        app.write_space(settings.model, settings.space, title=title, limits=limits, **same)
+            raise InputError(
+                f"{as_given(next(iter(given)), Serve)} is not for a Space, which runs a model folder"
+            )
+        app.write_space(
+            settings.model, settings.space, title=title, limits=limits, **same
+        )
         say(settings.space)
         return
     from randsmooth.app.hosting import check_address
@@ -351,8 +472,16 @@ def serve(settings: Serve) -> None:
     model = certification.load_model(settings.model, **settings.model_arg)
     served = app.Served.of(model, title, limits=limits, **same, **more)
     if settings.host not in LOOPBACK:
-        note(f"everybody who can reach {settings.host} can use this app, and this machine's time")
-    running = app.serve(served, host=settings.host, port=settings.port, public_names=settings.public_name, wait=False)
+        note(
+            f"everybody who can reach {settings.host} can use this app, and this machine's time"
+        )
+    running = app.serve(
+        served,
+        host=settings.host,
+        port=settings.port,
+        public_names=settings.public_name,
+        wait=False,
+    )
     say(f"{title} at {running.local_url}; Ctrl-C ends it")
     try:
         running.block_thread()

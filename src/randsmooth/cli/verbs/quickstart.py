@@ -50,22 +50,48 @@ def quickstart(settings: Quickstart) -> None:
     import plotly  # noqa: F401 which the report needs: nothing is begun without it
 
     if not settings.resume:
-        outputs = [settings.out / f"{name}{ending}" for name in (*METHODS, "demo") for ending in ("", ".parquet")]
-        if there := [path for path in outputs if path.exists() and not settings.overwrite]:
-            page, other = settings.out / "report.html", settings.out.with_name(f"{settings.out.name}-2")
-            was = f"is finished, look at {page}" if page.exists() else "was interrupted, --resume goes on with it"
-            raise InputError(f"{there[0]} exists: that quickstart {was}; --overwrite discards it, --out {other} is new")
+        outputs = [
+            settings.out / f"{name}{ending}"
+            for name in (*METHODS, "demo")
+            for ending in ("", ".parquet")
+        ]
+        if there := [
+            path for path in outputs if path.exists() and not settings.overwrite
+        ]:
+            page, other = (
+                settings.out / "report.html",
+                settings.out.with_name(f"{settings.out.name}-2"),
+            )
+            was = (
+                f"is finished, look at {page}"
+                if page.exists()
+                else "was interrupted, --resume goes on with it"
+            )
+            raise InputError(
+                f"{there[0]} exists: that quickstart {was}; --overwrite discards it, --out {other} is new"
+            )
         make_folder(settings.out)
-        note(f"this takes about {clock(expected_seconds(settings))} on this machine now")
+        note(
+            f"this takes about {clock(expected_seconds(settings))} on this machine now"
+        )
     tables = [_trained_and_certified(settings, method) for method in METHODS]
     demo = _certified(settings, "demo", "demo")
 
     gaussian, amplify = tables
     page = settings.out / "report.html"
-    report.write_comparison(tables, page, title="Gaussian and Amplify on digits", command="randsmooth quickstart")
+    report.write_comparison(
+        tables,
+        page,
+        title="Gaussian and Amplify on digits",
+        command="randsmooth quickstart",
+    )
     beside = f"In {EPOCHS} epochs, beside `demo`, the Gaussian model that comes with randsmooth, in {DEMO_EPOCHS}:"
     lines = ["", report.what_acr_hides(amplify, gaussian), "", beside, ""]
-    lines += [*report.render([demo, gaussian], baseline="demo").splitlines(), "", f"report in {page}"]
+    lines += [
+        *report.render([demo, gaussian], baseline="demo").splitlines(),
+        "",
+        f"report in {page}",
+    ]
     settings.answer_tables(tables, *lines, report=str(page))
 
 
@@ -76,24 +102,51 @@ def expected_seconds(settings: Quickstart) -> float:
 
     steps, certified = list[Step](), {"n0": N0, "n": N, "take": IMAGES}
     for method in METHODS:
-        folder, trained = settings.out / method, _training(settings, method).model_dump(exclude_defaults=True)
+        folder, trained = (
+            settings.out / method,
+            _training(settings, method).model_dump(exclude_defaults=True),
+        )
         steps.append(Step(f"{method}/train", "train", "digits", trained, folder))
-        steps.append(Step(f"{method}/certify", "certify", str(folder), certified, folder, (steps[-1],)))
+        steps.append(
+            Step(
+                f"{method}/certify",
+                "certify",
+                str(folder),
+                certified,
+                folder,
+                (steps[-1],),
+            )
+        )
     steps.append(replace(steps[1], name="demo/certify"))  # of the same network
     return sum(plan_steps(steps).steps.values()) + REST
 
 
 def _training(settings: Quickstart, method: str) -> training.TrainingSettings:
-    return training.TrainingSettings(method=method, sigma=SIGMA, epochs=EPOCHS, set=METHODS[method], seed=settings.seed)
+    return training.TrainingSettings(
+        method=method,
+        sigma=SIGMA,
+        epochs=EPOCHS,
+        set=METHODS[method],
+        seed=settings.seed,
+    )
 
 
-def _trained_and_certified(settings: Quickstart, method: str) -> certificates.Certificates:
-    folder, how = settings.out / method, settings.model_dump(include={"device", "resume", "overwrite"})
-    training.train("digits", _training(settings, method), out=folder, progress=console, **how)
+def _trained_and_certified(
+    settings: Quickstart, method: str
+) -> certificates.Certificates:
+    folder, how = (
+        settings.out / method,
+        settings.model_dump(include={"device", "resume", "overwrite"}),
+    )
+    training.train(
+        "digits", _training(settings, method), out=folder, progress=console, **how
+    )
     return _certified(settings, folder, method)
 
 
-def _certified(settings: Quickstart, model: Path | str, name: str) -> certificates.Certificates:
+def _certified(
+    settings: Quickstart, model: Path | str, name: str
+) -> certificates.Certificates:
     how = settings.model_dump(include={"device", "resume", "overwrite", "seed"})
     how |= {"take": IMAGES, "n0": N0, "n": N, "out": settings.out / f"{name}.parquet"}
     return certification.certify(model, "digits", progress=console, **how).renamed(name)

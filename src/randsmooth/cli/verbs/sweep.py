@@ -18,7 +18,13 @@ from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, shortened
 from randsmooth.launch import Grid, Step
-from randsmooth.papers.published_values import ALIASES, OBJECTS, TEXTS, find_object, named
+from randsmooth.papers.published_values import (
+    ALIASES,
+    OBJECTS,
+    TEXTS,
+    find_object,
+    named,
+)
 from randsmooth.progress import clock, console
 
 if TYPE_CHECKING:
@@ -64,7 +70,9 @@ def sweep(settings: Sweep) -> None:
         _status(Path(rest[0]), settings)
         return
     if rest or (first == STATUS and not Path(first).exists()):
-        raise InputError(f"{shortened(' '.join(settings.grid))}: give one grid, or `status` and the folder of a sweep")
+        raise InputError(
+            f"{shortened(' '.join(settings.grid))}: give one grid, or `status` and the folder of a sweep"
+        )
     resources = settings.resources() if settings.slurm else None
     workers = settings.where()
     from randsmooth.launch.sweeping import steps_of, submit_sweep
@@ -98,8 +106,18 @@ def ended(swept: launch.Swept) -> dict[str, Any]:
 def _status(folder: Path, settings: Sweep) -> None:
     models, content = launch.status(folder), list[dict[str, Any]]()
     for model in models:
-        steps = [{"name": step.name, "done": step.is_done(), "command": step.command()} for step in model.steps]
-        content.append({"name": model.name, "state": model.state, "says": model.words, "steps": steps})
+        steps = [
+            {"name": step.name, "done": step.is_done(), "command": step.command()}
+            for step in model.steps
+        ]
+        content.append(
+            {
+                "name": model.name,
+                "state": model.state,
+                "says": model.words,
+                "steps": steps,
+            }
+        )
     settings.answer(status_lines(models), lambda: content)
 
 
@@ -109,7 +127,9 @@ def status_lines(models: Sequence[launch.Status]) -> Iterator[str]:
 
     width = max(len(model.name) for model in models)
     for model in models:
-        yield printable(f"{model.name:{width}}  {model.state:8}{shortened(model.words, LONGEST)}").rstrip()
+        yield printable(
+            f"{model.name:{width}}  {model.state:8}{shortened(model.words, LONGEST)}"
+        ).rstrip()
     yield ""
     yield counted(models)
 
@@ -137,13 +157,20 @@ def read_json(path: Path) -> Any:
 
 def ranking(path: Path) -> Iterator[str]:
     """The tables of a leaderboard in its order, one block for each setting in which they can be compared."""
-    for setting, found in groupby(read_json(path), key=lambda record: record["setting"]):
+    for setting, found in groupby(
+        read_json(path), key=lambda record: record["setting"]
+    ):
         records = list(found)
         width = max(len(record["file"]) for record in records)
         yield from (setting, f"  {'':{width}}  {'accuracy':>8}  {'ACR':>6}")
         for record in records:
-            accuracy, radius = ((record[key] or {}).get("value") for key in ("smoothed_accuracy", "acr"))
-            shown = "-" if accuracy is None else f"{accuracy:.1%}", "-" if radius is None else f"{radius:.3f}"
+            accuracy, radius = (
+                (record[key] or {}).get("value") for key in ("smoothed_accuracy", "acr")
+            )
+            shown = (
+                "-" if accuracy is None else f"{accuracy:.1%}",
+                "-" if radius is None else f"{radius:.3f}",
+            )
             yield f"  {record['file']:{width}}  {shown[0]:>8}  {shown[1]:>6}"
         if len(records) > 1:
             yield f"  {of_the_first(records)}"
@@ -163,18 +190,35 @@ def answer_plan(settings: Sweep | Reproduce, steps: Iterable[Step]) -> None:
     """Print how long the steps take that are not done."""
     from randsmooth.launch.forecast import plan_steps
 
-    planned, workers = plan_steps(step for step in steps if not step.is_done()), settings.workers or 1
-    content = {**asdict(planned), "seconds": planned.on_workers(workers), "workers": workers}
+    planned, workers = (
+        plan_steps(step for step in steps if not step.is_done()),
+        settings.workers or 1,
+    )
+    content = {
+        **asdict(planned),
+        "seconds": planned.on_workers(workers),
+        "workers": workers,
+    }
     settings.answer(steps_plan(planned, workers), lambda: content)
 
 
 def steps_plan(planned: GraphPlan, workers: int) -> Iterator[str]:
     """The lines of a plan: each step, and all together."""
     width = max(map(len, planned.steps), default=0)
-    yield from (f"{name:{width}}  {clock(seconds)}" for name, seconds in planned.steps.items())
+    yield from (
+        f"{name:{width}}  {clock(seconds)}" for name, seconds in planned.steps.items()
+    )
     training, certification, together = map(clock, planned.sums)
-    shared = f"; on {workers} workers like this machine {clock(planned.on_workers(workers))}" if workers > 1 else ""
-    yield from ("", f"training {training}, certification {certification}", f"together {together}{shared}")
+    shared = (
+        f"; on {workers} workers like this machine {clock(planned.on_workers(workers))}"
+        if workers > 1
+        else ""
+    )
+    yield from (
+        "",
+        f"training {training}, certification {certification}",
+        f"together {together}{shared}",
+    )
     yield SUPPOSED
 
 
@@ -184,7 +228,10 @@ def objects_plan(scale: str) -> Iterator[str]:
     from randsmooth.papers.context import SCALES, Context
     from randsmooth.papers.reproduction import steps_for_rows
 
-    nowhere, every = Context((), SCALES[scale], Path("reproduced") / scale), dict[str, Step]()
+    nowhere, every = (
+        Context((), SCALES[scale], Path("reproduced") / scale),
+        dict[str, Step](),
+    )
     yield f"{'object':18} {'models':>6} {'training':>14} {'certification':>14} {'together':>14}"
     for thing in OBJECTS:
         steps = {step.name: step for step in steps_for_rows(thing.rows(), nowhere)}
@@ -233,18 +280,30 @@ def reproduce(settings: Reproduce) -> None:
     """
     if settings.show:
         its = [
-            {"object": t.name, "title": t.title, "models": len(t.rows()), "trains": t.needs_models, "text": t.text}
+            {
+                "object": t.name,
+                "title": t.title,
+                "models": len(t.rows()),
+                "trains": t.needs_models,
+                "text": t.text,
+            }
             for t in OBJECTS
         ]
-        settings.answer(objects_plan(settings.scale) if settings.plan else listing(), lambda: its)
+        settings.answer(
+            objects_plan(settings.scale) if settings.plan else listing(), lambda: its
+        )
         return
     folder = settings.source if settings.object is None else Path(settings.object)
     if folder is None:
-        raise InputError("no table or figure named, such as acr/table2: randsmooth reproduce --list prints them all")
+        raise InputError(
+            "no table or figure named, such as acr/table2: randsmooth reproduce --list prints them all"
+        )
     if settings.object is None or folder.exists():
         if settings.run or (settings.object and settings.source):
             alone = f"{folder} names no table: a folder goes alone, without --from and --run"
-            raise InputError(f"{alone}, or behind a table, as in randsmooth reproduce acr/table2 --from FOLDER")
+            raise InputError(
+                f"{alone}, or behind a table, as in randsmooth reproduce acr/table2 --from FOLDER"
+            )
         show_survey(folder, settings)
         return
     assert settings.object is not None
@@ -259,16 +318,23 @@ def reproduce(settings: Reproduce) -> None:
     elif resources is not None:
         jobs = reproduction.submit_missing(name, **how, resources=resources)
         settings.answer(jobs.lines("models"), jobs._asdict)
-        note("once they have ended, the same command without --slurm draws what there is")
+        note(
+            "once they have ended, the same command without --slurm draws what there is"
+        )
     else:
-        result = reproduction.reproduce(name, **how, run_missing=settings.run, workers=workers, progress=console)
+        result = reproduction.reproduce(
+            name, **how, run_missing=settings.run, workers=workers, progress=console
+        )
         content = {
             "object": name,
             "text": result.object.text,
             "files": [*map(str, result.files)],
             "missing": result.missing[0],
         }
-        content |= {"commands": [step.command() for step in result.steps], "failed": dict(result.failed)}
+        content |= {
+            "commands": [step.command() for step in result.steps],
+            "failed": dict(result.failed),
+        }
         settings.answer("\n".join(described(result)).split("\n"), lambda: content)
         for sentence in [*(result.made.notes if result.made else []), *result.skipped]:
             note(sentence)
@@ -283,8 +349,13 @@ def show_survey(folder: Path, settings: Reproduce) -> None:
     found = papers.survey(folder)
     cells = settings.out / f"{folder.resolve().name}-cells.csv"
     written = [str(write_cells(found.frame(), cells))] if found.drawn else []
-    rows = [{"object": t.object.name, "rows": len(t.filled), "of": len(t.cells.rows)} for t in found.drawn]
-    settings.answer([*surveyed(found), *written], lambda: {"tables": rows, "written": written})
+    rows = [
+        {"object": t.object.name, "rows": len(t.filled), "of": len(t.cells.rows)}
+        for t in found.drawn
+    ]
+    settings.answer(
+        [*surveyed(found), *written], lambda: {"tables": rows, "written": written}
+    )
     for sentence in found.skipped:
         note(sentence)
 
@@ -295,8 +366,13 @@ def surveyed(found: papers.Survey) -> Iterator[str]:
 
     for table in found.drawn:
         yield from (f"{table.object.name}: {table.object.title}", f"  {table.said}")
-        yield from (f"  {what}: {named(theirs)}" for what, theirs in sorted(table.lacking.items(), reverse=True))
-    if empty := [table.object.name for table in found.tables if table not in found.drawn]:
+        yield from (
+            f"  {what}: {named(theirs)}"
+            for what, theirs in sorted(table.lacking.items(), reverse=True)
+        )
+    if empty := [
+        table.object.name for table in found.tables if table not in found.drawn
+    ]:
         yield from ("", f"nothing at all of {', '.join(empty)}")
     yield f"{len(found.files):,} certificate tables, {len(found.unused):,} of which stand in no row of these tables"
     yield from [f"  {kinds(found.unused)}"] * bool(found.unused)
@@ -336,5 +412,10 @@ def described(result: papers.Reproduction) -> Iterator[str]:
         if (more := len(result.steps) - COMMANDS) > 0:
             yield f"  and {more} more: --format json has them all"
     if result.failed:
-        yield from ("", f"{len(result.failed)} of these failed; what does not need them was done all the same:")
-        yield from (f"  {name}: {printable(error)}" for name, error in result.failed.items())
+        yield from (
+            "",
+            f"{len(result.failed)} of these failed; what does not need them was done all the same:",
+        )
+        yield from (
+            f"  {name}: {printable(error)}" for name, error in result.failed.items()
+        )

@@ -15,7 +15,9 @@ from randsmooth.progress import console
 from randsmooth.training import DenoiserSettings, TrainingSettings
 from randsmooth.urls import Place, name_of
 
-DATASET = "Name (see `randsmooth data list`), or path to a folder of images or Parquet files."
+DATASET = (
+    "Name (see `randsmooth data list`), or path to a folder of images or Parquet files."
+)
 
 
 class Train(Answered, Trained, TrainingSettings):
@@ -27,7 +29,9 @@ class Train(Answered, Trained, TrainingSettings):
 
     dataset: Argument[str] = option(DATASET, ...)
     noise: NoiseNamed = option(TrainingSettings.model_fields["noise"].description or "")
-    set: Pairs = option(f"{TrainingSettings.model_fields['set'].description} Repeatable.", {})
+    set: Pairs = option(
+        f"{TrainingSettings.model_fields['set'].description} Repeatable.", {}
+    )
     out: Place | None = None
 
 
@@ -59,12 +63,24 @@ def train(settings: Train) -> None:
     check_dataset(settings.dataset)  # this and the following before torch is loaded
     if settings.arch is not None:
         check_arch(settings.arch)
-    what = settings.preset.replace("/", "-") if settings.preset else settings.method or "gaussian"
-    out = settings.out or _folder(settings.dataset, what, settings.sigma, settings.noise)
+    what = (
+        settings.preset.replace("/", "-")
+        if settings.preset
+        else settings.method or "gaussian"
+    )
+    out = settings.out or _folder(
+        settings.dataset, what, settings.sigma, settings.noise
+    )
     _run(training.train, settings, out, "model", _to_certify(settings, out))
 
 
-def _run(run: Callable[..., object], settings: Train | TrainDenoiser, out: Place, made: str, way: str) -> None:
+def _run(
+    run: Callable[..., object],
+    settings: Train | TrainDenoiser,
+    out: Place,
+    made: str,
+    way: str,
+) -> None:
     """Train into `out`, and say what was made there and the `way` on."""
     from randsmooth.training.devices import leads
 
@@ -78,7 +94,11 @@ def _to_certify(settings: Train, out: Place) -> str:
     """How to certify the model just trained: a data set without a name is not opened unasked."""
     from randsmooth.launch.chains import command_words
 
-    asked = {"image_column", "label_column", *(() if settings.dataset in DATASETS else ("dataset",))}
+    asked = {
+        "image_column",
+        "label_column",
+        *(() if settings.dataset in DATASETS else ("dataset",)),
+    }
     words = command_words("certify", str(out), settings.model_dump(include=asked))
     denoised = " --denoiser DENOISER" if settings.sigma == 0 else ""
     return f"certify it with: randsmooth {shlex.join(words)}{denoised}"
@@ -95,12 +115,16 @@ def train_denoiser(settings: TrainDenoiser) -> None:
     --objective stability --classifier runs/clean --start runs/denoiser --out runs/stability
     """
     check_dataset(settings.dataset)  # before torch is loaded
-    out = settings.out or _folder(settings.dataset, f"denoiser-{settings.objective}", settings.sigma)
+    out = settings.out or _folder(
+        settings.dataset, f"denoiser-{settings.objective}", settings.sigma
+    )
     way = f"put it before a classifier with: randsmooth certify CLASSIFIER --denoiser {out}"
     _run(training.train_denoiser, settings, out, "denoiser", way)
 
 
 def _folder(dataset: str, what: str, sigma: float | None, noise: Any = None) -> Path:
     """runs/DATASET-WHAT-SIGMA, or with a noise in place of sigma; without the last where it is the preset's."""
-    level = noise.text.replace("=", "-") if noise else "" if sigma is None else f"{sigma:g}"
+    level = (
+        noise.text.replace("=", "-") if noise else "" if sigma is None else f"{sigma:g}"
+    )
     return Path("runs") / "-".join(filter(None, [name_of(dataset), what, level]))

@@ -24,8 +24,16 @@ from randsmooth.errors import ForeignFile, InputError, Note, check_known
 from randsmooth.models.sources import shipped
 from randsmooth.urls import Place, fetched, with_urls
 
-STATES = ("verified", "read", "refused", "unknown")  # by its digests; without; not as it should be; not one of ours
-MODEL = {"config.json", "model.safetensors"}  # the two that make a folder a model folder
+STATES = (
+    "verified",
+    "read",
+    "refused",
+    "unknown",
+)  # by its digests; without; not as it should be; not one of ours
+MODEL = {
+    "config.json",
+    "model.safetensors",
+}  # the two that make a folder a model folder
 FIRST = 4096  # bytes at the beginning of a file that show what it is
 
 
@@ -60,10 +68,16 @@ def verify(settings: Verify) -> None:
     Example: randsmooth verify runs/gaussian runs/gaussian.parquet
     """
     found = [examined(path) for path in _named(settings.files)]
-    found = [one._replace(file=with_urls(one.file), finding=with_urls(one.finding)) for one in found]
+    found = [
+        one._replace(file=with_urls(one.file), finding=with_urls(one.finding))
+        for one in found
+    ]
     settings.answer(_lines(found), lambda: [one._asdict() for one in found])
     named = {str(place).rstrip("/") for place in settings.files}
-    if any(one.state == "refused" or (one.state == "unknown" and one.file in named) for one in found):
+    if any(
+        one.state == "refused" or (one.state == "unknown" and one.file in named)
+        for one in found
+    ):
         raise typer.Exit(FAILURE)
 
 
@@ -82,7 +96,9 @@ def examined(path: Path) -> Found:
             warnings.simplefilter("always", Note)
             finding = pkgutil.resolve_name(KINDS[kind][1])(path)
         said = [finding, *(str(warning.message) for warning in caught)]
-        return Found(str(path), kind, "read" if kind in UNSIGNED else "verified", "; ".join(said))
+        return Found(
+            str(path), kind, "read" if kind in UNSIGNED else "verified", "; ".join(said)
+        )
     except ForeignFile as error:
         return Found(str(path), None, "unknown", str(error))
     except (InputError, OSError) as error:
@@ -134,7 +150,9 @@ def is_called_ours(path: Path) -> bool:
 
 def _lines(found: list[Found]) -> Iterator[str]:
     for one in found:
-        told = re.match(re.escape(one.file) + r"\W", one.finding)  # most errors begin with the file's name
+        told = re.match(
+            re.escape(one.file) + r"\W", one.finding
+        )  # most errors begin with the file's name
         yield f"{one.state:8}  {one.finding if told else f'{one.file}: {one.finding}'}"
     if len(found) > 1:
         counted = Counter(one.state for one in found)
@@ -143,18 +161,25 @@ def _lines(found: list[Found]) -> Iterator[str]:
 
 def kind_of(path: Path) -> str | None:
     """The name in KINDS of what lies at `path`; None for what randsmooth does not read back."""
-    return next((name for name, (recognises, _) in KINDS.items() if recognises(path)), None)
+    return next(
+        (name for name, (recognises, _) in KINDS.items() if recognises(path)), None
+    )
 
 
 def _is_configuration(path: Path) -> bool:
     if path.suffix not in (".yaml", ".yml"):
         return False
     with path.open("rb") as file:
-        return path.name == "run.yaml" or re.search(rb"^verb:", file.read(FIRST), re.MULTILINE) is not None
+        return (
+            path.name == "run.yaml"
+            or re.search(rb"^verb:", file.read(FIRST), re.MULTILINE) is not None
+        )
 
 
 def _is_log(path: Path) -> bool:
-    return path.is_file() and (path.suffix in LOGS or (path.suffix not in OTHERS and looks_like_log(path)))
+    return path.is_file() and (
+        path.suffix in LOGS or (path.suffix not in OTHERS and looks_like_log(path))
+    )
 
 
 def check_configuration(path: Path) -> str:
@@ -171,9 +196,17 @@ def check_graph(path: Path) -> str:
     onnx = path.suffix == ".onnx"
     model = models.OnnxModel(path) if onnx else models.IrModel(path)
     quantised = not onnx and model.provenance.get("quantised")
-    weights = "its weights are those that it was written with" if quantised else "it has no digest"
+    weights = (
+        "its weights are those that it was written with"
+        if quantised
+        else "it has no digest"
+    )
     runtime = "ONNX Runtime" if onnx else "OpenVINO"
-    taken = "inputs of free size" if model.shape is None else f"images of shape {model.shape}"
+    taken = (
+        "inputs of free size"
+        if model.shape is None
+        else f"images of shape {model.shape}"
+    )
     return f"{model.kind} for {taken}; {weights}, and {runtime} opens it"
 
 
@@ -181,15 +214,36 @@ def check_graph(path: Path) -> str:
 # it, or raises InputError, which is imported when it is needed.
 TABLE, HERE = "randsmooth.certificates:check_file", __name__
 KINDS: dict[str, tuple[Callable[[Path], bool], str]] = {
-    "model folder": (lambda path: any((path / name).is_file() for name in MODEL), "randsmooth.models:check_folder"),
+    "model folder": (
+        lambda path: any((path / name).is_file() for name in MODEL),
+        "randsmooth.models:check_folder",
+    ),
     "certificate table": (lambda path: path.suffix == ".parquet", TABLE),
     "journal": (lambda path: path.suffix == ".partial", TABLE),
-    "checkpoint": (lambda path: path.name == "checkpoint.pt", "randsmooth.training.checkpoint:check"),
-    "teacher": (lambda path: path.name == "teacher.pt", "randsmooth.training.predictions:check_answers"),
+    "checkpoint": (
+        lambda path: path.name == "checkpoint.pt",
+        "randsmooth.training.checkpoint:check",
+    ),
+    "teacher": (
+        lambda path: path.name == "teacher.pt",
+        "randsmooth.training.predictions:check_answers",
+    ),
     "configuration": (_is_configuration, f"{HERE}:check_configuration"),
     "ONNX file": (lambda path: path.suffix == ".onnx", f"{HERE}:check_graph"),
-    "OpenVINO IR": (lambda path: path.suffix == ".xml" and path.with_suffix(".bin").exists(), f"{HERE}:check_graph"),
+    "OpenVINO IR": (
+        lambda path: path.suffix == ".xml" and path.with_suffix(".bin").exists(),
+        f"{HERE}:check_graph",
+    ),
     "log": (_is_log, TABLE),
 }
-CALLED = {".parquet", ".partial", ".pt", ".yaml", ".yml", ".onnx", ".xml", *LOGS}  # suffixes of these kinds
+CALLED = {
+    ".parquet",
+    ".partial",
+    ".pt",
+    ".yaml",
+    ".yml",
+    ".onnx",
+    ".xml",
+    *LOGS,
+}  # suffixes of these kinds
 UNSIGNED = {"configuration", "ONNX file", "OpenVINO IR", "log"}

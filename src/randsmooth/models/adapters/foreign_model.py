@@ -23,7 +23,10 @@ from randsmooth.models.answers import described
 
 # What torch says where something is differentiated, and nothing recorded how it was computed.
 GRADIENT = re.compile(r"does not require grad|inference (tensor|mode)", re.IGNORECASE)
-ARRAYS: tuple[str, ...] = ("numpy", "torch")  # what a function is called with: the first that it takes
+ARRAYS: tuple[str, ...] = (
+    "numpy",
+    "torch",
+)  # what a function is called with: the first that it takes
 
 
 class ForeignModel(ABC):
@@ -59,7 +62,9 @@ class ForeignModel(ABC):
     def weights_hash(self) -> str:
         """A hash of what decides its answers, as far as it can be read: "sha256:" and 64 hexadecimal digits."""
 
-    def for_columns(self, columns: Sequence[str], held: Sequence[Categories] = ()) -> Self:
+    def for_columns(
+        self, columns: Sequence[str], held: Sequence[Categories] = ()
+    ) -> Self:
         """Itself, or a copy, that takes features whose names are `columns`, in this order.
 
         Args:
@@ -70,7 +75,9 @@ class ForeignModel(ABC):
             InputError: it knows other names, or cannot take categories.
         """
         if held:
-            raise InputError(f"the model ({self.kind}) takes numbers alone: {no_table(held)}")
+            raise InputError(
+                f"the model ({self.kind}) takes numbers alone: {no_table(held)}"
+            )
         return self
 
     def for_classes(self, classes: Sequence[str]) -> Self:
@@ -89,7 +96,9 @@ class ForeignModel(ABC):
         """
         if self.num_classes is not None:
             if self.num_classes != num_classes:
-                raise InputError(f"the model ({self.kind}) has {self.num_classes} classes, not {num_classes}")
+                raise InputError(
+                    f"the model ({self.kind}) has {self.num_classes} classes, not {num_classes}"
+                )
             return self
         told = copy.copy(self)
         told.num_classes = num_classes
@@ -108,11 +117,15 @@ def votes(labels: Tensor, num_classes: int | None, called: str = "model") -> Ten
                 [1., 0., 0.]])
     """
     if num_classes is None:
-        raise InputError(f"the {called} answers with labels, of how many classes: give num_classes (--num-classes)")
+        raise InputError(
+            f"the {called} answers with labels, of how many classes: give num_classes (--num-classes)"
+        )
     wrong = (labels < 0) | (labels >= num_classes)
     if bool(wrong.any()):
         way = f"expected 0 to {num_classes - 1}: is num_classes right?"
-        raise InputError(f"the model answers with the label {int(labels[wrong][0])}; {way}")
+        raise InputError(
+            f"the model answers with the label {int(labels[wrong][0])}; {way}"
+        )
     return F.one_hot(labels.long(), num_classes).to(torch.float32)
 
 
@@ -167,15 +180,25 @@ class FunctionModel(PythonModel):
     padded = False
 
     def __init__(
-        self, function: Callable[[Any], Any], *, num_classes: int | None = None, identity: str | None = None
+        self,
+        function: Callable[[Any], Any],
+        *,
+        num_classes: int | None = None,
+        identity: str | None = None,
     ) -> None:
         self.function, self.called, self.takes = function, identity, ARRAYS
         self.gradients = False  # whether it takes some, without torch.enable_grad()
-        if num_classes is not None and (type(num_classes) is not int or num_classes < 2):
-            raise InputError(f"num_classes={num_classes!r} must be a whole number, at least 2")
+        if num_classes is not None and (
+            type(num_classes) is not int or num_classes < 2
+        ):
+            raise InputError(
+                f"num_classes={num_classes!r} must be a whole number, at least 2"
+            )
         self.num_classes = num_classes
         self.name = getattr(function, "__qualname__", type(function).__qualname__)
-        self.unreadable = f"the model is the function {self.name}, whose code cannot be compared"
+        self.unreadable = (
+            f"the model is the function {self.name}, whose code cannot be compared"
+        )
 
     @property
     def kind(self) -> str:  # type: ignore[override]
@@ -184,7 +207,9 @@ class FunctionModel(PythonModel):
 
     def weights_hash(self) -> str:
         """That of the name given to it, since its code cannot be read."""
-        return f"sha256:{hashlib.sha256(f'function {self.called}'.encode()).hexdigest()}"
+        return (
+            f"sha256:{hashlib.sha256(f'function {self.called}'.encode()).hexdigest()}"
+        )
 
     def answer(self, noisy: Tensor) -> Tensor:
         return self._logits(self._ask(noisy), len(noisy)).to(noisy.device)
@@ -201,10 +226,17 @@ class FunctionModel(PythonModel):
                 raise
             except Exception as error:  # a user's function may raise anything
                 faults.append(error)
-                if not isinstance(error, TypeError | AttributeError):  # which code raises that is for other arrays
+                if not isinstance(
+                    error, TypeError | AttributeError
+                ):  # which code raises that is for other arrays
                     break
-        asked, why = f"{self.takes[0]} arrays {tuple(noisy.shape)}", f"{type(faults[0]).__name__}: {shown(faults[0])}"
-        raise InputError(f"the function {self.name} failed on images, {asked} in float32 ({why})") from faults[0]
+        asked, why = (
+            f"{self.takes[0]} arrays {tuple(noisy.shape)}",
+            f"{type(faults[0]).__name__}: {shown(faults[0])}",
+        )
+        raise InputError(
+            f"the function {self.name} failed on images, {asked} in float32 ({why})"
+        ) from faults[0]
 
     def _call(self, noisy: Tensor, takes: str) -> Any:
         """What the function says of a copy of `noisy`, where torch records nothing that it does not ask to be recorded.
@@ -213,7 +245,9 @@ class FunctionModel(PythonModel):
         """
         with torch.inference_mode(False), torch.set_grad_enabled(self.gradients):
             try:
-                return self.function(noisy.clone() if takes == "torch" else noisy.cpu().numpy().copy())
+                return self.function(
+                    noisy.clone() if takes == "torch" else noisy.cpu().numpy().copy()
+                )
             except RuntimeError as error:
                 if self.gradients or not GRADIENT.search(str(error)):
                     raise
@@ -223,10 +257,19 @@ class FunctionModel(PythonModel):
     def _logits(self, answer: Any, images: int) -> Tensor:
         """(images, K) of what the function said: logits or votes. InputError if it is neither."""
         found = answer.detach() if isinstance(answer, Tensor) else self._tensor(answer)
-        if found is not None and found.shape == (images,) and not found.is_floating_point():
+        if (
+            found is not None
+            and found.shape == (images,)
+            and not found.is_floating_point()
+        ):
             self.labels = True
             return votes(found, self.num_classes, f"function {self.name}")
-        fits = found is not None and found.dim() == 2 and len(found) == images and found.shape[1] >= 2
+        fits = (
+            found is not None
+            and found.dim() == 2
+            and len(found) == images
+            and found.shape[1] >= 2
+        )
         if found is None or not fits or found.is_complex():
             expected = f"expected logits ({images}, K), K >= 2, or labels ({images},), whole numbers"
             said = f"the function {self.name} answers {images} images with {described(answer)}; {expected}"
@@ -291,27 +334,42 @@ class EstimatorModel(PythonModel):
         self.name = type(estimator).__qualname__
         known = getattr(estimator, "classes_", None)
         if known is None or isinstance(known, list):  # a list: of several outputs
-            raise InputError(f"the estimator {self.name} has no classes_: fit it for one output, estimator.fit(X, y)")
+            raise InputError(
+                f"the estimator {self.name} has no classes_: fit it for one output, estimator.fit(X, y)"
+            )
         self.estimator, self.known = copy.deepcopy(estimator), np.asarray(known)
         numbers = _numbers(self.known)
         self.numbered = numbers is not None
-        self.names = tuple(composed(str(each)) for each in (self.known if numbers is None else numbers).tolist())
+        self.names = tuple(
+            composed(str(each))
+            for each in (self.known if numbers is None else numbers).tolist()
+        )
         self.places = np.arange(len(self.known)) if numbers is None else numbers
         self.num_classes = max(2, int(self.places.max()) + 1)
-        self.classes = tuple(map(str, range(self.num_classes))) if self.numbered else self.names
+        self.classes = (
+            tuple(map(str, range(self.num_classes))) if self.numbered else self.names
+        )
         fitted_with = getattr(self.estimator, "feature_names_in_", None)
-        self.feature_names = None if fitted_with is None else tuple(map(str, fitted_with))
+        self.feature_names = (
+            None if fitted_with is None else tuple(map(str, fitted_with))
+        )
         self.columns: tuple[str, ...] | None = None
         self.held: tuple[Categories, ...] = ()
         self.kind = f"scikit-learn {self.name}"
         hashed = _hash_of(self.estimator)
-        self.unreadable = "" if hashed else f"the estimator {self.name} does not say all that it holds"
+        self.unreadable = (
+            ""
+            if hashed
+            else f"the estimator {self.name} does not say all that it holds"
+        )
         self._hash = hashed or hashlib.sha256(self.name.encode()).hexdigest()
 
     @staticmethod
     def takes(model: object) -> bool:
         """Whether it has scikit-learn's interface; no package is imported for this."""
-        return not isinstance(model, type) and all(hasattr(model, name) for name in ("get_params", "fit", "predict"))
+        return not isinstance(model, type) and all(
+            hasattr(model, name) for name in ("get_params", "fit", "predict")
+        )
 
     def weights_hash(self) -> str:
         """Of all that the estimator holds; of its name, where that cannot be read."""
@@ -324,20 +382,32 @@ class EstimatorModel(PythonModel):
         changed.num_classes = len(classes)
         return changed
 
-    def for_columns(self, columns: Sequence[str], held: Sequence[Categories] = ()) -> Self:
+    def for_columns(
+        self, columns: Sequence[str], held: Sequence[Categories] = ()
+    ) -> Self:
         if self.feature_names is None and held:
-            raise InputError(f"{self.name} was not fitted with a table: {no_table(held)}")
+            raise InputError(
+                f"{self.name} was not fitted with a table: {no_table(held)}"
+            )
         if self.feature_names is None or not columns:
             return self
         known = [composed(name) for name in self.feature_names]
         more = [name for name in columns if columns.count(name) > known.count(name)]
         if missing := [name for name in known if name not in columns]:
             said = f"{self.name} was fitted with the column {shown(repr(missing[0]))}, which the data lack"
-            beside = f"; they have {shown(', '.join(more))}, which it does not know" if more else ""
-            raise InputError(f"{said}{beside}: give the columns that it was fitted with")
+            beside = (
+                f"; they have {shown(', '.join(more))}, which it does not know"
+                if more
+                else ""
+            )
+            raise InputError(
+                f"{said}{beside}: give the columns that it was fitted with"
+            )
         if more:
             way = "leave it out, or keep one of several"
-            raise InputError(f"{self.name} was not fitted with the column {shown(repr(more[0]))} of the data: {way}")
+            raise InputError(
+                f"{self.name} was not fitted with the column {shown(repr(more[0]))} of the data: {way}"
+            )
         changed = copy.copy(self)
         changed.columns = tuple(columns)
         changed.held = tuple(held)
@@ -349,7 +419,9 @@ class EstimatorModel(PythonModel):
             found = np.asarray(self.estimator.predict(self._as_fitted(features)))
         except Exception as error:  # an estimator may raise anything
             what = f"shape {tuple(noisy.shape[1:])}, which are {features.shape[1]} features"
-            raise InputError(f"the model refuses inputs of {what} ({shown(error)})") from error
+            raise InputError(
+                f"the model refuses inputs of {what} ({shown(error)})"
+            ) from error
         places = torch.from_numpy(self.places[np.searchsorted(self.known, found)])
         return votes(places, self.num_classes).to(noisy.device)
 
@@ -364,7 +436,9 @@ class EstimatorModel(PythonModel):
         places = [self.columns.index(composed(name)) for name in self.feature_names]
         table = pd.DataFrame(features[:, places], columns=self.feature_names)
         for column in self.held:
-            table.isetitem(places.index(column.place), column.decoded(features[:, column.place]))
+            table.isetitem(
+                places.index(column.place), column.decoded(features[:, column.place])
+            )
         return table
 
     def _places_among(self, classes: Sequence[str]) -> NDArray[np.int64]:
@@ -381,9 +455,13 @@ class EstimatorModel(PythonModel):
         unknown = [name for name in places if name not in self.names]
         if unknown and not self.numbered:
             said = f"the data have the class {shown(repr(unknown[0]))}, which {self.name} was not fitted with"
-            raise InputError(f"{said}: give the names that it knows, {shown(', '.join(self.names))}")
+            raise InputError(
+                f"{said}: give the names that it knows, {shown(', '.join(self.names))}"
+            )
         way = f"fit it with the names {shown(', '.join(classes))} of the data set, or 0 to {len(classes) - 1}"
-        raise InputError(f"{self.name} was fitted with the class {shown(repr(missing[0]))}: {way}")
+        raise InputError(
+            f"{self.name} was fitted with the class {shown(repr(missing[0]))}: {way}"
+        )
 
 
 def no_table(held: Sequence[Categories]) -> str:
@@ -396,7 +474,11 @@ class _Pickler(pickle.Pickler):
     def reducer_override(self, value: object) -> Any:
         """Arrays of several fields, such as the nodes of a tree, without the padding between them."""
         names = value.dtype.names if isinstance(value, np.ndarray) else None
-        return (tuple, ([(name, value[name]) for name in names],)) if names else NotImplemented  # type: ignore[index]
+        return (
+            (tuple, ([(name, value[name]) for name in names],))  # type: ignore[index]
+            if names
+            else NotImplemented
+        )
 
 
 def _hash_of(value: object) -> str:
@@ -413,7 +495,11 @@ def _hash_of(value: object) -> str:
 
 def _numbers(known: np.ndarray) -> NDArray[np.int64] | None:
     """Classes that are whole numbers from 0, as numbers or as texts; None where they are others."""
-    if known.dtype.kind in "UO" and all(isinstance(each, str) and each.isascii() and each.isdigit() for each in known):
+    if known.dtype.kind in "UO" and all(
+        isinstance(each, str) and each.isascii() and each.isdigit() for each in known
+    ):
         return np.array([int(each) for each in known], np.int64)
-    whole = known.dtype.kind in "biuf" and bool((known >= 0).all() and (known == np.floor(known)).all())
+    whole = known.dtype.kind in "biuf" and bool(
+        (known >= 0).all() and (known == np.floor(known)).all()
+    )
     return known.astype(np.int64) if whole else None

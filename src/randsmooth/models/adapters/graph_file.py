@@ -18,21 +18,38 @@ from randsmooth.models.sources import check_file
 
 LAYOUTS = ("NCHW", "NHWC", "rows")
 ROWS = "the base classifier takes rows: of each noisy image its numbers by channel, row and column"
-CHANNELS = (1, 3, 4)  # an axis of this length, and no other, is taken for the one of the channels
+CHANNELS = (
+    1,
+    3,
+    4,
+)  # an axis of this length, and no other, is taken for the one of the channels
 UINT8 = (
     "the base classifier takes 8-bit images: it rounds each noisy pixel to the nearest of k/255 and clips it to [0, 1] "
     "first; noise is added before that, to the image in [0, 1]"
 )
 # Names of types in ONNX Runtime and in OpenVINO -> NumPy's.
 TYPES = {
-    **{"tensor(float)": "float32", "tensor(float16)": "float16", "tensor(double)": "float64", "tensor(uint8)": "uint8"},
-    **{"tensor(bfloat16)": "bfloat16", "tensor(int64)": "int64", "tensor(int32)": "int32"},
+    **{
+        "tensor(float)": "float32",
+        "tensor(float16)": "float16",
+        "tensor(double)": "float64",
+        "tensor(uint8)": "uint8",
+    },
+    **{
+        "tensor(bfloat16)": "bfloat16",
+        "tensor(int64)": "int64",
+        "tensor(int32)": "int32",
+    },
     **{"f32": "float32", "f16": "float16", "f64": "float64", "u8": "uint8"},
     **{"bf16": "bfloat16", "dynamic": "bfloat16", "i64": "int64", "i32": "int32"},
 }
 TAKEN = ("float32", "float16", "float64", "uint8")
 FLOATS, WHOLE = ("float32", "float16", "float64", "bfloat16"), ("int64", "int32")
-KEY, WEIGHTS, QUANTISED = "randsmooth", "weights", "quantised"  # of the record in an IR of ours, and keys in it
+KEY, WEIGHTS, QUANTISED = (
+    "randsmooth",
+    "weights",
+    "quantised",
+)  # of the record in an IR of ours, and keys in it
 FATAL = 4  # the highest severity of ONNX Runtime's messages
 
 
@@ -83,7 +100,9 @@ class GraphFile(ForeignModel):
     row: int | None
     stated: str | None = None  # the layout of the input, where the file says it
 
-    def __init__(self, path: Path | str, *, output: str | None = None, layout: str | None = None) -> None:
+    def __init__(
+        self, path: Path | str, *, output: str | None = None, layout: str | None = None
+    ) -> None:
         self.path, self.provenance = str(path), dict[str, Any]()
         check_file(self.path)
         if kind := what_it_is(Path(path)):
@@ -94,7 +113,9 @@ class GraphFile(ForeignModel):
             except (InputError, ModuleNotFoundError):
                 raise
             except Exception as error:  # the runtimes' errors, and those of hostile names, have no base class in common
-                raise InputError(f"{path} is no {self.form} that can be run ({shown(error)})") from error
+                raise InputError(
+                    f"{path} is no {self.form} that can be run ({shown(error)})"
+                ) from error
         self._take(inputs, layout or self.stated)
         self._give(outputs, output)
 
@@ -114,25 +135,44 @@ class GraphFile(ForeignModel):
         check_known("layout", LAYOUTS, *filter(None, [layout]))
         found = shown(", ".join(f"{port.dtype} {[*port.axes]}" for port in ports))
         if len(ports) != 1 or ports[0].dtype not in TAKEN or len(ports[0].axes) < 2:
-            expected = "one float32 or uint8 batch, images (N, C, H, W) or features (N, d)"
-            raise InputError(f"{self.path} takes {found}; expected {expected}: export it again with such an example")
+            expected = (
+                "one float32 or uint8 batch, images (N, C, H, W) or features (N, d)"
+            )
+            raise InputError(
+                f"{self.path} takes {found}; expected {expected}: export it again with such an example"
+            )
         port = ports[0]
-        sides = tuple(side if isinstance(side, int) and side > 0 else None for side in port.axes[1:])
+        sides = tuple(
+            side if isinstance(side, int) and side > 0 else None
+            for side in port.axes[1:]
+        )
         of_images = "NCHW" if layout is None else layout
-        fits = {"rows": len(sides) == 1, "NHWC": len(sides) == 3, "NCHW": len(sides) == 3 or port.dtype != "uint8"}
+        fits = {
+            "rows": len(sides) == 1,
+            "NHWC": len(sides) == 3,
+            "NCHW": len(sides) == 3 or port.dtype != "uint8",
+        }
         if not fits[of_images]:
             way = "give the layout of its input, or none"
-            raise InputError(f"{self.path} takes {found}, which is not {of_images} of {port.dtype}: {way}")
+            raise InputError(
+                f"{self.path} takes {found}, which is not {of_images} of {port.dtype}: {way}"
+            )
         if len(sides) == 3 and layout is None:
             layout = self._layout_of(port)
-        self.input, self.dtype, self.layout = port.names[0], port.dtype, layout or "NCHW"
+        self.input, self.dtype, self.layout = (
+            port.names[0],
+            port.dtype,
+            layout or "NCHW",
+        )
         self.batch = port.axes[0] if isinstance(port.axes[0], int) else None
         self.row = sides[0] if self.layout == "rows" else None
         known = tuple(side for side in sides if side is not None)
         if len(known) < len(sides) or self.layout == "rows":
             self.shape = None
         else:
-            self.shape = (known[2], known[0], known[1]) if self.layout == "NHWC" else known
+            self.shape = (
+                (known[2], known[0], known[1]) if self.layout == "NHWC" else known
+            )
         said = {"uint8": UINT8}.get(self.dtype), {"rows": ROWS}.get(self.layout)
         self.notes = tuple(note for note in said if note is not None)
 
@@ -143,25 +183,46 @@ class GraphFile(ForeignModel):
             return "NHWC"
         if isinstance(first, int):
             return "NCHW"
-        named = {"NCHW": "channel" in str(first).lower(), "NHWC": "channel" in str(last).lower()}
+        named = {
+            "NCHW": "channel" in str(first).lower(),
+            "NHWC": "channel" in str(last).lower(),
+        }
         if named["NCHW"] == named["NHWC"]:
             found = shown(repr([*port.axes]))
             way = "give layout=NCHW or layout=NHWC (--model-arg layout=NCHW)"
-            raise InputError(f"{self.path} takes {found}, which does not say where the channels are: {way}")
+            raise InputError(
+                f"{self.path} takes {found}, which does not say where the channels are: {way}"
+            )
         return "NCHW" if named["NCHW"] else "NHWC"
 
     def _give(self, ports: Sequence[Port], output: str | None) -> None:
         """Choose the output that is named, else the first that has floats and two axes, else the first."""
-        logits = [i for i, port in enumerate(ports) if port.dtype in FLOATS and len(port.axes) == 2]
-        found = [*logits, 0] if output is None else [i for i, port in enumerate(ports) if output in port.names]
+        logits = [
+            i
+            for i, port in enumerate(ports)
+            if port.dtype in FLOATS and len(port.axes) == 2
+        ]
+        found = (
+            [*logits, 0]
+            if output is None
+            else [i for i, port in enumerate(ports) if output in port.names]
+        )
         if not found or not ports:
-            raise unknown(f"output of {self.path}", output, [name for port in ports for name in port.names])
+            raise unknown(
+                f"output of {self.path}",
+                output,
+                [name for port in ports for name in port.names],
+            )
         self.place, chosen = found[0], ports[found[0]]
-        of_labels = len(chosen.axes) == 1 or tuple(chosen.axes[1:]) == (1,)  # as ArgMax gives them
+        of_labels = len(chosen.axes) == 1 or tuple(chosen.axes[1:]) == (
+            1,
+        )  # as ArgMax gives them
         self.output, self.labels = chosen.names[0], of_labels and chosen.dtype in WHOLE
         if chosen.dtype not in FLOATS and not self.labels:
             given = f"{shown(self.output)}, {chosen.dtype}"
-            raise InputError(f"{self.path} gives {given}; expected logits (N, K) in floats")
+            raise InputError(
+                f"{self.path} gives {given}; expected logits (N, K) in floats"
+            )
         classes = chosen.axes[1] if len(chosen.axes) == 2 else None
         self.num_classes = classes if isinstance(classes, int) and classes > 1 else None
 
@@ -175,11 +236,15 @@ class GraphFile(ForeignModel):
             shape, images = images.shape[1:], images.reshape(len(images), -1)
             if self.row not in (None, images.shape[1]):
                 has = f"inputs of shape {shape} have {images.shape[1]} numbers"
-                raise InputError(f"{self.path} takes rows of {self.row} numbers, and {has}: is it for another size?")
+                raise InputError(
+                    f"{self.path} takes rows of {self.row} numbers, and {has}: is it for another size?"
+                )
         if self.layout == "NHWC":
             images = images.transpose(0, 2, 3, 1)
         if self.dtype == "uint8":
-            return np.ascontiguousarray(np.rint(np.clip(images, 0.0, 1.0) * 255.0).astype(np.uint8))
+            return np.ascontiguousarray(
+                np.rint(np.clip(images, 0.0, 1.0) * 255.0).astype(np.uint8)
+            )
         return np.ascontiguousarray(images.astype(self.dtype, copy=False))
 
     @property
@@ -215,8 +280,12 @@ class OnnxModel(GraphFile):
         runtime = quiet_runtime()
         self.external = _external(Path(self.path))
         # Without the fallback, which prints a message and tries the same again.
-        session = runtime.InferenceSession(self.path, providers=["CPUExecutionProvider"], enable_fallback=0)
-        return [*map(self._port, session.get_inputs())], [*map(self._port, session.get_outputs())]
+        session = runtime.InferenceSession(
+            self.path, providers=["CPUExecutionProvider"], enable_fallback=0
+        )
+        return [*map(self._port, session.get_inputs())], [
+            *map(self._port, session.get_outputs())
+        ]
 
     def files(self) -> dict[str, Path]:
         return {name: Path(self.path).parent / name for name in self.external}
@@ -244,7 +313,11 @@ class IrModel(GraphFile):
         graph = openvino.Core().read_model(self.path)
         if graph.has_rt_info([KEY]):
             self.provenance = self._recorded(graph.get_rt_info([KEY]).astype(str))
-        said = str(graph.inputs[0].get_node().get_layout()) if len(graph.inputs) == 1 else ""
+        said = (
+            str(graph.inputs[0].get_node().get_layout())
+            if len(graph.inputs) == 1
+            else ""
+        )
         stated = "".join(filter(str.isalpha, said))
         self.stated = stated if stated in LAYOUTS else None
         return [*map(self._port, graph.inputs)], [*map(self._port, graph.outputs)]
@@ -258,18 +331,32 @@ class IrModel(GraphFile):
         Raises:
             InputError: it is no JSON, or the weights are not those that it was written with.
         """
-        said, weights = parse_json(record, f"the record in {self.path}"), self.files()[WEIGHTS]
-        if not isinstance(said, dict) or not all(isinstance(said.get(key, {}), dict) for key in ("trained", QUANTISED)):
+        said, weights = (
+            parse_json(record, f"the record in {self.path}"),
+            self.files()[WEIGHTS],
+        )
+        if not isinstance(said, dict) or not all(
+            isinstance(said.get(key, {}), dict) for key in ("trained", QUANTISED)
+        ):
             return {}
         if WEIGHTS in said and said[WEIGHTS] != f"sha256:{hash_of(weights)}":
             way = "write both again by `randsmooth quantise`"
-            raise InputError(f"{weights} is not the file of weights that {self.path} was written with: {way}")
-        return {**said.get("trained", {}), **{key: said[key] for key in (QUANTISED,) if said.get(key)}}
+            raise InputError(
+                f"{weights} is not the file of weights that {self.path} was written with: {way}"
+            )
+        return {
+            **said.get("trained", {}),
+            **{key: said[key] for key in (QUANTISED,) if said.get(key)},
+        }
 
     @staticmethod
     def _port(port: Any) -> Port:
         kind, shape = port.get_element_type().get_type_name(), port.get_partial_shape()
-        axes = () if shape.rank.is_dynamic else (axis.get_length() if axis.is_static else None for axis in shape)
+        axes = (
+            ()
+            if shape.rank.is_dynamic
+            else (axis.get_length() if axis.is_static else None for axis in shape)
+        )
         names = sorted(port.get_names()) or [port.get_node().get_friendly_name()]
         return Port(names, TYPES.get(kind, kind), tuple(axes))
 
@@ -304,15 +391,32 @@ def _external(path: Path) -> list[str]:
     import onnx
 
     tensors = _tensors(onnx.load(path, load_external_data=False))
-    beside = (each.external_data for each in tensors if each.data_location == each.EXTERNAL)
-    names = sorted({next((said.value for said in facts if said.key == "location"), "") for facts in beside})
-    folders = {path.parent.resolve(), path.resolve().parent}  # both may be links to one folder elsewhere
+    beside = (
+        each.external_data for each in tensors if each.data_location == each.EXTERNAL
+    )
+    names = sorted(
+        {
+            next((said.value for said in facts if said.key == "location"), "")
+            for facts in beside
+        }
+    )
+    folders = {
+        path.parent.resolve(),
+        path.resolve().parent,
+    }  # both may be links to one folder elsewhere
     for name in names:
         there = path.parent / name
         within = any(there.resolve().is_relative_to(folder) for folder in folders)
-        if Path(name).is_absolute() or ".." in Path(name).parts or not within or not there.is_file():
+        if (
+            Path(name).is_absolute()
+            or ".." in Path(name).parts
+            or not within
+            or not there.is_file()
+        ):
             way = "save the model with its weights beside it"
-            raise InputError(f"{path} keeps weights in {shown(repr(name))}, no file in its own folder: {way}")
+            raise InputError(
+                f"{path} keeps weights in {shown(repr(name))}, no file in its own folder: {way}"
+            )
         check_itself(there)
     return names
 

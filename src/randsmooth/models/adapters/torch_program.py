@@ -46,11 +46,17 @@ class Program(nn.Module):
         _check_mode(program)
         axes = _input_axes(program)
         whole = program.module(check_guards=False)
-        self.graph = fx.GraphModule(whole, whole.graph)  # without the hooks and methods that torch.export adds
+        self.graph = fx.GraphModule(
+            whole, whole.graph
+        )  # without the hooks and methods that torch.export adds
         self.smallest, self.largest = _limits(axes[0], program)
-        self.shape = tuple(axes[1:]) if all(isinstance(side, int) for side in axes[1:]) else None
+        self.shape = (
+            tuple(axes[1:]) if all(isinstance(side, int) for side in axes[1:]) else None
+        )
         for module in self.modules():
-            module.training = False  # the mode was decided at the export; see `_check_mode`
+            module.training = (
+                False  # the mode was decided at the export; see `_check_mode`
+            )
 
     def forward(self, x: Tensor) -> Any:
         """Logits (B, K) of images (B, C, H, W). Below `smallest`, black ones are added, and their answers dropped."""
@@ -59,9 +65,21 @@ class Program(nn.Module):
         answers = []
         for part in x.contiguous().split(self.largest or len(x)):
             missing = max(0, self.smallest - len(part))
-            answer = self.graph(torch.cat([part, part.new_zeros(missing, *part.shape[1:])]) if missing else part)
-            answers.append(answer[: len(part)] if missing and isinstance(answer, Tensor) else answer)
-        return answers[0] if len(answers) == 1 or not isinstance(answers[0], Tensor) else torch.cat(answers)
+            answer = self.graph(
+                torch.cat([part, part.new_zeros(missing, *part.shape[1:])])
+                if missing
+                else part
+            )
+            answers.append(
+                answer[: len(part)]
+                if missing and isinstance(answer, Tensor)
+                else answer
+            )
+        return (
+            answers[0]
+            if len(answers) == 1 or not isinstance(answers[0], Tensor)
+            else torch.cat(answers)
+        )
 
 
 def is_program(model: object) -> bool:
@@ -78,8 +96,12 @@ def scripted(source: Path | str) -> torch.jit.ScriptModule:
     """
     _check_script(Path(source))
     try:
-        with warnings.catch_warnings(action="ignore"):  # that TorchScript is no longer developed
-            module: torch.jit.ScriptModule = torch.jit.load(str(source), map_location="cpu")
+        with warnings.catch_warnings(
+            action="ignore"
+        ):  # that TorchScript is no longer developed
+            module: torch.jit.ScriptModule = torch.jit.load(
+                str(source), map_location="cpu"
+            )
         return module
     except Exception as error:  # the reader raises whatever a damaged part makes it
         why = f"it is no TorchScript file that can be run, as torch.jit.script(model).save writes: {_last_line(error)}"
@@ -95,9 +117,13 @@ def _check_script(path: Path) -> None:
             check_archive(file, path.stat().st_size, packed="code")
             damaged = archive.testzip()
     except Exception as error:  # of damaged parts Python's reader raises whatever comes
-        raise InputError(f"{path} is damaged ({_last_line(error)}): copy or download it again") from error
+        raise InputError(
+            f"{path} is damaged ({_last_line(error)}): copy or download it again"
+        ) from error
     if damaged is not None:
-        raise InputError(f"{path} is damaged, the checksum of its part {shown(damaged)} differs: download it again")
+        raise InputError(
+            f"{path} is damaged, the checksum of its part {shown(damaged)} differs: download it again"
+        )
 
 
 def exported(source: Path | str) -> Any:
@@ -111,13 +137,17 @@ def exported(source: Path | str) -> Any:
     kind = what_it_is(Path(source))
     if kind and kind != PROGRAM:
         raise InputError(f"{source} {kind}; expected a program of torch.export.save")
-    logging.getLogger("torch.export").setLevel(logging.ERROR)  # or it says with a traceback why it fails
+    logging.getLogger("torch.export").setLevel(
+        logging.ERROR
+    )  # or it says with a traceback why it fails
     try:
         _check_plain(source)
         return torch.export.load(str(source))
     except Exception as error:  # the reader raises whatever a damaged part makes it
         way = "torch.export.save(program, ...) writes one"
-        raise InputError(f"{source} is no exported program that can be run ({_last_line(error)}): {way}") from error
+        raise InputError(
+            f"{source} is no exported program that can be run ({_last_line(error)}): {way}"
+        ) from error
 
 
 def _check_plain(source: Path | str) -> None:
@@ -128,11 +158,17 @@ def _check_plain(source: Path | str) -> None:
             raise InputError("it holds tensors alone, as torch.save writes them")
         for name in archive.namelist():
             if "aotinductor" in name:
-                raise InputError("it is compiled by AOTInductor: give the program itself")
+                raise InputError(
+                    "it is compiled by AOTInductor: give the program itself"
+                )
             if name.endswith("_config.json"):
                 config = json.loads(archive.read(name)).get("config", {})
-                if pickled := [key for key, value in config.items() if value.get("use_pickle")]:
-                    raise InputError(f"it keeps {shown(pickled[0])} as pickle, which is never loaded")
+                if pickled := [
+                    key for key, value in config.items() if value.get("use_pickle")
+                ]:
+                    raise InputError(
+                        f"it keeps {shown(pickled[0])} as pickle, which is never loaded"
+                    )
 
 
 def _last_line(error: Exception) -> str:
@@ -142,10 +178,17 @@ def _last_line(error: Exception) -> str:
 def _input_axes(program: ExportedProgram) -> list[Any]:
     """Lengths of the axes of the only input: integers, or symbols where they are free."""
     inputs = program.graph_signature.user_inputs
-    taken = [node.meta.get("val") for node in program.graph.nodes if node.name in inputs]
+    taken = [
+        node.meta.get("val") for node in program.graph.nodes if node.name in inputs
+    ]
     if len(taken) != 1 or not isinstance(taken[0], Tensor) or taken[0].dim() < 2:
-        got = ", ".join(str(tuple(t.shape)) if isinstance(t, Tensor) else type(t).__name__ for t in taken)
-        raise InputError(f"the exported program takes {got or 'nothing'}; expected one batch, as images (B, C, H, W)")
+        got = ", ".join(
+            str(tuple(t.shape)) if isinstance(t, Tensor) else type(t).__name__
+            for t in taken
+        )
+        raise InputError(
+            f"the exported program takes {got or 'nothing'}; expected one batch, as images (B, C, H, W)"
+        )
     return list(taken[0].shape)
 
 
@@ -156,7 +199,11 @@ def _limits(batch: Any, program: ExportedProgram) -> tuple[int, int | None]:
     known = program.range_constraints.get(batch.node.expr)
     if known is None:
         return 1, None
-    most = int(known.upper) if known.upper.is_finite and known.upper < sys.maxsize - 1 else None
+    most = (
+        int(known.upper)
+        if known.upper.is_finite and known.upper < sys.maxsize - 1
+        else None
+    )
     return max(1, int(known.lower)), most
 
 
@@ -164,8 +211,16 @@ def _check_mode(program: ExportedProgram) -> None:
     """Raise InputError where an operator was exported in train mode, in which answers are random or of the batch."""
     for node in program.graph.nodes:
         schema = getattr(node.target, "_schema", None)
-        for place, argument in enumerate(schema.arguments if schema is not None else ()):
-            given = node.args[place] if place < len(node.args) else node.kwargs.get(argument.name, False)
+        for place, argument in enumerate(
+            schema.arguments if schema is not None else ()
+        ):
+            given = (
+                node.args[place]
+                if place < len(node.args)
+                else node.kwargs.get(argument.name, False)
+            )
             if argument.name in MODE and given is True:
                 way = "call model.eval() before torch.export.export"
-                raise InputError(f"the program was exported in train mode (its {node.name} is): {way}")
+                raise InputError(
+                    f"the program was exported in train mode (its {node.name} is): {way}"
+                )

@@ -19,7 +19,9 @@ LAYERS = 6  # of a dense block
 
 def lenet(*, in_channels: int, image_size: int, num_classes: int) -> nn.Module:
     """As MACER and CAT-RS use it on MNIST: convolutions 20@5x5 and 50@5x5, each pooled, then 500 hidden units."""
-    pooled = ((image_size - 4) // 2 - 4) // 2  # an unpadded 5x5 convolution takes 4 pixels, a pool halves
+    pooled = (
+        (image_size - 4) // 2 - 4
+    ) // 2  # an unpadded 5x5 convolution takes 4 pixels, a pool halves
     return nn.Sequential(
         Stem(in_channels, 20, 5),
         MaxPool2x2(),
@@ -66,21 +68,36 @@ def densenet40(*, in_channels: int, image_size: int, num_classes: int) -> nn.Mod
     A 3x3 stem with 24 channels and three blocks of 6 layers with 2x2 average pools, without a convolution, between.
     """
     channels = 2 * GROWTH
-    layers = OrderedDict[str, nn.Module](conv0=nn.Conv2d(in_channels, channels, 3, padding=1, bias=False))
+    layers = OrderedDict[str, nn.Module](
+        conv0=nn.Conv2d(in_channels, channels, 3, padding=1, bias=False)
+    )
     for block in (1, 2, 3):
-        dense = ((f"layer{i + 1}", DenseLayer(channels + i * GROWTH)) for i in range(LAYERS))
+        dense = (
+            (f"layer{i + 1}", DenseLayer(channels + i * GROWTH)) for i in range(LAYERS)
+        )
         layers[f"block{block}"] = nn.Sequential(OrderedDict(dense))
         channels += LAYERS * GROWTH
         if block < 3:
             layers[f"trans{block}"] = nn.AvgPool2d(2)
-    layers |= {"norm_last": nn.BatchNorm2d(channels), "relu_last": nn.ReLU(inplace=True)}
-    features = nn.Sequential(OrderedDict(layers, pool_last=nn.AdaptiveAvgPool2d(1), flatten=nn.Flatten(1)))
-    return he_normal(nn.Sequential(OrderedDict(features=features, classifier=nn.Linear(channels, num_classes))))
+    layers |= {
+        "norm_last": nn.BatchNorm2d(channels),
+        "relu_last": nn.ReLU(inplace=True),
+    }
+    features = nn.Sequential(
+        OrderedDict(layers, pool_last=nn.AdaptiveAvgPool2d(1), flatten=nn.Flatten(1))
+    )
+    return he_normal(
+        nn.Sequential(
+            OrderedDict(features=features, classifier=nn.Linear(channels, num_classes))
+        )
+    )
 
 
 def _norm_relu_conv(inputs: int, outputs: int, kernel: int) -> nn.Sequential:
     conv = nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2, bias=False)
-    return nn.Sequential(OrderedDict(norm=nn.BatchNorm2d(inputs), relu=nn.ReLU(inplace=True), conv=conv))
+    return nn.Sequential(
+        OrderedDict(norm=nn.BatchNorm2d(inputs), relu=nn.ReLU(inplace=True), conv=conv)
+    )
 
 
 class Stem(nn.Conv2d):
@@ -98,8 +115,16 @@ class Stem(nn.Conv2d):
         attacked = x.requires_grad and torch.is_grad_enabled()
         if x.device.type != "cpu" or not attacked or torch.compiler.is_compiling():
             return super().forward(x)
-        dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else x.dtype
-        tensors = (x.to(dtype), self.weight.to(dtype), None if self.bias is None else self.bias.to(dtype))
+        dtype = (
+            torch.get_autocast_dtype("cpu")
+            if torch.is_autocast_enabled("cpu")
+            else x.dtype
+        )
+        tensors = (
+            x.to(dtype),
+            self.weight.to(dtype),
+            None if self.bias is None else self.bias.to(dtype),
+        )
         return _Convolution.apply(*tensors)  # type: ignore[no-any-return, no-untyped-call]
 
 
@@ -116,9 +141,23 @@ class _Convolution(torch.autograd.Function):
         by_weight = by_bias = None
         if any(others):
             _, by_weight, by_bias = torch.ops.aten.convolution_backward(
-                grad, x, weight, [len(weight)], [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [False, *others]
+                grad,
+                x,
+                weight,
+                [len(weight)],
+                [1, 1],
+                [0, 0],
+                [1, 1],
+                False,
+                [0, 0],
+                1,
+                [False, *others],
             )
-        return _by_input(grad, weight, x.shape[2:]) if by_x else None, by_weight, by_bias
+        return (
+            _by_input(grad, weight, x.shape[2:]) if by_x else None,
+            by_weight,
+            by_bias,
+        )
 
 
 def _by_input(grad: Tensor, weight: Tensor, sides: torch.Size) -> Tensor:
@@ -133,10 +172,16 @@ class MaxPool2x2(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         trains = torch.is_grad_enabled() and x.requires_grad
-        recorded = torch.compiler.is_compiling() or torch._C._get_tracing_state() is not None
-        if x.device.type != "cpu" or (trains and x.element_size() != 2) or recorded:  # compilers know torch's better
+        recorded = (
+            torch.compiler.is_compiling() or torch._C._get_tracing_state() is not None
+        )
+        if (
+            x.device.type != "cpu" or (trains and x.element_size() != 2) or recorded
+        ):  # compilers know torch's better
             return F.max_pool2d(x, 2)
-        height, width = (side // 2 * 2 for side in x.shape[2:])  # an odd last row or column is in no window
+        height, width = (
+            side // 2 * 2 for side in x.shape[2:]
+        )  # an odd last row or column is in no window
         return _Pool.apply(x[:, :, :height, :width])  # type: ignore[no-any-return, no-untyped-call]
 
 
@@ -170,8 +215,12 @@ def _to_larger(grad: Tensor, x: Tensor, larger: Tensor, dim: int) -> Tensor:
     out = torch.empty_like(x)
     first, second = (half.view(torch.int16) for half in _pairs(out, dim))
     bits = grad.view(torch.int16)
-    unlike = larger.view(torch.int16) ^ _pairs(x, dim)[0].view(torch.int16)  # 0 where the first is the larger
-    mask = unlike.neg().bitwise_or_(unlike).bitwise_right_shift_(15)  # all ones where the second is
+    unlike = larger.view(torch.int16) ^ _pairs(x, dim)[0].view(
+        torch.int16
+    )  # 0 where the first is the larger
+    mask = (
+        unlike.neg().bitwise_or_(unlike).bitwise_right_shift_(15)
+    )  # all ones where the second is
     torch.bitwise_and(bits, mask, out=second)
     torch.bitwise_xor(bits, second, out=first)
     return out

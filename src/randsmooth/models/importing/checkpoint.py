@@ -27,7 +27,13 @@ from randsmooth.models.base_classifier import pick_device
 from randsmooth.models.classifier import Classifier
 from randsmooth.models.denoised import Denoiser
 from randsmooth.models.folder import CARD, CONFIG, WEIGHTS, filled, save
-from randsmooth.models.importing.foreign_weights import Checkpoint, arch_of, denoiser_size, our_tensors, read_checkpoint
+from randsmooth.models.importing.foreign_weights import (
+    Checkpoint,
+    arch_of,
+    denoiser_size,
+    our_tensors,
+    read_checkpoint,
+)
 from randsmooth.models.registry import check_arch
 from randsmooth.noise import Stream, draw
 from randsmooth.progress import Progress, chosen_progress
@@ -39,9 +45,13 @@ OTHER = "is it of another architecture (--arch), or for a data set of other imag
 BESIDE_OURS = {"mnist": ((0.1307,), (0.3081,)), "fashion-mnist": ((0.2849,), (0.3516,))}
 FORMS = "none, center, center-NAME, a data set's name (cifar10, imagenet, ...), or numbers as 0.5,0.5,0.5/0.2,0.2,0.2"
 CENTER = re.compile(r"cent(?:er|re)(?:-(.+))?")
-ALPHA = 1e-3  # probability that a layer is taken which is not the best of the candidates
+ALPHA = (
+    1e-3  # probability that a layer is taken which is not the best of the candidates
+)
 BATCH = 50
-LEAST = 0.1  # share of the errors of guessing that a trained network avoids at the least
+LEAST = (
+    0.1  # share of the errors of guessing that a trained network avoids at the least
+)
 
 
 def import_checkpoint(
@@ -104,24 +114,51 @@ def import_checkpoint(
     found = read_checkpoint(Path(checkpoint))
     model: Classifier | Denoiser
     if (size := denoiser_size(found.network)) is not None:
-        known = {"channels": size[0], "arch": size[1], "provenance": _facts(found, dataset, sigma)}
+        known = {
+            "channels": size[0],
+            "arch": size[1],
+            "provenance": _facts(found, dataset, sigma),
+        }
         model = _with_weights(Denoiser, found, found.network, known)
     elif spec is None or dataset is None:
-        raise InputError(f"{found.path} does not say which data set it is for: name it (dataset=, --dataset cifar10)")
+        raise InputError(
+            f"{found.path} does not say which data set it is for: name it (dataset=, --dataset cifar10)"
+        )
     else:
         if arch is not None:
             check_arch(arch)
         name = arch or arch_of(found.network, found.origin["arch"])
-        settings: dict[str, Any] = {"arch": name, "classes": list(spec.classes), "shape": spec.shape}
-        network = _with_weights(Classifier, found, our_tensors(name, found.network), settings).network
+        settings: dict[str, Any] = {
+            "arch": name,
+            "classes": list(spec.classes),
+            "shape": spec.shape,
+        }
+        network = _with_weights(
+            Classifier, found, our_tensors(name, found.network), settings
+        ).network
         if normalise is not None:
             layer, why = normalisation(normalise, spec), {"why": "asked for"}
         elif found.mean is not None:
-            layer, why = Normalisation("stored", found.mean, found.std), {"why": "stored in the file"}
+            layer, why = (
+                Normalisation("stored", found.mean, found.std),
+                {"why": "stored in the file"},
+            )
         else:
-            layer, why = _tried(network, spec, dataset, sigma or 0.0, images, device, chosen_progress(progress))
-        facts = _facts(found, spec.name, sigma) | {"normalisation": {"layer": layer.name} | why}
-        model = Classifier(**settings, mean=layer.mean, std=layer.std, provenance=facts).eval()
+            layer, why = _tried(
+                network,
+                spec,
+                dataset,
+                sigma or 0.0,
+                images,
+                device,
+                chosen_progress(progress),
+            )
+        facts = _facts(found, spec.name, sigma) | {
+            "normalisation": {"layer": layer.name} | why
+        }
+        model = Classifier(
+            **settings, mean=layer.mean, std=layer.std, provenance=facts
+        ).eval()
         model.network = network.cpu()
     if folder is not None:
         with claimed(folder):
@@ -129,23 +166,38 @@ def import_checkpoint(
     return model
 
 
-def _with_weights(kind: type[M], found: Checkpoint, tensors: dict[str, Tensor], settings: dict[str, Any]) -> M:
+def _with_weights(
+    kind: type[M],
+    found: Checkpoint,
+    tensors: dict[str, Tensor],
+    settings: dict[str, Any],
+) -> M:
     state = {f"network.{name}": tensor for name, tensor in tensors.items()}
-    return filled(lambda: kind(**settings), state, f"{found.path} as {settings['arch']}", OTHER)
+    return filled(
+        lambda: kind(**settings), state, f"{found.path} as {settings['arch']}", OTHER
+    )
 
 
-def _facts(found: Checkpoint, dataset: str | None, sigma: float | None) -> dict[str, Any]:
+def _facts(
+    found: Checkpoint, dataset: str | None, sigma: float | None
+) -> dict[str, Any]:
     """What is known of the weights, for their provenance."""
     facts = {"dataset": dataset, "sigma": sigma, "imported": found.origin}
     return {name: value for name, value in facts.items() if value is not None}
 
 
-def _folder(out: Path | str | None, overwrite: bool, sigma: float | None) -> Path | None:
+def _folder(
+    out: Path | str | None, overwrite: bool, sigma: float | None
+) -> Path | None:
     """The folder to write, if any; InputError unless an imported model, for a `sigma`, may be written to it."""
     if sigma is not None and not 0 < sigma < float("inf"):
-        raise InputError(f"sigma={sigma!r} must be a positive number, or left out where it is unknown")
+        raise InputError(
+            f"sigma={sigma!r} must be a positive number, or left out where it is unknown"
+        )
     folder = Path(out) if out is not None else None
-    present = sorted(path.name for path in folder.glob("[!.]*")) if folder is not None else []
+    present = (
+        sorted(path.name for path in folder.glob("[!.]*")) if folder is not None else []
+    )
     foreign = [name for name in present if name not in (CARD, CONFIG, WEIGHTS)]
     if foreign or (present and not overwrite):
         way = "another out (--out), or, of a model alone, overwrite=True"
@@ -154,7 +206,13 @@ def _folder(out: Path | str | None, overwrite: bool, sigma: float | None) -> Pat
 
 
 def _tried(
-    network: nn.Module, spec: DatasetSpec, dataset: str, sigma: float, count: int, device: str, progress: Progress
+    network: nn.Module,
+    spec: DatasetSpec,
+    dataset: str,
+    sigma: float,
+    count: int,
+    device: str,
+    progress: Progress,
 ) -> tuple[Normalisation, dict[str, Any]]:
     """The layer with which `network` is clearly the most accurate, and the facts of the trial.
 
@@ -162,12 +220,20 @@ def _tried(
     same for all layers.
     """
     place, split, layers = pick_device(device), _images(dataset), candidates(spec)
-    chosen, network = data.take(len(split), min(count, len(split))), network.to(place).eval()
+    chosen, network = (
+        data.take(len(split), min(count, len(split))),
+        network.to(place).eval(),
+    )
     steps = [normalise_step(layer.mean, layer.std, 1.0).to(place) for layer in layers]
     right: list[NDArray[np.bool_]] = []
-    with progress(f"try {len(layers)} normalisations", len(chosen), "images") as reporter:
+    with progress(
+        f"try {len(layers)} normalisations", len(chosen), "images"
+    ) as reporter:
         for block, (x, y) in enumerate(split.batches(chosen.split(BATCH))):
-            noisy = (x.cpu() + draw(tuple(x.shape), sigma, stream=Stream(0, "import").at(block))).to(place)
+            noisy = (
+                x.cpu()
+                + draw(tuple(x.shape), sigma, stream=Stream(0, "import").at(block))
+            ).to(place)
             with torch.inference_mode():
                 answers = [network(step(noisy)).argmax(1).cpu() for step in steps]
             right.append(torch.stack([answer == y.cpu() for answer in answers]).numpy())
@@ -222,21 +288,34 @@ def normalisation(text: str, spec: DatasetSpec) -> Normalisation:
         Normalisation(name='center', mean=(0.4914, 0.4822, 0.4465), std=(1.0, 1.0, 1.0))
     """
     center, channels = CENTER.fullmatch(text), spec.shape[0]
-    known = NONE if text == "none" else _of_dataset((center[1] or spec.name) if center else text, spec)
+    known = (
+        NONE
+        if text == "none"
+        else _of_dataset((center[1] or spec.name) if center else text, spec)
+    )
     if center and known:
         known = known.centering()._replace(name=text)
     with suppress(ValueError, TypeError):
         if "/" in text:
-            known = Normalisation(text, *(tuple(map(float, part.split(","))) for part in text.split("/")))
-    if known is None or (known.mean is not None and not len(known.mean) == len(known.std or ()) == channels):
+            known = Normalisation(
+                text, *(tuple(map(float, part.split(","))) for part in text.split("/"))
+            )
+    if known is None or (
+        known.mean is not None
+        and not len(known.mean) == len(known.std or ()) == channels
+    ):
         what = f"no layer for the images of {spec.name}, of {channels} channels"
-        raise InputError(f"normalise={shown(repr(text))} (--normalise) is {what}; expected {FORMS}")
+        raise InputError(
+            f"normalise={shown(repr(text))} (--normalise) is {what}; expected {FORMS}"
+        )
     return known
 
 
 def _of_dataset(name: str, spec: DatasetSpec) -> Normalisation | None:
     chosen: DatasetSpec | None = spec if name == spec.name else DATASETS.get(name)
-    mean, std = BESIDE_OURS.get(name, (chosen.mean, chosen.std) if chosen else (None, None))
+    mean, std = BESIDE_OURS.get(
+        name, (chosen.mean, chosen.std) if chosen else (None, None)
+    )
     return Normalisation(name, mean, std) if mean is not None else None
 
 
@@ -277,7 +356,10 @@ class Trial(NamedTuple):
         of ordered pairs.
         """
         others = [i for i in range(len(self.layers)) if i != self.best]
-        return min(1.0, len(self.layers) * len(others) * max(map(self.lead, others), default=0.0))
+        return min(
+            1.0,
+            len(self.layers) * len(others) * max(map(self.lead, others), default=0.0),
+        )
 
     def classifies(self, place: int) -> bool:
         """Whether the network behind a layer clearly does more than guess, as random weights do not.
@@ -298,20 +380,32 @@ class Trial(NamedTuple):
         if self.classifies(self.best) and self.p_value() <= ALPHA:
             return self.layers[self.best]
         guesses = not self.classifies(self.best)
-        why = "it hardly does more than guess" if guesses else "no layer is clearly better than the others"
+        why = (
+            "it hardly does more than guess"
+            if guesses
+            else "no layer is clearly better than the others"
+        )
         ways = f"--normalise {' or '.join(layer.name for layer in self.layers)}"
         ways = f"say it ({ways}), try more images (--images), or check --sigma and --dataset"
-        raise InputError(f"the file does not store its normalisation, and {why} ({self.words()}): {ways}")
+        raise InputError(
+            f"the file does not store its normalisation, and {why} ({self.words()}): {ways}"
+        )
 
     def words(self) -> str:
         """The accuracies, from the best on, and the p-value of its lead."""
         order = np.argsort(-self.right.sum(axis=1), kind="stable")
-        shares = ", ".join(f"{self.layers[i].name} {self.right[i].mean():.1%}" for i in order)
+        shares = ", ".join(
+            f"{self.layers[i].name} {self.right[i].mean():.1%}" for i in order
+        )
         return f"right about {self.right.shape[1]} images at sigma {self.sigma:g}: {shares}; p = {self.p_value():.1g}"
 
     def facts(self) -> dict[str, Any]:
         """The same for a model's provenance."""
         each = zip(self.layers, self.right, strict=True)
-        facts: dict[str, Any] = {"images": self.right.shape[1], "sigma": self.sigma, "p_value": self.p_value()}
+        facts: dict[str, Any] = {
+            "images": self.right.shape[1],
+            "sigma": self.sigma,
+            "p_value": self.p_value(),
+        }
         facts["accuracy"] = {layer.name: float(right.mean()) for layer, right in each}
         return facts | {"why": "accuracy on labelled images"}

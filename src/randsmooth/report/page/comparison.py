@@ -40,7 +40,9 @@ def sentences(sheet: Sheet) -> list[str]:
             if row not in known
         ]
     if len(tables) == 1:
-        clean = "".join(f"{c.figures[0]}% at radius {c.title}, " for c in sheet.accuracy[:1])
+        clean = "".join(
+            f"{c.figures[0]}% at radius {c.title}, " for c in sheet.accuracy[:1]
+        )
         norm = tables[0].norm
         unit = f" ({NORMS[norm].title})" if norm in OWN_UNITS else ""
         average = f"ACR {acr.figures[0]} ({' to '.join(acr.ends[0])})"
@@ -49,28 +51,40 @@ def sentences(sheet: Sheet) -> list[str]:
     others = [row for row in by_acr if row != sheet.baseline]
     second = others[1] if sheet.baseline is None else sheet.baseline
     judged = next((one.comparison for one in against if one.row == others[0]), None)
-    leading, hidden = [*_leading([(tables[row], acr.figures[row]) for row in by_acr])], list[str]()
+    leading, hidden = (
+        [*_leading([(tables[row], acr.figures[row]) for row in by_acr])],
+        list[str](),
+    )
     try:
         ours, theirs = metrics.pair(tables[others[0]], tables[second])
-        on = f"On the {len(ours):,} images of both: " * (len(ours) < max(map(len, (tables[others[0]], tables[second]))))
+        on = f"On the {len(ours):,} images of both: " * (
+            len(ours) < max(map(len, (tables[others[0]], tables[second])))
+        )
         hidden = [on + what_acr_hides(ours, theirs, judged)]
         leading = leading if len(tables) > 2 else []  # of two that says it all
     except InputError as reason:
         if str(reason) not in refused.values():  # which is said below
             hidden = [f"What ACR hides cannot be said here: {reason}."]
     verdicts = gathered((one.comparison.words, names[one.row]) for one in against)
-    clauses = "; ".join(f"{', '.join(called)}: {verdict}" for verdict, called in verdicts.items())
+    clauses = "; ".join(
+        f"{', '.join(called)}: {verdict}" for verdict, called in verdicts.items()
+    )
     reference = names[sheet.baseline or 0]
     said = [*budget_remarks(tables), *leading, *hidden]
     said += [f"By certified accuracy against {reference}, {clauses}."] * bool(clauses)
     said += [UNJUDGED] * (sheet.baseline is None)
-    return said + [f"{name} is not compared with {reference} image by image: {why}." for name, why in refused.items()]
+    return said + [
+        f"{name} is not compared with {reference} image by image: {why}."
+        for name, why in refused.items()
+    ]
 
 
 def _leading(by_acr: Sequence[tuple[Certificates, str]]) -> Iterator[str]:
     """Who has the highest ACR, of tables and their ACR as printed, the highest first; and who cannot be tested."""
     (first, figure), *rest = by_acr
-    said = gathered((_ahead(first, table), f"{table.name} {printed}") for table, printed in rest)
+    said = gathered(
+        (_ahead(first, table), f"{table.name} {printed}") for table, printed in rest
+    )
     tied, apart = [f"{first.name} {figure}", *said.get(False, [])], said.get(None, [])
     tested = len(by_acr) - len(apart)
     highest = "higher" if tested == 2 else "highest"
@@ -92,7 +106,9 @@ def _ahead(first: Certificates, second: Certificates) -> bool | None:
     return metrics.acr_difference(ours, theirs).low > 0.0
 
 
-def what_acr_hides(first: Certificates, second: Certificates, compared: Comparison | None = None) -> str:
+def what_acr_hides(
+    first: Certificates, second: Certificates, compared: Comparison | None = None
+) -> str:
     """One plain sentence: whose ACR is higher, where certified accuracies part, and what ACR therefore hides.
 
     Only what is shown counts as a difference: one 95% band over ACR and all radii together (see `metrics.compare`).
@@ -116,12 +132,25 @@ def what_acr_hides(first: Certificates, second: Certificates, compared: Comparis
     found = compared or metrics.compare([(first, second)])[0]
     shown, curve = found.acr_shown, found.curve
     if curve is None or found.acr is None or found.verdict is None:
-        raise InputError(f"{first.name} and {second.name} are compared {found.limit}: their ACR is not known")
-    a, b = (shortened(printable(table.name).strip()) or "a table" for table in (first, second))
+        raise InputError(
+            f"{first.name} and {second.name} are compared {found.limit}: their ACR is not known"
+        )
+    a, b = (
+        shortened(printable(table.name).strip()) or "a table"
+        for table in (first, second)
+    )
     acr_a, acr_b = _apart(metrics.acr(first).value, metrics.acr(second).value)
-    ends = {end: word for x in found.verdict.crossings for end, word in zip((x.low, x.high), x.words, strict=False)}
-    below, above = (_stretch(curve, where, ends) for where in (curve.below, curve.above))
-    surprising = below or above if shown == 0 else below if shown > 0 else above  # ACR alone would not tell it
+    ends = {
+        end: word
+        for x in found.verdict.crossings
+        for end, word in zip((x.low, x.high), x.words, strict=False)
+    }
+    below, above = (
+        _stretch(curve, where, ends) for where in (curve.below, curve.above)
+    )
+    surprising = (
+        below or above if shown == 0 else below if shown > 0 else above
+    )  # ACR alone would not tell it
     said = f"which of {a} and {b} has the higher ACR ({acr_a} and {acr_b}) cannot be told with {found.images:,} images"
     if shown:
         said = f"{_of(a)} ACR is {'higher' if shown > 0 else 'lower'} than {_of(b)} ({acr_a} against {acr_b})"
@@ -138,14 +167,23 @@ def what_acr_hides(first: Certificates, second: Certificates, compared: Comparis
         said += f"{equal} {metrics.Stretch(0.0, float(curve.radii[-1]), ahead=True, gaps=False)}"
     if surprising:
         fewer = bool(below) and shown >= 0
-        r = float(curve.radii[np.argmax(np.round(-curve.value if fewer else curve.value, 3))])  # as printed
-        one, other = (f"{100.0 * metrics.certified_accuracy(table, r).value:.1f}%" for table in (first, second))
+        r = float(
+            curve.radii[np.argmax(np.round(-curve.value if fewer else curve.value, 3))]
+        )  # as printed
+        one, other = (
+            f"{100.0 * metrics.certified_accuracy(table, r).value:.1f}%"
+            for table in (first, second)
+        )
         few = f"{'fewer' if fewer else 'more'} images are certified {metrics.Stretch(r, r, True, False)} under {a}"
         said += f": ACR hides that {few} ({one} against {other})"
     elif below or above:
         said += ": here the curve bears ACR out"
     else:
-        said += ": " + ("the curve shows nothing that ACR hides" if shown else "these images do not tell the two apart")
+        said += ": " + (
+            "the curve shows nothing that ACR hides"
+            if shown
+            else "these images do not tell the two apart"
+        )
     scope = f"; compared {found.limit}" if found.limit else ""
     return f"{said[0] if shown else said[0].upper()}{said[1:]}{scope}."
 
@@ -160,7 +198,9 @@ def _apart(one: float, other: float) -> tuple[str, str]:
     return f"{one:.{decimals}f}", f"{other:.{decimals}f}"
 
 
-def _stretch(curve: Difference, where: NDArray[np.bool_], ends: dict[float, str]) -> str:
+def _stretch(
+    curve: Difference, where: NDArray[np.bool_], ends: dict[float, str]
+) -> str:
     """`from r = 0 to 0.31 by up to 9.1 points`, with `ends` as the verdict prints them; empty if `where` (M,) never."""
     if not where.any():
         return ""
@@ -171,7 +211,9 @@ def _stretch(curve: Difference, where: NDArray[np.bool_], ends: dict[float, str]
     return f"{span}{' (with gaps)' if inside[-1] - inside[0] >= len(inside) else ''} by up to {most:.1f} points"
 
 
-def comparison_page(tables: Sequence[Certificates], *, title: str | None = None, **options: Any) -> str:
+def comparison_page(
+    tables: Sequence[Certificates], *, title: str | None = None, **options: Any
+) -> str:
     """The report on `tables` as HTML with everything inlined: first sentences, then the panels in their order.
 
     Args:
@@ -192,15 +234,32 @@ def comparison_page(tables: Sequence[Certificates], *, title: str | None = None,
 
 
 def _page(content: PageContent, summary: list[str], title: str | None) -> str:
-    views = {name: view for name, panel in PANELS.items() if (view := panel.view(content)) is not None}
-    plots = {place: charts.plot(chart) for view in views.values() for place, chart in view.charts.items()}
+    views = {
+        name: view
+        for name, panel in PANELS.items()
+        if (view := panel.view(content)) is not None
+    }
+    plots = {
+        place: charts.plot(chart)
+        for view in views.values()
+        for place, chart in view.charts.items()
+    }
     known = {"sheet": content.sheet, "looks": content.looks}
-    printed = [web.panel_markup(PANELS[name], __package__, **known, **view.content) for name, view in views.items()]
-    scripts = [web.asset(__package__, "page.js"), *(web.panel_script(PANELS[name]) for name in views)]
+    printed = [
+        web.panel_markup(PANELS[name], __package__, **known, **view.content)
+        for name, view in views.items()
+    ]
+    scripts = [
+        web.asset(__package__, "page.js"),
+        *(web.panel_script(PANELS[name]) for name in views),
+    ]
     return web.page(
         __package__,
         "page.html.j2",
-        styles=[web.asset(web.__name__, "base.css"), web.asset(__package__, "page.css")],
+        styles=[
+            web.asset(web.__name__, "base.css"),
+            web.asset(__package__, "page.css"),
+        ],
         scripts=["".join(scripts)],
         plots=True,
         title=title or "Certified robustness compared",
@@ -209,7 +268,10 @@ def _page(content: PageContent, summary: list[str], title: str | None) -> str:
         norm=content.sheet.norm,
         held=held_columns(content.sheet.tables),
         sure=sure_of(content.sheet.tables),
-        data={"plots": plots, "panels": {name: view.data for name, view in views.items()}},
+        data={
+            "plots": plots,
+            "panels": {name: view.data for name, view in views.items()},
+        },
     )
 
 
@@ -248,18 +310,31 @@ def page_content(
     looks = charts.looks(len(sheet.tables), sheet.baseline)
     radius_chart = curves.radius_chart(sheet.tables, looks)
     reference = sheet.tables[sheet.baseline or 0]
-    _, refused = paired_with(sheet.baseline or 0, sheet.tables)  # the first, where there is no baseline
+    _, refused = paired_with(
+        sheet.baseline or 0, sheet.tables
+    )  # the first, where there is no baseline
     for table in sheet.tables:
-        apart = metrics.differing_source(table, reference) or not np.isin(table.idx, reference.idx).any()
+        apart = (
+            metrics.differing_source(table, reference)
+            or not np.isin(table.idx, reference.idx).any()
+        )
         if table.name in refused and table.labelled and reference.labelled and apart:
             raise InputError(refused[table.name])
-    known = {row: table for row, table in enumerate(sheet.tables) if metrics.knows_p_a(table)}
+    known = {
+        row: table for row, table in enumerate(sheet.tables) if metrics.knows_p_a(table)
+    }
     p_a_chart = curves.p_a_chart(known, looks) if known else None
-    return PageContent(sheet, sheet.compared[0], looks, radius_chart, p_a_chart, pictures, command)
+    return PageContent(
+        sheet, sheet.compared[0], looks, radius_chart, p_a_chart, pictures, command
+    )
 
 
 def write_comparison(
-    tables: Sequence[Certificates], path: Path | str, *, title: str | None = None, **options: Any
+    tables: Sequence[Certificates],
+    path: Path | str,
+    *,
+    title: str | None = None,
+    **options: Any,
 ) -> list[str]:
     """Write `comparison_page(tables, title=title, **options)` to `path`, all or nothing; errors as there.
 

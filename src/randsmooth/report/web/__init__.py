@@ -19,7 +19,9 @@ from randsmooth.extras import needs
 # A browser may draw, and show the pictures that the page itself holds. It may ask for nothing over a network.
 ALLOWED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
-_LETTER = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
+_LETTER = (
+    "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
+)
 RIGHT_TO_LEFT = re.compile(f"[{_LETTER}](?:[{_LETTER} …]*[{_LETTER}])?")
 
 
@@ -43,7 +45,11 @@ def page(
         plots: put plotly.js before the scripts.
     """
     every = [*([_plotly()] if plots else []), *scripts]
-    inlined = {"scripts": list(map(Markup, every)), "styles": Markup("\n".join(styles)), "policy": policy(every)}
+    inlined = {
+        "scripts": list(map(Markup, every)),
+        "styles": Markup("\n".join(styles)),
+        "policy": policy(every),
+    }
     return str(_filled(template, content | inlined, package, __package__))
 
 
@@ -64,7 +70,9 @@ def panel_markup(module: Any, package: str, **content: Any) -> Markup:
     """
     template = Path(module.__file__).with_suffix(".html.j2")
     if not template.exists():
-        raise InputError(f"panel {module.__name__} lacks its template, {template}: is it in the package's data?")
+        raise InputError(
+            f"panel {module.__name__} lacks its template, {template}: is it in the package's data?"
+        )
     return _filled(template.name, content, template.parent, package)
 
 
@@ -88,16 +96,38 @@ def asset(package: str, name: str) -> str:
 
 def policy(scripts: Sequence[str]) -> str:
     """The Content-Security-Policy of a page with these inline `scripts`."""
-    digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts)
-    return "; ".join([ALLOWED, " ".join(["script-src", *(f"'sha256-{digest}'" for digest in digests)])])
+    digests = (
+        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        for text in scripts
+    )
+    return "; ".join(
+        [
+            ALLOWED,
+            " ".join(["script-src", *(f"'sha256-{digest}'" for digest in digests)]),
+        ]
+    )
 
 
 def _filled(template: str, content: dict[str, Any], *places: str | Path) -> Markup:
     """The template, filled and escaped; it and what it imports lie in the folders and packages `places`."""
-    loaders = [jinja2.PackageLoader(p, ".") if isinstance(p, str) else jinja2.FileSystemLoader(p) for p in places]
-    options: dict[str, Any] = {"autoescape": True, "finalize": _shown, "trim_blocks": True, "lstrip_blocks": True}
-    environment = jinja2.Environment(loader=jinja2.ChoiceLoader(loaders), undefined=jinja2.StrictUndefined, **options)
-    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}  # of `tojson`, which ends no element
+    loaders = [
+        jinja2.PackageLoader(p, ".")
+        if isinstance(p, str)
+        else jinja2.FileSystemLoader(p)
+        for p in places
+    ]
+    options: dict[str, Any] = {
+        "autoescape": True,
+        "finalize": _shown,
+        "trim_blocks": True,
+        "lstrip_blocks": True,
+    }
+    environment = jinja2.Environment(
+        loader=jinja2.ChoiceLoader(loaders), undefined=jinja2.StrictUndefined, **options
+    )
+    environment.policies["json.dumps_kwargs"] = {
+        "separators": (",", ":")
+    }  # of `tojson`, which ends no element
     return Markup(environment.get_template(template).render(content))
 
 
@@ -106,7 +136,11 @@ def _shown(value: Any) -> Any:
 
     A mark that cannot be seen ends what is written from right to left: a figure behind a Hebrew name stays behind it.
     """
-    return RIGHT_TO_LEFT.sub("\\g<0>\u200e", printable(value)) if type(value) is str else value
+    return (
+        RIGHT_TO_LEFT.sub("\\g<0>\u200e", printable(value))
+        if type(value) is str
+        else value
+    )
 
 
 def _plotly() -> str:

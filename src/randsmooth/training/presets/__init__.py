@@ -10,17 +10,32 @@ from randsmooth.errors import InputError, unknown
 from randsmooth.training.schedule import Optimisation
 
 # The first preset for a data set and a method is the default there, unless it is a variation: so the order matters.
-FILES = ("acr", "cat-rs", "macer", "jeong", "acr-baselines", "randsmooth", "cat-rs-imagenet")
+FILES = (
+    "acr",
+    "cat-rs",
+    "macer",
+    "jeong",
+    "acr-baselines",
+    "randsmooth",
+    "cat-rs-imagenet",
+)
 SIGMAS = (0.25, 0.5, 1.0)
-ACCOUNTS = ("prose", "table1")  # of one row of a main table: as the text describes it, and as its figures were made
+ACCOUNTS = (
+    "prose",
+    "table1",
+)  # of one row of a main table: as the text describes it, and as its figures were made
 
 
 def _read(name: str) -> Any:
-    return parse_yaml(resources.files(__name__).joinpath(f"{name}.yaml").read_text(), name)
+    return parse_yaml(
+        resources.files(__name__).joinpath(f"{name}.yaml").read_text(), name
+    )
 
 
 _SCHEDULES = _read("schedules")
-SCHEDULES = {name: Optimisation(**values) for name, values in _SCHEDULES["schedules"].items()}
+SCHEDULES = {
+    name: Optimisation(**values) for name, values in _SCHEDULES["schedules"].items()
+}
 
 
 @dataclass(frozen=True)
@@ -76,9 +91,15 @@ class Preset:
 
     def schedule(self, dataset: str, arch: str) -> Optimisation:
         """The training schedule of `arch` on `dataset`."""
-        usual = _SCHEDULES["usual"].get(dataset) or _SCHEDULES["usual_for_arch"].get(arch, "cifar")
+        usual = _SCHEDULES["usual"].get(dataset) or _SCHEDULES["usual_for_arch"].get(
+            arch, "cifar"
+        )
         optimisation = self.optimisation or SCHEDULES[usual]
-        return optimisation if self.batch is None else optimisation.replace(batch=self.batch)
+        return (
+            optimisation
+            if self.batch is None
+            else optimisation.replace(batch=self.batch)
+        )
 
     def hyperparameters(self, sigma: float) -> dict[str, Any]:
         """All hyperparameters at `sigma`, or at the nearest published sigma if this one is not published."""
@@ -87,7 +108,9 @@ class Preset:
     def usual_sigma(self) -> float:
         """The sigma that it was published for or, of several, the middle one. InputError if it names none."""
         if not self.by_sigma:
-            raise InputError(f"{self.name} names no sigma: give one, such as sigma=0.5 (--sigma 0.5)")
+            raise InputError(
+                f"{self.name} names no sigma: give one, such as sigma=0.5 (--sigma 0.5)"
+            )
         return self.middle_sigma()
 
     def middle_sigma(self) -> float:
@@ -99,7 +122,9 @@ class Preset:
         return min(self.by_sigma, key=lambda known: abs(known - sigma), default=sigma)
 
 
-def _presets(papers: Mapping[str, str], entry: dict[str, Any], known: Sequence[Preset]) -> Iterator[Preset]:
+def _presets(
+    papers: Mapping[str, str], entry: dict[str, Any], known: Sequence[Preset]
+) -> Iterator[Preset]:
     """The preset of an entry of a paper's file, or the rows of a table that it has, each an entry that varies it.
 
     Args:
@@ -110,15 +135,29 @@ def _presets(papers: Mapping[str, str], entry: dict[str, Any], known: Sequence[P
     """
     name, _, dataset = entry.get("like", "").partition(" ")
     nothing = Preset("", "", "")
-    main = next(preset for preset in (*known, nothing) if preset.name == name and preset.serves(dataset))
+    main = next(
+        preset
+        for preset in (*known, nothing)
+        if preset.name == name and preset.serves(dataset)
+    )
     made = _varied(papers, main, entry)
     if "rows" not in entry:
         yield made
     for row in entry.get("rows", ()):
         for value in row.get("values", [None]):
             varied = {} if value is None else {row["vary"]: value}
-            variation = row.get("row", "") + "".join(f"{key}={number:g}" for key, number in varied.items())
-            yield _varied(papers, made, row | {"name": f"{made.base}/{variation}", "set": row.get("set", {}) | varied})
+            variation = row.get("row", "") + "".join(
+                f"{key}={number:g}" for key, number in varied.items()
+            )
+            yield _varied(
+                papers,
+                made,
+                row
+                | {
+                    "name": f"{made.base}/{variation}",
+                    "set": row.get("set", {}) | varied,
+                },
+            )
 
 
 def _varied(papers: Mapping[str, str], main: Preset, entry: dict[str, Any]) -> Preset:
@@ -127,30 +166,52 @@ def _varied(papers: Mapping[str, str], main: Preset, entry: dict[str, Any]) -> P
     Its `by_sigma` has a column for each hyperparameter, with a value for each of the `sigmas`; its `set` holds at all
     of them. A `schedule` is a name, or values that are changed in that of `main`.
     """
-    name, sigmas, by_sigma = entry.get("name", main.name), entry.get("sigmas"), main.by_sigma
+    name, sigmas, by_sigma = (
+        entry.get("name", main.name),
+        entry.get("sigmas"),
+        main.by_sigma,
+    )
     plain = ("arch", "fixed", "batch", "reference_epochs")
     values: dict[str, Any] = {key: entry[key] for key in plain if key in entry}
     if "source" in entry:
         colon = entry["source"].startswith("the authors")
-        values["source"] = f"{papers[name.split('/')[0]]}{':' if colon else ','} {entry['source']}"
+        values["source"] = (
+            f"{papers[name.split('/')[0]]}{':' if colon else ','} {entry['source']}"
+        )
     if "datasets" in entry:
         values["datasets"] = tuple(entry["datasets"])
     if "by_sigma" in entry or not by_sigma:
         columns = entry.get("by_sigma", {}).items()
-        by_sigma = {sigma: {key: each[i] for key, each in columns} for i, sigma in enumerate(sigmas or SIGMAS)}
-    values["by_sigma"] = {sigma: by_sigma.get(sigma, {}) | entry.get("set", {}) for sigma in sigmas or by_sigma}
+        by_sigma = {
+            sigma: {key: each[i] for key, each in columns}
+            for i, sigma in enumerate(sigmas or SIGMAS)
+        }
+    values["by_sigma"] = {
+        sigma: by_sigma.get(sigma, {}) | entry.get("set", {})
+        for sigma in sigmas or by_sigma
+    }
     values["optimisation"] = _schedule(entry.get("schedule"), main.optimisation)
     return replace(main, name=name, method=name.split("/")[1].split("+")[-1], **values)
 
 
-def _schedule(given: str | dict[str, Any] | None, before: Optimisation | None) -> Optimisation | None:
+def _schedule(
+    given: str | dict[str, Any] | None, before: Optimisation | None
+) -> Optimisation | None:
     """A schedule by name ("usual": that of the data set), the values changed in the one `before`, or all values."""
     if isinstance(given, str):
         return None if given == "usual" else SCHEDULES[given]
-    return before if given is None else before.replace(**given) if before else Optimisation(**given)
+    return (
+        before
+        if given is None
+        else before.replace(**given)
+        if before
+        else Optimisation(**given)
+    )
 
 
-PAPERS: dict[str, str] = {}  # the paper that the first part of a preset's name stands for
+PAPERS: dict[
+    str, str
+] = {}  # the paper that the first part of a preset's name stands for
 _found: list[Preset] = []
 for _facts in map(_read, FILES):
     PAPERS.update(_facts["paper"])
@@ -168,14 +229,31 @@ def default(method: str, dataset: str) -> Preset:
         InputError: all presets of the method are for other data sets.
     """
     of_method = [preset for preset in PRESETS if preset.method == method]
-    own = Preset(f"defaults/{method}", method, "the defaults of the method, not from a paper")
-    found = next((preset for preset in of_method or [own] if preset.serves(dataset) and preset.main), None)
+    own = Preset(
+        f"defaults/{method}", method, "the defaults of the method, not from a paper"
+    )
+    found = next(
+        (
+            preset
+            for preset in of_method or [own]
+            if preset.serves(dataset) and preset.main
+        ),
+        None,
+    )
     if found is None:
-        raise InputError(f"no preset trains {method!r} on {dataset!r}; see `randsmooth methods --presets`")
+        raise InputError(
+            f"no preset trains {method!r} on {dataset!r}; see `randsmooth methods --presets`"
+        )
     return found
 
 
-def find(method: str | None, dataset: str, preset: str | None = None, *, anywhere: bool = False) -> Preset:
+def find(
+    method: str | None,
+    dataset: str,
+    preset: str | None = None,
+    *,
+    anywhere: bool = False,
+) -> Preset:
     """The preset called `preset`, or the default one, for `method` on `dataset`.
 
     Without a method it is the preset's; with neither, `gaussian`.
@@ -193,17 +271,29 @@ def find(method: str | None, dataset: str, preset: str | None = None, *, anywher
     for candidate in candidates:
         if candidate.serves(dataset):
             return candidate
-    versions = [p for p in PRESETS if p.base == preset and p.main and p.variation and p.serves(dataset)]
+    versions = [
+        p
+        for p in PRESETS
+        if p.base == preset and p.main and p.variation and p.serves(dataset)
+    ]
     if versions:
-        choices = " or ".join(f"--preset {p.name} ({p.schedule(dataset, '').epochs} epochs)" for p in versions)
+        choices = " or ".join(
+            f"--preset {p.name} ({p.schedule(dataset, '').epochs} epochs)"
+            for p in versions
+        )
         raise InputError(
             f"preset {preset!r} on {dataset} is ambiguous: the paper's text gives one schedule, the figures of its "
             f"table come from another. Choose {choices}"
         )
     if anywhere:
         return candidates[0]
-    served, instead = ", ".join(sorted({name for p in candidates for name in p.datasets})), default(wanted, dataset)
-    raise InputError(f"preset {preset!r} is for {served}, not {dataset!r}: take --preset {instead.name}, or --anywhere")
+    served, instead = (
+        ", ".join(sorted({name for p in candidates for name in p.datasets})),
+        default(wanted, dataset),
+    )
+    raise InputError(
+        f"preset {preset!r} is for {served}, not {dataset!r}: take --preset {instead.name}, or --anywhere"
+    )
 
 
 def named(name: str) -> list[Preset]:

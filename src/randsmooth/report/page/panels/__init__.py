@@ -109,4 +109,6 @@ NAMES = (
     "classes",
     "provenance",
 )
-PANELS: Registry[Panel] = Registry("panel", "randsmooth.panels", {name: f"{__name__}.{name}" for name in NAMES})
+PANELS: Registry[Panel] = Registry(
+    "panel", "randsmooth.panels", {name: f"{__name__}.{name}" for name in NAMES}
+)

@@ -26,7 +26,11 @@ def view(content: PageContent) -> PanelView | None:
     named = next((table.name for table in tables if table.header.settled), "")
     _, farthest = content.radius_chart.x_range or (0.0, 0.0)
     stops = slider_stops(tables, farthest)
-    return PanelView({"p_a_of": named if any(sheet.settings) else ""}, {"radius": content.radius_chart}, stops)
+    return PanelView(
+        {"p_a_of": named if any(sheet.settings) else ""},
+        {"radius": content.radius_chart},
+        stops,
+    )
 
 
 def slider_stops(tables: Sequence[Certificates], farthest: float) -> dict[str, Any]:
@@ -54,8 +58,13 @@ def _least_p_a(table: Certificates, radii: NDArray[np.float64]) -> list[float | 
     noise, n, alpha = table.smoothing, table.header.n or 0, table.header.alpha
     if alpha:
         reached = radii <= (farthest := noise.largest_radius(n, alpha))
-        shares = bounds.successes_of_q(noise.tail(np.minimum(radii, farthest)), n, alpha) / n
+        shares = (
+            bounds.successes_of_q(noise.tail(np.minimum(radii, farthest)), n, alpha) / n
+        )
     else:  # all copies are counted: p_A itself
         shares = 1.0 - noise.tail(radii)
         reached = (shares < 1.0) | (radii == 0.0)
-    return [round(float(p_a), 4) if there else None for p_a, there in zip(shares, reached, strict=True)]
+    return [
+        round(float(p_a), 4) if there else None
+        for p_a, there in zip(shares, reached, strict=True)
+    ]

@@ -15,7 +15,12 @@ FARTHEST = 1.0  # radius: the area ends here, or where the tables do
 def view(content: PageContent) -> PanelView:
     """The figures of each table as [table][figure]."""
     end = area_end(content.sheet.radii, whole=content.sheet.norm.whole)
-    return PanelView({"cells": [cells(table, end) for table in content.sheet.tables], "end": f"{end:g}"})
+    return PanelView(
+        {
+            "cells": [cells(table, end) for table in content.sheet.tables],
+            "end": f"{end:g}",
+        }
+    )
 
 
 def area_end(radii: list[float], *, whole: bool = False) -> float:
@@ -27,14 +32,22 @@ def area_end(radii: list[float], *, whole: bool = False) -> float:
 def cells(table: Certificates, end: float) -> list[tuple[str, str]]:
     """The area up to radius `end` and the three quartiles of p_A, dashes where they are not known."""
     area = metrics.accuracy_area(table, end) if table.labelled else None
-    quartiles = metrics.p_a_quantiles(table, QUARTILES) if metrics.knows_p_a(table) else dict.fromkeys(QUARTILES)
+    quartiles = (
+        metrics.p_a_quantiles(table, QUARTILES)
+        if metrics.knows_p_a(table)
+        else dict.fromkeys(QUARTILES)
+    )
     return [_cell(estimate) for estimate in (area, *quartiles.values())]
 
 
 def _cell(estimate: Estimate | None) -> tuple[str, str]:
     if estimate is None:
         return UNKNOWN_FIGURE, ""
-    ends = "" if math.isnan(estimate.high) else f"{_figure(estimate.low)} to {_figure(estimate.high)}"
+    ends = (
+        ""
+        if math.isnan(estimate.high)
+        else f"{_figure(estimate.low)} to {_figure(estimate.high)}"
+    )
     return _figure(estimate.value), ends
 
 

@@ -17,7 +17,10 @@ def view(content: PageContent) -> PanelView | None:
     """What is printed of each comparison, and the charts of differences; None without a baseline."""
     if not content.against:
         return None
-    charts = {"difference": difference_chart(content), "waterfall": waterfall_chart(content)}
+    charts = {
+        "difference": difference_chart(content),
+        "waterfall": waterfall_chart(content),
+    }
     printed = {
         "reference": content.sheet.tables[content.sheet.baseline or 0],
         "against": content.against,
@@ -34,14 +37,50 @@ def difference_chart(content: PageContent) -> Axes | None:
     for one in content.against:
         if (curve := one.comparison.curve) is not None:
             kept = slice(None, None, max(1, len(curve.radii) // POINTS))
-            low, y, high = (np.round(100.0 * values[kept], 2) for values in (curve.low, curve.value, curve.high))
-            kind: LineKind = "line" if curve.whole else "points"  # points: known at particular radii only
-            lines.append(_line(content, one.row, curve.radii[kept], y, kind, low=low, high=high, hover="%{y:+.1f}"))
-    return Axes("", radius_title(content.sheet.tables), "difference (points)", lines, zero_line=True) if lines else None
+            low, y, high = (
+                np.round(100.0 * values[kept], 2)
+                for values in (curve.low, curve.value, curve.high)
+            )
+            kind: LineKind = (
+                "line" if curve.whole else "points"
+            )  # points: known at particular radii only
+            lines.append(
+                _line(
+                    content,
+                    one.row,
+                    curve.radii[kept],
+                    y,
+                    kind,
+                    low=low,
+                    high=high,
+                    hover="%{y:+.1f}",
+                )
+            )
+    return (
+        Axes(
+            "",
+            radius_title(content.sheet.tables),
+            "difference (points)",
+            lines,
+            zero_line=True,
+        )
+        if lines
+        else None
+    )
 
 
-def _line(content: PageContent, row: int, x: Any, y: Any, kind: LineKind, **own: Any) -> Line:
-    return Line(content.sheet.tables[row].name, x, y, kind, row=row, look=content.looks[row], **own)
+def _line(
+    content: PageContent, row: int, x: Any, y: Any, kind: LineKind, **own: Any
+) -> Line:
+    return Line(
+        content.sheet.tables[row].name,
+        x,
+        y,
+        kind,
+        row=row,
+        look=content.looks[row],
+        **own,
+    )
 
 
 def waterfall_chart(content: PageContent) -> Axes | None:
@@ -50,6 +89,13 @@ def waterfall_chart(content: PageContent) -> Axes | None:
     for one in content.against:
         if (parts := one.waterfall) is not None:
             bins = [f"{low:g} to {high:g}" for low, high in pairwise(parts.edges)]
-            own = {"images": parts.images.tolist(), "hover": "%{y:+.4f} (%{customdata:,} images)"}
+            own = {
+                "images": parts.images.tolist(),
+                "hover": "%{y:+.4f} (%{customdata:,} images)",
+            }
             lines.append(_line(content, one.row, bins, parts.difference, "bars", **own))
-    return Axes("", "p_A under the baseline", "part of the difference in ACR", lines) if lines else None
+    return (
+        Axes("", "p_A under the baseline", "part of the difference in ACR", lines)
+        if lines
+        else None
+    )

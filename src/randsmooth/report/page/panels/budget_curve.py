@@ -12,9 +12,17 @@ def view(content: PageContent) -> PanelView | None:
     """
     lines = [
         Line(table.name, *curve, "marked line", look=look, row=row, hover="%{y:.3f}")
-        for row, (table, look) in enumerate(zip(content.sheet.tables, content.looks, strict=True))
+        for row, (table, look) in enumerate(
+            zip(content.sheet.tables, content.looks, strict=True)
+        )
         if (curve := budget_curve(table)) is not None
     ]
     if not lines:
         return None
-    return PanelView(charts={"budget": Axes("", "samples per image, n", "ACR", lines, log_x=True, hover=",d")})
+    return PanelView(
+        charts={
+            "budget": Axes(
+                "", "samples per image, n", "ACR", lines, log_x=True, hover=",d"
+            )
+        }
+    )

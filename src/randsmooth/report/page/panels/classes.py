@@ -17,10 +17,15 @@ def view(content: PageContent) -> PanelView | None:
     if not sheet.radii or not sheet.class_names:
         return None
     present = np.array(list(sheet.class_names))
-    totals = [_count(table, present, np.ones(len(table), bool)) for table in sheet.tables]
+    totals = [
+        _count(table, present, np.ones(len(table), bool)) for table in sheet.tables
+    ]
     cells = []
     for r, column in zip(sheet.radii, sheet.accuracy, strict=True):
-        hits = [_count(table, present, table.correct & (table.radius >= r)) for table in sheet.tables]
+        hits = [
+            _count(table, present, table.correct & (table.radius >= r))
+            for table in sheet.tables
+        ]
         columns = [
             [None] * len(present) if row in column.out_of_reach else _cells(hit, total)
             for row, (hit, total) in enumerate(zip(hits, totals, strict=True))
@@ -28,20 +33,39 @@ def view(content: PageContent) -> PanelView | None:
         cells.append([list(row) for row in zip(*columns, strict=True)])
     opened = min(2, len(sheet.radii) - 1)
     images = [_span(row) for row in np.transpose(totals)]
-    printed = {"names": list(sheet.class_names.values()), "images": images, "cells": cells[opened], "opened": opened}
-    return PanelView(printed, data={"radii": [column.title for column in sheet.accuracy], "cells": cells})
+    printed = {
+        "names": list(sheet.class_names.values()),
+        "images": images,
+        "cells": cells[opened],
+        "opened": opened,
+    }
+    return PanelView(
+        printed,
+        data={"radii": [column.title for column in sheet.accuracy], "cells": cells},
+    )
 
 
-def _count(table: Certificates, present: NDArray[np.int64], keep: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _count(
+    table: Certificates, present: NDArray[np.int64], keep: NDArray[np.bool_]
+) -> NDArray[np.int64]:
     """(C,) images of each class in `present` among the rows to keep."""
-    counted = np.bincount(table.label[keep & (table.label != NO_LABEL)], minlength=int(present[-1]) + 1)
+    counted = np.bincount(
+        table.label[keep & (table.label != NO_LABEL)], minlength=int(present[-1]) + 1
+    )
     return np.asarray(counted[present], np.int64)
 
 
-def _cells(hits: NDArray[np.int64], totals: NDArray[np.int64]) -> list[list[int] | None]:
+def _cells(
+    hits: NDArray[np.int64], totals: NDArray[np.int64]
+) -> list[list[int] | None]:
     low, high = metrics.share_interval(hits, np.maximum(totals, 1))
-    tenths = np.rint(1000 * np.stack([hits / np.maximum(totals, 1), low, high], axis=1)).astype(int)
-    return [row.tolist() if total else None for row, total in zip(tenths, totals, strict=True)]
+    tenths = np.rint(
+        1000 * np.stack([hits / np.maximum(totals, 1), low, high], axis=1)
+    ).astype(int)
+    return [
+        row.tolist() if total else None
+        for row, total in zip(tenths, totals, strict=True)
+    ]
 
 
 def _span(totals: NDArray[np.int64]) -> str:
