@@ -290,9 +290,10 @@ def test_the_wrapper_that_is_named_makes_logits() -> None:
         assert np.array_equal(counts(model), expected)
         assert model.notes == (f"after the model: the part {name!r} of its answer",)
     two = counts(linear(lambda net, x: net(x)[:, [1, 0]]))
-    margin: Callable[[nn.Module, Tensor], Tensor] = lambda net, x: (
-        net(x)[:, :1] - net(x)[:, 1:2]
-    )
+
+    def margin(net: nn.Module, x: Tensor) -> Any:
+        return net(x)[:, :1] - net(x)[:, 1:2]
+
     assert np.array_equal(counts(rs.wrap(linear(margin), binary="logit")), two)
     share = linear(lambda net, x: margin(net, x).flatten().sigmoid())
     assert np.abs(counts(rs.wrap(share, binary="probability")) - two).sum() <= 4
