@@ -23,7 +23,7 @@ LEAVES = {
         "urls",
         "contents",
     ),
-    "children",
+    *("children", "parquet_layout"),
 }
 
 # Of these the ones about files, here and at URLs, each built on those before it, may import each other.

@@ -24,6 +24,7 @@ from randsmooth.certificates import (
     Certificates,
     Header,
     Machine,
+    check_file,
     from_evidence,
     parquet,
     read,
@@ -227,6 +228,16 @@ def test_changed_columns_headers_and_digests_are_named(
     assert "counts0, counts, path, seconds" in refusal(
         read, path
     )  # rows of another table under this header
+
+
+def test_columns_for_people_are_looked_at_only_where_they_hold_numbers(
+    make: Make, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.parquet"
+    write_parquet(make(3), path)
+    rewrite(path, with_column("radius", ["x" * 10**6] * 3), sign=False)
+    assert read(path).radius.shape == (3,)
+    assert "'radius' holds string, not numbers" in refusal(check_file, path)
 
 
 def test_a_table_that_lost_its_header_is_no_foreign_file(

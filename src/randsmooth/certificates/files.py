@@ -318,12 +318,18 @@ def check_file(path: Path | str) -> str:
 
 
 def _check_table(path: Path) -> str:
-    from randsmooth.certificates.parquet import open_parquet, read_parquet
+    from randsmooth.certificates.parquet import (
+        check_numeric,
+        open_parquet,
+        read_parquet,
+    )
 
     table = read_parquet(path)
     header, derived = table.header, table.derived()
     with open_parquet(path) as file:
         names = [name for name in derived if name in file.schema_arrow.names]
+        for name in names:
+            check_numeric(file, name, path)
         stored = dict(zip(names, file.read(names).columns, strict=True))
     for name in names:
         right, found = derived[name], stored[name].to_numpy()

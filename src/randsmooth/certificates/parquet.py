@@ -29,6 +29,7 @@ from randsmooth.certificates.table import (
 )
 from randsmooth.documents import shown
 from randsmooth.errors import ForeignFile, InputError
+from randsmooth.parquet_layout import Layout, layout_of, read_layout
 from randsmooth.rules import Evidence
 from randsmooth.urls import Place, delivered, fetched
 
@@ -43,11 +44,17 @@ TYPES = {
     name: OF.get(column.of) or pa.from_numpy_dtype(column.dtype)
     for name, column in COLUMNS.items()
 }
-MOST_ROWS = 2 * 10**6  # ImageNet has 1.28 million training images
-MOST_VALUES = (
-    2**28
-)  # numbers in a column, 2 GiB in memory: counts of ImageNet's 50,000 images in 5,000 classes
-MOST_BYTES = 2**33  # of all columns, unpacked
+
+# ImageNet has 1.28 million training images.
+MOST_ROWS = 2 * 10**6
+
+# Numbers in a column, 2 GiB in memory: counts of 50,000 images in 5,000 classes.
+MOST_VALUES = 2**28
+
+# A file may hold so many bytes whatever its size, or else so many times its size:
+# numbers that are equal take next to nothing.
+SMALL_BYTES = 2**28
+MOST_SWELLING = 2000
 
 Parts = dict[
     str, list[NDArray[Any]]
@@ -95,6 +102,17 @@ def write_parquet(table: Certificates, path: Place) -> None:
     )
     buffer = io.BytesIO()
     pq.write_table(arrow, buffer, compression="zstd", write_page_checksum=True)
+    if layout_of(buffer).made > _most_bytes(
+        buffer.tell()
+    ):  # which would be taken for a false file
+        buffer = io.BytesIO()
+        pq.write_table(
+            arrow,
+            buffer,
+            compression="none",
+            use_dictionary=False,
+            write_page_checksum=True,
+        )
     with delivered(path, overwrite=True) as local:
         write_atomically(local, buffer.getvalue())
 
@@ -182,9 +200,11 @@ def open_parquet(path: Path) -> Iterator[pq.ParquetFile]:
     """Open the Parquet file at `path`; whatever Arrow finds wrong with it, page checksums included, is an InputError.
 
     Raises:
-        InputError: it is damaged, cut short or no Parquet file.
+        InputError: it is damaged, cut short or no Parquet file, or states more than a
+            table of its size holds.
     """
     try:
+        _check_made(read_layout(path), path)
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             yield file
     except InputError:
@@ -201,6 +221,13 @@ def open_parquet(path: Path) -> Iterator[pq.ParquetFile]:
         raise InputError(
             f"{path} is not a readable Parquet file (damaged or cut short? {shown(error)})"
         ) from error
+
+
+def check_numeric(file: pq.ParquetFile, name: str, path: Path) -> None:
+    """Raise InputError where a column holds no numbers or truth values, of one size."""
+    kind = file.schema_arrow.field(name).type
+    if not pa.types.is_primitive(kind):
+        raise _broken(path, name, f"holds {kind}, not numbers")
 
 
 def _to_arrow(name: str, values: Any) -> pa.Array:
@@ -220,7 +247,7 @@ def _parts_in(file: pq.ParquetFile, path: Path, classes: int) -> Parts:
     Raises:
         InputError: a column is missing, occurs twice, has another type, or is larger than that of any table.
     """
-    schema, sizes = file.schema_arrow, file.metadata
+    schema = file.schema_arrow
     names = [
         name for name in TYPES if name in schema.names or not COLUMNS[name].optional
     ]
@@ -233,9 +260,7 @@ def _parts_in(file: pq.ParquetFile, path: Path, classes: int) -> Parts:
                 name,
                 f"holds {' and '.join(held) or 'nothing'}, not {TYPES[name]}",
             )
-    # Only sums over all columns: given a damaged footer, pyarrow aborts when asked about one column.
-    size = sum(sizes.row_group(k).total_byte_size for k in range(sizes.num_row_groups))
-    _check_size(sizes.num_rows, sizes.num_rows * (classes or 1), str(path), size)
+    _check_numbers(read_layout(path, names), path, classes)
     table = file.read(columns=names)
     return _parts_of(
         {name: table.column(name).combine_chunks() for name in names}, path, classes
@@ -243,9 +268,9 @@ def _parts_in(file: pq.ParquetFile, path: Path, classes: int) -> Parts:
 
 
 def _parts_of(columns: Mapping[str, pa.Array], path: Path, classes: int) -> Parts:
-    first = columns["counts"][:1].to_pylist()
+    first = columns["counts"][:1].value_lengths().to_pylist()
     width = (
-        max(1, len(first[0] or ())) if first else classes or 1
+        max(1, first[0] or 0) if first else classes or 1
     )  # whether that is right, the header tells
     return {
         name: _from_arrow(name, column, width, path) for name, column in columns.items()
@@ -282,17 +307,49 @@ def _from_arrow(
     return [numbers.reshape(len(lengths), width)]
 
 
-def _check_size(rows: int, numbers: int, what: str, size: int = 0) -> None:
-    """Raise InputError for more than any table holds, before memory is allocated for it."""
-    if (
-        not 0 <= rows <= MOST_ROWS
-        or numbers > MOST_VALUES
-        or not 0 <= size <= MOST_BYTES
-    ):
-        most = f"a table has at most {MOST_ROWS:,} rows and {MOST_VALUES:,} counts: split it"
+def _check_made(layout: Layout, path: Path) -> None:
+    """Raise InputError for more than a table in a file of that size holds."""
+    packed = path.stat().st_size
+    most = _most_bytes(packed)
+    if layout.made > most:
+        states = f"{path} states {layout.made:,} bytes of numbers and takes {packed:,}"
         raise InputError(
-            f"{what} holds {rows:,} rows with {numbers:,} counts in {size:,} bytes; {most}"
+            f"{states}; expected at most {most:,} in such a file. {ANOTHER_COPY}"
         )
+
+
+def _check_numbers(layout: Layout, path: Path, classes: int) -> None:
+    """Check how many rows and numbers the columns that are read have.
+
+    Args:
+        layout: what the file says of them.
+        path: of the file.
+        classes: how many the counts are of, by the header; 0: it does not say.
+
+    Raises:
+        InputError: there are more than any table has, or than the classes allow.
+    """
+    numbers = {name: sum(chunk.values for chunk in layout.of([name])) for name in TYPES}
+    for name, values in numbers.items():
+        if COLUMNS[name].of == "class" and classes and values > layout.rows * classes:
+            raise _broken(
+                path,
+                name,
+                f"states {values:,} counts of {classes:,} classes in {layout.rows:,} rows",
+            )
+    _check_size(layout.rows, max(numbers.values()), str(path))
+
+
+def _most_bytes(packed: int) -> int:
+    """The most bytes that the columns of a file of `packed` bytes may hold."""
+    return max(SMALL_BYTES, MOST_SWELLING * packed)
+
+
+def _check_size(rows: int, numbers: int, what: str) -> None:
+    """Raise InputError for more than any table holds, before it is made."""
+    if rows > MOST_ROWS or numbers > MOST_VALUES:
+        most = f"a table has at most {MOST_ROWS:,} rows and {MOST_VALUES:,} counts: split it"
+        raise InputError(f"{what} holds {rows:,} rows with {numbers:,} counts; {most}")
 
 
 def _broken(path: Path, name: str, fault: str) -> InputError:

@@ -27,6 +27,7 @@ from randsmooth.data.splits import WHOLE, rows_of_splits, saying, split_column
 from randsmooth.documents import parse_json, refused, shown
 from randsmooth.errors import InputError
 from randsmooth.extras import needs
+from randsmooth.parquet_layout import check_footer, read_layout
 
 # What Arrow raises for bytes that are no Parquet file, or one that it cannot read.
 DAMAGED = (OSError, ValueError, KeyError, OverflowError, MemoryError, pa.ArrowException)
@@ -38,6 +39,9 @@ ROWS, BUFFER = (
     64,
     2**20,
 )  # rows, and bytes of a column, that are read at a time: a small file may repeat a large image
+
+# Of the rows that are read at a time, if each repeats the largest that it may repeat.
+REPEATED_BYTES = 2**27
 
 TIMEOUT_SECONDS = 5.0
 
@@ -211,6 +215,9 @@ def _of_rows(
     if any(schema != schemas[0] for schema in schemas):
         raise InputError(f"{source} have different columns, fetch them again")
     if sum(file.stat().st_size for file in files) > HELD_BYTES:
+        for file in files:
+            with refused(f"{file} is a damaged Parquet file, fetch it again", DAMAGED):
+                _rows_at_a_time(file, schemas[0].names)
         return _mapped(files, image, label, splits, source)
     batches = [batch for file in files for batch in _batches(file, schemas[0].names)]
     table = pa.Table.from_batches(batches, schemas[0])
@@ -237,6 +244,7 @@ def _opened(file: Path) -> pq.ParquetFile:
     """The file, of which no rows are read yet. Raises InputError where it is no Parquet file."""
     check_itself(file)
     with refused(f"{file} is no readable Parquet file, fetch it again", DAMAGED):
+        check_footer(file)
         return pq.ParquetFile(
             file, page_checksum_verification=True, buffer_size=BUFFER, pre_buffer=False
         )
@@ -249,19 +257,24 @@ def _batches(file: Path, names: list[str]) -> Iterator[pa.RecordBatch]:
         refused(f"{file} is a damaged Parquet file, fetch it again", DAMAGED),
         _opened(file) as parquet,
     ):
-        groups = range(parquet.metadata.num_row_groups)
-        # Their columns are not looked at: in a damaged file that ends the process.
-        check_swelling(
-            file,
-            sum(
-                parquet.metadata.row_group(number).total_byte_size for number in groups
-            ),
-            packed,
-        )
-        for batch in parquet.iter_batches(ROWS, columns=names):
+        rows = _rows_at_a_time(file, names)
+        for batch in parquet.iter_batches(rows, columns=names):
             size += batch.nbytes
             check_swelling(file, size, packed)
             yield batch.select(names)
+
+
+def _rows_at_a_time(file: Path, names: Sequence[str]) -> int:
+    """Return how many rows of a Parquet file to read at a time, once it fits its size.
+
+    Raises:
+        InputError: these columns would swell.
+        Misstated: what it states cannot be.
+    """
+    layout = read_layout(file, names)
+    check_swelling(file, layout.made, file.stat().st_size)
+    repeated = max((chunk.repeatable for chunk in layout.chunks), default=0)
+    return max(1, min(ROWS, REPEATED_BYTES // max(1, repeated)))
 
 
 @contextmanager
