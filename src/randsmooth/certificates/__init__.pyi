@@ -63,6 +63,7 @@ from .settings import (
 from .settings import (
     PRECISIONS as PRECISIONS,
 )
+from .settings import CertificationOptions as CertificationOptions
 from .settings import (
     CertificationSettings as CertificationSettings,
 )

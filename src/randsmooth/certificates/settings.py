@@ -12,7 +12,7 @@ import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -215,6 +215,33 @@ HEADER = 2**22  # bytes as JSON: ImageNet's 21,841 class names take an eighth
 LONG = 1000  # characters of a text
 DEEP = 8  # lists and mappings within each other
 INTEGER = 2**63 - 1  # magnitude of a whole number, such as a seed
+
+
+class CertificationOptions(TypedDict, total=False):
+    """The fields of `CertificationSettings` as keywords.
+
+    Functions that take them in place of the object name them in their signature.
+    `CertificationSettings` says what each means, and its default.
+
+    Example:
+        >>> options: CertificationOptions = {"sigma": 0.5, "n": 1000}
+        >>> CertificationSettings(**options).n
+        1000
+    """
+
+    sigma: float | str | None
+    noise: Noise | str | None
+    n0: int
+    n: int
+    alpha: float
+    rule: str
+    bound: ConfidenceBound
+    label_aware: bool
+    sound: bool
+    backend: str | None
+    precision: AskedPrecision
+    batch: int | None
+    seed: int | None
 
 
 class CertificationSettings(FrozenRecord):

@@ -16,6 +16,9 @@ from .opening import images_taken as images_taken
 from .opening import load_model as load_model
 from .opening import reading_of as reading_of
 from .opening import under_noise as under_noise
+from .options import ImageOptions as ImageOptions
+from .options import OpeningOptions as OpeningOptions
+from .options import RunOptions as RunOptions
 from .refutation import Attacks as Attacks
 from .refutation import attack as attack
 from .run import Run as Run

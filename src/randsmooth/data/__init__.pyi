@@ -1,6 +1,8 @@
 from .arrays import features as features
 from .dataset_spec import SPLITS as SPLITS
 from .dataset_spec import DatasetSpec as DatasetSpec
+from .dataset_spec import ReadingOptions as ReadingOptions
+from .dataset_spec import Size as Size
 from .dataset_spec import is_image as is_image
 from .decode import read_image as read_image
 from .decode import read_picture as read_picture

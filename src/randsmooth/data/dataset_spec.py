@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,33 @@ RESIZE = "give the model's size by resize= and crop= (--resize 32x32, or --resiz
 Sides = tuple[int, int]
 """Height and width, in pixels."""
 
+Size = int | str | Sequence[int]
+"""A size as users write it: 224, (224, 192) or "224x192", height first, in pixels."""
+
+
+class ReadingOptions(TypedDict, total=False):
+    """How images of a user's own are read and brought to one size, as keywords.
+
+    Functions that pass these on to `data.load` name them in their signature.
+
+    Attributes:
+        image_column: the column, array or extension that holds the images.
+        label_column: the one that holds the labels; "none" says that there are none.
+        resize: the length of the shorter side, or (height, width), to scale to.
+        crop: the side, or (height, width), that is then cut from the centre.
+
+    Example:
+        >>> options: ReadingOptions = {"label_column": "kind", "crop": 24}
+        >>> sorted(options)
+        ['crop', 'label_column']
+    """
+
+    image_column: str | None
+    label_column: str | None
+    resize: Size | None
+    crop: Size | None
+
+
 _told = set[Sides]()  # sizes of which this process has said that they distort
 
 
@@ -55,7 +82,7 @@ class Fit:
     crop: Sides | None = None
 
     @classmethod
-    def of(cls, resize: Any = None, crop: Any = None) -> Fit | None:
+    def of(cls, resize: Size | None = None, crop: Size | None = None) -> Fit | None:
         """What a user asks for: each a number of pixels, (height, width) or "HxW"; None where neither is given.
 
         Raises:

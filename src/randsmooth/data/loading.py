@@ -17,6 +17,7 @@ from randsmooth.data.dataset_spec import (
     SPLITS,
     DatasetSpec,
     Fit,
+    Size,
     one_shape,
     own,
     refitted,
@@ -73,8 +74,8 @@ def load(
     device: Device = "cpu",
     image_column: str | None = None,
     label_column: str | None = None,
-    resize: Any = None,
-    crop: Any = None,
+    resize: Size | None = None,
+    crop: Size | None = None,
     stream: bool = False,
     categories: bool = False,
 ) -> Images:
@@ -123,8 +124,8 @@ def describe(
     *,
     image_column: str | None = None,
     label_column: str | None = None,
-    resize: Any = None,
-    crop: Any = None,
+    resize: Size | None = None,
+    crop: Size | None = None,
 ) -> DatasetSpec:
     """The facts about a data set: those of its name, or those that a sample of its images shows.
 

@@ -1,0 +1,60 @@
+"""What functions that certify or attack take as keywords, each by name and type."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from randsmooth.certificates import CertificationOptions
+from randsmooth.data import ReadingOptions
+
+
+class OpeningOptions(ReadingOptions, total=False):
+    """How a model and its images are opened, as keywords.
+
+    Attributes:
+        split: train or test.
+        device: auto, cpu, cuda or, of several GPUs, such as cuda:1.
+        identity: a name, given to no other model of yours, for a model that cannot be
+            known by its weights, such as a function.
+        num_classes: K, for a function that answers with labels; default: the number of
+            classes of the data set.
+        model_args: arguments of what opens or makes the model that is named (see
+            `load_model`).
+
+    Example:
+        >>> options: OpeningOptions = {"split": "train", "num_classes": 10}
+        >>> sorted(options)
+        ['num_classes', 'split']
+    """
+
+    split: str
+    device: str
+    identity: str | None
+    num_classes: int | None
+    model_args: Mapping[str, Any] | None
+
+
+class ImageOptions(OpeningOptions, total=False):
+    """How a model and its images are opened, and which images are chosen, as keywords.
+
+    Attributes:
+        take: so many images, evenly spread over the file; default: all.
+        skip: every so-manieth image instead; default: all.
+
+    Example:
+        >>> options: ImageOptions = {"split": "train", "take": 100}
+        >>> options["take"]
+        100
+    """
+
+    take: int | None
+    skip: int | None
+
+
+class RunOptions(ImageOptions, CertificationOptions, total=False):
+    """What `ImageOptions` and the fields of `CertificationSettings` name, as keywords.
+
+    Example:
+        >>> options: RunOptions = {"take": 100, "sigma": 0.5, "rule": "grid"}
+        >>> options["rule"]
+        'grid'
+    """
