@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -308,6 +309,13 @@ def test_what_a_column_cannot_say(tmp_path: Path) -> None:
         assert data.load(
             str(write("set", ["test", "", "test"])), "test"
         ).labels.tolist() == [0, 2]
+    frame = pd.DataFrame(
+        {"a": [0.0, 1.0, 2.0], "label": [0, 1, 2], "split": ["test", None, "test"]}
+    )
+    with pytest.warns(
+        Note, match="left out 1 row without a split, the first of them row 2"
+    ):
+        assert data.load(frame, "test").labels.tolist() == [0, 2]
     # It may be the labels, which nobody can know.
     (tmp_path / "mine.csv").write_text("path,stage\n0.png,early\n1.png,late\n")
     refuses(("path, stage", "--label-column"), tmp_path / "mine.csv", "test")
@@ -321,6 +329,54 @@ def test_what_a_column_cannot_say(tmp_path: Path) -> None:
     )
     assert not data.load(str(tmp_path / "mine.csv"), "test").labelled
     assert data.load(str(tmp_path / "mine.csv"), "train").spec.classes == ("ant", "cat")
+
+
+def test_splits_in_columns_that_are_not_called_so(tmp_path: Path) -> None:
+    for k in range(4):
+        (tmp_path / f"{k}.png").write_bytes(png(PIXELS["test"][0]))
+    columns = {
+        "is_training_img": ["1", "1", "0", "0"],
+        "isTest": ["False", "False", "True", "True"],
+        "mode": ["train", "train", "test", "test"],
+    }
+    for column, cells in columns.items():
+        rows = [f"{k}.png,{k},{cell}" for k, cell in enumerate(cells)]
+        (tmp_path / "mine.csv").write_text("\n".join([f"path,label,{column}", *rows]))
+        frame = pd.DataFrame({"a": [0.0, 1, 2, 3], "label": range(4), column: cells})
+        for source in (str(tmp_path / "mine.csv"), frame):
+            assert data.load(source, "test").labels.tolist() == [2, 3], column
+            assert data.load(source, "train").labels.tolist() == [0, 1], column
+    # Whether a row is valid, or of which kind a vehicle is, says nothing of splits.
+    for column, cells in {"is_valid": [1, 0, 1, 0], "is_train": [1, 2, 3, 4]}.items():
+        frame = pd.DataFrame({"a": [0.0, 1, 2, 3], "label": range(4), column: cells})
+        assert data.load(frame, "test").spec.columns == ("a", column)
+    (tmp_path / "mine.csv").write_text(
+        "path,label,vehicle\n0.png,0,train\n1.png,1,bus\n"
+    )
+    assert len(data.load(str(tmp_path / "mine.csv"), "test")) == 2
+
+
+def test_folders_of_splits_with_another_word(tmp_path: Path) -> None:
+    for number, (train, test) in enumerate(
+        (("seg_train", "seg_test"), ("1_train", "2_test"), ("DogsTrain", "DogsVal"))
+    ):
+        folder = tmp_path / str(number)
+        write_folder(
+            folder,
+            PIXELS["train"],
+            [f"{train}/a", f"{train}/b", f"{test}/a", f"{test}/b"],
+        )
+        images = data.load(str(folder), "test")
+        assert (len(images), images.spec.classes) == (2, ("a", "b"))
+    write_folder(
+        tmp_path / "places",
+        PIXELS["train"],
+        ["train_station", "train_station", "test_tube", "test_tube"],
+    )
+    assert data.load(str(tmp_path / "places"), "test").spec.classes == (
+        "test_tube",
+        "train_station",
+    )
 
 
 def test_large_parquet_files_are_split_alike(

@@ -17,7 +17,7 @@ from randsmooth.data.images import Request, TensorImages
 from randsmooth.data.labels import IMAGE_NAMES, NUMBER, ColumnNames, Where
 from randsmooth.data.lists import DELIMITERS, read_rows, rows_of
 from randsmooth.data.notes import tell
-from randsmooth.data.splits import chosen, rows_of_splits, saying, split_column
+from randsmooth.data.splits import chosen, rows_of_splits, saying, split_column, telling
 from randsmooth.data.walking import SUFFIXES
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
@@ -127,6 +127,16 @@ def from_table(
         label = request.columns.label_among(
             [each for each in names if each not in said], name
         )
+    if not said:
+        texts = [
+            each
+            for each in names
+            if each != label
+            and names.count(each) == 1
+            and frame[each].dtype.kind == "O"
+        ]
+        cells = {each: frame[each].tolist() for each in texts}
+        said = telling(cells)
     kept = np.array([each != label and each not in said for each in names])
     x = frame.loc[:, kept]
     held = tuple(

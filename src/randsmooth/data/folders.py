@@ -22,7 +22,7 @@ from randsmooth.data.lists import SUFFIXES as LISTS
 from randsmooth.data.lists import List, read_list
 from randsmooth.data.notes import tell
 from randsmooth.data.registry import unknown_form
-from randsmooth.data.splits import FILLERS, WHOLE, split_in, split_of
+from randsmooth.data.splits import FILLERS, WHOLE, split_in, split_of, splits_beside
 from randsmooth.data.tables import parquet_splits, read_parquet
 from randsmooth.data.tars import read_tars, tar_splits
 from randsmooth.data.walking import LeftOut, images_below, is_system, scan
@@ -226,6 +226,9 @@ def splits_in(folder: Path) -> dict[str, list[Path]]:
         if files:
             found |= files
             break
+    if not found:
+        alike = splits_beside(each.name for each in folders)
+        found = {each.name: [each] for each in folders if each.name in alike}
     if found:
         _tell_beside(folder, found, images, folders)
     return found

@@ -11,7 +11,7 @@ import torch
 from randsmooth.data.decode import Encoded
 from randsmooth.data.labels import USUAL, ColumnNames, from_texts, no_labels
 from randsmooth.data.notes import tell
-from randsmooth.data.splits import WHOLE, rows_of_splits, saying, split_column
+from randsmooth.data.splits import WHOLE, rows_of_splits, saying, split_column, telling
 from randsmooth.data.walking import images_below
 from randsmooth.documents import parse_json, refused, shown
 from randsmooth.errors import InputError
@@ -139,6 +139,9 @@ def read_list(path: Path, columns: ColumnNames = USUAL) -> List:
     about = split_column(names, (columns.image, columns.label))
     said = saying({name: cells[name] for name in about}, str(path))
     image, label = columns.find([name for name in names if name not in said], str(path))
+    said = said or telling(
+        {name: cells[name] for name in names if name not in (image, label)}
+    )
     labels = [""] * (len(rows) - 1) if label is None else cells[label]
     splits = {WHOLE: list(range(len(labels)))}
     if said:

@@ -48,6 +48,11 @@ BOUNDARY = re.compile(
 # Columns of a table that say which split a row is of, in small letters.
 SPLIT_COLUMNS = {"set", "subset", "usage", "phase", "fold", "stage"}
 ABOUT_SPLITS = {"split", "splits", "partition"}  # words in the name of such a column
+EMPTY = {"", "none", "nan", "<na>"}  # cells that say nothing, in small letters
+# What a column such as "is_train" says of a row, in small letters.
+YES = {"1", "1.0", "true", "yes", "t", "y"}
+NO = {"0", "0.0", "false", "no", "f", "n"}
+OTHER = {"train": "test", "test": "train"}
 
 
 def _tokens(name: str) -> list[str]:
@@ -89,6 +94,29 @@ def split_in(stem: str) -> str | None:
     """
     found = {kind for token in _tokens(stem) if (kind := _kind(token))}
     return found.pop() if len(found) == 1 else None
+
+
+def splits_beside(names: Iterable[str]) -> list[str]:
+    """Return the names with a word for a split beside another word, where others have another split beside the same.
+
+    Example:
+        >>> splits_beside(["seg_train", "seg_test", "seg_pred"]), splits_beside(["train_station", "test_tube"])
+        (['seg_train', 'seg_test'], [])
+    """
+    beside = dict[tuple[str, ...], dict[str, str]]()
+    for name in names:
+        if kind := split_in(name):
+            tokens = [token.casefold() for token in _tokens(name)]
+            rest = tuple(
+                token for token in tokens if not _kind(token) and not token.isdigit()
+            )
+            beside.setdefault(rest, {})[name] = kind
+    return [
+        name
+        for kinds in beside.values()
+        if len(set(kinds.values())) > 1
+        for name in kinds
+    ]
 
 
 def array_parts(name: str, columns: Iterable[str]) -> tuple[str, str]:
@@ -193,15 +221,43 @@ def split_column(names: Iterable[str], taken: Iterable[str | None]) -> list[str]
     """Return the columns, apart from those `taken` for images and labels, whose names are about splits.
 
     Example:
-        >>> split_column(["path", "label", "split_type", "size"], ["label"])
-        ['split_type']
+        >>> split_column(["path", "label", "split_type", "size", "is_training_img"], ["label"])
+        ['split_type', 'is_training_img']
     """
     others = [name for name in names if name not in set(taken)]
     small = {name: {token.casefold() for token in _tokens(name)} for name in others}
-    return [
+    named = {
         name
         for name in others
         if small[name] & ABOUT_SPLITS or name.casefold() in SPLIT_COLUMNS
+    }
+    return [name for name in others if name in named or _asks(name)]
+
+
+def _asks(column: str) -> str | None:
+    """The split of which a column says yes or no, by its name ("is_train"). "is_valid" asks more than that."""
+    tokens = [token.casefold() for token in _tokens(column)]
+    kind = split_of("_".join(tokens[1:])) if tokens[:1] == ["is"] else None
+    return kind if kind in OTHER else None
+
+
+def telling(columns: Mapping[str, Sequence[object]]) -> list[str]:
+    """Return those of the `columns` that say splits by their cells, whatever they are called.
+
+    Each cell is a word for a split, and there are rows for training and others.
+
+    Example:
+        >>> telling({"mode": ["train", "test"], "vehicle": ["train", "bus"]})
+        ['mode']
+    """
+    kinds = {
+        name: {split_of(word) for word in _rows(name, cells)}
+        for name, cells in columns.items()
+    }
+    return [
+        name
+        for name, said in kinds.items()
+        if None not in said and "train" in said and len(said) > 1
     ]
 
 
@@ -237,7 +293,7 @@ def rows_of_splits(
     """
     found = dict[str, dict[str, list[int]]]()
     for column, cells in columns.items():
-        rows = _rows(cells)
+        rows = _rows(column, cells)
         odd = [word for word in rows if split_of(word, short=True) is None]
         if odd and (
             len(odd) < len(rows)
@@ -260,14 +316,21 @@ def rows_of_splits(
     return next(iter(found.values()), {WHOLE: list(range(total))})
 
 
-def _rows(cells: Sequence[object]) -> dict[str, list[int]]:
-    """Each text of a column -> its rows; empty cells are left out."""
+def _rows(column: str, cells: Sequence[object]) -> dict[str, list[int]]:
+    """Each text of a column -> its rows; empty cells are left out. Yes and no to a split are the names of two."""
     rows = dict[str, list[int]]()
     for row, cell in enumerate(cells):
-        text = "" if cell is None else str(cell).strip()
-        if text:
+        text = str(cell).strip()
+        if text.casefold() not in EMPTY:
             rows.setdefault(text, []).append(row)
-    return rows
+    asked = _asks(column)
+    if asked is None or not all(text.casefold() in YES | NO for text in rows):
+        return rows
+    splits = dict[str, list[int]]()
+    for text, places in rows.items():
+        word = asked if text.casefold() in YES else OTHER[asked]
+        splits[word] = sorted([*splits.get(word, []), *places])
+    return splits
 
 
 def _tell_empty(
