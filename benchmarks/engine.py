@@ -47,8 +47,9 @@ from harness import (
     ratio,
 )
 from randsmooth.certification import Engine, load_model, quantise
-from randsmooth.certification.algorithm import ESTIMATE, count_classes
+from randsmooth.certification.algorithm import ESTIMATE
 from randsmooth.certification.backends import lacks_bfloat16, make_backend, weighed
+from randsmooth.certification.scheduler import count_classes
 from randsmooth.errors import InputError
 from randsmooth.noise import Gaussian, Stream, grid_sampler
 

@@ -36,7 +36,8 @@ from randsmooth import (
     train,
 )
 from randsmooth.certification import Run
-from randsmooth.certification.algorithm import Job, Scheduler, certify_steps
+from randsmooth.certification.algorithm import certify_steps
+from randsmooth.certification.scheduler import Job, Scheduler
 from randsmooth.launch import Span, plan
 from randsmooth.noise import Gaussian
 from randsmooth.rules import make_rule

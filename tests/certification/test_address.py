@@ -11,7 +11,7 @@ import randsmooth as rs
 from certification.planes import HalfSpace, beside
 from randsmooth import SmoothedClassifier
 from randsmooth.certification import certify_soft
-from randsmooth.certification.algorithm import Job
+from randsmooth.certification.scheduler import Job
 
 SIGMA, ALPHA, N0, N = 0.5, 0.05, 51, 60
 IMAGES, SEEDS = 300, 20

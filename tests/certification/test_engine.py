@@ -20,8 +20,8 @@ from randsmooth import models
 from randsmooth.certificates import BATCH_MATTERS
 from randsmooth.certificates.settings import BLOCK, FINE
 from randsmooth.certification import Engine, SmoothedClassifier
-from randsmooth.certification.algorithm import Job, Scheduler, Steps, count_classes
 from randsmooth.certification.engine import SampleRange
+from randsmooth.certification.scheduler import Job, Scheduler, Steps, count_classes
 from randsmooth.errors import InputError, Note
 from randsmooth.noise import Stream, address_of, draw
 

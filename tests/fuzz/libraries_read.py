@@ -16,8 +16,8 @@ from torch import nn
 from fuzz.formats import inflating
 from fuzz.harness import Files, Reader, written
 from randsmooth import models
-from randsmooth.certification.algorithm import count_classes
 from randsmooth.certification.engine import Engine
+from randsmooth.certification.scheduler import count_classes
 from randsmooth.models.hub import from_transformers
 
 CLASSES = ("cat", "dog", "owl")

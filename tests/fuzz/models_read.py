@@ -14,8 +14,8 @@ from onnx import TensorProto, helper, numpy_helper
 from fuzz.formats import inflating, torch_file
 from fuzz.harness import Files, Reader, not_finite, written
 from randsmooth import data, models
-from randsmooth.certification.algorithm import count_classes
 from randsmooth.certification.engine import Engine
+from randsmooth.certification.scheduler import count_classes
 from randsmooth.cli.settings import Settings, read_config, validate
 from randsmooth.cli.verbs.certify import Certify
 from randsmooth.cli.verbs.compare import Evaluate

@@ -21,7 +21,7 @@ from randsmooth.app.image_certificate import (
 from randsmooth.app.page import write_explanation
 from randsmooth.certificates import ABSTAIN, CertificationSettings
 from randsmooth.certification import Certified, SmoothedClassifier, matched
-from randsmooth.certification.algorithm import ESTIMATE, first_samples
+from randsmooth.certification.algorithm import ESTIMATE
 from randsmooth.certification.engine import SampleRange
 from randsmooth.certification.opening import opened, reading_of, under_noise
 from randsmooth.certification.refutation import (
@@ -30,6 +30,7 @@ from randsmooth.certification.refutation import (
     make_search,
     predict_anywhere,
 )
+from randsmooth.certification.samples import first_samples
 from randsmooth.data import Images
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import settings_from

@@ -1,6 +1,4 @@
 from .accuracy import measure_accuracy as measure_accuracy
-from .algorithm import Scheduler as Scheduler
-from .algorithm import count_classes as count_classes
 from .converting import Agreement as Agreement
 from .converting import export_model as export_model
 from .converting import quantise as quantise
@@ -19,10 +17,13 @@ from .opening import under_noise as under_noise
 from .options import ImageOptions as ImageOptions
 from .options import OpeningOptions as OpeningOptions
 from .options import RunOptions as RunOptions
+from .plain import certify_one as certify_one
 from .refutation import Attacks as Attacks
 from .refutation import attack as attack
 from .run import Run as Run
 from .run import certify as certify
+from .scheduler import Scheduler as Scheduler
+from .scheduler import count_classes as count_classes
 from .smoothed import Certified as Certified
 from .smoothed import SmoothedClassifier as SmoothedClassifier
 from .smoothed import Watched as Watched

@@ -18,7 +18,6 @@ from randsmooth import data, models
 from randsmooth.attacks import Ball, Box, Holding, ball_of, noisy_logits
 from randsmooth.attacks.shared import climb, mean_cross_entropy, unit
 from randsmooth.certificates import ABSTAIN, Certificates, CertificationSettings
-from randsmooth.certification.algorithm import count_classes
 from randsmooth.certification.backends import frozen
 from randsmooth.certification.engine import EVERY, Engine
 from randsmooth.certification.header import (
@@ -28,6 +27,7 @@ from randsmooth.certification.header import (
     fingerprint,
 )
 from randsmooth.certification.run import Run
+from randsmooth.certification.scheduler import count_classes
 from randsmooth.certification.smoothed import (
     SmoothedClassifier,
     enough_to_predict,

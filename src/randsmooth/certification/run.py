@@ -34,8 +34,6 @@ from randsmooth.certificates.table import in_bytes
 from randsmooth.certification import header as headers
 from randsmooth.certification.algorithm import (
     ImageEvidence,
-    Job,
-    Scheduler,
     certify_steps,
     uniform_number,
 )
@@ -59,6 +57,7 @@ from randsmooth.certification.opening import (
     reading_of,
     words_of_noise,
 )
+from randsmooth.certification.scheduler import Job, Scheduler
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, Note, check_known

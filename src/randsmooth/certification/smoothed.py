@@ -20,19 +20,17 @@ from randsmooth.certificates import (
     CertificationSettings,
     decide,
 )
-from randsmooth.certification import algorithm
 from randsmooth.certification.algorithm import (
     PREDICT,
-    Job,
-    T,
     Until,
     certify_steps,
-    count_once,
-    results,
+    estimating,
+    selecting,
     uniforms,
 )
 from randsmooth.certification.engine import Engine, SampleRange
 from randsmooth.certification.opening import opened
+from randsmooth.certification.scheduler import Job, T, count_once, results
 from randsmooth.errors import InputError, Note
 from randsmooth.frozen_record import settings_from, whole_number
 from randsmooth.noise import address_of, fresh_seed
@@ -403,10 +401,10 @@ def watch(
     def counted(samples: SampleRange) -> Any:
         return results(engine, [Job(0, image, count_once([samples]))])[0][0]
 
-    counts0 = counted(SampleRange(algorithm.SELECT, 0, settings.n0, rule.block))
+    counts0 = counted(selecting(rule, settings.n0))
     counts, picked = np.zeros_like(counts0), int(counts0.argmax())
     while (look := rule.next_look(path)) is not None:
-        counts = counts + counted(algorithm.estimating(rule, int(counts.sum()), look))
+        counts = counts + counted(estimating(rule, int(counts.sum()), look))
         path.append(int(counts[picked]))
         evidence = Evidence.of(
             counts0[None], counts[None], paths=[np.array(path, np.int64)], u=u

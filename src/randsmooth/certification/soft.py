@@ -11,14 +11,10 @@ from torch import Tensor
 
 from randsmooth import bounds
 from randsmooth.certificates import ABSTAIN, check_budget
-from randsmooth.certification.algorithm import (
-    ESTIMATE,
-    SELECT,
-    Ints,
-    answered_samples,
-    not_finite,
-)
+from randsmooth.certification.algorithm import ESTIMATE, SELECT
 from randsmooth.certification.engine import Engine, SampleRange
+from randsmooth.certification.samples import answered_samples
+from randsmooth.certification.scheduler import Ints, not_finite
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.errors import InputError, check_known
 from randsmooth.frozen_record import whole_number

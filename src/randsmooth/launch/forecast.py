@@ -20,16 +20,13 @@ from randsmooth import data, models
 from randsmooth.bounds import finite_mean_interval
 from randsmooth.certificates import CertificationSettings, rule_of
 from randsmooth.certification.algorithm import (
-    SELECT,
-    Ints,
-    Job,
-    Scheduler,
-    Steps,
-    came_out,
     estimating,
+    selecting,
+    times_of,
+    times_of_any,
 )
-from randsmooth.certification.engine import SampleRange
 from randsmooth.certification.run import Run
+from randsmooth.certification.scheduler import Ints, Job, Scheduler, Steps
 from randsmooth.errors import InputError
 from randsmooth.extras import versions
 from randsmooth.launch.chains import Step
@@ -295,10 +292,11 @@ class PilotImage:
     @property
     def successes(self) -> int:
         """How often the class whose probability is bounded came out."""
-        return came_out(
-            self.counts,
-            int(self.counts0.argmax()) if self.counts0.any() else self.label,
-        )
+        if self.counts0.any():
+            return times_of(int(self.counts0.argmax()))(self.counts)
+        if self.label is not None:
+            return times_of(self.label)(self.counts)
+        return times_of_any(self.counts)
 
 
 class Pilot:
@@ -404,7 +402,7 @@ class Pilot:
         """What `certify_steps` draws, until it is known how many samples that is, or time is up."""
         rule = self.rule
         if self.n0:
-            (image.counts0,) = yield [SampleRange(SELECT, 0, self.n0, rule.block)]
+            (image.counts0,) = yield [selecting(rule, self.n0)]
             if image.label not in (None, int(image.counts0.argmax())):
                 image.samples = self.n0
                 return image
