@@ -100,7 +100,7 @@ SAID = {  # what the header's notes say of forms in which something was done
     "a running total, then another order": "sorted by idx",
     "a run that went on in the same file": "stands again in line 4",
     "a running total that began again": "stands again in line 4",
-    "misclassified images that were not certified": "1 images (predict=-2)",
+    "misclassified images that were not certified": "1 image was misclassified and not certified (predict=-2)",
 }
 
 
@@ -190,7 +190,7 @@ REFUSED = {  # the whole text, and what the refusal names
         "from_radii",
     ),
     "empty": ("", "is empty"),
-    "commas": (text().replace("\t", ","), "It reads 'idx,label,"),
+    "commas": (text().replace("\t", ","), "commas between its columns"),
     "words above it": (
         "Namespace(N=100000)\n" + text(),
         "It reads 'Namespace(N=100000)'",
@@ -304,6 +304,23 @@ def test_labels_are_among_the_classes_of_the_data_set_that_the_path_names(
         assert f"from 0 to {last}, the classes of {dataset}" in refusal(read, path)
         if dataset in data.DATASETS:
             assert data.DATASETS[dataset].num_classes == CLASSES[dataset]
+
+
+OTHER_FILES = {
+    "web page (404)": "<!DOCTYPE html><html><title>404</title></html>\n",
+    "pointer of Git LFS": "version https://git-lfs.github.com/spec/v1\n",
+    "commas between": (HEAD + "\n" + row()).replace("\t", ","),
+    "semicolons between": (HEAD + "\n" + row()).replace("\t", ";"),
+    "spaces between": (HEAD + "\n" + row()).replace("\t", "   "),
+    "quotes around": "\t".join(f'"{name}"' for name in HEAD.split("\t")) + "\n",
+}
+
+
+def test_what_a_file_is_comes_before_the_columns_it_lacks(tmp_path: Path) -> None:
+    for cause, content in OTHER_FILES.items():
+        (tmp_path / "log.tsv").write_text(content)
+        said = refusal(read, tmp_path / "log.tsv")
+        assert cause in said and "lacks" not in said, said
 
 
 def test_what_is_no_log_takes_neither_time_nor_memory(

@@ -29,6 +29,10 @@ WORDS = [  # of an error in Python, and of the same on the command line
         "runs/sigma=0.5/a.parquet, 'n=5' and --set n=5",
         "runs/sigma=0.5/a.parquet, 'n=5' and --set n=5",
     ),
+    (
+        "line 1 reads 'Namespace(n=5, sigma=0.25)', with n=5",
+        "line 1 reads 'Namespace(n=5, sigma=0.25)', with --n 5",
+    ),
 ]
 
 

@@ -134,17 +134,21 @@ def make_command(verb: str, run: Callable[[Any], None]) -> Any:
 
 
 def worded(text: str, settings: type[Settings]) -> str:
-    """An error of the library in words of the command line; what was typed stays as it is.
+    """An error of the library in words of the command line; what was typed or is quoted stays as it is.
 
     Example:
         >>> from randsmooth.cli.verbs.certify import Certify
         >>> worded("alpha=0.001 needs n >= 10; got n=5. To go on: resume=True, or another out (--out)", Certify)
         '--alpha 0.001 needs --n >= 10; got --n 5. To go on: --resume, or another --out'
+        >>> worded("line 1 reads 'n=5, sigma=1', with n=5", Certify)
+        "line 1 reads 'n=5, sigma=1', with --n 5"
     """
     typed = " ".join(sys.argv[1:])
 
     def said(found: re.Match[str]) -> str:
         name, value, brackets = found.group("name", "value", "brackets")
+        if name is None:
+            return found[0]
         flag = as_given(name, settings).partition("/")[0]
         if brackets and not (value and brackets == flag):
             return brackets
@@ -163,8 +167,9 @@ def worded(text: str, settings: type[Settings]) -> str:
     named = rf"(?<![\w.'\"/-])(?<!--set )(?<!--model-arg )(?P<name>{names})\b"
     value = r"(?>'[^']*'|[^\s,;:()\[\]{}/'\"]*[^\s,;:()\[\]{}/'\".])(?![\w/])"
     given = rf"(?:=(?P<value>{value})|(?P<compared>(?= [<>]=? ))|(?![=\w]))"
+    quoted = r"(?<!\w)'[^'\n]*'(?!\w)"
     return re.sub(
-        rf"{named}{given}(?: \((?P<brackets>--[^()]*)\))?",
+        rf"{quoted}|{named}{given}(?: \((?P<brackets>--[^()]*)\))?",
         said,
         text.replace(" on the command line", ""),
     )

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from randsmooth.certificates.table import Floats, Ints
+from randsmooth.contents import HEAD, stands_for
 from randsmooth.documents import read_file, shown
 from randsmooth.errors import ForeignFile, InputError
 
@@ -33,6 +34,8 @@ NUMBER = re.compile(
     r"[-+]?(?:\d{1,20}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][-+]?\d{1,3})?", re.ASCII
 )
 WHOLE_CLOCK = re.compile(r".*\d:\d\d:\d\d\.\d{6}")
+# What spreadsheets and editors write between columns, in place of tabs.
+BETWEEN = {",": "commas", ";": "semicolons", " +": "spaces", r"\|": "bars"}
 # How a file begins that holds something else.
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 GZIP = b"\x1f\x8b"
@@ -72,6 +75,8 @@ def read_text(path: Path) -> str:
         InputError: it is too large, or no text in UTF-8.
     """
     content = read_file(path, MOST_BYTES)
+    if content and (instead := stands_for(content[:HEAD])):
+        raise InputError(f"{path} {instead}")
     if content.startswith(UTF_16):
         raise InputError(
             f"{path} is text in UTF-16, as spreadsheets write it: save it as UTF-8"
@@ -241,6 +246,9 @@ def _check_names(path: Path, names: Sequence[str], line: str) -> None:
             f"{path} is a result_df.csv of VERONA, which leaves out images and says no classes: "
             "take the .txt log beside it (original_idx, label, predict, radius, correct, time)"
         )
+    if cause := _not_between_tabs(line):
+        way = f"expected {', '.join(TSV_COLUMNS)}, with tabs between and without quotes"
+        raise InputError(f"{path} has {cause} in its first line: {way}")
     missing = [name for name in TSV_COLUMNS if name not in there]
     if not missing and len(there) == len(names) <= MOST_COLUMNS:
         return
@@ -250,6 +258,17 @@ def _check_names(path: Path, names: Sequence[str], line: str) -> None:
         f"A log has the columns {', '.join(TSV_COLUMNS)}, with tabs between; of class counts, "
         "`randsmooth from-counts FILE --sigma S` makes a table"
     )
+
+
+def _not_between_tabs(line: str) -> str:
+    """What stands between or around the columns of a log that are not tabs alone; empty where it is no log."""
+    if {"label", "predict"} <= set(_names(line.replace('"', ""))):
+        return "quotes around its columns" if '"' in line else ""
+    for between, words in BETWEEN.items():
+        names = re.split(between, line.replace('"', "").strip(), maxsplit=MOST_COLUMNS)
+        if {"label", "predict"} <= set(_names("\t".join(names))):
+            return f"{words} between its columns"
+    return ""
 
 
 def _check_one_radius(path: Path, line: str) -> None:

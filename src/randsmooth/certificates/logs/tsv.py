@@ -210,8 +210,9 @@ def _notes(lines: Lines, misclassified: int) -> tuple[str, ...]:
             f"a header stands again in line {places}: a run went on there, about other images"
         )
     if misclassified:
+        were = "1 image was" if misclassified == 1 else f"{misclassified:,} images were"
         notes.append(
-            f"{misclassified:,} images (predict=-2) were misclassified and not certified: they count as wrong"
+            f"{were} misclassified and not certified (predict=-2), which counts as wrong"
         )
     if lines.unread:
         notes.append(f"columns not read: {', '.join(lines.unread)}")
