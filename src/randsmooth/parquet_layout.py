@@ -364,7 +364,7 @@ def _pages(file: IO[bytes], facts: Fields, end: int) -> Iterator[Page]:
         header, length = _page_header(file, place, end)
         packed = _number(header, 3, "size of a page", end - place - length)
         place += length + packed
-        kind = header.get(1)
+        kind = _number(header, 1, "kind of a page", MOST_IN_A_PAGE)
         if kind not in HEADERS:
             continue  # as of an index: Arrow passes it over
         own, encoded = HEADERS[kind]

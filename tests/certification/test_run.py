@@ -3,6 +3,7 @@
 import itertools
 import os
 import pickle
+import warnings
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -20,9 +21,10 @@ from models.refusing import check_refusals
 from randsmooth import data, models, read
 from randsmooth.atomic import claimed
 from randsmooth.certificates import Certificates, Header
-from randsmooth.certification import Run
+from randsmooth.certification import Run, attack
 from randsmooth.certification.run import spread
 from randsmooth.data import TensorImages
+from randsmooth.errors import Note
 from randsmooth.models import Classifier
 from randsmooth.progress import Silent
 
@@ -346,3 +348,31 @@ def test_every_beginning_of_a_run_is_spread_over_all_classes() -> None:
             [(at - 1000) // 100 for at in images[:done]], minlength=10
         )
         assert of_class.max() - of_class.min() <= 2, (done, of_class)
+
+
+def test_the_table_says_which_split_was_certified(
+    model: Classifier, images: TensorImages, tmp_path: Path
+) -> None:
+    """Validation stands in for a missing test split, and is called so everywhere."""
+    pixels = (images.pixels[:200] * 255).round().to(torch.uint8).numpy()
+    labels = images.labels[:200].numpy()
+    path = tmp_path / "mine.npz"
+    arrays = {"x_train": pixels[100:], "y_train": labels[100:]}
+    np.savez(path, x_val=pixels[:100], y_val=labels[:100], **arrays)
+    ask = partial(rs.certify, model, str(path), sigma=0.5, n0=10, n=100, take=4, seed=0)
+    with pytest.warns(Note, match="no test split"):
+        table = ask(out=tmp_path / "whole.parquet")
+    assert table.header.split == "validation"
+    assert "mine.npz validation" in repr(read(tmp_path / "whole.parquet"))
+    for asked in ("test", "validation"):  # the same images, however they were asked for
+        with warnings.catch_warnings(action="ignore", category=Note):
+            again = ask(out=tmp_path / "whole.parquet", split=asked, resume=True)
+        assert same(again, table)
+    train = partial(ask, out=tmp_path / "whole.parquet", split="train", resume=True)
+    check_refusals([(train, "split: 'validation' in the file, 'train' asked for")])
+    with warnings.catch_warnings(action="ignore", category=Note):
+        parts = [ask(out=tmp_path / "a.parquet", shard=f"{k}/2") for k in (1, 2)]
+        merged = rs.certificates.merge(sorted(tmp_path.glob("a-*.parquet")))
+        found = attack(model, merged, str(path), steps=2)
+    assert {part.header.split for part in parts} == {"validation"}
+    assert merged.header.split == "validation" and set(found.idx) <= set(merged.idx)

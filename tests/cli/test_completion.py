@@ -32,6 +32,7 @@ OFFERED = {
     "train mnist --method smooth": ["smoothadv", "smoothmix"],
     "train mnist --logger ": ["tensorboard", "csv"],
     "train mnist --preset cat-rs/macer/t": ["cat-rs/macer/table1"],
+    "certify m --split ": ["train", "validation", "test"],
     "completion ": ["bash", "zsh", "fish", "powershell"],
 }
 OF_OTHERS = {

@@ -241,7 +241,8 @@ def test_validation_stands_in_for_test_and_training_never_does(
         Note, match="no test split: its validation split 'dev' is taken as test"
     ):
         path = write(tmp_path / "half", {"train": "train", "dev": "val"})
-        assert is_split(data.load(str(path), "test"), "val")
+        images = data.load(str(path), "test")
+    assert is_split(images, "val") and images.split == "validation"
     refuses(
         ("no split 'test'", "splits there: training"),
         write(tmp_path / "train", {"training": "train"}),
@@ -252,10 +253,45 @@ def test_validation_stands_in_for_test_and_training_never_does(
     assert is_split(data.load(str(path), "train"), "train")
 
 
+@pytest.mark.parametrize("write", FORMS)
+def test_validation_may_be_asked_for(tmp_path: Path, write: Any) -> None:
+    for name in ("three", "two"):
+        (tmp_path / name).mkdir()
+    path = write(tmp_path / "three", {"val": "val", "train": "train", "test": "test"})
+    for asked, split in (("validation", "val"), ("test", "test"), ("train", "train")):
+        images = data.load(str(path), asked)
+        assert is_split(images, split) and images.split == asked
+    path = write(tmp_path / "two", {"train": "train", "test": "test"})
+    refuses(
+        ("no split 'validation'", "splits there", "train", "test"), path, "validation"
+    )
+
+
+def test_what_has_no_splits_is_the_split_that_its_name_says(tmp_path: Path) -> None:
+    pixels, labels = PIXELS["val"], LABELS["val"]
+    for name, split in (("mine-val", "validation"), ("train", "train"), ("x", "test")):
+        np.savez(tmp_path / f"{name}.npz", x=pixels, y=labels)
+        write_parquet(tmp_path / f"{name}.parquet", pixels, labels)
+        for path in (tmp_path / f"{name}.npz", tmp_path / f"{name}.parquet"):
+            assert data.load(path, "test").split == split, path
+    folder = tmp_path / "photos" / "valid"
+    folder.mkdir(parents=True)
+    for k, each in enumerate(pixels):
+        (folder / f"{k}.png").write_bytes(png(each))
+    assert data.load(folder, "test").split == "validation"
+    path = write_npz(tmp_path / "photos", {"train": "train", "val": "val"})
+    (column,) = (name for name in np.load(path).files if "val" in name and "x" in name)
+    assert data.load(path, "test", image_column=column).split == "validation"
+
+
+def test_a_data_set_with_a_name_has_its_own_splits() -> None:
+    refuses(("no split 'validation' in digits", "train, test"), "digits", "validation")
+
+
 def test_a_description_says_that_validation_stands_in(tmp_path: Path) -> None:
     path = write_npz(tmp_path, {"train": "train", "val": "val"})
     with pytest.warns(Note, match="its validation split 'val' is taken as test"):
-        assert data.describe(str(path)).sizes == {"train": 4, "test": 4}
+        assert data.describe(str(path)).sizes == {"train": 4, "validation": 4}
 
 
 def test_a_data_set_of_hugging_face(tmp_path: Path) -> None:

@@ -175,7 +175,8 @@ class Run:
 
     Attributes:
         model, dataset, settings: as in `certify`.
-        split: train or test.
+        split: train, validation or test. Without a test split, the validation split is
+            taken for it, and the header says validation.
         image_column, label_column, resize, crop: as for `data.load`. Images are resized and cropped before any noise is
             added, and certificates are about the images that result; the header says how. Without resize and crop,
             data that are named are brought to size as the model's were in training, if it says how.

@@ -81,7 +81,7 @@ class ModelAndImages(Identified):
     Attributes:
         consensus: Ask the first so many models, and the others only where these disagree: another classifier than that
             of all, as soundly certified, which answers faster.
-        split: train or test.
+        split: train, validation or test; of data without a test split the validation split, which the table says.
         take: Certify this many images, evenly spread over the file. (default: all)
         skip: Certify every SKIP-th image, as the literature does. (default: all)
     """

@@ -56,7 +56,7 @@ from randsmooth.data.labels import (
     of_categories,
 )
 from randsmooth.data.registry import unknown_form
-from randsmooth.data.splits import WHOLE, array_parts, chosen
+from randsmooth.data.splits import WHOLE, array_parts, chosen, either_length
 from randsmooth.documents import refused, shown
 from randsmooth.errors import InputError
 
@@ -412,8 +412,7 @@ def read_npz(path: Path, request: Request) -> TensorImages:
         f"{path} is no .npz file of np.savez(path, x=..., y=...), or damaged"
     )
     with wrong, np.load(path, allow_pickle=False) as archive:
-        splits = _arrays(archive.files, request, path)
-        split = request.split or next(iter(splits))
+        split, splits = _arrays(archive.files, request, path)
         image, label = request.columns.find(splits[split], str(path))
         for info in archive.zip.infolist():
             check_swelling(path, info.file_size, info.compress_size)
@@ -426,7 +425,7 @@ def read_npz(path: Path, request: Request) -> TensorImages:
                 if image in arrays
             }
     images = from_arrays(
-        x, y, str(path), replace(request, split=split), source=path.name
+        x, y, str(path), replace(request, whole=split), source=path.name
     )
     sizes = {each: shape[0] for each, shape in shapes.items() if shape}
     images.spec = replace(images.spec, sizes=sizes | {split: len(images)})
@@ -435,8 +434,10 @@ def read_npz(path: Path, request: Request) -> TensorImages:
 
 def _arrays(
     names: list[str], request: Request, path: Path
-) -> dict[str, dict[str, str]]:
-    """Each split -> its arrays by their names without it: x_test and test_images are x and images of test.
+) -> tuple[str, dict[str, dict[str, str]]]:
+    """The split that is taken, and each split -> its arrays by their names without it.
+
+    Of test, x_test and test_images are x and images.
 
     An array that is named by a user brings its split with it.
     """
@@ -450,15 +451,15 @@ def _arrays(
             f"{path}: {' and '.join(map(shown, asked))} are of two splits: name arrays of one"
         )
     if words == {WHOLE}:
-        return {request.called: {name: name for name in names}}
+        return request.called, {request.called: {name: name for name in names}}
     if words:
+        word = words.pop()
+        split = either_length(word) or request.called
         others = {
-            column: name
-            for column, name in groups[words.pop()].items()
-            if name not in asked
+            column: name for column, name in groups[word].items() if name not in asked
         }
-        return {request.called: others | {name: name for name in asked}}
-    return chosen(groups, request.split, path)
+        return split, {split: others | {name: name for name in asked}}
+    return chosen(groups, request.split, path, whole=request.called)
 
 
 def _by_split(names: list[str], path: Path) -> dict[str, dict[str, str]]:

@@ -164,10 +164,9 @@ def from_table(
     images = TensorImages(whole, found.split, found.pixels, found.labels, found.device)
     if not said:
         return images
-    rows = chosen(
+    split, rows = chosen(
         rows_of_splits({each: cells[each] for each in said}, name), request.split, name
     )
-    split = request.split or next(iter(rows))
     part = images.subset(torch.tensor(rows[split]))
     spec = replace(whole, sizes={each: len(of) for each, of in rows.items()})
     return TensorImages(spec, split, part.pixels, part.labels, part.device)

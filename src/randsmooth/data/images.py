@@ -96,7 +96,7 @@ class Images(ABC):
 
     Attributes:
         spec: the data set.
-        split: "train" or "test".
+        split: "train", "validation" or "test".
         labels: (N,) int64, on the CPU; -1 throughout where the images have none.
         device: where batches are.
         streams: whether images are decoded when they are asked for, instead of being held in memory.
@@ -328,7 +328,12 @@ class StreamedImages(Images):
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of a data set: the arguments of `data.load`. A split None is "train", or the one there is."""
+    """What is asked of a data set: the arguments of `data.load`, and what its name says.
+
+    Attributes:
+        split: which is asked for; None: "train", or the one there is.
+        whole: the split that the name of a folder or file says, which has no other.
+    """
 
     split: str | None
     columns: ColumnNames = USUAL
@@ -336,11 +341,12 @@ class Request:
     device: Device = "cpu"
     stream: bool = False
     categories: bool = False
+    whole: str | None = None
 
     @property
     def called(self) -> str:
         """What a data set without splits is taken for."""
-        return self.split or "train"
+        return self.whole or self.split or "train"
 
 
 def numbered(labels: Tensor) -> tuple[str, ...]:

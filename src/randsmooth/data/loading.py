@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from torch import Tensor
 from randsmooth.contents import check_itself
 from randsmooth.data.arrays import Items, fitted, from_items, from_object, read_npz
 from randsmooth.data.dataset_spec import (
-    SPLITS,
     DatasetSpec,
     Fit,
     Size,
@@ -50,7 +50,7 @@ from randsmooth.data.registry import (
     shards,
 )
 from randsmooth.data.saved_to_disk import Rows, from_disk, is_saved
-from randsmooth.data.splits import chosen, split_in, split_of
+from randsmooth.data.splits import ASKED, chosen, split_in, split_of, split_of_path
 from randsmooth.data.tables import (
     from_hub,
     from_rows,
@@ -90,7 +90,10 @@ def load(
             arrays or tensors (x, y) or x alone; a torch Dataset or DataLoader; a `datasets` Dataset or DatasetDict; a
             DataFrame of numbers. Arrays and items that are no images, such as (N, d) or (N, C, T), are features of any
             scale.
-        split: "train" or "test". What has no splits is the split that is asked for.
+        split: "train", "validation" or "test". Where there is no test split, the
+            validation split is taken for it, which the images say (`Images.split`). What
+            has no splits is what its name says, such as "val" of a folder, or else what
+            is asked for.
         device: where batches are to be.
         image_column, label_column: the columns, arrays or extensions that hold the images and the labels, where their
             names are not the usual ones; label_column="none" says that there are no labels.
@@ -114,7 +117,7 @@ def load(
         >>> load(x, "test").labelled
         False
     """
-    check_known("split", SPLITS, split)
+    check_known("split", ASKED, split)
     columns, fit = ColumnNames(image_column, label_column), Fit.of(resize, crop)
     return _loaded(dataset, Request(split, columns, fit, device, stream, categories))
 
@@ -175,6 +178,8 @@ def _loaded(dataset: Any, request: Request) -> Images:
 
 
 def _from_path(path: Path, request: Request) -> Images:
+    """A split of a folder or file, which may be one by its own name."""
+    request = replace(request, whole=split_of_path(path.resolve()))
     if path.is_dir() and is_saved(path):
         return _from_datasets(from_disk(path), request, path.resolve().name)
     check_itself(path)
@@ -182,32 +187,32 @@ def _from_path(path: Path, request: Request) -> Images:
         return read_npz(path, request)
     if not path.is_dir() and is_feature_table(path, request.columns):
         return read_feature_table(path, request)
-    splits = _splits(path, request)
+    split, splits = _splits(path, request)
     _number_alike(splits, path)
     name = path.resolve().name if path.is_dir() else path.name
-    split = request.split or next(iter(splits))
     return _images(infer(name, splits, request.fit), split, splits[split], request)
 
 
-def _splits(path: Path, request: Request) -> dict[str, Encoded]:
-    """The splits of a folder or file, or the split that one without splits is taken for."""
+def _splits(path: Path, request: Request) -> tuple[str, dict[str, Encoded]]:
+    """The split of a folder or file that is taken, and the splits there are."""
     columns, kind = request.columns, path.suffix.lower()
+    choose = partial(chosen, asked=request.split, source=path, whole=request.called)
     if path.is_dir():
         found = splits_in(path)
         if not found:
-            return chosen(open_whole(path, columns), request.split, path)
-        files = chosen(found, request.split, path, split_in)
-        return {
-            split: open_files(each, files.get("train", []), columns)
-            for split, each in files.items()
+            return choose(open_whole(path, columns))
+        taken, files = chosen(found, request.split, path, split_in)
+        train = files.get("train", [])
+        return taken, {
+            split: open_files(each, train, columns) for split, each in files.items()
         }
     if kind == ".tar":
-        return chosen(tar_splits(shards(path), columns), request.split, path)
+        return choose(tar_splits(shards(path), columns))
     if kind == ".parquet":
-        return chosen(parquet_splits([path], columns), request.split, path)
+        return choose(parquet_splits([path], columns))
     listed = read_list(path, columns)
-    rows = chosen(listed.splits, request.split, path)
-    return {split: listed.images(each) for split, each in rows.items()}
+    taken, rows = choose(listed.splits)
+    return taken, {split: listed.images(each) for split, each in rows.items()}
 
 
 def _number_alike(splits: Mapping[str, Encoded], path: Path) -> None:
@@ -256,19 +261,19 @@ def _from_datasets(source: Any, request: Request, folder: str | None = None) -> 
     ):  # such as streamed ones
         return from_object(source, request)
     if isinstance(source, dict):
-        splits = chosen(
+        split, splits = chosen(
             source,
             request.split,
             f"the DatasetDict of {', '.join(map(str, source))}",
             split_of,
         )
     else:
-        splits = chosen(
+        split, splits = chosen(
             splits_of_rows(source, request.columns),
             request.split,
             folder or "the datasets.Dataset",
+            whole=request.called,
         )
-    split = request.split or next(iter(splits))
     taken = splits[split]
     own = taken.info.dataset_name or taken.info.builder_name
     name = (
@@ -278,7 +283,7 @@ def _from_datasets(source: Any, request: Request, folder: str | None = None) -> 
         if own
         else "a datasets.Dataset"
     )
-    items = replace(request, split=split)
+    items = replace(request, whole=split)
     if taken.format["type"] != "custom":  # which gives other items than it stores
         image, label = request.columns.find(taken.features, name)
         if holds_files(taken.features[image]):
@@ -323,6 +328,9 @@ def _named(name: str, request: Request) -> Images:
             f"{name} has known columns: leave image_column and label_column out"
         )
     split, spec = request.called, refitted(DATASETS[name], request.fit)
+    if split not in spec.files:
+        there = ", ".join(spec.files)
+        raise InputError(f"no split {split!r} in {name}; splits there: {there}")
     if spec.read is not None:
         x, y = spec.read(split)
         pixels = torch.from_numpy(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
 from randsmooth.data.notes import tell
@@ -23,8 +24,14 @@ WORDS = {
 SHORT_WORDS = {"tr": "train", "va": "validation", "te": "test"}
 KINDS = {word: kind for kind, words in WORDS.items() for word in words}
 
-# The kinds that are taken for each of our splits, the first that is there. Training data never stand in.
-RANKS = {"train": ("train",), "test": ("test", "validation")}
+# The kinds that are taken for each split that may be asked for, the first that is there.
+# Training data never stand in.
+RANKS = {
+    "train": ("train",),
+    "test": ("test", "validation"),
+    "validation": ("validation",),
+}
+ASKED = tuple(RANKS)
 
 # What is said beside the word for a split, as in "training_set" and "val2017".
 FILLERS = {
@@ -119,6 +126,16 @@ def splits_beside(names: Iterable[str]) -> list[str]:
     ]
 
 
+def split_of_path(path: Path) -> str | None:
+    """Return the kind of split that a folder or file says by its own name; None: none.
+
+    Example:
+        >>> split_of_path(Path("photos/val")), split_of_path(Path("digits-train.npz"))
+        ('validation', 'train')
+    """
+    return split_of(path.name) if path.is_dir() else split_in(path.stem)
+
+
 def array_parts(name: str, columns: Iterable[str]) -> tuple[str, str]:
     """Return the word for a split in the name of an array, and the name without it.
 
@@ -165,29 +182,33 @@ def chosen(
     asked: str | None,
     source: object,
     kind: Kind = either_length,
-) -> dict[str, T]:
-    """Return "train" and "test" -> what there is of them, the split `asked` for among them.
+    whole: str | None = None,
+) -> tuple[str, dict[str, T]]:
+    """Return which split is taken, and what there is of it and of those to train and test.
 
-    A validation split stands in where there is no test split, with a `Note`.
+    A validation split stands in where there is no test split, with a `Note`. It is
+    called validation all the same.
 
     Args:
         found: the data's own name of each split -> what there is of it; WHOLE alone: the data have no splits.
-        asked: "train" or "test"; None: the training split, or else what there is.
+        asked: one of ASKED; None: the training split, or else what there is.
         source: names the data in errors.
         kind: tells "train", "validation" or "test" from a name.
+        whole: what data without splits are; None: what is asked for.
 
     Raises:
         InputError: the split is not there, or two are called so.
 
     Example:
         >>> chosen({"Training": 1, "Testing": 2}, "test", "photos")
-        {'train': 1, 'test': 2}
+        ('test', {'train': 1, 'test': 2})
         >>> chosen({"test": 1, "testing": 2}, "test", "photos")
         Traceback (most recent call last):
         randsmooth.errors.InputError: photos has several splits for test: test, testing; keep one of them, ...
     """
     if set(found) == {WHOLE}:
-        return {asked or "train": found[WHOLE]}
+        called = whole or asked or "train"
+        return called, {called: found[WHOLE]}
     names = {split: _names(found, split, kind) for split in RANKS}
     wanted = asked or next((split for split in names if names[split]), "train")
     if not names[wanted]:
@@ -201,12 +222,15 @@ def chosen(
         raise InputError(
             f"{shown(source)} has several splits for {wanted}: {several}; {way}"
         )
-    taken = names["test"][0] if len(names["test"]) == 1 else ""
-    if asked != "train" and kind(taken) == "validation":
+    (name,) = names[wanted]
+    stands_in = names["test"][0] if len(names["test"]) == 1 else ""
+    if asked in (None, "test") and kind(stands_in) == "validation":
         tell(
-            f"{shown(source)} has no test split: its validation split {shown(taken)!r} is taken as test"
+            f"{shown(source)} has no test split: its validation split {shown(stands_in)!r} is taken as test"
         )
-    return {split: found[own[0]] for split, own in names.items() if len(own) == 1}
+    opened = [names[split] for split in ("train", "test", wanted)]
+    parts = {str(kind(own[0])): found[own[0]] for own in opened if len(own) == 1}
+    return str(kind(name)), parts
 
 
 def _names(found: Iterable[str], split: str, kind: Kind) -> list[str]:

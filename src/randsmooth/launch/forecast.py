@@ -203,7 +203,10 @@ def _samples(step: Step, recipe: Recipe) -> int:
     spec = data.describe(
         str(options.get("dataset") or recipe.dataset), **recipe.reading
     )
-    total = spec.sizes[str(options.get("split", "test"))]
+    split = str(options.get("split", "test"))
+    total = (
+        spec.sizes.get(split) or spec.sizes["validation"]
+    )  # which stands in for test
     images = options.get("take") or math.ceil(total / (options.get("skip") or 1))
     return int(
         images * sum(int(options.get(key, usual[key].default)) for key in ("n0", "n"))

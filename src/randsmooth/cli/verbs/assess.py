@@ -50,7 +50,7 @@ class Assess(Answered, Identified):
             of the model's training; of features 0.1std,0.25std,0.5std,1std, deviations of each)
         radius: The change that matters to you, in units of pixels in [0, 1], of features in standard deviations of
             each: the noise is chosen by the mean certified accuracy up to there.
-        split: train or test.
+        split: train, validation or test; of data without a test split the validation split, which the page says.
         take: Certify this many images, evenly spread, two thirds of all at most; others choose the noise.
         n: Samples of each. (default: 200 to 10,000, as many as take half a minute, or three if --radius needs more)
         out: Folder for the page, its figure and the certificates. (default: MODEL-assessment)

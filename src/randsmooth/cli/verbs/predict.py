@@ -217,7 +217,7 @@ class Explain(Answered, OneClassifier):
 
     Attributes:
         image: Image file, or DATASET:INDEX for one of a data set, such as digits:17.
-        split: The split that DATASET:INDEX is from: train or test.
+        split: The split that DATASET:INDEX is from: train, validation or test; without a test split validation.
         out: The HTML page to write; it works offline.
         certificate: Also write the counts as a certificate, a Parquet file of one row.
         no_attack: Do not attack the certificate, which takes some 20,000 answers.
@@ -251,7 +251,7 @@ def explain(settings: Explain) -> None:
         model = base_classifier(
             settings.model, settings.model_arg, settings.denoiser, settings.sigma
         )
-        explained = _explained(model, settings)
+        explained, split = _explained(model, settings)
         seed = explained.certified.seed
         given = words_of(
             "explain",
@@ -265,7 +265,7 @@ def explain(settings: Explain) -> None:
         app.write_explanation(explained, settings.out, command=command)
         if settings.certificate is not None:
             certificates.write_parquet(
-                _table(explained, settings), settings.certificate
+                _table(explained, settings, split), settings.certificate
             )
     written, radius = [*map(str, wanted)], explained.radius
     names, y = dict(enumerate(explained.classes)), explained.label
@@ -332,8 +332,10 @@ def check_index(text: str, split: str, count: int | None) -> None:
 
 def found_image(
     model: models.BaseClassifier, settings: Explain, noise: Noise
-) -> tuple[Tensor, dict[str, Any]]:
-    """The image (C, H, W) that is named, as the model takes it; and its name, its label and the classes there are.
+) -> tuple[Tensor, dict[str, Any], str | None]:
+    """The image (C, H, W) that is named, as the model takes it; and what is known of it.
+
+    That are its name, its label and the classes there are, and the split of a data set.
 
     Raises:
         InputError: there is none, or it is of another shape or other classes than the model takes under `noise`.
@@ -348,7 +350,8 @@ def found_image(
             raise InputError(
                 f"{settings.image} holds {1 + len(others)} images: name one, such as {settings.image}:0"
             )
-        return x, {"name": name, "classes": () if spec.open_ended else spec.classes}
+        classes = () if spec.open_ended else spec.classes
+        return x, {"name": name, "classes": classes}, None
     dataset, index = named
     how_read = certification.reading_of(model, dataset, settings.reading())
     images = data.load(dataset, settings.split, stream=True, **how_read)
@@ -356,16 +359,20 @@ def found_image(
     model, images = certification.matched(model, images, noise)
     (x,), (label,) = images.batch(torch.tensor([index]))
     classes = () if images.spec.open_ended else images.spec.classes
-    return x, {
+    known = {
         "name": settings.image,
         "classes": classes,
         "label": int(label) if images.labelled else None,
     }
+    return x, known, images.split
 
 
-def _explained(model: models.BaseClassifier, settings: Explain) -> app.Explanation:
+def _explained(
+    model: models.BaseClassifier, settings: Explain
+) -> tuple[app.Explanation, str | None]:
+    """The explanation, and the split of the image, if it is of a data set."""
     asked = completed(settings.asked(), settings, model)
-    x, known = found_image(model, settings, asked.smoothing)
+    x, known, split = found_image(model, settings, asked.smoothing)
     training: Any = False if settings.no_training else None
     if settings.dataset is not None and not settings.no_training:
         how_read = certification.reading_of(model, settings.dataset, settings.reading())
@@ -375,10 +382,13 @@ def _explained(model: models.BaseClassifier, settings: Explain) -> app.Explanati
         | settings.model_dump(include={"device", "num_classes"})
         | {"attack": not settings.no_attack}
     )
-    return app.explain(model, x, asked, training=training, **how, progress=console)
+    explained = app.explain(model, x, asked, training=training, **how, progress=console)
+    return explained, split
 
 
-def _table(explained: app.Explanation, settings: Explain) -> certificates.Certificates:
+def _table(
+    explained: app.Explanation, settings: Explain, split: str | None
+) -> certificates.Certificates:
     """The counts as a table of one row: the same noise on the same pixels gives them again."""
     certified, images = explained.certified, explained.image[None]
     labelled = images if explained.label is None else (images, [explained.label])
@@ -391,9 +401,7 @@ def _table(explained: app.Explanation, settings: Explain) -> certificates.Certif
     ).renamed(explained.name)
     if (named := in_dataset(settings.image)) is None:
         return table
-    header = table.header.replace(
-        dataset=named[0], split=settings.split, selection=None
-    )
+    header = table.header.replace(dataset=named[0], split=split, selection=None)
     return replace(table, header=header, idx=np.array([named[1]]))
 
 
