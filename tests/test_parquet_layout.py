@@ -151,6 +151,9 @@ def test_a_page_beyond_its_column_or_its_count() -> None:
     more = content[:first] + number(ROWS + 1) + content[first + len(number(ROWS)) :]
     with pytest.raises(Misstated, match=f"{ROWS + 1:,}"):
         layout_of(io.BytesIO(more))
+    assert content[4:6] == b"\x15\0"  # the kind of the first page, a number
+    with pytest.raises(Misstated, match="kind of a page"):
+        layout_of(io.BytesIO(content[:4] + b"\x19\x03" + content[6:]))
     for length in range(12, len(content), 501):
         with pytest.raises(Misstated):
             layout_of(io.BytesIO(content[:length]))

@@ -357,7 +357,7 @@ def test_the_table_says_which_split_was_certified(
     pixels = (images.pixels[:200] * 255).round().to(torch.uint8).numpy()
     labels = images.labels[:200].numpy()
     path = tmp_path / "mine.npz"
-    arrays = {"x_train": pixels[100:], "y_train": labels[100:]}
+    arrays: dict[str, Any] = {"x_train": pixels[100:], "y_train": labels[100:]}
     np.savez(path, x_val=pixels[:100], y_val=labels[:100], **arrays)
     ask = partial(rs.certify, model, str(path), sigma=0.5, n0=10, n=100, take=4, seed=0)
     with pytest.warns(Note, match="no test split"):

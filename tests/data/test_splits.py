@@ -383,8 +383,8 @@ def test_splits_in_columns_that_are_not_called_so(tmp_path: Path) -> None:
             assert data.load(source, "test").labels.tolist() == [2, 3], column
             assert data.load(source, "train").labels.tolist() == [0, 1], column
     # Whether a row is valid, or of which kind a vehicle is, says nothing of splits.
-    for column, cells in {"is_valid": [1, 0, 1, 0], "is_train": [1, 2, 3, 4]}.items():
-        frame = pd.DataFrame({"a": [0.0, 1, 2, 3], "label": range(4), column: cells})
+    for column, codes in {"is_valid": [1, 0, 1, 0], "is_train": [1, 2, 3, 4]}.items():
+        frame = pd.DataFrame({"a": [0.0, 1, 2, 3], "label": range(4), column: codes})
         assert data.load(frame, "test").spec.columns == ("a", column)
     (tmp_path / "mine.csv").write_text(
         "path,label,vehicle\n0.png,0,train\n1.png,1,bus\n"
