@@ -242,4 +242,8 @@ def test_features_are_certified_under_deviations_of_the_training_split(
         "rows.npz"
         in cli("train", "rows.npz", "--method", "gaussian", "--sigma", 0.5).err
     )
-    assert "features of any scale" in cli("data", "describe", "rows.npz").out
+    said = cli("data", "describe", "rows.npz").out
+    assert "features of any scale" in said and "rows of rows.npz" in said
+    Path("mixed.csv").write_text("a,site,label\n0.5,left,0\n0.7,right,1\n")
+    said = cli.done("data", "describe", "mixed.csv").out
+    assert "2 rows of mixed.csv" in said and "site: held fixed" in said

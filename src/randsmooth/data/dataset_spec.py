@@ -312,7 +312,8 @@ def own(
 ) -> DatasetSpec:
     """The spec of a user's own data; where the classes are not `named`, a model may know more of them."""
     name = without_credentials(name)
-    words = f"{next(iter(sizes.values())):,} images of {name}"
+    what = "images" if is_image(shape) else "rows"
+    words = f"{sum(sizes.values()):,} {what} of {name}"
     known: dict[str, Any] = {
         "sizes": sizes,
         "description": words,

@@ -141,7 +141,11 @@ def describe(
         (0.2,)
     """
     request = Request(
-        None, ColumnNames(image_column, label_column), Fit.of(resize, crop), stream=True
+        None,
+        ColumnNames(image_column, label_column),
+        Fit.of(resize, crop),
+        stream=True,
+        categories=True,
     )
     if isinstance(dataset, str) and dataset in DATASETS:
         return refitted(DATASETS[dataset], request.fit)

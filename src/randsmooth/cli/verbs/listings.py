@@ -282,7 +282,7 @@ def describe(settings: Describe) -> None:
     said = {
         "name": spec.name,
         "what": spec.description,
-        "images": splits_in_words(spec.sizes),
+        "rows" if spec.features else "images": splits_in_words(spec.sizes),
         "shape": " x ".join(map(str, spec.shape)) + axes,
         "classes": f"{spec.num_classes}: {classes}"
         if classes
@@ -294,6 +294,9 @@ def describe(settings: Describe) -> None:
         "architecture": spec.arch,
         "hub": spec.hub or "not on the hub",
     }
+    if spec.held:
+        held = ", ".join(column.name for column in spec.held)
+        said["no numbers"] = f"{held}: held fixed, for a model that encodes them itself"
     lines = (
         f"{key:14} {shortened(printable(str(value)), LONG)}"
         for key, value in said.items()
