@@ -132,7 +132,10 @@ def settings_from(kind: type[T], settings: T | None, fields: Mapping[str, Any]) 
             f"settings={shown(repr(settings))} is a {type(settings).__name__}; expected {kind.__name__}(...), or the "
             "settings as keywords"
         )
-    return kind(**fields) if settings is None else settings.replace(**fields)
+    if settings is None:
+        return kind(**fields)
+    # Settings were checked when they were made, and cannot be changed.
+    return settings.replace(**fields) if fields else settings
 
 
 def sentence(error: ValidationError, kind: type[FrozenRecord]) -> str:

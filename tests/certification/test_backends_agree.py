@@ -26,7 +26,7 @@ from randsmooth.certification.backends import (
     ways,
 )
 from randsmooth.certification.backends.torch_backend import Torch, fold_batch_norm
-from randsmooth.certification.engine import WORTH
+from randsmooth.certification.engine import TRIALS_A_RUN
 from randsmooth.errors import InputError
 from randsmooth.extras import install_command
 from randsmooth.models import OnnxModel
@@ -239,7 +239,7 @@ def test_a_trial_draws_noise_and_a_short_run_has_none(
         counts = [count_classes(each, x, [("a", 3000)]) for each in (engine, alone)]
         np.testing.assert_array_equal(counts[0], counts[1])
     runs = [n for n in drawn if n != 3000]
-    assert len(runs) == 2 * (1 + ROUNDS) and WORTH * sum(runs) <= 10**7
+    assert len(runs) == 2 * (1 + ROUNDS) and TRIALS_A_RUN * sum(runs) <= 10**7
 
 
 class Shifted(Torch):

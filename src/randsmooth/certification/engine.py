@@ -12,14 +12,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial, reduce
-from typing import Any, TypeVar
+from typing import TypeVar, Unpack
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from randsmooth.certificates import CertificationSettings
+from randsmooth.certificates import CertificationOptions, CertificationSettings
 from randsmooth.certificates.settings import BLOCK, FINE, LARGE
 from randsmooth.certification.backends import (
     ROUNDS,
@@ -37,19 +37,24 @@ from randsmooth.frozen_record import settings_from
 from randsmooth.models import ForeignModel, provenance_of, with_a_class
 from randsmooth.noise import (
     Copies,
+    Noise,
     Stream,
     address_of,
     check_sigma,
     grid_sampler,
     noise_said,
 )
+from randsmooth.noise.rounded_gaussian import GridSampler
 
 A = TypeVar("A")
 B = TypeVar("B")
 
-EVERY = "certify/every"  # the samples of this name are all copies, by their numbers: none is drawn
-EACH = 2  # batches for each worker in a round of a trial
-WORTH = 10  # times as many samples as its trial takes, a run must have for one
+# The samples of this name are all copies, by their numbers: none is drawn.
+EVERY = "certify/every"
+# For each worker, in a round of a trial.
+BATCHES_A_ROUND = 2
+# A run must have so many times the samples of a trial, or it has none.
+TRIALS_A_RUN = 10
 
 # Samples and values per forward pass by default. A CPU's caches cannot hold the activations of a bigger batch.
 MOST = {"cpu": (256, 2**19), "cuda": (8192, 2**24)}
@@ -78,6 +83,29 @@ class Segment(Copies):
     start: int
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """What is known of a base classifier once it was tried out on inputs of one shape, and how it is asked.
+
+    Attributes:
+        shape: of an input, such as (C, H, W).
+        seen: the shape of a noisy copy of it.
+        workers: the threads that draw, ask and count.
+        batch: how many samples the model is asked about in one call, which is fewer only where it is called in Python.
+        size: samples that are drawn together.
+        mixes: whether images may share a batch.
+        classes: K.
+    """
+
+    shape: tuple[int, ...]
+    seen: tuple[int, ...]
+    workers: WorkerPool
+    batch: int
+    size: int
+    mixes: bool
+    classes: int
+
+
 class Engine:
     """Counts the classes that a base classifier gives to noisy copies of images.
 
@@ -94,10 +122,8 @@ class Engine:
         device: where to draw and to answer.
 
     Attributes:
-        size: samples that are drawn together; 0 before the engine is prepared.
-        batch: how many of them the model is asked about in one call, which is fewer only where it is called in Python.
-        mixes: whether images may share a batch.
-        classes: K, once it is prepared.
+        prepared: what is known once the base classifier was tried out: its size, batch, mixes, classes and workers are
+            the engine's.
         rates: samples a second of what "auto" has tried.
 
     Raises:
@@ -116,26 +142,22 @@ class Engine:
         settings: CertificationSettings | None = None,
         *,
         device: torch.device,
-        **fields: Any,
+        **fields: Unpack[CertificationOptions],
     ) -> None:
-        settings = settings_from(CertificationSettings, settings, fields)
-        self.settings, self.model, self.device = settings, model, device
-        self.seed = settings.seed or 0
+        self.settings = settings_from(CertificationSettings, settings, fields)
+        self.model = model
+        self.device = device
+        self.seed = self.settings.seed or 0
+        self.noise: Noise | GridSampler = self.settings.smoothing
+        if self.settings.sound:
+            self.noise = grid_sampler(self.settings.known_sigma)
+        # Those that the settings leave open, the usual one first.
+        self.ways = ways(model, device, self.settings.backend, self.settings.precision)
         self.rates: dict[Way, float] = {}
-        self.mixes, self.classes, self.batch, self.size = True, 0, 0, 0
-        self.noise = (
-            grid_sampler(settings.known_sigma) if settings.sound else settings.smoothing
-        )
-        self.shape: tuple[int, ...] = ()  # of an image
-        self.seen: tuple[int, ...] = ()  # of a noisy copy
-        self.workers = WorkerPool(1)
-        self.ways = ways(
-            model, device, settings.backend, settings.precision
-        )  # those left open, the usual one first
-        name, precision = self.ways[0]
-        self._backend = (
-            None if settings.chooses else make_backend(name, model, device, precision)
-        )
+        self._backend: Backend | None = None
+        self._prepared: Prepared | None = None
+        if not self.settings.chooses:
+            self._backend = self._backend_of(self.ways[0])
 
     def under(self, seed: int) -> Engine:
         """This engine as it is prepared, with the noise of another seed."""
@@ -149,6 +171,37 @@ class Engine:
         assert self._backend is not None, "prepare() first"
         return self._backend
 
+    @property
+    def prepared(self) -> Prepared:
+        """What is known since the base classifier was tried out."""
+        assert self._prepared is not None, "prepare() first"
+        return self._prepared
+
+    @property
+    def size(self) -> int:
+        """Samples that are drawn together; 0 before the engine is prepared."""
+        return 0 if self._prepared is None else self._prepared.size
+
+    @property
+    def batch(self) -> int:
+        """How many samples the model is asked about in one call."""
+        return self.prepared.batch
+
+    @property
+    def mixes(self) -> bool:
+        """Whether images may share a batch."""
+        return self.prepared.mixes
+
+    @property
+    def classes(self) -> int:
+        """K, how many classes the model answers with."""
+        return self.prepared.classes
+
+    @property
+    def workers(self) -> WorkerPool:
+        """The threads that draw, ask and count."""
+        return self.prepared.workers
+
     def prepare(self, shape: Sequence[int], samples: float = math.inf) -> Backend:
         """Make ready for inputs of `shape`, of images (C, H, W): choose the backend, and try the base classifier out.
 
@@ -160,68 +213,84 @@ class Engine:
             InputError: it refuses the shape, gives no logits, or not the same ones twice; or the batch is too small, or
                 too large for the device's memory.
         """
-        if self.shape != tuple(shape):
-            try:
-                self._fit(tuple(shape)) if self._backend is not None else self._choose(
-                    tuple(shape), samples
-                )
-            except torch.OutOfMemoryError as error:
-                batch = self._batch_for(shape)
-                way = f"give batch={batch // 2} (--batch)"
-                raise InputError(
-                    f"batches of {batch} do not fit into the memory of {self.device}: {way}"
-                ) from error
+        shape = tuple(shape)
+        if self._prepared is not None and self._prepared.shape == shape:
+            return self.backend
+        try:
+            if self._backend is None:
+                self._become_fastest(shape, samples)
+            else:
+                self._prepared = self._tried_out(shape)
+        except torch.OutOfMemoryError as error:
+            batch = self._batch_for(shape)
+            way = f"give batch={batch // 2} (--batch)"
+            raise InputError(
+                f"batches of {batch} do not fit into the memory of {self.device}: {way}"
+            ) from error
         return self.backend
 
-    def _fit(self, shape: tuple[int, ...]) -> None:
-        """Try the backend out on a batch, and be ready for inputs of `shape`.
+    def _tried_out(self, shape: tuple[int, ...]) -> Prepared:
+        """Try the backend out on a batch of inputs of `shape`.
 
         A CPU has as many workers as the backend wants: for small images one for each thread and the spare ones.
         """
         if self.settings.noise is None and is_image(shape):
-            check_sigma(self.settings.known_sigma)  # which is one of pixels
+            # The largest that is allowed is one of pixels.
+            check_sigma(self.settings.known_sigma)
         if self.settings.sound and not is_image(shape):
             raise InputError(
                 f"sound certification is of pixels k/255; inputs of shape {shape} are features"
             )
-        batch, block, backend = self._batch_for(shape), usual_block(shape), self.backend
+        backend = self.backend
+        batch = self._batch_for(shape)
+        block = usual_block(shape)
         if backend.padded and batch < block:
             raise InputError(
                 f"batch={batch} must be at least {block}, the samples that share a noise stream"
             )
-        several = (
-            self.device.type == "cpu" and backend.parallel and math.prod(shape) <= LARGE
-        )
-        backend.size, backend.workers = batch, torch.get_num_threads() if several else 1
-        self.workers = WorkerPool(backend.workers + several * backend.spare)
+
+        small = self.device.type == "cpu" and math.prod(shape) <= LARGE
+        backend.size = batch
+        backend.workers = 1
+        number = 1
+        if small and backend.parallel:
+            backend.workers = torch.get_num_threads()
+            number = backend.workers + backend.spare
+        workers = WorkerPool(number)
+
         seen = tuple(self.settings.smoothing.shape(shape))
+        try_out = partial(self._try_out, (batch, *seen))
         try:
-            (self.mixes, self.classes), *_ = self.workers.map(
-                partial(self._try_out, (batch, *seen)), [shape]
-            )
+            ((mixes, classes),) = workers.map(try_out, [shape])
         except InputError as error:
-            now, trained = (
-                self.settings.smoothing,
-                noise_said(provenance_of(self.model)),
-            )
-            sees = {
-                noise.text: tuple(noise.shape(shape))
-                for noise in (now, trained)
-                if noise is not None
-            }
-            if {*sees.values()} == {shape}:
-                raise
-            said = ", ".join(f"{each} under {text}" for text, each in sees.items())
-            way = f"certify under the noise that it was trained under, or train one with --noise {now.text}"
-            raise InputError(
-                f"{error} Of an image {shape} a network sees {said}: {way}"
-            ) from error
-        self.batch, self.size, self.shape, self.seen = (
-            batch,
-            max(batch, block),
-            shape,
-            seen,
+            raise self._refusal_by_noise(error, shape) from error
+        return Prepared(
+            shape=shape,
+            seen=seen,
+            workers=workers,
+            batch=batch,
+            size=max(batch, block),
+            mixes=mixes,
+            classes=classes,
         )
+
+    def _refusal_by_noise(
+        self, error: InputError, shape: tuple[int, ...]
+    ) -> InputError:
+        """Return `error`, and why, where the noise shows a network other inputs than its training did."""
+        now = self.settings.smoothing
+        sees = {now.text: tuple(now.shape(shape))}
+        trained = noise_said(provenance_of(self.model))
+        if trained is not None:
+            sees[trained.text] = tuple(trained.shape(shape))
+        if {*sees.values()} == {shape}:
+            return error
+        shapes = ", ".join(f"{seen} under {noise}" for noise, seen in sees.items())
+        way = f"certify under the noise that it was trained under, or train one with --noise {now.text}"
+        return InputError(f"{error} Of an image {shape} a network sees {shapes}: {way}")
+
+    def _backend_of(self, way: Way) -> Backend:
+        return make_backend(way.backend, self.model, self.device, way.precision)
 
     def _batch_for(self, shape: Sequence[int]) -> int:
         """Samples a batch: as the settings or its device want it."""
@@ -231,65 +300,52 @@ class Engine:
     def _try_out(
         self, batch: tuple[int, ...], shape: tuple[int, ...]
     ) -> tuple[bool, int]:
-        """Whether the rows of a `batch` stand alone, and how many classes there are."""
-        trial, images = torch.empty(batch, device=self.device), made_up(shape)
-        for place, (image, part) in enumerate(
-            zip(images, trial.tensor_split(len(images)), strict=True)
-        ):
-            self.settings.smoothing.draw(
-                part, image.to(self.device), Stream(self.seed, "try out").at(place)
-            )
+        """Return whether the rows of a `batch` stand alone, and how many classes there are."""
+        trial = torch.empty(batch, device=self.device)
+        images = made_up(shape)
+        parts = trial.tensor_split(len(images))
+        for place, (image, part) in enumerate(zip(images, parts, strict=True)):
+            stream = Stream(self.seed, "try out").at(place)
+            self.settings.smoothing.draw(part, image.to(self.device), stream)
         logits = check_repeats(self.backend, trial)
         return rows_stand_alone(self.backend, trial, logits), logits.shape[1]
 
-    def _choose(self, shape: tuple[int, ...], samples: float) -> None:
-        """Become the engine of the way that counts fastest; of the usual one where a trial does not pay."""
+    def _become_fastest(self, shape: tuple[int, ...], samples: float) -> None:
+        """Take the backend that counts fastest; the usual one where a trial does not pay."""
         usual, *others = self.ways
-        engines = {usual: self._in(usual, shape)}
-        if samples >= WORTH * engines[usual]._round * (1 + ROUNDS) * (1 + len(others)):
+        engines = {usual: self._tried_in(usual, shape)}
+        trial_samples = engines[usual]._round * (1 + ROUNDS) * (1 + len(others))
+        if samples >= TRIALS_A_RUN * trial_samples:
             for way in others:
-                with suppress(InputError):  # it cannot run this model
-                    engines[way] = self._in(way, shape)
+                # It may be one that cannot run this model.
+                with suppress(InputError):
+                    engines[way] = self._tried_in(way, shape)
         best = usual
         if len(engines) > 1:
-            best, self.rates = fastest(
-                {way: each.samples_a_second for way, each in engines.items()}
-            )
-        for name in (
-            "_backend",
-            "workers",
-            "mixes",
-            "classes",
-            "batch",
-            "size",
-            "shape",
-            "seen",
-        ):
-            setattr(self, name, getattr(engines[best], name))
+            trials = {way: engine.samples_a_second for way, engine in engines.items()}
+            best, self.rates = fastest(trials)
+        self._backend = engines[best].backend
+        self._prepared = engines[best].prepared
 
-    def _in(self, way: Way, shape: tuple[int, ...]) -> Engine:
-        """The engine of one way to count, ready for images of `shape`."""
-        engine = Engine(
-            self.model, self.settings.replace(**way._asdict()), device=self.device
-        )
-        engine._fit(shape)
+    def _tried_in(self, way: Way, shape: tuple[int, ...]) -> Engine:
+        """Return the engine of one way to count, ready for images of `shape`."""
+        settings = self.settings.replace(backend=way.backend, precision=way.precision)
+        engine = Engine(self.model, settings, device=self.device)
+        engine._prepared = engine._tried_out(shape)
         return engine
 
     @property
     def _round(self) -> int:
         """Samples of a round of a trial."""
-        return EACH * self.backend.workers * self.size
+        return BATCHES_A_ROUND * self.backend.workers * self.size
 
     def samples_a_second(self) -> float:
         """How many samples of a grey image are drawn, answered and counted a second, in one round."""
-        grey = torch.full(self.shape, 128 / 255, device=self.device)
-        asked = segments(
-            0, grey, Stream(self.seed, "trial"), SampleRange("trial", 0, self._round)
-        )
-        batches, start = (
-            packed(deque(asked), self.size, mix=self.mixes),
-            time.perf_counter(),
-        )
+        grey = torch.full(self.prepared.shape, 128 / 255, device=self.device)
+        samples = SampleRange("trial", 0, self._round)
+        queue = deque(segments(0, grey, Stream(self.seed, "trial"), samples))
+        batches = packed(queue, self.size, mix=self.mixes)
+        start = time.perf_counter()
         self.count(batches, [0])
         return self._round / (time.perf_counter() - start)
 
@@ -308,7 +364,7 @@ class Engine:
         Args:
             images: as many (C, H, W) in [0, 1] as a batch has rows, or fewer; of the shape that is prepared.
         """
-        noisy = torch.empty(self.batch, *self.seen)
+        noisy = torch.empty(self.batch, *self.prepared.seen)
         for x, out in zip(images, noisy.tensor_split(len(images)), strict=True):
             self.noise.draw(out, x.cpu().float(), Stream(0, name).at(address_of(x)))
         return next(iter(self.workers.map(self.logits, [noisy]))).cpu()
@@ -336,22 +392,21 @@ class Engine:
         """
         rows = {slot: row for row, slot in enumerate(slots)}
         parts = self.workers.map(partial(self._counted, rows=rows), batches)
-        host: NDArray[np.int64] = (
-            reduce(torch.add, parts).view(len(slots), -1).cpu().numpy()
-        )
-        return host
+        counts = reduce(torch.add, parts).view(len(slots), -1)
+        on_host: NDArray[np.int64] = counts.cpu().numpy()
+        return on_host
 
     @torch.inference_mode()
     def _counted(self, batch: Sequence[Segment], rows: dict[int, int]) -> Tensor:
         """(len(rows) * (K + 1),) what one batch adds to the counts."""
-        (_, logits), columns = self.answered(batch), self.classes + 1
+        _, logits = self.answered(batch)
+        columns = self.classes + 1
         predicted = torch.where(
             with_a_class(logits), logits.argmax(dim=1), self.classes
         )
-        samples = [segment.samples for segment in batch]
-        row = torch.tensor([rows[segment.slot] for segment in batch]).repeat_interleave(
-            torch.tensor(samples)
-        )
+        samples = torch.tensor([segment.samples for segment in batch])
+        row_of_segment = torch.tensor([rows[segment.slot] for segment in batch])
+        row = row_of_segment.repeat_interleave(samples)
         places = row.to(self.device, non_blocking=True) * columns + predicted
         counts = torch.zeros(len(rows) * columns, dtype=torch.int64, device=self.device)
         return counts.scatter_add_(0, places, torch.ones_like(places))
@@ -363,10 +418,9 @@ class Engine:
         not fill keep older samples, or are set to zero where the rows of a batch could influence each other. Another
         one is asked about no image that is not counted.
         """
-        noisy, samples = (
-            self.workers.buffer((self.size, *self.seen), self.device),
-            sum(each.samples for each in batch),
-        )
+        shape = (self.size, *self.prepared.seen)
+        noisy = self.workers.buffer(shape, self.device)
+        samples = sum(segment.samples for segment in batch)
         drawn = noisy[:samples]
         self._draw(drawn, batch)
         if not self.backend.padded:
@@ -377,12 +431,12 @@ class Engine:
 
     def _draw(self, out: Tensor, batch: Sequence[Segment]) -> None:
         """Set `out` to the samples that `batch` names; where they are EVERY copy, to those of these numbers."""
-        if batch[0].stream.name != EVERY:  # a run draws samples, or it takes every copy
+        # A run draws samples, or it takes every copy.
+        if batch[0].stream.name != EVERY:
             self.noise.draw_together(out, batch)
             return
-        for segment, rows in zip(
-            batch, out.split([segment.samples for segment in batch]), strict=True
-        ):
+        parts = out.split([segment.samples for segment in batch])
+        for segment, rows in zip(batch, parts, strict=True):
             self.settings.smoothing.numbered(
                 rows, segment.x, segment.start, segment.stream.seed
             )
@@ -403,19 +457,17 @@ class WorkerPool:
         self._own = threading.local()
         self._pool = ThreadPoolExecutor(number) if number > 1 else None
         if self._pool is not None:
-            threads, started = torch.get_num_threads(), threading.Barrier(number)
+            threads = torch.get_num_threads()
+            started = threading.Barrier(number)
             list(self._pool.map(lambda _: _work_alone(started), range(number)))
-            torch.set_num_threads(
-                threads
-            )  # the workers' setting is theirs; this is the caller's
+            # The workers' setting is theirs; this is the caller's.
+            torch.set_num_threads(threads)
 
     def map(self, function: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
         """The results in the order of the items. After a failure no item is begun."""
-        return (
-            map(function, items)
-            if self._pool is None
-            else self._pool.map(function, items)
-        )
+        if self._pool is None:
+            return map(function, items)
+        return self._pool.map(function, items)
 
     def buffer(self, shape: tuple[int, ...], device: torch.device) -> Tensor:
         """A float32 tensor of this worker's own, as it left it; zeros at first."""
@@ -426,9 +478,11 @@ class WorkerPool:
 
 
 def _work_alone(started: threading.Barrier) -> None:
-    torch.get_num_threads()  # torch sets up a thread when it is first asked, and would undo the next line later
+    # torch sets up a thread when it is first asked, and would undo the next line later.
+    torch.get_num_threads()
     torch.set_num_threads(1)
-    started.wait()  # until every worker is there, so that each runs this once
+    # Until every worker is there, so that each runs this once.
+    started.wait()
 
 
 def usual_block(shape: Sequence[int]) -> int:
@@ -438,11 +492,10 @@ def usual_block(shape: Sequence[int]) -> int:
 
 def usual_batch(device: torch.device, shape: Sequence[int]) -> int:
     """Samples per forward pass for images of `shape`, unless a batch is given: at least one block, and whole ones."""
-    (samples, values), block = (
-        MOST["cpu" if device.type == "cpu" else "cuda"],
-        usual_block(shape),
-    )
-    return max(1, min(samples, values // math.prod(shape)) // block) * block
+    samples, values = MOST["cpu" if device.type == "cpu" else "cuda"]
+    block = usual_block(shape)
+    blocks = min(samples, values // math.prod(shape)) // block
+    return max(1, blocks) * block
 
 
 def segments(
@@ -458,15 +511,18 @@ def segments(
 
 def take_batch(queue: deque[Segment], batch: int, *, mix: bool) -> list[Segment]:
     """Take up to `batch` samples off the front of the queue; unless `mix`, only those of the first segment's slot."""
-    taken, passed, room = list[Segment](), list[Segment](), batch
+    taken = list[Segment]()
+    passed = list[Segment]()
+    room = batch
     while queue and room:
         segment = queue.popleft()
-        fits = segment.samples <= room and (
-            mix or not taken or segment.slot == taken[0].slot
-        )
-        (taken if fits else passed).append(segment)
-        room -= segment.samples if fits else 0
-        if not fits and not mix:
+        of_this_image = not taken or segment.slot == taken[0].slot
+        if segment.samples <= room and (mix or of_this_image):
+            taken.append(segment)
+            room -= segment.samples
+            continue
+        passed.append(segment)
+        if not mix:
             break
     queue.extendleft(reversed(passed))
     return taken
@@ -476,7 +532,8 @@ def packed(
     queue: deque[Segment], batch: int, *, mix: bool, flush: bool = True
 ) -> list[list[Segment]]:
     """Every full batch in the queue, taken off it; with `flush`, or where images share none, the rest too."""
-    batches, left = list[list[Segment]](), sum(segment.samples for segment in queue)
+    batches = list[list[Segment]]()
+    left = sum(segment.samples for segment in queue)
     while queue and (left >= batch or flush or not mix):
         batches.append(take_batch(queue, batch, mix=mix))
         left -= sum(segment.samples for segment in batches[-1])

@@ -26,6 +26,7 @@ IMAGES = 8  # that are made up
 MOST_CHANGED = (
     0.05  # share of answers that rounding changes where classes are nearly tied
 )
+BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
 QUANTISED = ("torch.ao.nn.quantized.", "torch.ao.nn.intrinsic.quantized.")
 
 
@@ -240,10 +241,7 @@ def check_eval_mode(model: nn.Module) -> None:
         scripted = str(
             getattr(module, "original_name", "")
         )  # of TorchScript's modules, which have no classes
-        norm = (
-            isinstance(module, nn.modules.batchnorm._BatchNorm)
-            or "BatchNorm" in scripted
-        )
+        norm = isinstance(module, BATCH_NORMS) or "BatchNorm" in scripted
         if norm and getattr(module, "running_mean", None) is None:
             said = f"{place} is a batch norm without running statistics, so that an image's answer depends on others"
             raise InputError(f"{said}: train with track_running_stats=True")
