@@ -94,6 +94,13 @@ def in_the_last_bit(self: Any, out: torch.Tensor, x: torch.Tensor, stream: Any) 
     numbers |= x > 0.25
 
 
+def in_the_marks(self: Any, out: torch.Tensor, x: torch.Tensor, stream: Any) -> None:
+    """Ablation's copies, whose marks of what is hidden have its sign."""
+    Ablation.draw(self, out, x, stream)
+    marks = out[:, -1]
+    marks.copy_(torch.where(marks == 0.0, torch.copysign(marks, x[0] + 0.0), marks))
+
+
 def global_draw(self: Any, out: torch.Tensor, x: torch.Tensor, stream: Any) -> None:
     out.copy_(x + self.sigma * torch.randn(out.shape))
 
@@ -200,6 +207,7 @@ LEAKS: list[tuple[Any, str]] = [
     (but(Ablation(3), draw=by_product), "claims radius 3 in l0|from 1 to -1"),
     (but(Ablation(3), draw=without_signs), "claims radius 3 in l0|from 0 to inf"),
     (but(Ablation(3), draw=in_the_payload), "claims radius 3 in l0|from nan to nan"),
+    (but(Ablation(3), draw=in_the_marks), "claims radius 3 in l0|from 1 to -1"),
     (but(Splitting(0.5), draw=in_the_last_bit), "in l1|the bits of|from 0 to 1"),
 ]
 

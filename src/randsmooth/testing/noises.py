@@ -39,7 +39,7 @@ def check_noise(noise: str | Noise, *, shape: Sequence[int] | None = None) -> No
     under noises that are `tight`; it does not prove that a radius is right.
 
     A noise that hides numbers, as every one does that is not `additive`, must also hide their signs, and whether they
-    are infinite or NaN: a classifier reads the bits of a copy's numbers.
+    are infinite or NaN: a classifier reads the bits of a copy's numbers, marks of what is seen among them.
 
     Args:
         noise: as on the command line, such as "uniform=0.6"; or a noise itself.
@@ -413,12 +413,12 @@ def _changed(noise: Noise, x: Tensor, after: float, radius: float) -> Tensor:
 
 
 def _numbers(noise: Noise, x: Tensor, stream: Stream) -> Tensor:
-    """(n, d) the bits of the numbers of `x` in copies of it."""
+    """(n, d) the bits of all numbers in copies of `x`, marks among them, which can tell as much."""
     copies = torch.empty(
         min(TOGETHER, NUMBERS // math.prod(noise.shape(x.shape))), *noise.shape(x.shape)
     )
     noise.draw(copies, x, stream)
-    return _bits(copies.flatten(1)[:, : x.numel()])
+    return _bits(copies.flatten(1))
 
 
 def _bits(numbers: Tensor) -> Tensor:
