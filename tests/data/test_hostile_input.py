@@ -156,7 +156,9 @@ def test_an_image_bomb_is_refused_by_its_size(tmp_path: Path, recwarn: Any) -> N
     for width, height in ((8193, 8192), (13_000, 13_000), (2**31 - 1, 2**31 - 1)):
         bomb.write_bytes(claiming(width, height))
         refuses(("image 0 (", "bomb.png", "pixel"), tmp_path)
-        assert "bomb.png" in refusal(lambda: data.read_image(bomb, spec))
+        said = refusal(lambda: data.read_image(bomb, spec))
+        assert "bomb.png is not decoded: " in said
+        assert f"than the {MOST_PIXELS:,} read" in said
     bomb.write_bytes(claiming(8193, 8192))
     assert f"8192 x 8193 pixels are more than the {MOST_PIXELS:,}" in refusal(
         lambda: data.read_image(bomb, spec)

@@ -363,6 +363,10 @@ def _image(
                 raise InputError(
                     f"{where} cannot be decoded: it is none of {', '.join(FORMATS)}"
                 ) from error
+            except Image.DecompressionBombError as error:
+                raise InputError(
+                    f"{where} is not decoded: it has more pixels than the {most:,} read"
+                ) from error
             _check_pixels(image.width, image.height, where, most)
             if image.format == "TIFF":
                 image.load()
