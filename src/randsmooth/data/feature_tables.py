@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from randsmooth.data.arrays import column_names, from_arrays
 from randsmooth.data.dataset_spec import Categories
@@ -77,7 +78,7 @@ def read_feature_table(path: Path, request: Request) -> TensorImages:
         raise InputError(
             f"{path} has no name for column {nameless[0] + 1}: write one into its first line"
         )
-    frame = pd.concat([pd.Series(_values(column)) for column in cells.values()], axis=1)
+    frame = pd.DataFrame({place: _values(column) for place, column in cells.items()})
     frame.columns = pd.Index([names[place] for place in cells])
     lines = [number for number, _ in rows]
     return from_table(
@@ -139,21 +140,15 @@ def from_table(
         said = telling(cells)
     kept = np.array([each != label and each not in said for each in names])
     x = frame.loc[:, kept]
-    held = tuple(
-        _categories(x, place)
-        for place in range(x.shape[1])
-        if x.dtypes.iloc[place].kind not in "biuf"
-    )
+    kinds = [dtype.kind for dtype in x.dtypes]
+    coded = [place for place, kind in enumerate(kinds) if kind not in "biuf"]
+    numeric = [place for place, kind in enumerate(kinds) if kind in "biuf"]
+    held = tuple(_categories(x, place) for place in coded)
     if held and not request.categories:
         raise _no_numbers(x, held[0], name, where)
     if label is not None:
         labels = frame.loc[:, [each == label for each in names]].iloc[:, 0]
     values = np.empty(x.shape)
-    numeric = [
-        place
-        for place in range(x.shape[1])
-        if place not in {each.place for each in held}
-    ]
     values[:, numeric] = x.iloc[:, numeric].to_numpy(np.float64, na_value=np.nan)
     for each in held:
         values[:, each.place] = _coded(x.iloc[:, each.place], each)
@@ -224,9 +219,12 @@ def _numbers(cells: Sequence[str]) -> list[float] | None:
         return None
 
 
-def _values(cells: Sequence[str]) -> list[int] | list[float] | list[str | None]:
-    """What the cells of a column hold: whole numbers, numbers, or texts, None where there is no value."""
+def _values(cells: Sequence[str]) -> NDArray[Any] | list[str | None]:
+    """What the cells of a column hold: whole numbers, numbers, or texts, None where there is no value.
+
+    Numbers come as an array, which a table takes a thousand of as fast as one Series.
+    """
     if all(NUMBER.fullmatch(cell) for cell in cells):
-        return [int(cell) for cell in cells]
+        return np.array([int(cell) for cell in cells])
     numbers = _numbers(cells)
-    return [cell or None for cell in cells] if numbers is None else numbers
+    return [cell or None for cell in cells] if numbers is None else np.array(numbers)
