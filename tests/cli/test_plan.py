@@ -80,6 +80,35 @@ def test_accuracy_says_what_was_measured_and_how_sure_it_is(
 
 
 @pytest.mark.usefixtures("model")
+def test_accuracy_and_assess_say_what_radii_of_features_count_in(
+    cli: Run, tmp_path: Path
+) -> None:
+    rows = ["a,b,label", *(f"{i % 7},{10 * (i % 5)},{i % 7 // 4}" for i in range(60))]
+    (tmp_path / "rows.csv").write_text("\n".join(rows))
+    (tmp_path / "rule.py").write_text(
+        "def make():\n    return lambda x: (x[:, 0] > 3.5).astype(int)\n"
+    )
+    unit = "radius in standard deviations of each feature"
+    words = ("rule.py:make", "--num-classes", "2", "--n", "100", "--identity", "a")
+    ran = cli.done(
+        "accuracy",
+        *words,
+        *("--dataset", "rows.csv", "--sigma", "0.25std"),
+        *("--radius", "0.1", "--within", "0.1", "--out", "a.parquet"),
+    )
+    assert f"r is the {unit}" in ran.out
+    table = read("a.parquet")
+    assert table.norm == "deviations" and table.header.smoothing.scale == 0.25
+    done = cli.done(
+        *("assess", words[0], "rows.csv", *words[1:], "--take", "8"),
+        *("--sigma", "0.25std", "--out", "assessed"),
+    )
+    assert f"unit        {unit}" in done.out
+    assert "σ = 0.25 standard deviations of each feature" in done.out
+    assert "gaussian-per-coordinate" not in done.out + done.err
+
+
+@pytest.mark.usefixtures("model")
 def test_what_cannot_be_is_refused(cli: Run) -> None:
     bad = {
         "plan m --seconds inf": "--seconds",

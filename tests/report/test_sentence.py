@@ -8,16 +8,25 @@ import numpy as np
 from models.refusing import refusal
 from randsmooth import metrics
 from randsmooth.certificates import Certificates, Header, from_evidence
+from randsmooth.noise import Noise
+from randsmooth.noise.gaussian_per_coordinate import InDeviations
 from randsmooth.report import what_acr_hides
+from randsmooth.report.page.comparison import sentences
+from randsmooth.report.sheet import build_sheet
 from report.conftest import Make
 
 
-def of_p_a(name: str, shares: list[float], n: int = 1000) -> Certificates:
+def of_p_a(
+    name: str, shares: list[float], n: int = 1000, noise: Noise | None = None
+) -> Certificates:
     """A two-class table of 400 images, an equal part at each of the p_A given."""
     k = np.repeat(np.rint(np.array(shares) * n).astype(np.int64), 400 // len(shares))
     counts = np.stack([k, n - k], axis=1)
     zeros = np.zeros(len(k), np.int64)
-    header, seconds = Header(sigma=0.5, n0=n, n=n, alpha=0.001), np.zeros(len(k))
+    header = Header(sigma=0.5, n0=n, n=n, alpha=0.001)
+    if noise is not None:
+        header = header.replace(sigma=None, distribution=noise.facts())
+    seconds = np.zeros(len(k))
     of: dict[str, Any] = {"counts0": counts, "counts": counts, "seconds": seconds}
     return from_evidence(header, name=name, idx=np.arange(len(k)), label=zeros, **of)
 
@@ -129,6 +138,14 @@ def test_the_figures_are_right() -> None:
         and "by up to 50.0 points" in sentence
     )
     assert "certified at r = 0 under Amplify (50.0% against 75.0%)" in sentence
+
+
+def test_a_name_keeps_its_case_and_radii_their_unit() -> None:
+    noise = InDeviations(0.25).learned([2.0, 40.0])
+    one, other = (of_p_a(name, PLAIN, noise=noise) for name in ("plain", "other"))
+    assert what_acr_hides(one, other).startswith("plain and other have the same ACR")
+    unit = "r is the radius in standard deviations of each feature."
+    assert unit in sentences(build_sheet([one, other]))
 
 
 def test_it_says_what_was_judged_together(make: Make) -> None:

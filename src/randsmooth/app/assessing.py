@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from randsmooth import data, metrics
 from randsmooth.app.explaining import TESTS, attempt
 from randsmooth.app.image_certificate import Attempts, radius_by_samples
+from randsmooth.app.page import said
 from randsmooth.certificates import (
     ABSTAIN,
     Certificates,
@@ -379,7 +380,7 @@ def assess(
     total, seconds = len(run.images), (settings.n0 + best.n) * sample + beside
     table = run.table(
         lambda title, *of: show(
-            f"{title} {best.noise.text}, {best.n:,} samples each", *of
+            f"{title} {said(best.noise)}, {best.n:,} samples each", *of
         )
     )
     if keep is not None:
@@ -434,7 +435,7 @@ def guessing(images: data.Images) -> float:
 
 def _line(tried: Candidate) -> str:
     expected = f"expected mean certified accuracy {tried.expected.value:.3f} with {tried.n:,} samples"
-    return f"{tried.noise.text}: accuracy {tried.accuracy}, {expected}"
+    return f"{said(tried.noise)}: accuracy {tried.accuracy}, {expected}"
 
 
 def _noises(

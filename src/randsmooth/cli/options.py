@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from importlib import import_module
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Secret
+from pydantic import AfterValidator, BeforeValidator, Field, Secret
 
 from randsmooth import certificates, launch, report
 from randsmooth.certificates import CertificationSettings
@@ -190,10 +190,21 @@ class Identified(Images, Model):
     identity: str | None = None
 
 
-class Noisy(Settings):
-    """The noise, as `certify` takes it."""
+SIGMA = "Standard deviation of the noise, for pixels in [0, 1]."
+SigmaNamed = Annotated[
+    float | str | None,
+    Field(union_mode="left_to_right"),
+    Given(kind=str, metavar="SIGMA|Cstd"),
+]
+"""A number, or one of standard deviations of each feature, such as 0.25std, which stays a text."""
 
-    sigma: float | None = certification_option("sigma")
+
+class Noisy(Settings):
+    """The noise on images, as `certify` takes it."""
+
+    sigma: float | None = option(
+        SIGMA + " (default: the one that the model was trained with)"
+    )
     noise: NoiseNamed = certification_option("noise")
 
 

@@ -23,7 +23,7 @@ from randsmooth.cli.output import FAILURE, note, writing
 from randsmooth.cli.settings import Argument, Given, option, words
 from randsmooth.cli.verbs.certify import suspicions
 from randsmooth.cli.what_to_certify import base_classifier, check_sources, default_out
-from randsmooth.noise import printed_radius
+from randsmooth.noise import NORMS, printed_radius
 from randsmooth.noise.gaussian import STD
 from randsmooth.progress import console
 
@@ -160,14 +160,19 @@ def assess(settings: Assess) -> None:
 
 def lines(found: app.Assessment) -> Iterator[str]:
     """The figures for a person to read."""
+    from randsmooth.app.page import said  # here, since it needs torch
+
     yield f"clean         {found.clean}"
     for each in found.candidates:
         mark = " <- taken" if each is found.chosen and len(found.candidates) > 1 else ""
-        yield f"under noise   {each.accuracy}  {each.noise.text}{mark}"
+        yield f"under noise   {each.accuracy}  {said(each.noise)}{mark}"
     most, n = found.chosen.farthest, found.chosen.n
     for r, accuracy in found.certified.items():
         few = f"-, since {n:,} samples prove at most {printed_radius(most)}"
         yield f"certified     {accuracy if r <= most else few}  at radius {r:g}"
+    yield f"  unit        {NORMS[found.table.norm].title}"
+    if found.held:
+        yield f"  held fixed  {', '.join(found.held)}"
     inside, changed = len(found.failed), len(found.changed)
     yield f"attacked      {found.attacked}"
     wrong = ", so their certificates are WRONG" if inside else ""

@@ -15,6 +15,7 @@ from randsmooth.certificates import Shard
 from randsmooth.certificates.settings import AskedPrecision, whole_of
 from randsmooth.cli.options import (
     Answered,
+    SigmaNamed,
     Slurm,
     Smoothed,
     Where,
@@ -31,7 +32,7 @@ from randsmooth.cli.what_to_certify import (
     default_out,
 )
 from randsmooth.errors import InputError, SeveralErrors
-from randsmooth.noise import round_down
+from randsmooth.noise import NORMS, round_down
 from randsmooth.progress import clock, console
 from randsmooth.urls import Place, is_url
 
@@ -357,6 +358,7 @@ class Accuracy(Answered, Where, Smoothed, ModelAndImages):
         overwrite: Discard what is in these files.
     """
 
+    sigma: SigmaNamed = certification_option("sigma")  # type: ignore[assignment]  # also of features
     radius: float
     within: float = 0.01
     n: int = certification_option("n", 100_000)
@@ -383,7 +385,8 @@ def accuracy(settings: Accuracy) -> None:
     out = settings.out or default_out(
         settings.model, settings.denoiser, f"-accuracy-{settings.radius:g}.parquet"
     )
-    model, arguments = settings.opened(settings.sigma)
+    number = settings.sigma if isinstance(settings.sigma, float) else None
+    model, arguments = settings.opened(number)
     how = settings.model_dump(
         exclude={*OF_THE_MODEL, "dataset", "ray", "dask", "format"}
     )
@@ -391,13 +394,15 @@ def accuracy(settings: Accuracy) -> None:
     measured = certification.measure_accuracy(
         model, settings.dataset, **how, progress=console
     )
+    norm = certificates.read(out).norm
     settings.answer(
-        [*_told(measured), f"certificates in {out}"], lambda: asdict(measured)
+        [*_told(measured, norm), f"certificates in {out}"],
+        lambda: asdict(measured) | {"norm": norm},
     )
 
 
-def _told(measured: metrics.MeasuredAccuracy) -> list[str]:
-    """What was measured, in sentences."""
+def _told(measured: metrics.MeasuredAccuracy, norm: str) -> list[str]:
+    """What was measured, in sentences, of radii in this norm."""
     assured = round_down(measured.assured, 3)
     each = measured.samples / measured.images
     how = f"{measured.left_open:,} images were left open, {measured.resolved:,} of them certified to the end"
@@ -405,6 +410,7 @@ def _told(measured: metrics.MeasuredAccuracy) -> list[str]:
         how = f"{measured.resolved:,} of the images, chosen by chance, were certified"
     return [
         f"{measured}, {measured.level:.0%} interval",
+        f"r is the {NORMS[norm].title}",
         f"with {measured.level:.0%} confidence at least {assured} of the images are right and robust at that radius",
         f"{measured.samples:,} samples, {each:,.0f} an image; {how}",
     ]

@@ -73,6 +73,8 @@ def sentences(sheet: Sheet) -> list[str]:
     said = [*budget_remarks(tables), *leading, *hidden]
     said += [f"By certified accuracy against {reference}, {clauses}."] * bool(clauses)
     said += [UNJUDGED] * (sheet.baseline is None)
+    if tables[0].norm in OWN_UNITS:
+        said.append(f"r is the {NORMS[tables[0].norm].title}.")
     return said + [
         f"{name} is not compared with {reference} image by image: {why}."
         for name, why in refused.items()
@@ -127,7 +129,7 @@ def what_acr_hides(
         >>> idx = np.arange(2)
         >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
         >>> print(what_acr_hides(table.renamed("a"), table.renamed("b")).split(",")[0])
-        A and b have the same ACR (0.189)
+        a and b have the same ACR (0.189)
     """
     found = compared or metrics.compare([(first, second)])[0]
     shown, curve = found.acr_shown, found.curve
@@ -151,7 +153,7 @@ def what_acr_hides(
     surprising = (
         below or above if shown == 0 else below if shown > 0 else above
     )  # ACR alone would not tell it
-    said = f"which of {a} and {b} has the higher ACR ({acr_a} and {acr_b}) cannot be told with {found.images:,} images"
+    said = f"Which of {a} and {b} has the higher ACR ({acr_a} and {acr_b}) cannot be told with {found.images:,} images"
     if shown:
         said = f"{_of(a)} ACR is {'higher' if shown > 0 else 'lower'} than {_of(b)} ({acr_a} against {acr_b})"
     elif acr_a == acr_b:
@@ -185,7 +187,7 @@ def what_acr_hides(
             else "these images do not tell the two apart"
         )
     scope = f"; compared {found.limit}" if found.limit else ""
-    return f"{said[0] if shown else said[0].upper()}{said[1:]}{scope}."
+    return f"{said}{scope}."
 
 
 def _of(name: str) -> str:
