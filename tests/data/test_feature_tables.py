@@ -74,6 +74,25 @@ def test_a_csv_of_numbers_is_the_data_frame(tmp_path: Path) -> None:
     assert not unlabelled.labelled
 
 
+def test_a_parquet_file_of_numbers_is_the_data_frame(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    for frame in (ROWS, ROWS.set_index("mass"), ROWS.iloc[::-1]):
+        frame.to_parquet(path)
+        here, there = (
+            data.load(source, "test", label_column="species")
+            for source in (frame, str(path))
+        )
+        assert torch.equal(here.pixels, there.pixels)
+        assert here.labels.tolist() == there.labels.tolist()
+        assert here.spec.columns == there.spec.columns
+    ROWS.assign(split=["train", "test", "test", "train"]).to_parquet(path)
+    images = data.load(str(path), "test", label_column="species")
+    assert images.pixels[:, 0].tolist() == [2.5, -3.0]
+    held = data.load(str(path), label_column="mass", categories=True).spec.held
+    assert [column.name for column in held] == ["species"]
+    refuses(("'species'", "'cat' in row 1 of"), path, "train", label_column="mass")
+
+
 def test_the_splits_that_a_table_says_are_heard(tmp_path: Path) -> None:
     parted = ROWS.assign(split=["train", "test", "train", "test"], stage=[1, 2, 3, 4])
     for given in (parted, written(tmp_path, parted)):

@@ -11,6 +11,8 @@ from typing import Any
 
 import fsspec
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
 from fsspec.implementations.memory import MemoryFileSystem
@@ -79,6 +81,22 @@ def test_what_is_mapped_is_what_is_held(large: Any, tmp_path: Path) -> None:
     assert data.describe(tmp_path) == described
     write(files[0], 2)  # another one of the same name
     assert read_parquet(files).content(0) != held.content(0)
+
+
+def test_a_column_of_bytes_alone_holds_images(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("datasets")
+    pixels = random_images(3, (1, 8, 8))
+    columns = {"image": [png(each) for each in pixels], "label": [0, 2, 1]}
+    pq.write_table(pa.table(columns), tmp_path / "plain.parquet")
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    for most in (tables.HELD_BYTES, 0):  # held in memory, and mapped from disk
+        monkeypatch.setattr(tables, "HELD_BYTES", most)
+        images = data.load(str(tmp_path / "plain.parquet"), "test")
+        x, y = images.batch(torch.arange(3))
+        assert np.array_equal((x * 255).round().byte().numpy(), pixels)
+        assert y.tolist() == [0, 2, 1]
 
 
 def test_parquet_at_a_url_is_read_as_the_one_here(

@@ -1,4 +1,4 @@
-"""Tables of features: DataFrames, and CSV files whose cells are numbers; each row is an input."""
+"""Tables of features: DataFrames, and CSV and Parquet files of numbers; each row is an input."""
 
 import re
 from collections.abc import Sequence
@@ -19,6 +19,7 @@ from randsmooth.data.labels import IMAGE_NAMES, NUMBER, ColumnNames, Where
 from randsmooth.data.lists import DELIMITERS, read_rows, rows_of
 from randsmooth.data.notes import tell
 from randsmooth.data.splits import chosen, rows_of_splits, saying, split_column, telling
+from randsmooth.data.tables import read_frame, scalar_columns
 from randsmooth.data.walking import SUFFIXES
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
@@ -31,38 +32,61 @@ OF_IMAGES = {
     "filename",
     "path",
 }  # words in the name of a column of images, in small letters
+USUAL = {name for group in IMAGE_NAMES for name in group}  # of columns of images
+PARQUET = ".parquet"
 CODE_BYTES = 3  # of a code: float32 holds all whole numbers of so many exactly
 LOOKED_AT = 20  # rows that tell a table of features from a list of images
 
 
 def is_feature_table(path: Path, columns: ColumnNames) -> bool:
-    """Return whether `path` is a CSV file of numbers, and not of paths to images.
+    """Return whether `path` is a CSV or Parquet file of numbers, and not one of images or of paths to images.
 
     That is where no column is asked for as that of the images, none is called so (image_id), none with a usual name
     holds anything but numbers, and no cell looks like an image file.
     """
-    if path.suffix.lower() not in DELIMITERS or columns.image is not None:
+    if columns.image is not None:
+        return False
+    if path.suffix.lower() == PARQUET:
+        known = scalar_columns(path)
+        texts = {name for name, numbers in known.items() if not numbers}
+        return bool(known) and not _names_images([*known]) and not texts & USUAL
+    if path.suffix.lower() not in DELIMITERS:
         return False
     (names, *rows) = [row for _, row in islice(rows_of(path), 1 + LOOKED_AT)] or [[]]
     if not rows or any(len(row) != len(names) for row in rows):
         return False
-    if any(OF_IMAGES & set(re.split(r"[\W_]+", name.casefold())) for name in names):
+    if _names_images(names):
         return False
-    usual = {name for group in IMAGE_NAMES for name in group}
     cells = {name: [row[place] for row in rows] for place, name in enumerate(names)}
     if any(Path(cell).suffix.lower() in SUFFIXES for row in rows for cell in row):
         return False
-    return all(_numbers(cells[name]) is not None for name in names if name in usual)
+    return all(_numbers(cells[name]) is not None for name in names if name in USUAL)
+
+
+def _names_images(names: Sequence[str]) -> bool:
+    """Return whether a column is called as one of images or of their paths is."""
+    words = (set(re.split(r"[\W_]+", name.casefold())) for name in names)
+    return any(OF_IMAGES & each for each in words)
 
 
 def read_feature_table(path: Path, request: Request) -> TensorImages:
-    """The rows of a CSV file as features; a column of labels, and perhaps one of splits, beside columns of numbers.
+    """The rows of a CSV or Parquet file as features; a column of labels, and perhaps one of splits, beside numbers.
 
     Raises:
         InputError: a column that is not clear, or holds something else than numbers; the message names the line.
     """
     import pandas as pd  # here, since it takes long to load
 
+    if path.suffix.lower() == PARQUET:
+        frame = read_frame(path, [*scalar_columns(path)])
+        return from_table(
+            frame,
+            request,
+            None,
+            str(path),
+            lambda row: f"row {row + 1} of {path}",
+            path.name,
+        )
     (_, names), *rows = read_rows(path)
     cells = {place: [row[place] for _, row in rows] for place in range(len(names))}
     if (

@@ -182,6 +182,40 @@ def parquet_splits(
     )
 
 
+def scalar_columns(file: Path) -> dict[str, bool]:
+    """Return the name of each column of a Parquet file of numbers, texts and dates -> whether it holds numbers.
+
+    It is empty where a column holds anything else.
+
+    Raises:
+        InputError: it is no Parquet file.
+    """
+    with _opened(file) as parquet:
+        schema = parquet.schema_arrow
+    numbers = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)
+    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_dictionary)
+    others = (*texts, pa.types.is_temporal)
+    found = dict[str, bool]()
+    for field in schema:
+        found[field.name] = any(test(field.type) for test in numbers)
+        if not found[field.name] and not any(test(field.type) for test in others):
+            return {}
+    return found
+
+
+def read_frame(file: Path, names: list[str]) -> Any:
+    """Return the columns `names` of a Parquet file as a DataFrame, with the index that pandas wrote.
+
+    Raises:
+        InputError: it is damaged, or holds more than it states.
+    """
+    with _opened(file) as parquet:
+        schema = parquet.schema_arrow
+    batches = list(_batches(file, names))
+    with refused(f"{file} is a damaged Parquet file, fetch it again", DAMAGED):
+        return pa.Table.from_batches(batches, schema).to_pandas()
+
+
 def _called(files: Sequence[Path]) -> str:
     return str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
 
@@ -204,7 +238,7 @@ def _of_rows(
         if not _holds_bytes(whole.field(image).type):
             holds = f"the column {shown(repr(image))} of {file} holds {shown(whole.field(image).type)}"
             raise InputError(
-                f"{holds}; expected struct<bytes: binary, path: string>: {WAY}"
+                f"{holds}; expected images, as binary or struct<bytes: binary, path: string>: {WAY}"
             )
         schemas.append(
             pa.schema(
@@ -222,7 +256,9 @@ def _of_rows(
     batches = [batch for file in files for batch in _batches(file, schemas[0].names)]
     table = pa.Table.from_batches(batches, schemas[0])
     names = _classes(table.schema, label, source)
-    images = pc.struct_field(table.column(image), "bytes")
+    images = table.column(image)
+    if pa.types.is_struct(images.type):
+        images = pc.struct_field(images, "bytes")
 
     def encoded(rows: list[int]) -> Encoded:
         column = (
@@ -318,11 +354,9 @@ def _mapped(
 
 
 def _holds_bytes(kind: pa.DataType) -> bool:
-    held = (
-        [field.type for field in kind if field.name == "bytes"]
-        if pa.types.is_struct(kind)
-        else []
-    )
+    held = [kind]
+    if pa.types.is_struct(kind):  # as Hugging Face writes images, beside their paths
+        held = [field.type for field in kind if field.name == "bytes"]
     return held in ([pa.binary()], [pa.large_binary()])
 
 
