@@ -202,7 +202,7 @@ def _against(one: Judged, judged: Sequence[Judged]) -> Row:
         return said | {"verdict": f"not compared: {found}"}
     return said | {
         "outcome": "" if found.verdict is None else found.verdict.outcome,
-        "verdict": found.words,
+        "verdict": str(found),
     }
 
 

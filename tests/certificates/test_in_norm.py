@@ -22,7 +22,7 @@ from randsmooth.certificates import (
 )
 from randsmooth.certificates.files import check_file
 from randsmooth.certificates.header import Header
-from randsmooth.metrics.accuracy import asked_radii, largest_possible
+from randsmooth.metrics.radii import asked_radii, largest_possible
 from randsmooth.noise import (
     NORMS,
     Gaussian,

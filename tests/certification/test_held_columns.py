@@ -19,7 +19,7 @@ from randsmooth.app import assessing
 from randsmooth.app.assessment_page import assessment_page
 from randsmooth.certification import Run, attack
 from randsmooth.errors import InputError
-from randsmooth.metrics.paired import require_one_norm
+from randsmooth.metrics import require_one_norm
 from randsmooth.noise import Gaussian, HoldingFixed, Stream, noise_from
 from randsmooth.report import comparison_page, render
 

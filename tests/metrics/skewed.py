@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth.metrics.estimate import mean_interval
+from randsmooth.metrics.intervals import mean_interval
 
 Floats = NDArray[np.float64]
 FEW = 20  # values that differ, up to which `near_unseen` takes the bounds

@@ -15,8 +15,8 @@ from metrics.skewed import near_unseen
 from models.refusing import refusal
 from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates, from_radii
-from randsmooth.metrics.comparison import reach
-from randsmooth.metrics.paired import gains
+from randsmooth.metrics.pairing import gains
+from randsmooth.metrics.reach import NearerEnd, ParticularRadii, reach
 from randsmooth.noise import Gaussian
 from randsmooth.report import what_acr_hides
 
@@ -395,7 +395,7 @@ def test_a_curve_reaches_through_the_farthest_that_n_allows(counted: Make) -> No
         at.radii[0] == 0.0
         and end - 1e-3 < at.radii[-1] <= end
         and at.whole
-        and at.limit == ""
+        and at.limit is None
     )
     assert np.diff(at.radii).max() <= 0.01 and 0.25 in at.radii
 
@@ -410,11 +410,11 @@ def test_the_nearer_end_counts_and_is_named(counted: Make) -> None:
             <= metrics.farthest(near)
             == pytest.approx(metrics.farthest(far) / 2.0)
         )
-        assert (
-            at.limit
-            == f"through r = {at.radii[-1]:.4g}, the farthest that near can certify"
-        )
-    assert reach(far, fewer).limit.endswith("that fewer can certify")
+        assert isinstance(at.limit, NearerEnd)
+        assert at.limit.table == "near" and at.limit.missing == ()
+        assert at.limit.end == pytest.approx(at.radii[-1], rel=1e-3)
+    limit = reach(far, fewer).limit
+    assert isinstance(limit, NearerEnd) and limit.table == "fewer"
     two = under(far, bound="two-sided")
     assert metrics.farthest(two) == pytest.approx(
         Gaussian(0.5).largest_radius(1000, 0.0005)
@@ -426,10 +426,8 @@ def test_a_log_without_its_facts_reaches_as_far_as_it_certifies(
 ) -> None:
     bare = log([(0, 0, 0.7), (0, 1, 0.9), (0, 0, 0.2)], name="bare")
     assert metrics.farthest(bare) == 0.9
-    assert (
-        reach(bare, counted(HITS)).limit
-        == "through r = 0.9, the largest radius of bare, its sigma, n, alpha unknown"
-    )
+    limit = reach(bare, counted(HITS)).limit
+    assert limit == NearerEnd("bare", 0.9, missing=("sigma", "n", "alpha"))
 
 
 def test_a_rule_that_answers_few_radii_is_compared_at_those(counted: Make) -> None:
@@ -440,13 +438,15 @@ def test_a_rule_that_answers_few_radii_is_compared_at_those(counted: Make) -> No
     )
     at = reach(half, table, [0.0, 0.5, 1.0])
     assert (at.radii.tolist(), at.whole) == ([0.5], False)
-    assert "r = 0.5" in at.limit and "half" in at.limit
+    assert at.limit == ParticularRadii(("half",), radii=(0.5,))
     assert reach(table, steps).radii.tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
-    assert (
-        "5 radii from 0 to 1 only" in reach(table, steps).limit
-        and "half and steps" in reach(half, steps).limit
+    assert reach(table, steps).limit == ParticularRadii(
+        ("steps",), radii=(0.0, 0.25, 0.5, 0.75, 1.0)
     )
-    assert "no radius" in reach(half, under(table, rule="radius=0.6")).limit
+    assert reach(half, steps).limit == ParticularRadii(("half", "steps"), radii=(0.5,))
+    other = under(table, rule="radius=0.6")
+    nowhere = reach(half, other).limit
+    assert nowhere == ParticularRadii(("half", other.name), radii=())
     assert (
         metrics.farthest(under(table, rule="anytime=0.4")) == 0.4
     )  # samples stopped there

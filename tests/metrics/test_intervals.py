@@ -11,7 +11,7 @@ from scipy import stats
 from metrics.skewed import POPULATIONS, near_unseen, small_gains
 from randsmooth import bounds, metrics
 from randsmooth.certificates import from_radii
-from randsmooth.metrics.estimate import mean_interval
+from randsmooth.metrics.intervals import mean_interval
 
 Floats = NDArray[np.float64]
 Z = float(stats.norm.ppf(0.975))

@@ -17,6 +17,7 @@ from PIL import Image
 from models.refusing import refusal
 from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates
+from randsmooth.metrics import NearerEnd
 from randsmooth.noise import Gaussian
 from randsmooth.report import comparison_page, page_content, render, sheet
 from randsmooth.report.charts import plot
@@ -162,21 +163,21 @@ def test_verdicts_say_what_the_metrics_say(
     )
     text = comparison_page(pair, radii=RADII)
     assert cells(text, "verdicts") == [["polar", "600", str(said)]]
-    assert (
-        one.comparison.scope.words in text and "the contrary by 1 point or more" in text
-    )
+    scope = str(one.comparison.scope)
+    assert scope in text and "the contrary by 1 point or more" in text
     assert f"polar  {said}" in render(pair, radii=RADII)
-    assert one.comparison.scope.words in " ".join(render(pair, radii=RADII).split())
-    limited = replace(one.comparison, limit="through r = 0.4, ...")
-    assert limited.words == f"{said} [through r = 0.4, ...]"
-    assert replace(limited, verdict=None).words == "not compared: through r = 0.4, ..."
+    assert scope in " ".join(render(pair, radii=RADII).split())
+    limit = NearerEnd("polar", 0.4)
+    limited = replace(one.comparison, limit=limit)
+    assert str(limited) == f"{said} [{limit}]"
+    assert str(replace(limited, verdict=None)) == f"not compared: {limit}"
 
 
 def test_the_summary_groups_the_verdicts(pair: list[Certificates]) -> None:
     content = sheet.build_sheet(
         [*pair, *(pair[0].renamed(name) for name in "ab")], RADII
     )
-    verdict = content.compared[0][0].comparison.words
+    verdict = str(content.compared[0][0].comparison)
     assert summary.sentences(content)[-1].endswith(
         f", polar: {verdict}; a, b: no difference shown."
     )

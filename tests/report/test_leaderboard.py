@@ -314,7 +314,7 @@ def test_methods_are_compared_with_the_gaussian_one_of_their_setting(
     entries = measured([*tables, make("elsewhere", seed=2, sigma=1.0)])
     (one,) = metrics.compare([(tables[1], tables[0])], usual_radii(entries))
     text = Read(leaderboard_page(entries)).text
-    assert f"polar : {one.verdict}" in text and one.scope.words in text
+    assert f"polar : {one.verdict}" in text and str(one.scope) in text
     told = {
         record["name"]: record["against"]
         for record in json.loads(to_json(*by_setting(entries)))

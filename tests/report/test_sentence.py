@@ -129,12 +129,11 @@ def test_the_figures_are_right() -> None:
     )
     sentence = what_acr_hides(amplify, gaussian)
     # Gaussian has 3 of 4 parts at r = 0, then 2 of 4 as Amplify has throughout, then 1, then none
-    low, high, _ = (
-        metrics.verdict(amplify, gaussian).crossings[0].words
-    )  # as the verdict prints them
-    assert f"below Gaussian's from r = 0 to {low} by up to 25.0 points" in sentence
+    # As the verdict prints them.
+    low, high, _ = metrics.verdict(amplify, gaussian).crossings[0].rounded
+    assert f"below Gaussian's from r = 0 to {low:g} by up to 25.0 points" in sentence
     assert (
-        f"above it from r = {high} to " in sentence
+        f"above it from r = {high:g} to " in sentence
         and "by up to 50.0 points" in sentence
     )
     assert "certified at r = 0 under Amplify (50.0% against 75.0%)" in sentence

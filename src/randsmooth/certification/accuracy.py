@@ -12,11 +12,11 @@ from randsmooth.errors import InputError
 from randsmooth.metrics import (
     LEVEL,
     MeasuredAccuracy,
+    check_radius,
     measured_accuracy,
     sampled_accuracy,
     to_resolve,
 )
-from randsmooth.metrics.accuracy import check_radius
 from randsmooth.metrics.measured import check_within, chosen_by_chance
 from randsmooth.urls import Place, beside, is_url, name_of, place_of
 

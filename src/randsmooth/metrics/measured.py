@@ -11,7 +11,8 @@ from randsmooth import bounds
 from randsmooth.certificates import Certificates, evidence_difference, rule_of
 from randsmooth.errors import InputError
 from randsmooth.metrics.accuracy import certified, labelled
-from randsmooth.metrics.estimate import LEVEL, Ints, require_images
+from randsmooth.metrics.estimate import require_images
+from randsmooth.metrics.intervals import LEVEL, Ints
 from randsmooth.rules import OneRadius, Screen
 
 TINY = 1e-9  # below which a printed end is not moved outward

@@ -9,7 +9,7 @@ import pandas as pd
 from scipy import special
 
 from randsmooth import metrics
-from randsmooth.metrics.estimate import share_interval
+from randsmooth.metrics import share_interval
 from randsmooth.papers.find_certificates import CertificateFile
 from randsmooth.papers.published_values import ACCURACY, PaperRow, named
 from randsmooth.report.sheet import gathered

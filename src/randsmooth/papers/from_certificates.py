@@ -122,10 +122,9 @@ def p_a(context: Context, rows: list[PaperRow]) -> Output:
 
 
 def _undrawn(row: PaperRow, found: CertificateFile) -> str:
-    why = (
-        metrics.p_a_unknown(found.table).partition(";")[0]
-        or "its samples do not tell what fewer would have"
-    )
+    unknown = metrics.p_a_unknown(found.table)
+    too_few_to_resample = "its samples do not tell what fewer would have"
+    why = too_few_to_resample if unknown is None else unknown.reason
     return f"{named([row])} is not drawn: {why}"
 
 

@@ -159,7 +159,7 @@ def _verdict_lines(sheet: Sheet) -> list[str]:
         return ["", UNJUDGED] if len(sheet.tables) > 1 else []
     against, refused = sheet.compared
     verdicts = {
-        sheet.tables[one.row].name: one.comparison.words for one in against
+        sheet.tables[one.row].name: str(one.comparison) for one in against
     } | refused
     if not verdicts:
         return []
@@ -172,7 +172,7 @@ def _verdict_lines(sheet: Sheet) -> list[str]:
         "",
         head,
         *lines,
-        *(textwrap.wrap(against[0].comparison.scope.words, WIDTH) if against else []),
+        *(textwrap.wrap(str(against[0].comparison.scope), WIDTH) if against else []),
     ]
 
 
@@ -334,7 +334,7 @@ def _json(sheet: Sheet) -> str:
         "tables": [
             _table(*each) for each in zip(sheet.tables, sheet.summaries, strict=True)
         ],
-        "judged_together": {"words": scope.words, **asdict(scope)} if scope else None,
+        "judged_together": {"words": str(scope), **asdict(scope)} if scope else None,
         "against": [_against(sheet, one) for one in compared]
         + [{"name": name, "not_compared": why} for name, why in refused.items()],
     }
@@ -370,7 +370,7 @@ def _against(sheet: Sheet, one: AgainstBaseline) -> dict[str, Any]:
     return {
         "name": sheet.tables[one.row].name,
         "images": found.images,
-        "limit": found.limit or None,
+        "limit": found.limit and str(found.limit),
         "verdict": found.verdict
         and {"words": str(found.verdict), **asdict(found.verdict)},
         "acr_difference": found.acr and asdict(found.acr),

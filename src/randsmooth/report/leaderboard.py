@@ -192,7 +192,7 @@ def measure(table: Certificates, file: str) -> Entry:
         smoothed=summary.accuracy[0.0],
         p_a=summary.p_a,
         acr=summary.acr,
-        p_a_unknown=metrics.p_a_unknown(table),
+        p_a_unknown=str(metrics.p_a_unknown(table) or ""),
         logged=table.is_log,
         images=images.hexdigest(),
         curves=curves_of(table),
@@ -637,7 +637,7 @@ def _record(row: BoardRow, at: Columns, group: Setting) -> dict[str, Any]:
         "against": judged
         and {
             "baseline": judged.b,
-            "words": judged.words,
+            "words": str(judged),
             "judged_together": asdict(judged.scope),
         },
     }

@@ -406,7 +406,7 @@ class Sheet:
             for table in self.tables
             if table.labelled
         )
-        return gathered((why, name) for why, name in silent if why)
+        return gathered((str(why), name) for why, name in silent if why)
 
     @property
     def titles(self) -> list[str]:

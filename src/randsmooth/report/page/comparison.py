@@ -65,7 +65,7 @@ def sentences(sheet: Sheet) -> list[str]:
     except InputError as reason:
         if str(reason) not in refused.values():  # which is said below
             hidden = [f"What ACR hides cannot be said here: {reason}."]
-    verdicts = gathered((one.comparison.words, names[one.row]) for one in against)
+    verdicts = gathered((str(one.comparison), names[one.row]) for one in against)
     clauses = "; ".join(
         f"{', '.join(called)}: {verdict}" for verdict, called in verdicts.items()
     )
@@ -143,9 +143,9 @@ def what_acr_hides(
     )
     acr_a, acr_b = _apart(metrics.acr(first).value, metrics.acr(second).value)
     ends = {
-        end: word
+        end: rounded
         for x in found.verdict.crossings
-        for end, word in zip((x.low, x.high), x.words, strict=False)
+        for end, rounded in zip((x.low, x.high), x.rounded, strict=False)
     }
     below, above = (
         _stretch(curve, where, ends) for where in (curve.below, curve.above)
@@ -201,14 +201,14 @@ def _apart(one: float, other: float) -> tuple[str, str]:
 
 
 def _stretch(
-    curve: Difference, where: NDArray[np.bool_], ends: dict[float, str]
+    curve: Difference, where: NDArray[np.bool_], ends: dict[float, float]
 ) -> str:
     """`from r = 0 to 0.31 by up to 9.1 points`, with `ends` as the verdict prints them; empty if `where` (M,) never."""
     if not where.any():
         return ""
     inside = np.flatnonzero(where)
     most = 100.0 * np.abs(curve.value[where]).max()
-    low, high = (float(ends.get(r, r)) for r in curve.radii[inside[[0, -1]]].tolist())
+    low, high = (ends.get(r, r) for r in curve.radii[inside[[0, -1]]].tolist())
     span = metrics.Stretch(low, high, ahead=True, gaps=False)
     return f"{span}{' (with gaps)' if inside[-1] - inside[0] >= len(inside) else ''} by up to {most:.1f} points"
 

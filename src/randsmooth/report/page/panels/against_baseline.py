@@ -25,7 +25,7 @@ def view(content: PageContent) -> PanelView | None:
         "reference": content.sheet.tables[content.sheet.baseline or 0],
         "against": content.against,
         "allowed": metrics.in_points(metrics.DELTA),
-        "together": content.against[0].comparison.scope.words,
+        "together": str(content.against[0].comparison.scope),
         "charts": charts,
     }
     return PanelView(printed, {name: chart for name, chart in charts.items() if chart})
