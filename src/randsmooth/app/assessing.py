@@ -106,7 +106,7 @@ class Assessment:
         clean: accuracy of the network alone, without noise.
         candidates: the noises that were tried, on images other than those that were certified.
         chosen: the candidate under whose noise the images were certified, see `choose`.
-        guess: accuracy that is no better than guessing: the share of the largest class (see `guessing`).
+        guess: accuracy that is no better than guessing: the share of the largest class (see `data.guessing`).
         radius: the change that matters, in the units of the noise's radii: what `expected` goes up to.
         table: the certificates, under the noise that promised the most.
         attempts: attacks on right and certified images, by their rows in the table.
@@ -369,7 +369,7 @@ def assess(
         ]
         for each in tried:
             reporter.say(_line(each))
-    guess = guessing(run.images)
+    guess = data.guessing(run.images.labels, run.images.spec.num_classes)
     best = choose(tried, guess)
     run = run.on(settings.replace(noise=best.noise, n=best.n), chosen)
     planning = run.on(run.settings.replace(n=PLAN_N), chosen)
@@ -420,17 +420,6 @@ def choose(candidates: Sequence[Candidate], guess: float) -> Candidate:
     """
     better = [each for each in candidates if each.accuracy.low > guess]
     return max(better or candidates, key=lambda each: each.expected.value)
-
-
-def guessing(images: data.Images) -> float:
-    """Return the accuracy of an answer that is always the most frequent class of `images`, which have labels.
-
-    Where there is one class only, nobody could do better: then it is 1 / K, of an answer by chance.
-    """
-    _, counts = np.unique(images.labels.cpu().numpy(), return_counts=True)
-    if len(counts) == 1:
-        return 1.0 / images.spec.num_classes
-    return float(counts.max()) / len(images)
 
 
 def _line(tried: Candidate) -> str:

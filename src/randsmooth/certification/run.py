@@ -535,7 +535,7 @@ class Run:
             [self.smoothed.engine.ask(x).argmax(dim=1).cpu() for x in asked]
         )
         right, total = int((answers == self.images.labels_at(some)).sum()), len(some)
-        guess = 1 / self.smoothed.engine.classes
+        guess = data.guessing(self.images.labels, self.smoothed.engine.classes)
         inputs = "rows" if self.images.spec.features else "images"
         said = f"without noise the model is right about {right} of {total} of these {inputs} ({right / total:.1%})"
         doubt = ""

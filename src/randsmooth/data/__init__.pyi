@@ -10,6 +10,7 @@ from .images import Draws as Draws
 from .images import Images as Images
 from .images import StreamedImages as StreamedImages
 from .images import TensorImages as TensorImages
+from .images import guessing as guessing
 from .images import skip as skip
 from .images import take as take
 from .loading import describe as describe

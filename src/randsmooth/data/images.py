@@ -349,6 +349,26 @@ class Request:
         return self.whole or self.split or "train"
 
 
+def guessing(labels: Tensor, classes: int) -> float:
+    """Return the accuracy of an answer that is always the most frequent of `labels`.
+
+    Where they are of one class only, nobody could do better: then it is 1 / K, of an
+    answer by chance.
+
+    Args:
+        labels: (N,) int64, from 0 on.
+        classes: K, of which the answer is one.
+
+    Example:
+        >>> guessing(torch.tensor([0, 0, 0, 1]), 2), guessing(torch.tensor([3, 3]), 10)
+        (0.75, 0.1)
+    """
+    counts = labels.bincount()
+    if int((counts > 0).sum()) == 1:
+        return 1.0 / classes
+    return int(counts.max()) / len(labels)
+
+
 def numbered(labels: Tensor) -> tuple[str, ...]:
     """Class names for labels without names: "0", "1", ... up to the largest label; none without labels."""
     return tuple(str(k) for k in range(int(labels.max()) + 1))

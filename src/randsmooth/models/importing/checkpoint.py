@@ -238,7 +238,7 @@ def _tried(
                 answers = [network(step(noisy)).argmax(1).cpu() for step in steps]
             right.append(torch.stack([answer == y.cpu() for answer in answers]).numpy())
             reporter.advance(len(x))
-        guess = int(split.labels[chosen].bincount().max()) / len(chosen)
+        guess = data.guessing(split.labels[chosen], spec.num_classes)
         trial = Trial(tuple(layers), np.concatenate(right, axis=1), guess, sigma)
         layer = trial.winner()
         reporter.say(f"normalisation {layer.name}, by accuracy: {trial.words()}")
