@@ -41,7 +41,6 @@ def test_what_holds_no_bytes_is_refused(tmp_path: Path) -> None:
             [[1], [2]],
             pa.struct([("bytes", pa.list_(pa.uint8())), ("path", pa.string())]),
         ),
-        pa.array([b"a", b"b"]),
         pa.StructArray.from_arrays(
             [pa.array([b"a", b"b"])] * 2, names=["bytes", "bytes"]
         ),

@@ -1,6 +1,7 @@
 """Tables of features: DataFrames, and CSV and Parquet files of numbers; each row is an input."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import blake2b
@@ -153,13 +154,10 @@ def from_table(
             [each for each in names if each not in said], name
         )
     if not said:
-        texts = [
-            each
-            for each in names
-            if each != label
-            and names.count(each) == 1
-            and frame[each].dtype.kind == "O"
-        ]
+        kinds = zip(names, frame.dtypes, strict=True)
+        others = [each for each, kind in kinds if kind.kind == "O" and each != label]
+        times = Counter(names)
+        texts = [each for each in others if times[each] == 1]
         cells = {each: frame[each].tolist() for each in texts}
         said = telling(cells)
     kept = np.array([each != label and each not in said for each in names])
