@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import torch
@@ -24,13 +24,12 @@ from randsmooth.certificates import (
     CertificationSettings,
     JournalRow,
 )
-from randsmooth.certification import Run
+from randsmooth.certification import OpeningOptions, Run
 from randsmooth.certification.matching import deviations_of_numbers
 from randsmooth.errors import InputError
 from randsmooth.launch import plan
 from randsmooth.metrics import Estimate
 from randsmooth.noise import (
-    ANoise,
     Gaussian,
     InDeviations,
     Noise,
@@ -290,7 +289,7 @@ def assess(
     dataset: Any = None,
     *,
     sigmas: Sequence[float | str] | None = None,
-    noise: ANoise | None = None,
+    noise: Noise | str | None = None,
     radius: float = 0.5,
     take: int = 100,
     n: int | None = None,
@@ -298,7 +297,7 @@ def assess(
     seed: int = 0,
     progress: Progress | bool | None = None,
     keep: Callable[[Certificates], None] | None = None,
-    **options: Any,
+    **options: Unpack[OpeningOptions],
 ) -> Assessment:
     """What a model that is there can do: clean accuracy, accuracy under noise, certificates of some images, an attack.
 
@@ -319,8 +318,9 @@ def assess(
         alpha, seed: as for `certify`.
         progress: as for `certify`.
         keep: called with the certificates as soon as they are there, before the attack.
-        options: how model and images are opened, as for `certify`: split, image_column, label_column, resize, crop,
-            device, identity, num_classes, model_args.
+        options: how model and images are opened, as for `certify`: `split`,
+            `image_column`, `label_column`, `resize`, `crop`, `device`, `identity`,
+            `num_classes` and `model_args`.
 
     Raises:
         InputError: anything that cannot be used, named; images without labels, or fewer than 20.
@@ -430,7 +430,7 @@ def _line(tried: Candidate) -> str:
 def _noises(
     trained: dict[str, Any],
     sigmas: Sequence[float | str] | None,
-    noise: ANoise | None,
+    noise: Noise | str | None,
     usual: Sequence[float | str],
 ) -> list[Noise]:
     """Those to be tried, ascending; each settings of its own validate it. `usual` are the sigmas without others."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 from torch import Tensor
@@ -19,7 +19,11 @@ from randsmooth.app.image_certificate import (
     Neighbours,
 )
 from randsmooth.app.page import write_explanation
-from randsmooth.certificates import ABSTAIN, CertificationSettings
+from randsmooth.certificates import (
+    ABSTAIN,
+    CertificationOptions,
+    CertificationSettings,
+)
 from randsmooth.certification import Certified, SmoothedClassifier, matched
 from randsmooth.certification.algorithm import ESTIMATE
 from randsmooth.certification.engine import SampleRange
@@ -74,7 +78,7 @@ def explain(
     name: str = "the image",
     out: Path | str | None = None,
     progress: Progress | bool | None = None,
-    **fields: Any,
+    **fields: Unpack[CertificationOptions],
 ) -> Explanation:
     """What the certificate of one image means: its votes, and its radius beside distances that a person can see.
 
@@ -83,7 +87,7 @@ def explain(
     Args:
         model: the base classifier, or its name, as for `certify`.
         image: (C, H, W) in [0, 1].
-        settings: how to certify, the noise among them; or as keywords. Without sigma or noise, as the model says.
+        settings: how to certify, the noise among them. Without sigma or noise, as the model says.
         training: images to compare it with, in any form that `data.load` takes. Default: those that the model was
             trained on, where it names them and they are on this machine. False: none.
         label: the true class, if it is known.
@@ -95,6 +99,8 @@ def explain(
         name: what to call the image.
         out: HTML file to write the page to, which shows all of it and works offline.
         progress: as for `certify`.
+        fields: settings as keywords, such as `sigma` or `n`, each in place of the one in
+            `settings`; `CertificationSettings` describes them.
 
     Raises:
         InputError: the model, the image or a setting cannot be used.
@@ -156,7 +162,7 @@ def explain(
 
 def _settings(
     settings: CertificationSettings | None,
-    fields: dict[str, Any],
+    fields: CertificationOptions,
     base: models.BaseClassifier,
 ) -> CertificationSettings:
     """Complete ones, by the rule that a page can explain. InputError for another rule or bound, or no noise."""
@@ -341,18 +347,15 @@ def attempt(
         elsewhere: images (P, C, H, W) of any class and their classes (P,), for a search without gradients.
     """
     nowhere = torch.zeros(0, *x.shape), torch.zeros(0, dtype=torch.int64)
-    how: dict[str, Any] = {
-        "steps": STEPS,
-        "m": None,
-        "restarts": 1,
-        "seed": smoothed.engine.seed,
-    }
     search = make_search(
         smoothed,
         tuple(x.shape),
         lambda: elsewhere or nowhere,
+        steps=STEPS,
+        m=None,
+        restarts=1,
+        seed=smoothed.engine.seed,
         gradient_free=False,
-        **how,
     )
     alpha, x = smoothed.settings.alpha, x.cpu().float()
 

@@ -14,6 +14,7 @@ from .opening import images_taken as images_taken
 from .opening import load_model as load_model
 from .opening import reading_of as reading_of
 from .opening import under_noise as under_noise
+from .options import CertifiedModelOptions as CertifiedModelOptions
 from .options import ImageOptions as ImageOptions
 from .options import OpeningOptions as OpeningOptions
 from .options import RunOptions as RunOptions

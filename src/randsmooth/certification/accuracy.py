@@ -2,11 +2,12 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from randsmooth import bounds
 from randsmooth.certificates import CertificationSettings
 from randsmooth.certificates.journal import check_parquet
+from randsmooth.certification.options import RunOptions
 from randsmooth.certification.run import Run, certify, check_flags
 from randsmooth.errors import InputError
 from randsmooth.metrics import (
@@ -18,10 +19,10 @@ from randsmooth.metrics import (
     to_resolve,
 )
 from randsmooth.metrics.measured import check_within, chosen_by_chance
+from randsmooth.progress import Progress
 from randsmooth.urls import Place, beside, is_url, name_of, place_of
 
 FEW = 0.2  # a share of the images: where no more are needed, a first pass would take more samples on published logs
-OF_CERTIFY = {"workers", "progress"}  # options that are no part of a run
 
 
 def measure_accuracy(
@@ -34,7 +35,9 @@ def measure_accuracy(
     out: Place,
     resume: bool = False,
     overwrite: bool = False,
-    **options: Any,
+    workers: Any = None,
+    progress: Progress | bool | None = None,
+    **options: Unpack[RunOptions],
 ) -> MeasuredAccuracy:
     """Certified accuracy at `radius` of all images, to `within`, with 95% confidence.
 
@@ -54,8 +57,11 @@ def measure_accuracy(
         settings: as in `certify`, but for the rule; or as keywords. `label_aware` is always True and n0 is 0: of each
             image the label is tested, which no samples need to pick.
         resume, overwrite: go on with an interrupted run into these files, or discard what is there.
-        model, dataset, options: as in `certify`, but for shard. With take or skip, "all images" are those that they
-            choose.
+        model, dataset, workers, progress: as in `certify`.
+        options: how model and images are opened, and which images are chosen: `split`,
+            `image_column`, `label_column`, `resize`, `crop`, `take`, `skip`, `device`,
+            `identity`, `num_classes` and `model_args`, as in `certify`. With `take` or
+            `skip`, "all images" are those that they choose. And the fields of `settings`.
 
     Raises:
         InputError: anything that cannot be used, named, before the work starts.
@@ -69,13 +75,9 @@ def measure_accuracy(
         >>> measured.images, measured.radius
         (20, 0.1)
     """
-    options |= {"label_aware": True, "n0": 0}
-    run = Run.of(
-        model,
-        dataset,
-        settings,
-        **{name: value for name, value in options.items() if name not in OF_CERTIFY},
-    )
+    options["label_aware"] = True
+    options["n0"] = 0
+    run = Run.of(model, dataset, settings, **options)
     for name in ("rule", "bound"):  # which the question brings
         if (value := getattr(run.settings, name)) != CertificationSettings.model_fields[
             name
@@ -85,13 +87,22 @@ def measure_accuracy(
             )
     check_radius(radius)
     check_within(within)
-    flags: dict[str, Any] = {"resume": resume, "overwrite": overwrite}
     second = beside(out, name_of(out).removesuffix(".parquet") + "-open.parquet")
     for file in (out, second):
         check_parquet(file)
         if not is_url(file):
-            check_flags(Path(place_of(file)), **flags)
-    certified = partial(certify, model, dataset, settings, **options | flags)
+            check_flags(Path(place_of(file)), resume=resume, overwrite=overwrite)
+    certified = partial(
+        certify,
+        model,
+        dataset,
+        settings,
+        workers=workers,
+        progress=progress,
+        resume=resume,
+        overwrite=overwrite,
+        **options,
+    )
     screen, resolve = f"screen={float(radius)!r}", f"radius={float(radius)!r}"
     indices, words = run.selected
     number = bounds.enough_drawn(len(indices), 2.0 * within * len(indices), 1.0 - LEVEL)

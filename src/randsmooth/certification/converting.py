@@ -17,7 +17,7 @@ from functools import partial
 from importlib.metadata import version
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import torch
@@ -35,7 +35,7 @@ from randsmooth.certification.backends import (
 from randsmooth.certification.backends.file_backends import OpenVINO
 from randsmooth.certification.opening import check_eval_mode
 from randsmooth.certification.run import READING, Run
-from randsmooth.data import Images
+from randsmooth.data import Images, ReadingOptions
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, article, check_known
 from randsmooth.extras import needs
@@ -250,7 +250,7 @@ def quantise(
     seed: int = 0,
     model_args: Mapping[str, Any] | None = None,
     progress: Progress | bool | None = None,
-    **columns: Any,
+    **reading: Unpack[ReadingOptions],
 ) -> Agreement | None:
     """Write a base classifier whose weights and activations are 8-bit integers, as an OpenVINO IR.
 
@@ -270,7 +270,7 @@ def quantise(
         seed: of the noise on the images.
         model_args: arguments of what opens or makes the model that is named (see `load_model`).
         progress: as for `certify`.
-        columns: image_column, label_column, resize and crop, as for `data.load`.
+        reading: `image_column`, `label_column`, `resize` and `crop`, as for `data.load`.
 
     Returns:
         How its answers differ from the original's on noisy images; None where none were compared.
@@ -288,7 +288,7 @@ def quantise(
     path, show = Path(out), chosen_progress(progress)
     if path.suffix != ".xml":
         raise InputError(f"{path} must end in .xml: int8 models are OpenVINO IRs")
-    check_known("setting", READING, *columns)
+    check_known("setting", READING, *reading)
     run = Run.of(
         model,
         dataset,
@@ -296,7 +296,7 @@ def quantise(
         noise=noise,
         split="train",
         model_args=model_args,
-        **columns,
+        **reading,
     )
     base, trained = run.adapted, run.trained
     _check_quantisable(base)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from randsmooth import data, models
 from randsmooth.certificates import CertificationSettings
 from randsmooth.certification.backends import Backend
-from randsmooth.data import DatasetSpec, Images
+from randsmooth.data import DatasetSpec, Images, ReadingOptions
 from randsmooth.data.dataset_spec import Fit, own
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
@@ -166,7 +166,7 @@ def images_taken(
     called: object,
     dataset: str | None = None,
     num_classes: int | None = None,
-    **reading: Any,
+    **reading: Unpack[ReadingOptions],
 ) -> DatasetSpec:
     """The spec of `dataset` or of the registered one that the model names, else one made from the model's shape.
 
@@ -188,11 +188,11 @@ def images_taken(
         ((1, 8, 8), ('cat', 'dog'))
     """
     recorded = getattr(model, "provenance", {}).get("dataset")
-    reading = reading_of(model, dataset or str(recorded), reading)
+    sized = reading_of(model, dataset or str(recorded), reading)
     if dataset is None and isinstance(recorded, str) and recorded in data.DATASETS:
         dataset = recorded
     if dataset is not None:
-        return data.describe(dataset, **reading)
+        return data.describe(dataset, **sized)
     shape = getattr(model, "shape", None)
     if isinstance(shape, tuple) and not data.is_image(shape):
         raise InputError(
@@ -206,7 +206,7 @@ def images_taken(
         str, range(num_classes or getattr(model, "num_classes", None) or MOST_CLASSES)
     )
     known = tuple(getattr(model, "classes", None) or numbers)
-    fit = Fit.of(reading.get("resize"), reading.get("crop"))
+    fit = Fit.of(sized.get("resize"), sized.get("crop"))
     spec = own(
         str(recorded or "the model's images"),
         {"test": 1},

@@ -1,7 +1,7 @@
 """What functions that certify or attack take as keywords, each by name and type."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 from randsmooth.certificates import CertificationOptions
 from randsmooth.data import ReadingOptions
@@ -30,6 +30,32 @@ class OpeningOptions(ReadingOptions, total=False):
     device: str
     identity: str | None
     num_classes: int | None
+    model_args: Mapping[str, Any] | None
+
+
+class CertifiedModelOptions(TypedDict, total=False):
+    """How a model and images are opened that a table of certificates is about.
+
+    The table itself says the split, the classes, and how the images are brought to size.
+
+    Attributes:
+        image_column: the column, array or extension that holds the images.
+        label_column: the one that holds the labels; "none" says that there are none.
+        device: auto, cpu, cuda or, of several GPUs, such as cuda:1.
+        identity: the name under which the model was certified, if it was given one.
+        model_args: arguments of what opens or makes the model that is named (see
+            `load_model`).
+
+    Example:
+        >>> options: CertifiedModelOptions = {"identity": "forest of 3 May"}
+        >>> sorted(options)
+        ['identity']
+    """
+
+    image_column: str | None
+    label_column: str | None
+    device: str
+    identity: str | None
     model_args: Mapping[str, Any] | None
 
 

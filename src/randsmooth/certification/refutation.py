@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import torch
@@ -26,6 +26,7 @@ from randsmooth.certification.header import (
     check_answers,
     fingerprint,
 )
+from randsmooth.certification.options import CertifiedModelOptions
 from randsmooth.certification.run import Run
 from randsmooth.certification.scheduler import count_classes
 from randsmooth.certification.smoothed import (
@@ -46,6 +47,9 @@ from randsmooth.noise import (
 from randsmooth.progress import Progress, chosen_progress
 
 PREDICT = "attack/predict"
+# Noise samples per step of a search that names no number m.
+SAMPLES_BY_GRADIENT = 64
+SAMPLES_BY_ANSWERS = 500
 ELSEWHERE = (
     200  # images, at most, that a search without gradients may begin its walks from
 )
@@ -136,7 +140,7 @@ def attack(
     take: int | None = None,
     seed: int = 0,
     progress: Progress | bool | None = None,
-    **options: Any,
+    **options: Unpack[CertifiedModelOptions],
 ) -> Attacks:
     """Search the ball around each certified image for another class, and run PREDICT at the point found.
 
@@ -161,8 +165,8 @@ def attack(
         take: attack this many, evenly spread over the certified images; default: all of them.
         seed: seed of the noise.
         progress: as for `certify`.
-        options: how model and images are opened, as for `certify`: device, image_column, label_column, model_args, and
-            the identity under which the model was certified.
+        options: how model and images are opened: `device`, `image_column`, `label_column`,
+            `model_args`, and the `identity` under which the model was certified.
 
     Raises:
         InputError: before any work, the table certifies nothing or lacks facts that are needed, the model or the images
@@ -203,15 +207,15 @@ def attack(
     smoothed, images = run.smoothed, run.images
     _check_images(table, images)
     check_answers(smoothed.engine, images.spec.shape, table)
-    how: dict[str, Any] = {
-        "steps": steps,
-        "m": m,
-        "restarts": restarts,
-        "seed": seed,
-        "gradient_free": gradient_free,
-    }
     search = make_search(
-        smoothed, images.spec.shape, lambda: _with_classes(table, images), **how
+        smoothed,
+        images.spec.shape,
+        lambda: _with_classes(table, images),
+        steps=steps,
+        m=m,
+        restarts=restarts,
+        seed=seed,
+        gradient_free=gradient_free,
     )
     found, changed = list[tuple[NDArray[np.float32], float, int]](), 0
     with chosen_progress(progress)(
@@ -260,7 +264,7 @@ def _run_of(
     model: object,
     images: Any,
     settings: CertificationSettings,
-    options: dict[str, Any],
+    options: CertifiedModelOptions,
 ) -> Run:
     """The run that made the table: its classifier on its images, which may lie elsewhere now."""
     header = table.header
@@ -271,13 +275,19 @@ def _run_of(
     images = (
         data.registered(header.dataset, called(table)) if images is None else images
     )
-    options |= (
-        {}
-        if isinstance(images, Images)
-        else {"resize": header.resize, "crop": header.crop}
+    sized = isinstance(
+        images, Images
+    )  # then they have been resized and cropped already
+    return Run.of(
+        model,
+        images,
+        settings,
+        split=header.split,
+        resize=None if sized else header.resize,
+        crop=None if sized else header.crop,
+        num_classes=len(header.classes or ()) or None,
+        **options,
     )
-    options |= {"split": header.split, "num_classes": len(header.classes or ()) or None}
-    return Run.of(model, images, settings, **options)
 
 
 def _certified_rows(table: Certificates, most: int | None) -> Certificates:
@@ -321,27 +331,43 @@ def make_search(
     shape: Sequence[int],
     elsewhere: Callable[[], tuple[Tensor, Tensor]],
     *,
+    steps: int,
     m: int | None,
+    restarts: int,
+    seed: int,
     gradient_free: bool,
-    **how: Any,
 ) -> Search | GradientFreeSearch:
     """What searches the balls around images of `shape` (C, H, W): up the gradient where the base classifier has one.
 
     Args:
         smoothed: what is attacked.
         elsewhere: images (P, C, H, W) and their classes (P,), for a search without gradients to begin its walks from.
-        m, gradient_free, how: as in `attack`; `how` are steps, restarts and seed.
+        steps, m, restarts, seed, gradient_free: as in `attack`.
     """
-    engine, seen = smoothed.engine, smoothed.settings.smoothing.shape(shape)
-    if (
-        gradient_free
-        or (model := differentiable_copy(smoothed.model, seen, engine.device)) is None
-    ):
-        images, classes = elsewhere()
-        return GradientFreeSearch(
-            engine=engine, elsewhere=images, classes=classes, m=m or 500, **how
+    engine = smoothed.engine
+    seen = smoothed.settings.smoothing.shape(shape)
+    model = None
+    if not gradient_free:
+        model = differentiable_copy(smoothed.model, seen, engine.device)
+    if model is not None:
+        return Search(
+            engine=engine,
+            model=model,
+            steps=steps,
+            m=m or SAMPLES_BY_GRADIENT,
+            restarts=restarts,
+            seed=seed,
         )
-    return Search(engine=engine, model=model, m=m or 64, **how)
+    images, classes = elsewhere()
+    return GradientFreeSearch(
+        engine=engine,
+        elsewhere=images,
+        classes=classes,
+        steps=steps,
+        m=m or SAMPLES_BY_ANSWERS,
+        restarts=restarts,
+        seed=seed,
+    )
 
 
 def differentiable_copy(
