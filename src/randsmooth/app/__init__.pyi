@@ -16,5 +16,6 @@ from .image_certificate import radius_by_samples as radius_by_samples
 from .live_certificates import Limits as Limits
 from .live_certificates import Moment as Moment
 from .live_certificates import Served as Served
+from .live_certificates import ServingOptions as ServingOptions
 from .page import explanation_page as explanation_page
 from .page import write_explanation as write_explanation

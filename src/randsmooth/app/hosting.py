@@ -8,10 +8,10 @@ import tempfile
 from collections.abc import Collection
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from randsmooth.app.guard import Guard, names_of
-from randsmooth.app.live_certificates import Limits, Served
+from randsmooth.app.live_certificates import Limits, Served, ServingOptions
 from randsmooth.app.uploads import emptying, folder_of_uploads
 from randsmooth.atomic import make_folder
 from randsmooth.certificates import CertificationSettings
@@ -159,7 +159,7 @@ def write_space(
     denoiser: Path | str | None = None,
     dataset: str | None = None,
     limits: Limits | None = None,
-    **fields: Any,
+    **fields: Unpack[ServingOptions],
 ) -> None:
     """Write a Space for a model folder into `folder`, which must be empty or new: app.py, its needs, README.md, model.
 
@@ -193,7 +193,9 @@ def write_space(
         )
     limits = limits or Limits()
     settings = settings_from(
-        CertificationSettings, None, fields | {"rule": "anytime", "n": limits.samples}
+        CertificationSettings,
+        None,
+        {**fields, "rule": "anytime", "n": limits.samples},
     )
     told = {"dataset": dataset, "denoiser": DENOISER if denoiser is not None else None}
     told |= settings.model_dump(include={"sigma", "noise", *fields})

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import torch
 from pydantic import PositiveFloat, PositiveInt
@@ -16,15 +16,16 @@ from torch import Tensor
 from randsmooth import data, models
 from randsmooth.app.page import HELPERS, called, curve, vote_of
 from randsmooth.certificates import CertificationSettings
+from randsmooth.certificates.settings import AskedPrecision
 from randsmooth.certification import SmoothedClassifier, Watched, watch
 from randsmooth.certification.opening import images_taken, opened, under_noise
-from randsmooth.data import DatasetSpec
+from randsmooth.data import DatasetSpec, Size
 from randsmooth.data.decode import form
 from randsmooth.data.decode import opened as opened_file
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import FrozenRecord, settings_from
 from randsmooth.models import BaseClassifier
-from randsmooth.noise import Gaussian, fresh_seed
+from randsmooth.noise import Gaussian, Noise, fresh_seed
 from randsmooth.report import web
 
 LEAST = 200  # samples, below which hardly any radius is certified
@@ -86,6 +87,29 @@ class Moment:
     rate: float
 
 
+class ServingOptions(TypedDict, total=False):
+    """The settings of the certificates that an app shows, as keywords.
+
+    Attributes:
+        sigma: standard deviation of Gaussian noise, or
+        noise: another one; default: the one that the model was trained with.
+        alpha: probability that a certificate is wrong.
+        backend: what runs the base classifier.
+        precision: arithmetic of the base classifier.
+
+    Example:
+        >>> options: ServingOptions = {"sigma": 0.25, "alpha": 0.01}
+        >>> sorted(options)
+        ['alpha', 'sigma']
+    """
+
+    sigma: float | None
+    noise: Noise | str | None
+    alpha: float
+    backend: str | None
+    precision: AskedPrecision
+
+
 @dataclass(frozen=True)
 class Served:
     """A model whose certificates are shown to visitors.
@@ -124,13 +148,13 @@ class Served:
         name: str,
         *,
         dataset: str | None = None,
-        resize: Any = None,
-        crop: Any = None,
+        resize: Size | None = None,
+        crop: Size | None = None,
         denoiser: Path | str | None = None,
         device: str = "auto",
         num_classes: int | None = None,
         limits: Limits | None = None,
-        **fields: Any,
+        **fields: Unpack[ServingOptions],
     ) -> Served:
         """A model of any kind, or the name of one, with the images that it takes.
 
@@ -142,7 +166,8 @@ class Served:
             denoiser: folder of a denoiser that every noisy image passes first.
             device, num_classes: as for `certify`.
             limits: of a visitor; default: `Limits()`.
-            fields: settings of `certify`: sigma, noise, alpha, backend, precision.
+            fields: settings as for `certify`: `sigma`, `noise`, `alpha`, `backend` and
+                `precision`.
 
         Raises:
             InputError: nothing says what the images are, or which noise.
@@ -162,7 +187,7 @@ class Served:
         settings = settings_from(
             CertificationSettings,
             None,
-            fields | {"rule": "anytime", "n": limits.samples},
+            {**fields, "rule": "anytime", "n": limits.samples},
         )
         settings = under_noise(settings, models.provenance_of(base), name).of(
             spec.shape

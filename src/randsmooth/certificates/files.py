@@ -157,11 +157,18 @@ class FolderFile:
     foreign: bool = False
 
 
-def read_folder(folder: Path, **known: float | None) -> Iterator[FolderFile]:
+def read_folder(
+    folder: Path,
+    *,
+    sigma: float | None = None,
+    n: int | None = None,
+    alpha: float | None = None,
+) -> Iterator[FolderFile]:
     """Every file at any depth below `folder` that may hold certificates, read one after the other; none is left out.
 
     Args:
-        known: sigma, n and alpha of the logs, as far as they are to take precedence over what place and radii tell.
+        sigma, n, alpha: of the logs; what is given takes precedence over what place and
+            radii tell.
 
     Raises:
         InputError: no such folder.
@@ -176,11 +183,22 @@ def read_folder(folder: Path, **known: float | None) -> Iterator[FolderFile]:
         noise_0.25.tsv 0.25 False
         predicted.tsv None True
     """
-    return (read_file_of(path, **known) for path in find_certificates(folder))
+    return (
+        read_file_of(path, sigma=sigma, n=n, alpha=alpha)
+        for path in find_certificates(folder)
+    )
 
 
-def read_file_of(path: Path, **known: float | None) -> FolderFile:
+def read_file_of(
+    path: Path,
+    *,
+    sigma: float | None = None,
+    n: int | None = None,
+    alpha: float | None = None,
+) -> FolderFile:
     """One file of `read_folder`: its table, or what is wrong with it.
+
+    The other arguments are those of `read_folder`.
 
     Example:
         >>> _ = Path("broken.tsv").write_text("idx")
@@ -189,7 +207,8 @@ def read_file_of(path: Path, **known: float | None) -> FolderFile:
     """
     place = in_repository(path)
     try:
-        return FolderFile(path, place, infer(read(path), place, **known))  # type: ignore[arg-type]
+        table = infer(read(path), place, sigma=sigma, n=n, alpha=alpha)
+        return FolderFile(path, place, table)
     except (InputError, OSError) as reason:
         predictions, foreign = (
             type(reason) is kind for kind in (PredictionLog, ForeignFile)

@@ -458,14 +458,21 @@ def rank(printed: Sequence[str]) -> list[str]:
 
 
 def leaderboard_page(
-    entries: Sequence[Entry], *, radii: Sequence[float] | None = None, **options: Any
+    entries: Sequence[Entry],
+    *,
+    radii: Sequence[float] | None = None,
+    title: str | None = None,
+    command: str | None = None,
+    left_out: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
     """The page as HTML with everything inlined.
 
     Args:
         radii: of the columns, in every norm; None for the usual ones above 0, thinned to a readable number.
-        options: `title`; `command`, what was typed to make the page, to be shown on it; `left_out`, heading ->
-            sentences on files that are no part of the ranking, which the page lists.
+        title: of the page.
+        command: what was typed to make the page, to be shown on it.
+        left_out: heading -> sentences on files that are no part of the ranking, which
+            the page lists.
 
     Raises:
         InputError: no entry, or a radius that makes no sense.
@@ -481,15 +488,16 @@ def leaderboard_page(
         >>> leaderboard_page([measure(table, "macer.parquet")], title="Two images").count("<h1>Two images</h1>")
         1
     """
-    return _page(*by_setting(entries, radii), **options)
+    at, groups = by_setting(entries, radii)
+    return _page(at, groups, title, command, left_out)
 
 
 def _page(
     at: Columns,
     groups: Sequence[Setting],
-    title: str | None = None,
-    command: str | None = None,
-    left_out: Mapping[str, Sequence[str]] | None = None,
+    title: str | None,
+    command: str | None,
+    left_out: Mapping[str, Sequence[str]] | None,
 ) -> str:
     """`leaderboard_page` of entries that are ranked already."""
     rows = [row for group in groups for row in group.rows]
@@ -536,9 +544,17 @@ def _page(
 
 
 def write_leaderboard(
-    entries: Sequence[Entry], path: Path | str, **options: Any
+    entries: Sequence[Entry],
+    path: Path | str,
+    *,
+    radii: Sequence[float] | None = None,
+    title: str | None = None,
+    command: str | None = None,
+    left_out: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
-    """Write `leaderboard_page(entries, **options)` to `path` and its records as JSON beside it; errors as there.
+    """Write the `leaderboard_page` to `path` and its records as JSON beside it.
+
+    The other arguments and the errors are those of `leaderboard_page`.
 
     Example:
         >>> import tempfile
@@ -555,9 +571,9 @@ def write_leaderboard(
         ['board.html', 'board.json']
     """
     path = Path(path)
-    at, groups = by_setting(entries, options.pop("radii", None))
+    at, groups = by_setting(entries, radii)
     text = to_json(at, groups)
-    write_atomically(path, _page(at, groups, **options).encode())
+    write_atomically(path, _page(at, groups, title, command, left_out).encode())
     write_atomically(path.with_suffix(".json"), text.encode())
 
 

@@ -274,13 +274,14 @@ def leaderboard(settings: Leaderboard) -> None:
     with writing(pages, overwrite=settings.overwrite):
         entries, left_out = _measured(settings)
         command = as_typed(sys.argv[1:])
-        how = {
-            "radii": settings.radii,
-            "title": settings.title,
-            "command": command,
-            "left_out": left_out,
-        }
-        report.write_leaderboard(entries, settings.out, **how)
+        report.write_leaderboard(
+            entries,
+            settings.out,
+            radii=settings.radii,
+            title=settings.title,
+            command=command,
+            left_out=left_out,
+        )
     settings.answer(map(str, pages), lambda: {"written": [*map(str, pages)]})
 
 

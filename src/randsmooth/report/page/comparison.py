@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -214,12 +213,20 @@ def _stretch(
 
 
 def comparison_page(
-    tables: Sequence[Certificates], *, title: str | None = None, **options: Any
+    tables: Sequence[Certificates],
+    *,
+    title: str | None = None,
+    radii: Sequence[float] | None = None,
+    baseline: str | None = None,
+    command: str | None = None,
+    pictures: Pictures | None = None,
 ) -> str:
     """The report on `tables` as HTML with everything inlined: first sentences, then the panels in their order.
 
     Args:
-        options: of `page_content`, which says what is refused, too.
+        title: of the page.
+        radii, baseline, command, pictures: as for `page_content`, which says what is
+            refused, too.
 
     Example:
         >>> import numpy as np
@@ -231,7 +238,9 @@ def comparison_page(
         >>> comparison_page([table], title="Two images").count("<h1>Two images</h1>")
         1
     """
-    content = page_content(tables, **options)
+    content = page_content(
+        tables, radii=radii, baseline=baseline, command=command, pictures=pictures
+    )
     return _page(content, sentences(content.sheet), title)
 
 
@@ -336,9 +345,14 @@ def write_comparison(
     path: Path | str,
     *,
     title: str | None = None,
-    **options: Any,
+    radii: Sequence[float] | None = None,
+    baseline: str | None = None,
+    command: str | None = None,
+    pictures: Pictures | None = None,
 ) -> list[str]:
-    """Write `comparison_page(tables, title=title, **options)` to `path`, all or nothing; errors as there.
+    """Write the `comparison_page` on `tables` to `path`, all or nothing.
+
+    The other arguments and the errors are those of `comparison_page`.
 
     Returns:
         The sentences at the head of the page, which say what was found.
@@ -355,7 +369,9 @@ def write_comparison(
         ...     write_comparison([table.renamed("gaussian")], Path(folder) / "report.html")
         ['gaussian: 50.0% at radius 0, ACR 0.189 (0.005 to 0.667), on 2 images.']
     """
-    content = page_content(tables, **options)
+    content = page_content(
+        tables, radii=radii, baseline=baseline, command=command, pictures=pictures
+    )
     summary = sentences(content.sheet)
     write_atomically(Path(path), _page(content, summary, title).encode())
     return summary
