@@ -31,6 +31,8 @@ def fields_of(kind: Any) -> dict[str, Any]:
 
 SETTINGS = [
     (rs.certificates.CertificationOptions, rs.CertificationSettings),
+    (rs.training.TrainingOptions, rs.TrainingSettings),
+    (rs.training.DenoiserOptions, rs.training.DenoiserSettings),
 ]
 
 

@@ -6,5 +6,7 @@ from .recipe import Recipe as Recipe
 from .recipe import resolve as resolve
 from .run import train as train
 from .run import train_denoiser as train_denoiser
+from .settings import DenoiserOptions as DenoiserOptions
 from .settings import DenoiserSettings as DenoiserSettings
+from .settings import TrainingOptions as TrainingOptions
 from .settings import TrainingSettings as TrainingSettings

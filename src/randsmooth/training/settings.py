@@ -4,14 +4,15 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from randsmooth.data.dataset_spec import parse_size, written
+from randsmooth.data.dataset_spec import ReadingOptions, parse_size, written
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import FrozenRecord
 from randsmooth.methods import METHODS
 from randsmooth.methods.hyperparameters import Count, Positive
-from randsmooth.noise import ANoise, check_sigma, instead, one_form
+from randsmooth.noise import ANoise, Noise, check_sigma, instead, one_form
 
 TrainingPrecision = Literal["32", "bf16-mixed"]
+Objective = Literal["mse", "stability"]
 
 
 class Reading(FrozenRecord):
@@ -43,6 +44,32 @@ class Reading(FrozenRecord):
     def _size(cls, value: Any, info: ValidationInfo) -> str | None:
         """As it is written in files."""
         return written(parse_size(str(info.field_name), value))
+
+
+class TrainingOptions(ReadingOptions, total=False):
+    """The fields of `TrainingSettings` as keywords.
+
+    `train` takes them in place of the object. `TrainingSettings` says what each means,
+    and its default.
+
+    Example:
+        >>> options: TrainingOptions = {"method": "amplify", "sigma": 0.5}
+        >>> TrainingSettings(**options).sigma
+        0.5
+    """
+
+    method: str | None
+    sigma: float | None
+    noise: Noise | str | None
+    arch: str | None
+    preset: str | None
+    anywhere: bool
+    epochs: int | None
+    set: dict[str, Any]
+    take: int | None
+    precision: TrainingPrecision
+    compile: bool
+    seed: int
 
 
 class TrainingSettings(Reading):
@@ -120,6 +147,32 @@ class TrainingSettings(Reading):
         return super().replace(**instead(fields))
 
 
+class DenoiserOptions(ReadingOptions, total=False):
+    """The fields of `DenoiserSettings` as keywords.
+
+    `train_denoiser` takes them in place of the object. `DenoiserSettings` says what each
+    means, and its default.
+
+    Example:
+        >>> options: DenoiserOptions = {"sigma": 0.5, "epochs": 5}
+        >>> DenoiserSettings(**options).epochs
+        5
+    """
+
+    sigma: float
+    objective: Objective
+    classifier: str | None
+    start: str | None
+    arch: str
+    epochs: int
+    batch: int
+    lr: float
+    take: int | None
+    precision: TrainingPrecision
+    compile: bool
+    seed: int
+
+
 class DenoiserSettings(Reading):
     """Settings of `train_denoiser`; the defaults are those of Salman et al. 2020, which take days without a GPU.
 
@@ -151,7 +204,7 @@ class DenoiserSettings(Reading):
     """
 
     sigma: float
-    objective: Literal["mse", "stability"] = "mse"
+    objective: Objective = "mse"
     classifier: str | None = None
     start: str | None = None
     arch: str = "dncnn-17x64"

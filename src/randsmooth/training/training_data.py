@@ -1,0 +1,138 @@
+"""The images that a run trains on, whatever a user brings; and how they are told from others."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import math
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from randsmooth import data
+from randsmooth.data import DatasetSpec, Images, TensorImages
+from randsmooth.data.dataset_spec import IN_MEMORY_BYTES
+from randsmooth.data.images import numbered
+from randsmooth.errors import InputError
+from randsmooth.training.recipe import Recipe
+from randsmooth.training.settings import Reading
+
+READ_AT_ONCE = 256  # images
+FINGERPRINT_IMAGES = 16  # that stand for all, where hashing all would take long
+FLOAT32_BYTES = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingData:
+    """What a run trains on, before any image is decoded.
+
+    Attributes:
+        name: of the data set, or its path, from which another process can load it.
+        spec: the facts about it.
+        own: the images, where they have no path; None: they are loaded by the name.
+    """
+
+    name: str
+    spec: DatasetSpec
+    own: Images | None = None
+
+
+def describe(dataset: Any, reading: Reading) -> TrainingData:
+    """Return the training data that `dataset` means, in any form that `data.load` takes.
+
+    Images without a path are loaded here, and named by a hash of their pixels and labels,
+    so that a run can only be resumed with the same.
+
+    Raises:
+        InputError: the data cannot be read, or they are features.
+
+    Example:
+        >>> describe("digits", Reading()).spec.shape
+        (1, 8, 8)
+    """
+    if isinstance(dataset, str | Path):
+        name = str(dataset)
+        described = TrainingData(name, data.describe(name, **reading.reading))
+    else:
+        own = _in_memory(data.load(dataset, "train", **reading.reading))
+        digest = _hash(own, torch.arange(len(own)))
+        described = TrainingData(f"{own.spec.name} ({digest})", own.spec, own)
+    if described.spec.features:
+        raise InputError(
+            f"{described.name} holds features of shape {described.spec.shape}, and what "
+            "is trained here takes images: train a network on x + noise in torch, or an "
+            "estimator on noisy rows, and certify that"
+        )
+    return described
+
+
+def check_classifiable(described: TrainingData) -> None:
+    """Raise InputError unless the images have labels and are square, as classifiers need."""
+    spec = described.spec
+    if not spec.classes:
+        raise InputError(
+            f"{spec.name} has no labels, and training needs them: name their column "
+            "(--label-column), or sort the images into a folder for each class"
+        )
+    _, height, width = spec.shape
+    if height != width:
+        side = min(height, width)
+        raise InputError(
+            f"{described.name} holds images of {height}x{width}, and what is trained here "
+            f"takes square ones: bring them to size with resize='{side}x{side}' "
+            f"(--resize {side}x{side}) or crop={side} (--crop {side})"
+        )
+
+
+def load(recipe: Recipe, device: torch.device, own: Images | None = None) -> Images:
+    """Return the images to train on: `own` ones, or those of the recipe's data set."""
+    if own is not None:
+        return _taken(own.to(device), recipe.take)
+    images = data.load(recipe.dataset, "train", device=device, **recipe.reading)
+    return _taken(images, recipe.take)
+
+
+def fingerprint(images: Images) -> str:
+    """Tell `images` from others in little time: their number, and a hash of some of them.
+
+    Example:
+        >>> fingerprint(data.load("digits", "train"))
+        '1433 images (sha256 ...)'
+    """
+    hashed = min(FINGERPRINT_IMAGES, len(images))
+    indices = torch.linspace(0, len(images) - 1, hashed).long()
+    return f"{len(images)} images ({_hash(images, indices)})"
+
+
+def _in_memory(images: Images) -> Images:
+    """Return the images decoded, with the classes that their labels name."""
+    if not images.streams:
+        return images
+    if len(images) * math.prod(images.spec.shape) * FLOAT32_BYTES > IN_MEMORY_BYTES:
+        raise InputError(
+            f"{images.spec.name} does not fit into memory: train from a folder, tar or "
+            "Parquet files"
+        )
+    indices = torch.arange(len(images))
+    pixels = torch.cat([x for x, _ in images.batches(indices.split(READ_AT_ONCE))])
+    labels = images.labels_at(indices)
+    classes = images.spec.classes or numbered(labels)
+    spec = dataclasses.replace(images.spec, classes=classes)
+    return TensorImages(spec, images.split, pixels, labels, images.device)
+
+
+def _taken(images: Images, number: int | None) -> Images:
+    """Return so many of the images, evenly spread; None: all."""
+    if number is None:
+        return images
+    return images.subset(data.take(len(images), number))
+
+
+def _hash(images: Images, indices: Tensor) -> str:
+    """Hash the labels and the pixels of the images at `indices`."""
+    digest = hashlib.sha256(images.labels_at(indices).numpy().tobytes())
+    for x, _ in images.batches(indices.split(READ_AT_ONCE)):
+        digest.update(x.cpu().contiguous().numpy().tobytes())
+    return f"sha256 {digest.hexdigest()[:16]}"
