@@ -154,8 +154,8 @@ def from_table(
             [each for each in names if each not in said], name
         )
     if not said:
-        kinds = zip(names, frame.dtypes, strict=True)
-        others = [each for each, kind in kinds if kind.kind == "O" and each != label]
+        typed = zip(names, frame.dtypes, strict=True)
+        others = [each for each, dtype in typed if dtype.kind == "O" and each != label]
         times = Counter(names)
         texts = [each for each in others if times[each] == 1]
         cells = {each: frame[each].tolist() for each in texts}
